@@ -1,0 +1,78 @@
+//! What is being asked, by whom, about which object: the input of every admission step.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::kinds::{GroupVersionKind, Resource};
+
+/// The operation word of an admission review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the words are Kubernetes' own")]
+#[non_exhaustive]
+pub enum Operation {
+    Create,
+    Update,
+    Delete,
+    Connect,
+}
+
+impl Operation {
+    /// The word as it stands in rules and reviews.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "CREATE",
+            Self::Update => "UPDATE",
+            Self::Delete => "DELETE",
+            Self::Connect => "CONNECT",
+        }
+    }
+}
+
+/// Who sent the request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "the four members of userInfo")]
+pub struct User {
+    /// The name, such as `kubernetes-admin`.
+    pub username: String,
+    /// The uid; often empty.
+    pub uid: String,
+    /// The groups, such as `system:masters`.
+    pub groups: Vec<String>,
+    /// What the authenticator adds.
+    pub extra: BTreeMap<String, Vec<String>>,
+}
+
+/// One request on its way through admission.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "built by the handlers inside this crate"
+)]
+pub struct Attributes {
+    /// The operation.
+    pub operation: Operation,
+    /// The resource of the request's own version.
+    pub resource: Arc<Resource>,
+    /// The sub-resource; empty for the object itself.
+    pub subresource: String,
+    /// The kind of `object` and `old_object`: the resource's own, or the sub-resource's (`Scale`).
+    pub kind: GroupVersionKind,
+    /// The namespace; empty for cluster-scoped resources, the object's own name for namespaces.
+    pub namespace: String,
+    /// The name; empty where the request has none (generateName, deletecollection).
+    pub name: String,
+    /// Who asks.
+    pub user: User,
+    /// Whether nothing will be stored.
+    pub dry_run: bool,
+    /// CreateOptions, UpdateOptions or DeleteOptions with apiVersion and kind; null for CONNECT.
+    pub options: Value,
+    /// The object as it shall be; null for DELETE.
+    pub object: Value,
+    /// The object as it is stored; null for CREATE and CONNECT.
+    pub old_object: Value,
+    /// When the request must be answered.
+    pub deadline: tokio::time::Instant,
+}

@@ -1,0 +1,6 @@
+//! An embedded Kubernetes API server for tests and development.
+
+pub mod admission;
+pub mod field;
+pub mod kinds;
+pub mod status;

@@ -1,0 +1,1 @@
+//! Identities, trust bundles and where they come from.

@@ -1,0 +1,2 @@
+//! The `kubewright` command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The toolkit for Kubernetes admission webhooks and controllers.

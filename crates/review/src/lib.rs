@@ -1,0 +1,1 @@
+//! AdmissionReview on the wire, typed changes and lossless patches.

@@ -1,0 +1,1 @@
+//! Admission handlers as a tower service.

@@ -1,0 +1,1 @@
+//! The rules of ARCHITECTURE.md and CONTRIBUTING.md, as tests.
