@@ -5,43 +5,89 @@ use std::fmt::{self, Write as _};
 use serde_json::Value;
 
 /// The path to a field, as it stands in an error: `spec.containers[0].name`, `metadata.annotations[key]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Path(String);
+///
+/// A path is a chain of borrowed steps, made on the way down and written out only when there is an error: checking a
+/// correct object allocates nothing. A path that is kept in a variable needs its parents in variables too;
+/// [`Path::new`] takes several fields at once (`spec.template.spec`).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Path<'a> {
+    parent: Option<&'a Path<'a>>,
+    step: Step<'a>,
+}
 
-impl Path {
-    /// A path that starts at the named field.
-    pub fn new(name: &str) -> Self {
-        Self(name.to_owned())
-    }
+#[derive(Clone, Copy, Debug, Default)]
+enum Step<'a> {
+    #[default]
+    Root,
+    Field(&'a str),
+    Index(usize),
+    Key(&'a str),
+}
 
-    /// The path of the object itself.
-    pub fn root() -> Self {
-        Self::default()
-    }
-
-    /// The field `name` below this one.
-    pub fn child(&self, name: &str) -> Self {
-        if self.0.is_empty() {
-            Self::new(name)
-        } else {
-            Self(format!("{}.{name}", self.0))
+impl<'a> Path<'a> {
+    /// A path that starts at the named field; `name` may be several fields with dots between them.
+    pub const fn new(name: &'a str) -> Self {
+        Self {
+            parent: None,
+            step: Step::Field(name),
         }
     }
 
+    /// The path of the object itself.
+    pub const fn root() -> Self {
+        Self {
+            parent: None,
+            step: Step::Root,
+        }
+    }
+
+    /// The field `name` below this one; `name` may be several fields with dots between them.
+    pub const fn child(&'a self, name: &'a str) -> Self {
+        self.step(Step::Field(name))
+    }
+
     /// The element at `index` of this list.
-    pub fn index(&self, index: usize) -> Self {
-        Self(format!("{}[{index}]", self.0))
+    pub const fn index(&'a self, index: usize) -> Self {
+        self.step(Step::Index(index))
     }
 
     /// The value at `key` of this map.
-    pub fn key(&self, key: &str) -> Self {
-        Self(format!("{}[{key}]", self.0))
+    pub const fn key(&'a self, key: &'a str) -> Self {
+        self.step(Step::Key(key))
+    }
+
+    const fn step(&'a self, step: Step<'a>) -> Self {
+        Self {
+            parent: Some(self),
+            step,
+        }
+    }
+
+    /// Whether nothing is written for this path.
+    fn is_root(&self) -> bool {
+        matches!(self.step, Step::Root) && self.parent.is_none_or(Path::is_root)
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent {
+            parent.write(f)?;
+        }
+        match self.step {
+            Step::Root => Ok(()),
+            Step::Field(name) if self.parent.is_none_or(Path::is_root) => f.write_str(name),
+            Step::Field(name) => write!(f, ".{name}"),
+            Step::Index(index) => write!(f, "[{index}]"),
+            Step::Key(key) => write!(f, "[{key}]"),
+        }
     }
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_empty() { "<nil>" } else { &self.0 })
+        if self.is_root() {
+            return f.write_str("<nil>");
+        }
+        self.write(f)
     }
 }
 
@@ -99,7 +145,7 @@ impl Reason {
 
 impl FieldError {
     /// `Not found: <value>`.
-    pub fn not_found(path: &Path, value: impl Into<Value>) -> Self {
+    pub fn not_found(path: &Path<'_>, value: impl Into<Value>) -> Self {
         Self::new(
             path,
             Reason::NotFound,
@@ -108,7 +154,7 @@ impl FieldError {
     }
 
     /// `Required value`, with what would be accepted where there is something to say.
-    pub fn required(path: &Path, detail: &str) -> Self {
+    pub fn required(path: &Path<'_>, detail: &str) -> Self {
         Self::new(
             path,
             Reason::Required,
@@ -117,7 +163,7 @@ impl FieldError {
     }
 
     /// `Duplicate value: <value>`.
-    pub fn duplicate(path: &Path, value: impl Into<Value>) -> Self {
+    pub fn duplicate(path: &Path<'_>, value: impl Into<Value>) -> Self {
         Self::new(
             path,
             Reason::Duplicate,
@@ -126,13 +172,13 @@ impl FieldError {
     }
 
     /// `Invalid value: <value>: <detail>`.
-    pub fn invalid(path: &Path, value: impl Into<Value>, detail: &str) -> Self {
+    pub fn invalid(path: &Path<'_>, value: impl Into<Value>, detail: &str) -> Self {
         let body = format!("Invalid value: {}", rendered(&value.into()));
         Self::new(path, Reason::Invalid, with_detail(&body, detail))
     }
 
     /// `Invalid value: <value>: <detail>`, for a value of the wrong type.
-    pub fn type_invalid(path: &Path, value: impl Into<Value>, detail: &str) -> Self {
+    pub fn type_invalid(path: &Path<'_>, value: impl Into<Value>, detail: &str) -> Self {
         Self {
             reason: Reason::TypeInvalid,
             ..Self::invalid(path, value, detail)
@@ -140,7 +186,7 @@ impl FieldError {
     }
 
     /// `Unsupported value: <value>: supported values: "a", "b"`, in the order given.
-    pub fn not_supported(path: &Path, value: impl Into<Value>, supported: &[&str]) -> Self {
+    pub fn not_supported(path: &Path<'_>, value: impl Into<Value>, supported: &[&str]) -> Self {
         let mut body = format!("Unsupported value: {}", rendered(&value.into()));
         if !supported.is_empty() {
             let quoted: Vec<String> = supported.iter().map(|word| quoted(word)).collect();
@@ -151,25 +197,25 @@ impl FieldError {
     }
 
     /// `Forbidden: <detail>`.
-    pub fn forbidden(path: &Path, detail: &str) -> Self {
+    pub fn forbidden(path: &Path<'_>, detail: &str) -> Self {
         Self::new(path, Reason::Forbidden, with_detail("Forbidden", detail))
     }
 
     /// `Too long: may not be more than <limit> bytes`.
-    pub fn too_long(path: &Path, limit: usize) -> Self {
+    pub fn too_long(path: &Path<'_>, limit: usize) -> Self {
         let body = format!("Too long: may not be more than {limit} bytes");
         Self::new(path, Reason::TooLong, body)
     }
 
     /// `Too many: <actual>: must have at most <limit> items`.
-    pub fn too_many(path: &Path, actual: usize, limit: usize) -> Self {
+    pub fn too_many(path: &Path<'_>, actual: usize, limit: usize) -> Self {
         let items = if limit == 1 { "item" } else { "items" };
         let body = format!("Too many: {actual}: must have at most {limit} {items}");
         Self::new(path, Reason::TooMany, body)
     }
 
     /// `Internal error: <detail>`.
-    pub fn internal(path: &Path, detail: &str) -> Self {
+    pub fn internal(path: &Path<'_>, detail: &str) -> Self {
         Self::new(path, Reason::Internal, format!("Internal error: {detail}"))
     }
 
@@ -188,7 +234,7 @@ impl FieldError {
         &self.body
     }
 
-    fn new(path: &Path, reason: Reason, body: String) -> Self {
+    fn new(path: &Path<'_>, reason: Reason, body: String) -> Self {
         Self {
             field: path.to_string(),
             reason,
@@ -241,5 +287,27 @@ fn with_detail(body: &str, detail: &str) -> String {
         body.to_owned()
     } else {
         format!("{body}: {detail}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_written_as_the_api_server_writes_it() {
+        let root = Path::root();
+        let spec = root.child("spec.template");
+        let containers = spec.child("containers");
+        let first = containers.index(0);
+        assert_eq!(root.to_string(), "<nil>");
+        assert_eq!(
+            first.child("name").to_string(),
+            "spec.template.containers[0].name"
+        );
+        assert_eq!(
+            Path::new("metadata").child("labels").key("a/b").to_string(),
+            "metadata.labels[a/b]"
+        );
     }
 }
