@@ -3,4 +3,5 @@
 pub mod admission;
 pub mod field;
 pub mod kinds;
+pub mod patch;
 pub mod status;

@@ -1,0 +1,290 @@
+//! Strategic merge patch: a merge patch that knows which lists are merged by key.
+//!
+//! The rules are spec section C.11.1. Which list merges by which key comes from the kind's types, through [`Schema`].
+
+mod order;
+
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+/// How the type of an object says that its fields are merged.
+pub trait Schema: Sized {
+    /// The field's strategy, and the schema of what is below it (the elements, for a list).
+    /// `None` for fields that the type does not know, which merge as plain JSON.
+    fn field(&self, name: &str) -> Option<Field<Self>>;
+}
+
+/// What [`Schema::field`] says of one field.
+#[derive(Debug)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "made by implementations of `Schema`"
+)]
+pub struct Field<S> {
+    /// How a value that stands on both sides is combined.
+    pub strategy: Strategy,
+    /// The key that tells the elements of a merged list apart; empty for lists of scalars.
+    pub merge_key: String,
+    /// What is below the field.
+    pub below: Option<S>,
+}
+
+/// `x-kubernetes-patch-strategy`, without `retainKeys`, which only the patch itself decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the two ways there are")]
+pub enum Strategy {
+    /// Maps are merged, lists replaced.
+    #[default]
+    Default,
+    /// Lists are merged by key.
+    Merge,
+    /// Maps and lists are replaced.
+    Replace,
+}
+
+/// Why a patch does not apply.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StrategicError {
+    /// A list element lacks the key by which its list is merged.
+    #[error("map: {element} does not contain declared merge key: {key}")]
+    NoMergeKey {
+        /// The element, as JSON.
+        element: String,
+        /// The key it lacks.
+        key: String,
+    },
+    /// `$patch` has a value that means nothing there.
+    #[error("unknown patch type: {word} in map: {element}")]
+    UnknownDirective {
+        /// The value of `$patch`.
+        word: String,
+        /// The map that holds it, as JSON.
+        element: String,
+    },
+    /// The patch has a shape that the directive does not allow.
+    #[error("{0}")]
+    Malformed(String),
+}
+
+type Result<T> = std::result::Result<T, StrategicError>;
+
+/// Merges `patch` into `document`, whose type is `schema`.
+///
+/// # Errors
+/// The patch does not fit: `document` is then half patched and to be thrown away.
+pub fn apply<S: Schema>(
+    document: &mut Map<String, Value>,
+    patch: Map<String, Value>,
+    schema: Option<&S>,
+) -> Result<()> {
+    let original = std::mem::take(document);
+    *document = merge_maps(original, patch, schema)?;
+    Ok(())
+}
+
+fn merge_maps<S: Schema>(
+    mut original: Map<String, Value>,
+    mut patch: Map<String, Value>,
+    schema: Option<&S>,
+) -> Result<Map<String, Value>> {
+    match patch.get(PATCH).cloned() {
+        None => {}
+        Some(Value::String(word)) if word == "replace" => {
+            patch.remove(PATCH);
+            return Ok(patch);
+        }
+        Some(Value::String(word)) if word == "delete" => return Ok(Map::new()),
+        Some(word) => return Err(unknown_directive(&word, &patch)),
+    }
+    retain_keys(&mut original, &mut patch)?;
+    order::set_element_orders(&mut original, &mut patch, schema)?;
+    for (key, value) in patch {
+        let (key, deletes) = match key.strip_prefix(DELETE_FROM_PRIMITIVE_LIST) {
+            Some(name) => (name.to_owned(), true),
+            None => (key, false),
+        };
+        if value.is_null() {
+            original.remove(&key);
+            continue;
+        }
+        let merged = match (original.remove(&key), value) {
+            (Some(Value::Object(old)), Value::Object(new)) => {
+                let field = schema.and_then(|schema| schema.field(&key));
+                match field {
+                    Some(field) if field.strategy == Strategy::Replace => Value::Object(new),
+                    Some(field) => Value::Object(merge_maps(old, new, field.below.as_ref())?),
+                    None => Value::Object(merge_maps::<S>(old, new, None)?),
+                }
+            }
+            (Some(Value::Array(old)), Value::Array(new)) if deletes => {
+                Value::Array(old.into_iter().filter(|item| !new.contains(item)).collect())
+            }
+            (Some(Value::Array(old)), Value::Array(new)) => {
+                let field = schema.and_then(|schema| schema.field(&key));
+                Value::Array(merge_lists(old, new, field.as_ref())?)
+            }
+            (Some(old), _) if deletes => old,
+            (None, _) if deletes => continue,
+            (Some(_), new) if !new.is_object() && !new.is_array() => new,
+            (_, mut new) => {
+                drop_directives(&mut new);
+                new
+            }
+        };
+        original.insert(key, merged);
+    }
+    Ok(original)
+}
+
+/// Combines two lists as their field says; the result has the order that clients rely on.
+fn merge_lists<S: Schema>(
+    original: Vec<Value>,
+    patch: Vec<Value>,
+    field: Option<&Field<S>>,
+) -> Result<Vec<Value>> {
+    let Some(field) = field.filter(|field| field.strategy == Strategy::Merge) else {
+        return Ok(patch);
+    };
+    if original.is_empty() && patch.is_empty() {
+        return Ok(original);
+    }
+    if original.iter().chain(&patch).any(|item| !item.is_object()) {
+        let server_order = original.clone();
+        let mut merged = original;
+        for item in &patch {
+            if !merged.contains(item) {
+                merged.push(item.clone());
+            }
+        }
+        return Ok(order::arrange(merged, &patch, &server_order, ""));
+    }
+    let key = field.merge_key.as_str();
+    if key.is_empty() {
+        return Err(StrategicError::Malformed(
+            "cannot merge lists without merge key".to_owned(),
+        ));
+    }
+    let (original, patch) = list_directives(original, patch, key)?;
+    let server_order = original.clone();
+    let patch_order = patch.clone();
+    let mut merged = original;
+    for item in patch {
+        let Value::Object(map) = item else { continue };
+        let Some(id) = map.get(key).cloned() else {
+            return Err(no_merge_key(&map, key));
+        };
+        let place = merged.iter().position(|old| old.get(key) == Some(&id));
+        if let Some(place) = place {
+            let Value::Object(old) = merged[place].take() else {
+                continue;
+            };
+            merged[place] = Value::Object(merge_maps(old, map, field.below.as_ref())?);
+        } else {
+            let mut new = Value::Object(map);
+            drop_directives(&mut new);
+            merged.push(new);
+        }
+    }
+    Ok(order::arrange(merged, &patch_order, &server_order, key))
+}
+
+/// Carries out `$patch: delete` and `$patch: replace` elements.
+fn list_directives(
+    mut original: Vec<Value>,
+    patch: Vec<Value>,
+    key: &str,
+) -> Result<(Vec<Value>, Vec<Value>)> {
+    let mut rest = Vec::with_capacity(patch.len());
+    let mut replace = false;
+    for item in patch {
+        let Value::Object(map) = &item else { continue };
+        match map.get(PATCH) {
+            None => rest.push(item),
+            Some(Value::String(word)) if word == "delete" => {
+                let Some(id) = map.get(key) else {
+                    return Err(no_merge_key(map, key));
+                };
+                original.retain(|old| old.get(key) != Some(id));
+            }
+            Some(Value::String(word)) if word == "replace" => replace = true,
+            Some(Value::String(word)) if word == "merge" => {
+                let text = "merging lists cannot yet be specified in the patch";
+                return Err(StrategicError::Malformed(text.to_owned()));
+            }
+            Some(word) => return Err(unknown_directive(word, map)),
+        }
+    }
+    if replace {
+        original.clear();
+    }
+    Ok((original, rest))
+}
+
+/// Carries out `$retainKeys`: keys of the original that are not listed go.
+fn retain_keys(original: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Result<()> {
+    let Some(keys) = patch.remove(RETAIN_KEYS) else {
+        return Ok(());
+    };
+    let Value::Array(keys) = keys else {
+        return Err(StrategicError::Malformed(format!(
+            "{RETAIN_KEYS} must be a list of keys"
+        )));
+    };
+    let listed = |name: &str| keys.iter().any(|key| key.as_str() == Some(name));
+    let set =
+        |(key, value): (&String, &Value)| !key.starts_with('$') && !value.is_null() && !listed(key);
+    if patch.iter().any(set) {
+        let text = format!("the {RETAIN_KEYS} directive does not list all fields of the patch");
+        return Err(StrategicError::Malformed(text));
+    }
+    original.retain(|key, _| listed(key));
+    Ok(())
+}
+
+/// Makes a value of the patch a plain value: nothing is there yet for its directives to act on.
+fn drop_directives(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|key, value| {
+                let directive = key == PATCH
+                    || key == RETAIN_KEYS
+                    || key.starts_with(SET_ELEMENT_ORDER)
+                    || key.starts_with(DELETE_FROM_PRIMITIVE_LIST);
+                !directive && !value.is_null()
+            });
+            map.values_mut().for_each(drop_directives);
+        }
+        Value::Array(list) => {
+            list.retain(|item| item.get(PATCH).is_none());
+            list.iter_mut().for_each(drop_directives);
+        }
+        _ => {}
+    }
+}
+
+fn no_merge_key(map: &Map<String, Value>, key: &str) -> StrategicError {
+    let element = Value::Object(map.clone()).to_string();
+    StrategicError::NoMergeKey {
+        element,
+        key: key.to_owned(),
+    }
+}
+
+fn unknown_directive(word: &Value, map: &Map<String, Value>) -> StrategicError {
+    let word = word
+        .as_str()
+        .map_or_else(|| word.to_string(), str::to_owned);
+    StrategicError::UnknownDirective {
+        word,
+        element: Value::Object(map.clone()).to_string(),
+    }
+}
+
+const PATCH: &str = "$patch";
+const RETAIN_KEYS: &str = "$retainKeys";
+const SET_ELEMENT_ORDER: &str = "$setElementOrder/";
+const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList/";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Strategic merge against a small hand-made schema of a pod template.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+#[derive(Clone, Copy)]
+enum Shape {
+    Spec,
+    Container,
+    Plain,
+}
+
+impl Schema for Shape {
+    fn field(&self, name: &str) -> Option<Field<Self>> {
+        let merged = |key: &str, below| {
+            Some(Field {
+                strategy: Strategy::Merge,
+                merge_key: key.to_owned(),
+                below: Some(below),
+            })
+        };
+        match (self, name) {
+            (Self::Spec, "containers") => merged("name", Self::Container),
+            (Self::Spec, "finalizers") => merged("", Self::Plain),
+            (Self::Container, "env") | (Self::Spec, "volumes") => merged("name", Self::Plain),
+            (Self::Container, "ports") => merged("containerPort", Self::Plain),
+            (Self::Spec, "selector") => Some(Field {
+                strategy: Strategy::Replace,
+                merge_key: String::new(),
+                below: Some(Self::Plain),
+            }),
+            _ => Some(Field {
+                strategy: Strategy::Default,
+                merge_key: String::new(),
+                below: Some(Self::Plain),
+            }),
+        }
+    }
+}
+
+fn patched(document: Value, patch: Value) -> std::result::Result<Value, String> {
+    let (Value::Object(mut document), Value::Object(patch)) = (document, patch) else {
+        panic!("objects");
+    };
+    apply(&mut document, patch, Some(&Shape::Spec)).map_err(|error| error.to_string())?;
+    Ok(Value::Object(document))
+}
+
+#[test]
+fn patches_that_apply() {
+    let table = [
+        (
+            "a container is merged by name",
+            json!({"containers": [{"name": "a", "image": "x", "env": [{"name": "E", "value": "1"}]}]}),
+            json!({"containers": [{"name": "a", "image": "y", "env": [{"name": "F", "value": "2"}]}]}),
+            json!({"containers": [{"name": "a", "image": "y", "env": [{"name": "F", "value": "2"}, {"name": "E", "value": "1"}]}]}),
+        ),
+        (
+            "an element is deleted by its key",
+            json!({"containers": [{"name": "a"}, {"name": "b"}]}),
+            json!({"containers": [{"name": "a", "$patch": "delete"}]}),
+            json!({"containers": [{"name": "b"}]}),
+        ),
+        (
+            "a list is replaced on request",
+            json!({"containers": [{"name": "a"}, {"name": "b"}]}),
+            json!({"containers": [{"$patch": "replace"}, {"name": "c"}]}),
+            json!({"containers": [{"name": "c"}]}),
+        ),
+        (
+            "the order of the patch is taken",
+            json!({"containers": [{"name": "a"}, {"name": "b"}]}),
+            json!({"$setElementOrder/containers": [{"name": "b"}, {"name": "a"}], "containers": [{"name": "b", "image": "n"}]}),
+            json!({"containers": [{"name": "b", "image": "n"}, {"name": "a"}]}),
+        ),
+        (
+            "what the server added keeps its place",
+            json!({"containers": [{"name": "a"}, {"name": "sidecar"}, {"name": "b"}]}),
+            json!({"$setElementOrder/containers": [{"name": "a"}, {"name": "b"}], "containers": [{"name": "b", "image": "n"}]}),
+            json!({"containers": [{"name": "a"}, {"name": "sidecar"}, {"name": "b", "image": "n"}]}),
+        ),
+        (
+            "scalars merge as a set",
+            json!({"finalizers": ["a", "b"]}),
+            json!({"finalizers": ["b", "c"]}),
+            json!({"finalizers": ["a", "b", "c"]}),
+        ),
+        (
+            "scalars are deleted from a set",
+            json!({"finalizers": ["a", "b"]}),
+            json!({"$deleteFromPrimitiveList/finalizers": ["a"]}),
+            json!({"finalizers": ["b"]}),
+        ),
+        (
+            "null deletes, absent keys are no error",
+            json!({"x": 1, "y": 2}),
+            json!({"x": null, "z": null}),
+            json!({"y": 2}),
+        ),
+        (
+            "only retained keys stay",
+            json!({"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}}),
+            json!({"strategy": {"$retainKeys": ["type"], "type": "Recreate"}}),
+            json!({"strategy": {"type": "Recreate"}}),
+        ),
+        (
+            "a map with strategy replace is replaced",
+            json!({"selector": {"a": 1}}),
+            json!({"selector": {"b": 2}}),
+            json!({"selector": {"b": 2}}),
+        ),
+        (
+            "a map is replaced on request",
+            json!({"labels": {"a": 1}}),
+            json!({"labels": {"$patch": "replace", "b": 2}}),
+            json!({"labels": {"b": 2}}),
+        ),
+        (
+            "lists without a strategy are replaced",
+            json!({"tolerations": [{"key": "a"}]}),
+            json!({"tolerations": [{"key": "b"}]}),
+            json!({"tolerations": [{"key": "b"}]}),
+        ),
+        (
+            "directives do not survive where nothing was",
+            json!({}),
+            json!({"containers": [{"name": "a", "$setElementOrder/env": [{"name": "E"}], "env": [{"name": "E"}]}]}),
+            json!({"containers": [{"name": "a", "env": [{"name": "E"}]}]}),
+        ),
+    ];
+    for (rule, document, patch, expected) in table {
+        assert_eq!(patched(document, patch), Ok(expected), "{rule}");
+    }
+}
+
+#[test]
+fn patches_that_do_not_fit_are_refused() {
+    let table = [
+        (
+            json!({"containers": [{"image": "x"}]}),
+            r#"map: {"image":"x"} does not contain declared merge key: name"#,
+        ),
+        (
+            json!({"containers": [{"name": "a", "$patch": "frob"}]}),
+            r#"unknown patch type: frob in map: {"$patch":"frob","name":"a"}"#,
+        ),
+        (
+            json!({"$setElementOrder/containers": [], "containers": [{"name": "a"}]}),
+            "the order in setElementOrder list containers does not name all of its elements",
+        ),
+    ];
+    for (patch, text) in table {
+        let document = json!({"containers": [{"name": "a"}]});
+        assert_eq!(patched(document, patch), Err(text.to_owned()));
+    }
+}
+
+#[test]
+fn merging_twice_is_merging_once() {
+    let document =
+        json!({"containers": [{"name": "a", "env": [{"name": "E", "value": "1"}]}, {"name": "z"}]});
+    let patch =
+        json!({"containers": [{"name": "z", "image": "i"}, {"name": "q"}], "finalizers": ["f"]});
+    let once = patched(document, patch.clone()).unwrap();
+    assert_eq!(patched(once.clone(), patch), Ok(once));
+}
