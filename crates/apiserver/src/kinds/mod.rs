@@ -4,9 +4,11 @@ pub mod columns;
 pub mod conversion;
 pub mod defaults;
 pub mod fields;
+mod registry;
 mod resource;
 pub mod strategy;
 pub mod validation;
 pub(crate) mod view;
 
+pub use registry::{Group, GroupVersion, Registry, by_stability};
 pub use resource::{GroupVersionKind, GroupVersionResource, Resource, Subresource, Verb};
