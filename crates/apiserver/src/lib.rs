@@ -4,4 +4,5 @@ pub mod admission;
 pub mod field;
 pub mod kinds;
 pub mod patch;
+pub mod selector;
 pub mod status;

@@ -4,6 +4,7 @@ pub mod columns;
 pub mod conversion;
 pub mod defaults;
 pub mod fields;
+pub mod names;
 mod registry;
 mod resource;
 pub mod strategy;
