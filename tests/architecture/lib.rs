@@ -1,1 +1,8 @@
 //! The rules of ARCHITECTURE.md and CONTRIBUTING.md, as tests.
+
+#![cfg(test)]
+
+mod edges;
+mod prose;
+mod sources;
+mod tree;

@@ -1,0 +1,138 @@
+//! Which crate may use which: the graph of ARCHITECTURE.md, exactly.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::tree::packages;
+
+/// What each crate uses of the others at run time.
+const EDGES: &[(&str, &[&str])] = &[
+    ("apiserver", &["review"]),
+    ("certificates", &[]),
+    (
+        "cli",
+        &["apiserver", "certificates", "manifests", "testing"],
+    ),
+    (
+        "kubewright",
+        &[
+            "certificates",
+            "manager",
+            "manifests",
+            "review",
+            "server",
+            "testing",
+            "webhook",
+        ],
+    ),
+    (
+        "manager",
+        &["certificates", "manifests", "server", "webhook"],
+    ),
+    ("manifests", &["webhook"]),
+    ("review", &[]),
+    ("server", &["certificates"]),
+    (
+        "testing",
+        &[
+            "apiserver",
+            "certificates",
+            "manager",
+            "manifests",
+            "server",
+            "webhook",
+        ],
+    ),
+    ("webhook", &["review"]),
+];
+
+/// Crates of others that a crate must not use, with the reason.
+const FOREIGN: &[(&str, &[&str], &str)] = &[
+    (
+        "review",
+        &["tokio", "hyper", "kube", "k8s-openapi"],
+        "review knows no async and no cluster",
+    ),
+    (
+        "webhook",
+        &["hyper", "rustls", "tokio-rustls", "kube"],
+        "webhook knows no sockets and no client",
+    ),
+    (
+        "server",
+        &["kube", "kube-core", "k8s-openapi", "serde_json"],
+        "server knows no Kubernetes objects",
+    ),
+    (
+        "apiserver",
+        &["kube", "kube-core", "k8s-openapi"],
+        "the API server is a second, independent reading",
+    ),
+];
+
+#[test]
+fn crates_use_each_other_only_as_drawn() {
+    let drawn: BTreeMap<String, BTreeSet<String>> = EDGES
+        .iter()
+        .map(|(name, uses)| {
+            (
+                crate_name(name),
+                uses.iter().map(|used| crate_name(used)).collect(),
+            )
+        })
+        .collect();
+    let mut found = BTreeMap::new();
+    for package in packages() {
+        let manifest = package["manifest_path"].as_str().unwrap_or_default();
+        if package["publish"]
+            .as_array()
+            .is_none_or(|registries| !registries.is_empty())
+            && manifest.contains("/crates/")
+        {
+            let name = package["name"].as_str().unwrap().to_owned();
+            let uses = dependencies(&package)
+                .filter(|used| used.starts_with("kubewright"))
+                .collect();
+            found.insert(name, uses);
+        }
+    }
+    assert_eq!(
+        found, drawn,
+        "left: Cargo.toml files; right: the drawing in this test"
+    );
+}
+
+#[test]
+fn crates_stay_free_of_what_they_must_not_know() {
+    let packages = packages();
+    for (name, banned, reason) in FOREIGN {
+        let package = packages
+            .iter()
+            .find(|package| package["name"] == crate_name(name))
+            .unwrap_or_else(|| panic!("no crate {name}"));
+        for used in dependencies(package) {
+            assert!(
+                !banned.contains(&used.as_str()),
+                "{name} uses {used}: {reason}"
+            );
+        }
+    }
+}
+
+fn dependencies(package: &serde_json::Value) -> impl Iterator<Item = String> {
+    package["dependencies"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|dependency| dependency["kind"].is_null())
+        .filter_map(|dependency| dependency["name"].as_str().map(str::to_owned))
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+fn crate_name(directory: &str) -> String {
+    if directory == "kubewright" {
+        directory.to_owned()
+    } else {
+        format!("kubewright-{directory}")
+    }
+}

@@ -1,0 +1,59 @@
+//! The repository as the other tests see it: the files that git tracks or would track.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// One text file, with its path from the root.
+pub(crate) struct File {
+    pub(crate) path: String,
+    pub(crate) text: String,
+}
+
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.join("../..")
+        .canonicalize()
+        .expect("the workspace is above this package")
+}
+
+/// All files with the given ending, below any folder but build output.
+pub(crate) fn files(ending: &str) -> Vec<File> {
+    let listed = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root())
+        .output()
+        .expect("git lists the files");
+    let listed = String::from_utf8(listed.stdout).expect("paths are UTF-8");
+    let files: Vec<File> = listed
+        .lines()
+        .filter(|path| path.ends_with(ending))
+        .filter_map(|path| {
+            let text = std::fs::read_to_string(root().join(path)).ok()?;
+            Some(File {
+                path: path.to_owned(),
+                text,
+            })
+        })
+        .collect();
+    assert!(
+        !files.is_empty(),
+        "no file ends with {ending}: is this a git checkout?"
+    );
+    files
+}
+
+/// What `cargo metadata` says of the workspace's own packages.
+pub(crate) fn packages() -> Vec<serde_json::Value> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version=1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo describes the workspace");
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
+    metadata["packages"]
+        .as_array()
+        .expect("a list of packages")
+        .clone()
+}
