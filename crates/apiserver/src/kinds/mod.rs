@@ -5,9 +5,12 @@ pub mod conversion;
 pub mod defaults;
 pub mod fields;
 pub mod names;
+pub mod quantity;
 mod registry;
 mod resource;
 pub mod strategy;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod validation;
 pub(crate) mod view;
 

@@ -81,10 +81,11 @@ pub(crate) trait Edit {
 
 impl Edit for Value {
     fn part(&mut self, field: &str) -> Option<&mut Value> {
-        let part = match self.as_object_mut()?.get_mut(field).is_some() {
-            true => self.get_mut(field)?,
-            false => self.as_object_mut()?.entry(field).or_insert(Self::Null),
-        };
+        let map = self.as_object_mut()?;
+        if !map.contains_key(field) {
+            map.insert(field.to_owned(), Self::Null);
+        }
+        let part = map.get_mut(field)?;
         if part.is_null() {
             *part = Self::Object(Map::new());
         }
