@@ -1,0 +1,314 @@
+//! The command line that every program has.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Command, FromArgMatches};
+use kubewright_manifests::Endpoint;
+
+use crate::logging::{self, LogFormat};
+
+/// What a program was asked to do, with its own options.
+#[derive(Debug)]
+pub(crate) struct Asked<O> {
+    pub(crate) task: Task,
+    pub(crate) options: O,
+}
+
+/// The sub-command.
+#[derive(Debug)]
+pub(crate) enum Task {
+    Run(Box<RunFlags>),
+    Manifests(ManifestFlags),
+    Version,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunFlags {
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "0.0.0.0:9443",
+        help = "Where to listen for the calls of the API server"
+    )]
+    pub(crate) listen: SocketAddr,
+
+    #[command(flatten)]
+    pub(crate) identity: IdentityFlags,
+
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "text",
+        help = "The shape of the log"
+    )]
+    pub(crate) log_format: LogFormat,
+
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        default_value = "info",
+        value_parser = logging::check,
+        help = "What the log tells: a level, or a filter such as info,kubewright_server=debug"
+    )]
+    pub(crate) log_level: String,
+}
+
+#[derive(Debug, Args)]
+#[group(id = "identity", required = true, multiple = false)]
+pub(crate) struct IdentityFlags {
+    #[arg(
+        long,
+        value_name = "DIRECTORY",
+        help = "Serve the certificate in this directory (tls.crt, tls.key, ca.crt) and follow its changes"
+    )]
+    pub(crate) certificates: Option<PathBuf>,
+
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        help = "Serve a certificate that is made at the start, for these DNS names and IP addresses"
+    )]
+    pub(crate) self_signed: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManifestFlags {
+    #[command(flatten)]
+    endpoint: EndpointFlags,
+
+    #[arg(
+        long,
+        value_name = "FILE",
+        help = "The CA certificates (PEM) by which the API server knows the program"
+    )]
+    pub(crate) ca_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[group(id = "endpoint", required = true, multiple = false)]
+struct EndpointFlags {
+    #[arg(
+        long,
+        value_parser = Endpoint::url,
+        help = "The API server reaches the program at this URL, such as https://127.0.0.1:8080"
+    )]
+    url: Option<Endpoint>,
+
+    #[arg(
+        long,
+        value_name = "NAMESPACE/NAME[:PORT]",
+        value_parser = Endpoint::service,
+        help = "The API server reaches the program through this Service"
+    )]
+    service: Option<Endpoint>,
+}
+
+impl ManifestFlags {
+    pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
+        self.endpoint
+            .url
+            .as_ref()
+            .or(self.endpoint.service.as_ref())
+    }
+}
+
+/// Reads a command line.
+pub(crate) fn parse<O: Args>(
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<Asked<O>, clap::Error> {
+    let mut command = command::<O>();
+    let mut matches = command.try_get_matches_from_mut(arguments)?;
+    let (name, matches) = match matches.remove_subcommand() {
+        Some((name, matches)) => (name, matches),
+        None => ("run".to_owned(), matches),
+    };
+    let task = match name.as_str() {
+        "manifests" => Task::Manifests(ManifestFlags::from_arg_matches(&matches)?),
+        "version" => Task::Version,
+        _ => Task::Run(Box::new(RunFlags::from_arg_matches(&matches)?)),
+    };
+    let options = O::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    Ok(Asked { task, options })
+}
+
+/// The commands, each of which takes the program's own options: they decide what is served and
+/// therefore what the manifests say.
+fn command<O: Args>() -> Command {
+    let own = |name: &'static str| O::augment_args(Command::new(name));
+    let run = own("run").about("Serves until it is told to stop (the default)");
+    let manifests =
+        own("manifests").about("Prints the webhook configurations of this program as YAML");
+    let version = own("version").about("Prints the version of this program");
+    let program = RunFlags::augment_args(Command::new("program"));
+    O::augment_args(program)
+        // `program manifests …` needs none of the flags of `program run`.
+        .subcommand_negates_reqs(true)
+        .args_conflicts_with_subcommands(true)
+        .subcommand(RunFlags::augment_args(run))
+        .subcommand(ManifestFlags::augment_args(manifests))
+        .subcommand(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    /// Greets pods.
+    #[derive(Debug, Args)]
+    struct Options {
+        /// What to say
+        #[arg(long)]
+        greeting: String,
+    }
+
+    #[derive(Debug, Args)]
+    struct NoOptions {}
+
+    fn asked<O: Args>(line: &str) -> Result<Asked<O>, clap::Error> {
+        parse(line.split(' ').map(OsString::from))
+    }
+
+    fn run_flags<O: Args>(line: &str) -> RunFlags {
+        match asked::<O>(line).unwrap().task {
+            Task::Run(flags) => *flags,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_command_is_sound() {
+        command::<Options>().debug_assert();
+        command::<NoOptions>().debug_assert();
+    }
+
+    #[test]
+    fn to_run_is_the_default() {
+        for line in ["hook --certificates /tls", "hook run --certificates /tls"] {
+            let flags = run_flags::<NoOptions>(line);
+            assert_eq!(flags.listen.to_string(), "0.0.0.0:9443");
+            assert_eq!(flags.identity.certificates, Some(PathBuf::from("/tls")));
+            assert_eq!(flags.log_format, LogFormat::Text);
+            assert_eq!(flags.log_level, "info");
+        }
+    }
+
+    #[test]
+    fn every_flag_of_run_is_read() {
+        let flags = run_flags::<NoOptions>(
+            "hook --listen 127.0.0.1:0 --self-signed 127.0.0.1,hook.blue.svc --log-format json --log-level debug",
+        );
+        assert_eq!(flags.listen.to_string(), "127.0.0.1:0");
+        assert_eq!(flags.identity.self_signed, ["127.0.0.1", "hook.blue.svc"]);
+        assert_eq!(flags.log_format, LogFormat::Json);
+        assert_eq!(flags.log_level, "debug");
+    }
+
+    #[test]
+    fn every_command_takes_the_options_of_the_program() {
+        for line in [
+            "hook --greeting hi --certificates /tls",
+            "hook run --greeting hi --certificates /tls",
+            "hook manifests --greeting hi --url https://127.0.0.1:8080",
+            "hook version --greeting hi",
+        ] {
+            assert_eq!(
+                asked::<Options>(line).unwrap().options.greeting,
+                "hi",
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn manifests_know_where_the_program_is_reached() {
+        for (line, endpoint) in [
+            (
+                "hook manifests --url https://127.0.0.1:8080",
+                "https://127.0.0.1:8080",
+            ),
+            (
+                "hook manifests --service blue/hook",
+                "service blue/hook:443",
+            ),
+        ] {
+            let Task::Manifests(flags) = asked::<NoOptions>(line).unwrap().task else {
+                panic!("{line}");
+            };
+            assert_eq!(flags.endpoint().unwrap().to_string(), endpoint);
+        }
+    }
+
+    #[test]
+    fn what_is_missing_or_wrong_is_named() {
+        for (line, kind, word) in [
+            ("hook", ErrorKind::MissingRequiredArgument, "--certificates"),
+            (
+                "hook run",
+                ErrorKind::MissingRequiredArgument,
+                "--self-signed",
+            ),
+            (
+                "hook --self-signed a --certificates b",
+                ErrorKind::ArgumentConflict,
+                "--certificates",
+            ),
+            (
+                "hook manifests",
+                ErrorKind::MissingRequiredArgument,
+                "--service",
+            ),
+            (
+                "hook manifests --url http://a",
+                ErrorKind::ValueValidation,
+                "https://",
+            ),
+            (
+                "hook manifests --url https://a --service b/c",
+                ErrorKind::ArgumentConflict,
+                "--url",
+            ),
+            (
+                "hook --log-level a=b=c --certificates c",
+                ErrorKind::ValueValidation,
+                "--log-level",
+            ),
+            (
+                "hook --listen here --certificates c",
+                ErrorKind::ValueValidation,
+                "--listen",
+            ),
+            ("hook walk", ErrorKind::InvalidSubcommand, "walk"),
+        ] {
+            let error = asked::<NoOptions>(line).unwrap_err();
+            assert_eq!(error.kind(), kind, "{line}: {error}");
+            assert!(error.to_string().contains(word), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn help_tells_of_the_program_its_options_and_commands() {
+        let help = asked::<Options>("hook --help").unwrap_err().to_string();
+        for text in [
+            "Greets pods",
+            "--greeting",
+            "What to say",
+            "--certificates",
+            "manifests",
+        ] {
+            assert!(help.contains(text), "no {text} in {help}");
+        }
+        let help = asked::<Options>("hook manifests --help")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            help.starts_with("Prints the webhook configurations"),
+            "{help}"
+        );
+        assert!(!help.contains("--listen"), "{help}");
+    }
+}

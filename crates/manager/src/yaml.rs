@@ -1,0 +1,119 @@
+//! Reading YAML as Kubernetes reads it.
+
+use serde::de::DeserializeOwned;
+use serde_saphyr::{Error, Options};
+
+/// What a document held.
+#[derive(Debug)]
+pub(crate) struct Document<T> {
+    pub(crate) value: T,
+    /// The paths of fields that the type does not know.
+    pub(crate) unknown: Vec<String>,
+}
+
+/// Decodes one YAML (or JSON) document.
+pub(crate) fn decode<T: DeserializeOwned>(text: &str) -> Result<Document<T>, Error> {
+    let mut unknown = Vec::new();
+    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options(), |yaml| {
+        serde_ignored::deserialize(yaml, |path| unknown.push(path.to_string()))
+    })?;
+    Ok(Document { value, unknown })
+}
+
+fn options() -> Options {
+    serde_saphyr::options! {
+        // kubectl reads `defaultMode: 0644` as an octal number.
+        legacy_octal_numbers: true,
+        // An error goes to the log, and the lines around it may hold what must not.
+        with_snippet: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{Container, Volume};
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Sidecars {
+        containers: Vec<Container>,
+        volumes: Vec<Volume>,
+    }
+
+    const SIDECARS: &str = "
+containers:
+- name: proxy
+  image: nginx:1.12.2
+  imagePullPolicy: IfNotPresent
+  ports: [{containerPort: 80}]
+  resources: {limits: {cpu: 1, memory: 64Mi}}
+  livenessProbe: {httpGet: {path: /, port: 80}}
+  readinessProbe: {httpGet: {path: /, port: http}}
+  volumeMounts:
+  - {name: conf, mountPath: /etc/nginx}
+volumes:
+- name: conf
+  configMap: {name: nginx-configmap, defaultMode: 0644}
+";
+
+    #[test]
+    fn camel_case_fields_of_kubernetes_types_are_kept() {
+        let sidecars = decode::<Sidecars>(SIDECARS).unwrap();
+        assert_eq!(sidecars.unknown, [""; 0]);
+        let container = serde_json::to_value(&sidecars.value.containers[0]).unwrap();
+        assert_eq!(
+            container,
+            serde_json::json!({
+                "name": "proxy", "image": "nginx:1.12.2", "imagePullPolicy": "IfNotPresent",
+                "ports": [{"containerPort": 80}],
+                "resources": {"limits": {"cpu": "1", "memory": "64Mi"}},
+                "livenessProbe": {"httpGet": {"path": "/", "port": 80}},
+                "readinessProbe": {"httpGet": {"path": "/", "port": "http"}},
+                "volumeMounts": [{"name": "conf", "mountPath": "/etc/nginx"}],
+            })
+        );
+        let volume = serde_json::to_value(&sidecars.value.volumes[0]).unwrap();
+        assert_eq!(
+            volume,
+            serde_json::json!({
+                "name": "conf", "configMap": {"name": "nginx-configmap", "defaultMode": 0o644},
+            })
+        );
+    }
+
+    #[test]
+    fn a_field_that_the_type_does_not_know_is_named() {
+        let text = SIDECARS.replace("imagePullPolicy", "imagepullpolicy");
+        let sidecars = decode::<Sidecars>(&text).unwrap();
+        assert_eq!(sidecars.unknown, ["containers.0.imagepullpolicy"]);
+    }
+
+    #[test]
+    fn json_is_yaml() {
+        let sidecars = decode::<Sidecars>(r#"{"containers": [], "volumes": []}"#).unwrap();
+        assert!(sidecars.value.containers.is_empty());
+    }
+
+    #[test]
+    fn what_is_not_one_good_document_is_an_error() {
+        for text in [
+            "",
+            "containers: [",
+            "containers: []\nvolumes: []\nvolumes: []\n",
+            "containers: []\n",
+            "containers: []\nvolumes: []\n---\ncontainers: []\nvolumes: []\n",
+            "containers: {name: x}\nvolumes: []\n",
+        ] {
+            assert!(decode::<Sidecars>(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_shows_none_of_the_lines_around_it() {
+        let text = "password: hunter2\ncontainers: [\n";
+        let error = decode::<Sidecars>(text).unwrap_err().to_string();
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+}
