@@ -1,0 +1,163 @@
+//! What a webhook configuration says about a hook.
+
+use std::time::Duration;
+
+use kubewright_review::{Operation, Version};
+
+use crate::Selector;
+
+/// Everything that a webhook configuration says about one hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Declaration {
+    /// The full name, such as `pinned-images.policy.example.com`.
+    pub name: String,
+    /// Whether it mutates or validates.
+    pub role: Role,
+    /// The path of the URL, such as `/pinned-images`.
+    pub path: String,
+    /// What it is called for.
+    pub rules: Vec<Rule>,
+    /// What happens if it cannot be called.
+    pub failure_policy: FailurePolicy,
+    /// Whether it is also called for other versions of the same objects.
+    pub match_policy: MatchPolicy,
+    /// Whose namespaces it is called for.
+    pub namespace_selector: Selector,
+    /// Which objects it is called for.
+    pub object_selector: Selector,
+    /// CEL conditions that all have to hold.
+    pub match_conditions: Vec<MatchCondition>,
+    /// What it does besides answering.
+    pub side_effects: SideEffects,
+    /// How long the API server waits: 1 to 30 s.
+    pub timeout: Duration,
+    /// The versions of the review protocol, the preferred one first.
+    pub review_versions: Vec<Version>,
+    /// Whether it is called again after other hooks changed the object. Only mutating hooks have this.
+    pub reinvocation: Reinvocation,
+}
+
+/// Whether a hook mutates or validates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "Kubernetes has these two")]
+pub enum Role {
+    /// Stands in a MutatingWebhookConfiguration.
+    Mutating,
+    /// Stands in a ValidatingWebhookConfiguration.
+    Validating,
+}
+
+/// Operations on resources that a hook is called for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rule {
+    /// The operations.
+    pub operations: Vec<Operation>,
+    /// The groups, `""` for the core group, `*` for all.
+    pub groups: Vec<String>,
+    /// The versions, `*` for all.
+    pub versions: Vec<String>,
+    /// The plural names, with a sub-resource as in `deployments/scale`, `*` for all.
+    pub resources: Vec<String>,
+    /// The scope.
+    pub scope: Scope,
+}
+
+impl Rule {
+    /// A rule for one resource in one group and version.
+    pub fn new(
+        operations: impl IntoIterator<Item = Operation>,
+        group: impl Into<String>,
+        version: impl Into<String>,
+        resource: impl Into<String>,
+    ) -> Self {
+        Self {
+            operations: operations.into_iter().collect(),
+            groups: vec![group.into()],
+            versions: vec![version.into()],
+            resources: vec![resource.into()],
+            scope: Scope::Any,
+        }
+    }
+
+    /// Narrows the rule to a scope.
+    pub fn scope(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+}
+
+/// Whether a rule is for objects in namespaces, of the cluster, or both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "Kubernetes has these three")]
+pub enum Scope {
+    /// `*`
+    Any,
+    /// `Cluster`
+    Cluster,
+    /// `Namespaced`
+    Namespaced,
+}
+
+/// What happens to a request if the hook cannot be called or fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "Kubernetes has these two")]
+pub enum FailurePolicy {
+    /// The request fails.
+    Fail,
+    /// The request goes on as if the hook did not exist.
+    Ignore,
+}
+
+/// Whether a hook is also called for other versions of the same objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "Kubernetes has these two")]
+pub enum MatchPolicy {
+    /// Only for exactly the groups and versions of its rules.
+    Exact,
+    /// Also for equivalent resources, which the API server converts.
+    Equivalent,
+}
+
+/// What a hook does besides answering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "Kubernetes has these three")]
+pub enum SideEffects {
+    /// Nothing.
+    None,
+    /// Something, but nothing in a dry run: the handler looks at [`Review::dry_run`](crate::Review::dry_run).
+    NoneOnDryRun,
+    /// Something, also in a dry run. The API server does not accept this; [`Webhooks::check`](crate::Webhooks::check) says so earlier.
+    Some,
+}
+
+/// Whether a mutating hook is called again after later hooks changed the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "Kubernetes has these two")]
+pub enum Reinvocation {
+    /// It is called once.
+    Never,
+    /// It is called again if the object changed after it.
+    IfNeeded,
+}
+
+/// A CEL condition that has to hold for a hook to be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MatchCondition {
+    /// Its name, unique in the hook.
+    pub name: String,
+    /// The CEL expression.
+    pub expression: String,
+}
+
+impl MatchCondition {
+    /// A condition with a name and a CEL expression.
+    pub fn new(name: impl Into<String>, expression: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            expression: expression.into(),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! All webhooks of a program, as one value.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::declaration::{Declaration, Role, SideEffects};
+use crate::hook::Hook;
+use kubewright_review::Operation;
+
+/// All webhooks of a program: a tower service that answers reviews, and the declarations that manifests are made of.
+///
+/// Clones share the hooks.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Webhooks {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Inner {
+    domain: String,
+    pub(crate) hooks: Vec<Hook>,
+    pub(crate) body_limit: usize,
+}
+
+/// Why webhooks cannot be served or installed.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeclarationError {
+    /// Two hooks have one name.
+    #[error("two hooks are named `{0}`; give one another name, or set it with `.named(..)`")]
+    NameClash(String),
+    /// Two hooks have one path.
+    #[error(
+        "the hooks `{first}` and `{second}` are both at `{path}`; chain mutators with `.then(..)`, or set a path with `.at(..)`"
+    )]
+    PathClash {
+        /// The path.
+        path: String,
+        /// The hook that was added first.
+        first: String,
+        /// The hook that was added later.
+        second: String,
+    },
+    /// A name that the API server does not accept.
+    #[error(
+        "the hook name `{0}` is not a domain with at least three segments of lower-case letters, digits and `-`"
+    )]
+    Name(String),
+    /// A path that the API server does not accept.
+    #[error(
+        "the path `{path}` of the hook `{hook}` does not begin with `/`, or has empty segments"
+    )]
+    Path {
+        /// The hook.
+        hook: String,
+        /// The path.
+        path: String,
+    },
+    /// A mutator that would be called for DELETE.
+    #[error(
+        "the hook `{0}` mutates and is called for DELETE, where nothing can be changed; validate instead"
+    )]
+    MutatesDelete(String),
+    /// Side effects that also happen in a dry run.
+    #[error(
+        "the hook `{0}` has side effects in a dry run, which the API server does not accept; look at `review.dry_run()` and say `SideEffects::NoneOnDryRun`"
+    )]
+    SideEffects(String),
+    /// A hook for a dynamic type that says nothing about its resource.
+    #[error(
+        "the hook `{0}` takes a dynamic type and has no rule; name its resource with `.of_resource(..)` or add a `.rule(..)`"
+    )]
+    NoRule(String),
+    /// A hook that is never called.
+    #[error("the hook `{0}` has a rule without operations")]
+    NoOperations(String),
+    /// A timeout that the API server does not accept.
+    #[error("the timeout of the hook `{0}` is not 1 to 30 whole seconds")]
+    Timeout(String),
+    /// A hook that takes no reviews.
+    #[error("the hook `{0}` takes no version of the review protocol, or one twice")]
+    ReviewVersions(String),
+}
+
+impl Webhooks {
+    /// Starts with no hook. The domain completes the names of hooks: `pinned-images` in `policy.example.com` is
+    /// `pinned-images.policy.example.com`.
+    pub fn new(domain: impl Into<String>) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                domain: domain.into(),
+                hooks: Vec::new(),
+                body_limit: 7 * 1024 * 1024,
+            }),
+        }
+    }
+
+    /// Adds a hook.
+    pub fn with(mut self, hook: Hook) -> Self {
+        Arc::make_mut(&mut self.inner).hooks.push(hook);
+        self
+    }
+
+    /// Sets the largest body that is read, in bytes. The default is 7 MiB: two objects of at most 3 MiB, and the rest.
+    pub fn body_limit(mut self, bytes: usize) -> Self {
+        Arc::make_mut(&mut self.inner).body_limit = bytes;
+        self
+    }
+
+    /// What webhook configurations say about the hooks, in the order in which they were added.
+    pub fn declarations(&self) -> Vec<Declaration> {
+        self.inner
+            .hooks
+            .iter()
+            .map(|hook| hook.declaration(&self.inner.domain))
+            .collect()
+    }
+
+    /// Checks that the API server would accept the hooks and that their names and paths are their own.
+    ///
+    /// # Errors
+    ///
+    /// If a name or path is used twice or is malformed, a mutator is called for DELETE, side effects also happen in a dry
+    /// run, or a hook would never be called.
+    pub fn check(&self) -> Result<(), DeclarationError> {
+        let mut names = HashMap::new();
+        let mut paths = HashMap::new();
+        for declaration in self.declarations() {
+            let name = declaration.name.clone();
+            check_one(&declaration)?;
+            if let Some(first) = paths.insert(declaration.path.clone(), name.clone()) {
+                return Err(DeclarationError::PathClash {
+                    path: declaration.path,
+                    first,
+                    second: name,
+                });
+            }
+            if names.insert(name.clone(), ()).is_some() {
+                return Err(DeclarationError::NameClash(name));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_one(declaration: &Declaration) -> Result<(), DeclarationError> {
+    let name = || declaration.name.clone();
+    if !is_webhook_name(&declaration.name) {
+        return Err(DeclarationError::Name(name()));
+    }
+    let segments = declaration.path.strip_prefix('/');
+    if segments.is_none_or(|rest| !rest.is_empty() && rest.split('/').any(str::is_empty)) {
+        return Err(DeclarationError::Path {
+            hook: name(),
+            path: declaration.path.clone(),
+        });
+    }
+    if declaration.rules.is_empty() {
+        return Err(DeclarationError::NoRule(name()));
+    }
+    if declaration
+        .rules
+        .iter()
+        .any(|rule| rule.operations.is_empty())
+    {
+        return Err(DeclarationError::NoOperations(name()));
+    }
+    let deletes = |rule: &crate::Rule| rule.operations.contains(&Operation::Delete);
+    if declaration.role == Role::Mutating && declaration.rules.iter().any(deletes) {
+        return Err(DeclarationError::MutatesDelete(name()));
+    }
+    if declaration.side_effects == SideEffects::Some {
+        return Err(DeclarationError::SideEffects(name()));
+    }
+    let whole = Duration::from_secs(declaration.timeout.as_secs());
+    if whole != declaration.timeout || !(1..=30).contains(&whole.as_secs()) {
+        return Err(DeclarationError::Timeout(name()));
+    }
+    let versions = &declaration.review_versions;
+    if versions.is_empty()
+        || versions
+            .iter()
+            .enumerate()
+            .any(|(i, v)| versions[..i].contains(v))
+    {
+        return Err(DeclarationError::ReviewVersions(name()));
+    }
+    Ok(())
+}
+
+/// A domain with at least three segments (kube-apiserver: `admissionregistration/validation`, "should be a domain with
+/// at least three segments separated by dots").
+fn is_webhook_name(name: &str) -> bool {
+    let label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    name.len() <= 253 && name.split('.').count() >= 3 && name.split('.').all(label)
+}
