@@ -1,6 +1,10 @@
 //! Kubernetes manifests from the declarations that run.
 
 mod endpoint;
+mod manifests;
 mod names;
+mod webhooks;
 
 pub use endpoint::{Endpoint, EndpointError};
+pub use manifests::Manifests;
+pub use webhooks::{ManifestError, WebhookConfigurations};
