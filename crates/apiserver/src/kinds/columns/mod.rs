@@ -1,9 +1,22 @@
 //! The columns that `kubectl get` shows for each kind, and their cells.
+//!
+//! The server always makes the wide cells; clients leave out what has priority 1.
+
+mod cluster;
+mod definition;
+mod network;
+mod pods;
+mod storage;
+#[cfg(test)]
+mod tests;
+mod text;
+mod workloads;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::Resource;
+use super::view::View;
 
 /// One column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,32 +39,134 @@ pub struct Column {
 
 /// The columns of a kind.
 pub fn definitions(resource: &Resource) -> &'static [Column] {
-    let _ = resource;
-    NAME_AND_AGE
+    definition::of(&resource.group, &resource.kind)
 }
 
 /// The cells of one object, one per column of [`definitions`].
 pub fn cells(resource: &Resource, object: &Value, now: Timestamp) -> Vec<Value> {
-    let _ = (resource, now);
-    vec![
-        object["metadata"]["name"].clone(),
-        object["metadata"]["creationTimestamp"].clone(),
-    ]
+    let view = Row { object, now };
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        ("", "Pod") => pods::pod(view),
+        ("", "PodTemplate") => pods::template(view),
+        ("", "ReplicationController") => workloads::replication_controller(view),
+        ("apps", "ReplicaSet") => workloads::replica_set(view),
+        ("apps", "Deployment") => workloads::deployment(view),
+        ("apps", "StatefulSet") => workloads::stateful_set(view),
+        ("apps", "DaemonSet") => workloads::daemon_set(view),
+        ("apps", "ControllerRevision") => workloads::controller_revision(view),
+        ("batch", "Job") => workloads::job(view),
+        ("batch", "CronJob") => workloads::cron_job(view),
+        ("policy", "PodDisruptionBudget") => workloads::disruption_budget(view),
+        ("autoscaling", "HorizontalPodAutoscaler") => {
+            workloads::autoscaler(&resource.version, view)
+        }
+        ("autoscaling", "Scale") => workloads::scale(view),
+        ("", "Service") => network::service(view),
+        ("", "Endpoints") => network::endpoints(view),
+        ("discovery.k8s.io", "EndpointSlice") => network::endpoint_slice(view),
+        ("networking.k8s.io", "Ingress") => network::ingress(view),
+        ("networking.k8s.io", "IngressClass") => network::ingress_class(view),
+        ("networking.k8s.io", "NetworkPolicy") => network::network_policy(view),
+        ("networking.k8s.io", "ServiceCIDR") => network::service_cidr(view),
+        ("networking.k8s.io", "IPAddress") => network::ip_address(view),
+        ("", "Namespace") => cluster::namespace(view),
+        ("", "Node") => cluster::node(view),
+        ("", "Event") => cluster::event(view),
+        ("events.k8s.io", "Event") => cluster::new_event(view),
+        ("", "Secret") => cluster::secret(view),
+        ("", "ConfigMap") => cluster::config_map(view),
+        ("", "ServiceAccount") => cluster::service_account(view),
+        ("", "ResourceQuota") => cluster::resource_quota(view),
+        ("", "ComponentStatus") => cluster::component_status(view),
+        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => {
+            cluster::role_binding(view)
+        }
+        ("certificates.k8s.io", "CertificateSigningRequest") => cluster::signing_request(view),
+        ("certificates.k8s.io", "ClusterTrustBundle") => cluster::trust_bundle(view),
+        ("coordination.k8s.io", "Lease") => cluster::lease(view),
+        ("coordination.k8s.io", "LeaseCandidate") => cluster::lease_candidate(view),
+        ("scheduling.k8s.io", "PriorityClass") => cluster::priority_class(view),
+        ("node.k8s.io", "RuntimeClass") => cluster::runtime_class(view),
+        (
+            "admissionregistration.k8s.io",
+            "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
+        ) => cluster::webhook_configuration(view),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => {
+            cluster::admission_policy(view, "validations")
+        }
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy") => {
+            cluster::admission_policy(view, "mutations")
+        }
+        (
+            "admissionregistration.k8s.io",
+            "ValidatingAdmissionPolicyBinding" | "MutatingAdmissionPolicyBinding",
+        ) => cluster::admission_policy_binding(view),
+        ("flowcontrol.apiserver.k8s.io", "FlowSchema") => cluster::flow_schema(view),
+        ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration") => {
+            cluster::priority_level(view)
+        }
+        ("", "PersistentVolume") => storage::volume(view),
+        ("", "PersistentVolumeClaim") => storage::claim(view),
+        ("storage.k8s.io", "StorageClass") => storage::class(view),
+        ("storage.k8s.io", "VolumeAttributesClass") => storage::attributes_class(view),
+        ("storage.k8s.io", "VolumeAttachment") => storage::attachment(view),
+        ("storage.k8s.io", "CSIDriver") => storage::driver(view),
+        ("storage.k8s.io", "CSINode") => storage::node(view),
+        ("storage.k8s.io", "CSIStorageCapacity") => storage::capacity(view),
+        ("resource.k8s.io", "ResourceClaim") => storage::resource_claim(view),
+        ("resource.k8s.io", "ResourceClaimTemplate" | "DeviceClass") => {
+            vec![view.name(), view.age()]
+        }
+        ("resource.k8s.io", "ResourceSlice") => storage::resource_slice(view),
+        _ => vec![
+            view.name(),
+            object.at("metadata").at("creationTimestamp").clone(),
+        ],
+    }
 }
 
-const NAME_AND_AGE: &[Column] = &[
-    Column {
-        name: "Name",
-        kind: "string",
-        format: "name",
-        description: "the object's name, unique within its namespace",
-        priority: 0,
-    },
-    Column {
-        name: "Created At",
-        kind: "date",
-        format: "",
-        description: "when the object was created",
-        priority: 0,
-    },
-];
+/// How long ago or how long: `5s`, `3m2s`, `2d`, as kubectl users know it.
+pub fn duration(seconds: i64) -> String {
+    text::duration(seconds)
+}
+
+/// One object on its way into a table.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    object: &'a Value,
+    now: Timestamp,
+}
+
+impl<'a> Row<'a> {
+    fn metadata(self) -> &'a Value {
+        self.object.at("metadata")
+    }
+
+    fn spec(self) -> &'a Value {
+        self.object.at("spec")
+    }
+
+    fn status(self) -> &'a Value {
+        self.object.at("status")
+    }
+
+    fn name(self) -> Value {
+        self.metadata().text("name").into()
+    }
+
+    fn age(self) -> Value {
+        self.since(self.metadata().at("creationTimestamp")).into()
+    }
+
+    /// How long ago a time was; `<unknown>` for none.
+    fn since(self, time: &Value) -> String {
+        match text::time(time) {
+            Some(time) => text::duration(self.now.duration_since(time).as_secs()),
+            None => "<unknown>".to_owned(),
+        }
+    }
+
+    fn is_going(self) -> bool {
+        self.metadata().has("deletionTimestamp")
+    }
+}

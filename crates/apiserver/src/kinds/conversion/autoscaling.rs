@@ -1,0 +1,277 @@
+//! Autoscalers in version 1: one CPU target as a field, all the rest as JSON in annotations.
+
+use serde_json::{Map, Value, json};
+
+use crate::kinds::view::{Edit, View};
+
+const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
+const STATUSES: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
+const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
+const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
+const DEFAULT_CPU_UTILIZATION: i64 = 80;
+
+/// Gives an autoscaler of version 1 the shape of version 2.
+pub(crate) fn to_v2(object: &mut Value) {
+    let mut kept = take_annotations(object);
+    let Some(spec) = object.part("spec") else {
+        return;
+    };
+    let mut metrics = Vec::new();
+    let cpu = take(spec, "targetCPUUtilizationPercentage");
+    if !cpu.is_null() {
+        metrics.push(cpu_target(&cpu));
+    }
+    if let Some(Value::Array(more)) = kept.remove(METRICS) {
+        metrics.extend(more.iter().map(|metric| metric_to_v2(metric, TARGET)));
+    }
+    if metrics.is_empty() {
+        metrics.push(cpu_target(&json!(DEFAULT_CPU_UTILIZATION)));
+    }
+    spec.put("metrics", metrics);
+    if let Some(behavior) = kept.remove(BEHAVIOR) {
+        spec.put("behavior", behavior);
+    }
+    let Some(status) = object.existing("status") else {
+        return;
+    };
+    let cpu = take(status, "currentCPUUtilizationPercentage");
+    if let Some(Value::Array(all)) = kept.remove(STATUSES) {
+        let all: Vec<Value> = all
+            .iter()
+            .map(|metric| metric_to_v2(metric, CURRENT))
+            .collect();
+        status.put("currentMetrics", all);
+    } else if cpu.is_null() {
+        status.put("currentMetrics", Value::Null);
+    } else {
+        let current = json!({ "averageUtilization": cpu });
+        let cpu = json!({ "name": "cpu", "current": current });
+        status.put(
+            "currentMetrics",
+            json!([{ "type": "Resource", "resource": cpu }]),
+        );
+    }
+    if let Some(conditions) = kept.remove(CONDITIONS) {
+        status.put("conditions", conditions);
+    }
+}
+
+/// Gives an autoscaler of version 2 the shape of version 1.
+pub(super) fn to_v1(object: &mut Value) {
+    drop(take_annotations(object));
+    let mut kept = Map::new();
+    if let Some(spec) = object.existing("spec") {
+        let mut target = None;
+        let mut others = Vec::new();
+        for metric in spec.list("metrics") {
+            let resource = metric.at("resource");
+            let utilization = resource.at("target").at("averageUtilization");
+            let is_cpu = metric.text("type") == "Resource" && resource.text("name") == "cpu";
+            if is_cpu && target.is_none() && !utilization.is_null() {
+                target = Some(utilization.clone());
+            } else {
+                others.push(metric_to_v1(metric, TARGET));
+            }
+        }
+        spec.drop_field("metrics");
+        if let Some(target) = target {
+            spec.put("targetCPUUtilizationPercentage", target);
+        }
+        if !others.is_empty() {
+            kept.insert(METRICS.to_owned(), Value::Array(others).to_string().into());
+        }
+        let behavior = take(spec, "behavior");
+        if !behavior.is_null() {
+            kept.insert(BEHAVIOR.to_owned(), behavior.to_string().into());
+        }
+    }
+    if let Some(status) = object.existing("status") {
+        let metrics = take(status, "currentMetrics");
+        let metrics = metrics.as_array().map_or(&[][..], Vec::as_slice);
+        for metric in metrics {
+            let resource = metric.at("resource");
+            let current = resource.at("current").at("averageUtilization");
+            if resource.text("name") == "cpu" && !current.is_null() {
+                status.put("currentCPUUtilizationPercentage", current.clone());
+            }
+        }
+        if !metrics.is_empty() {
+            let all: Vec<Value> = metrics.iter().map(|m| metric_to_v1(m, CURRENT)).collect();
+            kept.insert(STATUSES.to_owned(), Value::Array(all).to_string().into());
+        }
+        let conditions = take(status, "conditions");
+        if conditions.as_array().is_some_and(|all| !all.is_empty()) {
+            kept.insert(CONDITIONS.to_owned(), conditions.to_string().into());
+        }
+        status.fill("currentReplicas", 0);
+    }
+    if !kept.is_empty()
+        && let Some(annotations) = object
+            .part("metadata")
+            .and_then(|metadata| metadata.part("annotations"))
+            .and_then(Value::as_object_mut)
+    {
+        annotations.extend(kept);
+    }
+}
+
+fn take(holder: &mut Value, field: &str) -> Value {
+    let value = holder.at(field).clone();
+    holder.drop_field(field);
+    value
+}
+
+/// Takes the annotations that hold fields; a text that is not JSON is lost, as it is refused by the real server.
+fn take_annotations(object: &mut Value) -> Map<String, Value> {
+    let mut taken = Map::new();
+    let Some(metadata) = object.existing("metadata") else {
+        return taken;
+    };
+    let Some(annotations) = metadata.existing("annotations") else {
+        return taken;
+    };
+    for name in [METRICS, STATUSES, CONDITIONS, BEHAVIOR] {
+        let text = take(annotations, name);
+        if let Some(value) = text
+            .as_str()
+            .and_then(|text| serde_json::from_str(text).ok())
+        {
+            taken.insert(name.to_owned(), value);
+        }
+    }
+    if annotations.as_object().is_some_and(Map::is_empty) {
+        metadata.drop_field("annotations");
+    }
+    taken
+}
+
+fn cpu_target(utilization: &Value) -> Value {
+    let target = json!({ "type": "Utilization", "averageUtilization": utilization });
+    json!({ "type": "Resource", "resource": { "name": "cpu", "target": target } })
+}
+
+/// How a metric's numbers are called: of a spec, or of a status.
+#[derive(Clone, Copy)]
+struct Words {
+    part: &'static str,
+    utilization: &'static str,
+    average: &'static str,
+    value: &'static str,
+}
+
+const TARGET: Words = Words {
+    part: "target",
+    utilization: "targetAverageUtilization",
+    average: "targetAverageValue",
+    value: "targetValue",
+};
+
+const CURRENT: Words = Words {
+    part: "current",
+    utilization: "currentAverageUtilization",
+    average: "currentAverageValue",
+    value: "currentValue",
+};
+
+const SOURCES: [&str; 5] = [
+    "resource",
+    "containerResource",
+    "pods",
+    "object",
+    "external",
+];
+
+/// What the field for the average is called: an object metric has its own word for it.
+fn average_word(field: &str, words: Words) -> &'static str {
+    if field == "object" {
+        "averageValue"
+    } else {
+        words.average
+    }
+}
+
+fn metric_to_v2(metric: &Value, words: Words) -> Value {
+    let mut new = metric.clone();
+    for field in SOURCES {
+        let Some(source) = new.existing(field) else {
+            continue;
+        };
+        let described = if field == "object" {
+            take(source, "target")
+        } else {
+            Value::Null
+        };
+        let mut numbers = Map::new();
+        for (from, to, kind) in [
+            (words.utilization, "averageUtilization", "Utilization"),
+            (average_word(field, words), "averageValue", "AverageValue"),
+            (words.value, "value", "Value"),
+        ] {
+            let number = take(source, from);
+            let unset = field == "object" && to == "value" && number == "0";
+            if !number.is_null() && !unset {
+                numbers.insert(to.to_owned(), number);
+                if words.part == "target" {
+                    numbers.entry("type").or_insert(kind.into());
+                }
+            }
+        }
+        let mut named = Map::new();
+        let selector = if field == "external" {
+            "metricSelector"
+        } else {
+            "selector"
+        };
+        for (from, to) in [("metricName", "name"), (selector, "selector")] {
+            let value = take(source, from);
+            if !value.is_null() {
+                named.insert(to.to_owned(), value);
+            }
+        }
+        if !named.is_empty() {
+            source.put("metric", Value::Object(named));
+        }
+        if !described.is_null() {
+            source.put("describedObject", described);
+        }
+        source.put(words.part, Value::Object(numbers));
+    }
+    new
+}
+
+fn metric_to_v1(metric: &Value, words: Words) -> Value {
+    let mut old = metric.clone();
+    for field in SOURCES {
+        let Some(source) = old.existing(field) else {
+            continue;
+        };
+        let numbers = take(source, words.part);
+        for (from, to) in [
+            ("averageUtilization", words.utilization),
+            ("averageValue", average_word(field, words)),
+            ("value", words.value),
+        ] {
+            if numbers.has(from) {
+                source.put(to, numbers.at(from).clone());
+            }
+        }
+        let named = take(source, "metric");
+        let selector = if field == "external" {
+            "metricSelector"
+        } else {
+            "selector"
+        };
+        for (from, to) in [("name", "metricName"), ("selector", selector)] {
+            if named.has(from) {
+                source.put(to, named.at(from).clone());
+            }
+        }
+        let described = take(source, "describedObject");
+        if !described.is_null() {
+            source.put("target", described);
+            // A quantity is a struct in Go: written even when only the average is set.
+            source.fill(words.value, "0");
+        }
+    }
+    old
+}
