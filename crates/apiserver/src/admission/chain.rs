@@ -1,0 +1,144 @@
+//! The order of the admission steps.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::attributes::Attributes;
+use super::cluster::Cluster;
+use super::notes::Notes;
+use super::observer::Observer;
+use super::plugins;
+use super::webhook::{Reinvocation, ServiceTable, Webhooks};
+use crate::status::Result;
+
+/// The admission chain of one server.
+#[derive(Debug)]
+pub struct Chain {
+    webhooks: Webhooks,
+}
+
+/// What can be set about a [`Chain`].
+#[derive(Default)]
+pub struct ChainBuilder {
+    pub(super) observer: Option<Arc<dyn Observer>>,
+    pub(super) services: ServiceTable,
+    pub(super) remote_hooks: bool,
+}
+
+impl Chain {
+    /// A chain without an observer, without services, that calls webhooks on loopback addresses only.
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// A chain with settings of its own.
+    pub fn builder() -> ChainBuilder {
+        ChainBuilder::default()
+    }
+
+    /// The addresses of services; what is set there is seen by the next call.
+    pub fn services(&self) -> &ServiceTable {
+        self.webhooks.services()
+    }
+
+    /// Lets every mutating step change the object, and once more where a late change asks for it.
+    ///
+    /// # Errors
+    /// The Status that the client gets: a denial, a webhook that failed, a patch that does not apply.
+    ///
+    /// # Cancel safety
+    /// Dropping the future ends the webhook call in flight; `attributes` may hold a part of the changes.
+    pub async fn mutate(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &mut Attributes,
+        notes: &Notes,
+    ) -> Result<()> {
+        let mut reinvocation = Reinvocation::default();
+        self.mutate_round(cluster, attributes, notes, &mut reinvocation)
+            .await?;
+        if reinvocation.begin_second_round() {
+            self.mutate_round(cluster, attributes, notes, &mut reinvocation)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Lets every validating step judge the object as it is about to be stored.
+    ///
+    /// `attributes.name` is the final name by now, also for an object that came with `generateName`.
+    ///
+    /// # Errors
+    /// The Status that the client gets; of several denials, the first to arrive.
+    ///
+    /// # Cancel safety
+    /// Dropping the future ends the webhook calls in flight.
+    pub async fn validate(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &Attributes,
+        notes: &Notes,
+    ) -> Result<()> {
+        plugins::validate(cluster, attributes, notes)?;
+        self.webhooks.validate(cluster, attributes, notes).await
+    }
+
+    async fn mutate_round(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &mut Attributes,
+        notes: &Notes,
+        reinvocation: &mut Reinvocation,
+    ) -> Result<()> {
+        plugins::mutate(cluster, attributes)?;
+        self.webhooks
+            .mutate(cluster, attributes, notes, reinvocation)
+            .await
+    }
+}
+
+impl Default for Chain {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ChainBuilder {
+    /// Shows every webhook call to `observer`.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// Finds services in `services`; the caller keeps a clone and adds to it.
+    #[must_use]
+    pub fn services(mut self, services: ServiceTable) -> Self {
+        self.services = services;
+        self
+    }
+
+    /// Calls webhook URLs outside loopback too. Off by default: whoever may write a webhook configuration could
+    /// otherwise make this process send requests to any host that it reaches.
+    #[must_use]
+    pub fn allow_remote_hooks(mut self) -> Self {
+        self.remote_hooks = true;
+        self
+    }
+
+    /// The chain.
+    pub fn build(self) -> Chain {
+        Chain {
+            webhooks: Webhooks::new(self),
+        }
+    }
+}
+
+impl fmt::Debug for ChainBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChainBuilder")
+            .field("services", &self.services)
+            .field("remote_hooks", &self.remote_hooks)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,77 @@
+//! The HTTPS client that calls webhooks, with the habits and the error texts of the real API server's (A.13).
+
+mod connect;
+mod endpoint;
+mod exchange;
+mod fault;
+mod pool;
+mod reply;
+mod services;
+mod target;
+mod trust;
+mod witness;
+
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use endpoint::Endpoint;
+use target::Key;
+
+pub(super) use reply::Reply;
+pub use services::ServiceTable;
+pub(super) use target::{NoClient, Target};
+
+/// How many endpoints keep their connections; the one unused for longest goes first.
+const ENDPOINTS: usize = 30;
+
+/// The clients of one server: one per URL or service and `caBundle`.
+pub(super) struct Client {
+    services: ServiceTable,
+    remote_hooks: bool,
+    endpoints: Mutex<Vec<(Arc<Key>, Arc<Endpoint>)>>,
+}
+
+impl Client {
+    pub(super) fn new(services: ServiceTable, remote_hooks: bool) -> Self {
+        Self {
+            services,
+            remote_hooks,
+            endpoints: Mutex::new(Vec::new()),
+        }
+    }
+
+    pub(super) fn services(&self) -> &ServiceTable {
+        &self.services
+    }
+
+    /// The client for a webhook. A changed `caBundle` makes a fresh one, with connections of its own.
+    pub(super) fn endpoint(&self, target: &Target) -> Result<Arc<Endpoint>, NoClient> {
+        let key = target.key()?;
+        let mut endpoints = self.endpoints.lock();
+        if let Some(at) = endpoints.iter().position(|(known, _)| known == key) {
+            let last = endpoints.len() - 1;
+            endpoints[at..=last].rotate_left(1);
+            return Ok(Arc::clone(&endpoints[last].1));
+        }
+        let endpoint = Arc::new(Endpoint::new(
+            key,
+            self.services.clone(),
+            self.remote_hooks,
+        )?);
+        if endpoints.len() == ENDPOINTS {
+            endpoints.remove(0);
+        }
+        endpoints.push((Arc::clone(key), Arc::clone(&endpoint)));
+        Ok(endpoint)
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("services", &self.services)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,134 @@
+//! The objects of a request in each version that a webhook wants, converted and encoded at most once.
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::select::Invocation;
+use crate::admission::attributes::Attributes;
+use crate::kinds::{GroupVersionKind, conversion};
+use crate::status::Result;
+
+/// The forms made so far. Valid until the object changes.
+#[derive(Debug, Default)]
+pub(super) struct Forms {
+    own: Texts,
+    converted: Vec<Converted>,
+}
+
+#[derive(Debug, Default)]
+struct Texts {
+    object: Option<Bytes>,
+    old: Option<Bytes>,
+}
+
+#[derive(Debug)]
+struct Converted {
+    kind: GroupVersionKind,
+    object: Value,
+    old: Value,
+    texts: Texts,
+}
+
+/// The objects as one webhook gets them.
+#[derive(Debug)]
+pub(super) struct Form<'a> {
+    pub(super) object: &'a Value,
+    pub(super) old: &'a Value,
+    texts: &'a mut Texts,
+}
+
+impl Forms {
+    /// The objects in the version that the invocation asks for.
+    pub(super) fn of<'a>(
+        &'a mut self,
+        attributes: &'a Attributes,
+        invocation: &Invocation,
+    ) -> Result<Form<'a>> {
+        if invocation.kind == attributes.kind {
+            return Ok(Form {
+                object: &attributes.object,
+                old: &attributes.old_object,
+                texts: &mut self.own,
+            });
+        }
+        let known = self
+            .converted
+            .iter()
+            .position(|form| form.kind == invocation.kind);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                self.converted.push(Converted::of(attributes, invocation)?);
+                self.converted.len() - 1
+            }
+        };
+        let form = &mut self.converted[at];
+        Ok(Form {
+            object: &form.object,
+            old: &form.old,
+            texts: &mut form.texts,
+        })
+    }
+
+    /// Takes the object in the version of the invocation, to be changed and put back. The old one stays.
+    pub(super) fn take_object(
+        &mut self,
+        attributes: &mut Attributes,
+        invocation: &Invocation,
+    ) -> Value {
+        self.own.object = None;
+        let converted = std::mem::take(&mut self.converted);
+        match converted
+            .into_iter()
+            .find(|form| form.kind == invocation.kind)
+        {
+            Some(form) => form.object,
+            None => std::mem::take(&mut attributes.object),
+        }
+    }
+}
+
+impl Converted {
+    fn of(attributes: &Attributes, invocation: &Invocation) -> Result<Self> {
+        let convert = |object: &Value| {
+            let mut object = object.clone();
+            if !object.is_null() {
+                conversion::convert(&attributes.resource, &invocation.resource, &mut object)?;
+            }
+            Ok(object)
+        };
+        Ok(Self {
+            kind: invocation.kind.clone(),
+            object: convert(&attributes.object)?,
+            old: convert(&attributes.old_object)?,
+            texts: Texts::default(),
+        })
+    }
+}
+
+impl Form<'_> {
+    /// The JSON of the object and of the old one.
+    pub(super) fn texts(&mut self) -> (Bytes, Bytes) {
+        let object = self
+            .texts
+            .object
+            .get_or_insert_with(|| encode(self.object))
+            .clone();
+        let old = self
+            .texts
+            .old
+            .get_or_insert_with(|| encode(self.old))
+            .clone();
+        (object, old)
+    }
+}
+
+fn encode(value: &Value) -> Bytes {
+    if value.is_null() {
+        return Bytes::from_static(b"null");
+    }
+    let mut out = Vec::with_capacity(4096);
+    serde_json::to_writer(&mut out, value)
+        .expect("a JSON value has text keys and a writer that cannot fail");
+    out.into()
+}

@@ -1,0 +1,116 @@
+//! The webhook plugins: which hooks a request is sent to, what they are sent, and what their answers do.
+
+mod answer;
+mod call;
+mod client;
+mod conditions;
+mod configuration;
+mod denial;
+mod forms;
+mod mutating;
+mod observe;
+mod patch;
+mod reinvocation;
+mod review;
+mod rules;
+mod select;
+mod validating;
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::attributes::Attributes;
+use super::chain::ChainBuilder;
+use super::cluster::Cluster;
+use super::notes::Notes;
+use super::observer::Observer;
+use crate::status::Result;
+
+pub use client::ServiceTable;
+pub(super) use reinvocation::Reinvocation;
+
+use client::Client;
+use configuration::Configurations;
+
+/// Both webhook plugins.
+pub(super) struct Webhooks {
+    mutating: Configurations,
+    validating: Configurations,
+    client: Client,
+    observer: Option<Arc<dyn Observer>>,
+}
+
+impl Webhooks {
+    pub(super) fn new(settings: ChainBuilder) -> Self {
+        Self {
+            mutating: Configurations::new("mutatingwebhookconfigurations"),
+            validating: Configurations::new("validatingwebhookconfigurations"),
+            client: Client::new(settings.services, settings.remote_hooks),
+            observer: settings.observer,
+        }
+    }
+
+    pub(super) fn services(&self) -> &ServiceTable {
+        self.client.services()
+    }
+
+    pub(super) async fn mutate(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &mut Attributes,
+        notes: &Notes,
+        reinvocation: &mut Reinvocation,
+    ) -> Result<()> {
+        if is_exempt(attributes) {
+            return Ok(());
+        }
+        let hooks = self.mutating.current(cluster);
+        reinvocation.begin_webhooks(&attributes.object);
+        let dispatch = mutating::Dispatch {
+            webhooks: self,
+            cluster,
+            attributes: &mut *attributes,
+            notes,
+            reinvocation: &mut *reinvocation,
+            forms: forms::Forms::default(),
+        };
+        let result = dispatch.run(&hooks).await;
+        reinvocation.end_webhooks(&attributes.object);
+        result
+    }
+
+    pub(super) async fn validate(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &Attributes,
+        notes: &Notes,
+    ) -> Result<()> {
+        if is_exempt(attributes) {
+            return Ok(());
+        }
+        let hooks = self.validating.current(cluster);
+        validating::dispatch(self, &hooks, cluster, attributes, notes).await
+    }
+}
+
+/// Configuration that could lock itself in is never sent to a webhook (A.3).
+fn is_exempt(attributes: &Attributes) -> bool {
+    attributes.resource.group == "admissionregistration.k8s.io"
+        && matches!(
+            attributes.resource.plural.as_str(),
+            "validatingwebhookconfigurations"
+                | "mutatingwebhookconfigurations"
+                | "validatingadmissionpolicies"
+                | "validatingadmissionpolicybindings"
+                | "mutatingadmissionpolicies"
+                | "mutatingadmissionpolicybindings"
+        )
+}
+
+impl fmt::Debug for Webhooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Webhooks")
+            .field("client", &self.client)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,182 @@
+//! Mutating webhooks: one after the other, each on what the one before it left.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::answer::{Answer, Sort};
+use super::call::{self, Failure};
+use super::configuration::Hook;
+use super::forms::Forms;
+use super::patch::{self, Patched};
+use super::reinvocation::Reinvocation;
+use super::select::{self, Invocation};
+use super::{Webhooks, observe};
+use crate::admission::attributes::Attributes;
+use crate::admission::cluster::Cluster;
+use crate::admission::notes::Notes;
+use crate::status::{Result, Status};
+
+const MUTATION: &str = "mutation.webhook.admission.k8s.io";
+const PATCH: &str = "patch.webhook.admission.k8s.io";
+const FAILED_OPEN: &str = "failed-open.mutation.webhook.admission.k8s.io";
+
+/// One request on its way through the mutating webhooks of one round.
+pub(super) struct Dispatch<'a> {
+    pub(super) webhooks: &'a Webhooks,
+    pub(super) cluster: &'a dyn Cluster,
+    pub(super) attributes: &'a mut Attributes,
+    pub(super) notes: &'a Notes,
+    pub(super) reinvocation: &'a mut Reinvocation,
+    pub(super) forms: Forms,
+}
+
+/// What a call led to.
+struct Effect {
+    answer: Answer,
+    patched: Option<Patched>,
+}
+
+impl Dispatch<'_> {
+    pub(super) async fn run(mut self, hooks: &[Arc<Hook>]) -> Result<()> {
+        for (index, hook) in hooks.iter().enumerate() {
+            if let Some(invocation) = self.select(hook)? {
+                self.visit(&invocation, index).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn select(&mut self, hook: &Arc<Hook>) -> Result<Option<Invocation>> {
+        let Some(invocation) = select::select(hook, self.cluster, self.attributes)? else {
+            return Ok(None);
+        };
+        if !hook.conditions.is_empty() {
+            let form = self.forms.of(self.attributes, &invocation)?;
+            if !hook.conditions.hold(self.attributes, &invocation, &form)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(invocation).filter(|_| self.reinvocation.calls(&hook.id)))
+    }
+
+    async fn visit(&mut self, invocation: &Invocation, index: usize) -> Result<()> {
+        let hook = &invocation.hook;
+        let started = Instant::now();
+        let outcome = self.call(invocation, index).await;
+        let changed =
+            matches!(&outcome, Ok(Effect { patched: Some(patched), .. }) if patched.changed);
+        self.annotate_mutation(hook, index, changed);
+        self.reinvocation.called(&hook.id, changed, hook.if_needed);
+        self.show(invocation, &outcome, started);
+        let failure = match outcome {
+            Ok(_) => return Ok(()),
+            Err(failure) => failure,
+        };
+        if !(hook.ignore_failure && matches!(failure, Failure::Call(_))) {
+            return Err(failure.into_status(&hook.name));
+        }
+        let key = self.key(FAILED_OPEN, index);
+        self.notes.annotate(&key, hook.name.as_str());
+        if Instant::now() >= self.attributes.deadline {
+            return Err(Status::timeout(
+                "request did not complete within requested timeout",
+            ));
+        }
+        Ok(())
+    }
+
+    async fn call(
+        &mut self,
+        invocation: &Invocation,
+        index: usize,
+    ) -> std::result::Result<Effect, Failure> {
+        let mut form = self
+            .forms
+            .of(self.attributes, invocation)
+            .map_err(Failure::Refused)?;
+        let prepared = call::prepare(self.attributes, invocation, &mut form)?;
+        let (client, deadline) = (&self.webhooks.client, self.attributes.deadline);
+        let answer = call::call(
+            client,
+            prepared,
+            Sort::Mutating,
+            invocation,
+            deadline,
+            self.notes,
+        )
+        .await?;
+        let patch = patch::read(&answer)?;
+        let Some((patch, operations)) = patch else {
+            return Ok(Effect {
+                answer,
+                patched: None,
+            });
+        };
+        let keep = self.webhooks.observer.is_some();
+        let patched = patch::apply(
+            &patch,
+            self.attributes,
+            invocation,
+            &mut self.forms,
+            self.reinvocation,
+            keep,
+        )?;
+        self.annotate_patch(&invocation.hook, index, &operations);
+        Ok(Effect {
+            answer,
+            patched: Some(patched),
+        })
+    }
+
+    fn annotate_mutation(&self, hook: &Hook, index: usize, mutated: bool) {
+        let value = json!({
+            "configuration": &*hook.configuration,
+            "webhook": hook.name,
+            "mutated": mutated,
+        });
+        self.notes
+            .annotate(&self.key(MUTATION, index), value.to_string());
+    }
+
+    fn annotate_patch(&self, hook: &Hook, index: usize, operations: &Value) {
+        let value = json!({
+            "configuration": &*hook.configuration,
+            "webhook": hook.name,
+            "patch": operations,
+            "patchType": "JSONPatch",
+        });
+        self.notes
+            .annotate(&self.key(PATCH, index), value.to_string());
+    }
+
+    fn key(&self, prefix: &str, index: usize) -> String {
+        format!("{prefix}/round_{}_index_{index}", self.reinvocation.round())
+    }
+
+    fn show(
+        &self,
+        invocation: &Invocation,
+        outcome: &std::result::Result<Effect, Failure>,
+        started: Instant,
+    ) {
+        let Some(observer) = &self.webhooks.observer else {
+            return;
+        };
+        let seen = observe::Seen {
+            hook: &invocation.hook,
+            mutating: true,
+            again: self.reinvocation.round() > 0,
+            request: self.attributes,
+            started,
+        };
+        match outcome {
+            Ok(Effect { answer, patched }) => {
+                let before = patched.as_ref().and_then(|patched| patched.before.as_ref());
+                seen.allowed(&**observer, answer, before);
+            }
+            Err(failure) => seen.failed(&**observer, failure),
+        }
+    }
+}

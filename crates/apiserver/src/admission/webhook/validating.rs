@@ -1,0 +1,129 @@
+//! Validating webhooks: all that match are chosen first, then called at the same time and all awaited.
+
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
+use tokio::time::Instant;
+
+use super::answer::Sort;
+use super::call::{self, Failure, Prepared};
+use super::configuration::Hook;
+use super::forms::Forms;
+use super::select::{self, Invocation};
+use super::{Webhooks, observe};
+use crate::admission::attributes::Attributes;
+use crate::admission::cluster::Cluster;
+use crate::admission::notes::Notes;
+use crate::status::{Result, Status};
+
+const FAILED_OPEN: &str = "failed-open.validating.webhook.admission.k8s.io";
+
+/// Calls every matching webhook; of several errors the first to arrive is the answer.
+pub(super) async fn dispatch(
+    webhooks: &Webhooks,
+    hooks: &[Arc<Hook>],
+    cluster: &dyn Cluster,
+    attributes: &Attributes,
+    notes: &Notes,
+) -> Result<()> {
+    let chosen = choose(hooks, cluster, attributes)?;
+    if chosen.is_empty() {
+        return Ok(());
+    }
+    if Instant::now() >= attributes.deadline {
+        return Err(Status::timeout(
+            "request did not complete within requested timeout",
+        ));
+    }
+    let mut calls: FuturesUnordered<_> = chosen
+        .into_iter()
+        .enumerate()
+        .map(|(index, chosen)| chosen.ask(webhooks, attributes, notes, index))
+        .collect();
+    let mut first = Ok(());
+    while let Some(answer) = calls.next().await {
+        first = first.and(answer);
+    }
+    first
+}
+
+struct Chosen {
+    invocation: Invocation,
+    prepared: std::result::Result<Prepared, Failure>,
+}
+
+fn choose(
+    hooks: &[Arc<Hook>],
+    cluster: &dyn Cluster,
+    attributes: &Attributes,
+) -> Result<Vec<Chosen>> {
+    let mut forms = Forms::default();
+    let mut chosen = Vec::new();
+    for hook in hooks {
+        let Some(invocation) = select::select(hook, cluster, attributes)? else {
+            continue;
+        };
+        let mut form = forms.of(attributes, &invocation)?;
+        if !hook.conditions.is_empty() && !hook.conditions.hold(attributes, &invocation, &form)? {
+            continue;
+        }
+        let prepared = call::prepare(attributes, &invocation, &mut form);
+        chosen.push(Chosen {
+            invocation,
+            prepared,
+        });
+    }
+    Ok(chosen)
+}
+
+impl Chosen {
+    async fn ask(
+        self,
+        webhooks: &Webhooks,
+        attributes: &Attributes,
+        notes: &Notes,
+        index: usize,
+    ) -> Result<()> {
+        let hook = &self.invocation.hook;
+        let seen = observe::Seen {
+            hook,
+            mutating: false,
+            again: false,
+            request: attributes,
+            started: Instant::now(),
+        };
+        let (client, deadline) = (&webhooks.client, attributes.deadline);
+        let answer = match self.prepared {
+            Ok(prepared) => {
+                call::call(
+                    client,
+                    prepared,
+                    Sort::Validating,
+                    &self.invocation,
+                    deadline,
+                    notes,
+                )
+                .await
+            }
+            Err(failure) => Err(failure),
+        };
+        if let Some(observer) = &webhooks.observer {
+            match &answer {
+                Ok(answer) => seen.allowed(&**observer, answer, None),
+                Err(failure) => seen.failed(&**observer, failure),
+            }
+        }
+        match answer {
+            Ok(_) => Ok(()),
+            Err(Failure::Call(_)) if hook.ignore_failure => {
+                notes.annotate(
+                    &format!("{FAILED_OPEN}/round_0_index_{index}"),
+                    hook.name.as_str(),
+                );
+                Ok(())
+            }
+            Err(failure) => Err(failure.into_status(&hook.name)),
+        }
+    }
+}
