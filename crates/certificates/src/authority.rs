@@ -14,10 +14,10 @@ use crate::identity::from_unix;
 use crate::{CertificateError, Identity, TrustBundle, names, pem};
 
 /// How long an authority lives unless told otherwise: ten years.
-const AUTHORITY_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+const AUTHORITY_LIFETIME: Duration = Duration::from_hours(10 * 365 * 24);
 
 /// Clocks of a cluster disagree: a certificate that starts an hour ago is believed by those that run late.
-const BACK_DATED: Duration = Duration::from_secs(3600);
+const BACK_DATED: Duration = Duration::from_hours(1);
 
 /// A certificate authority: it signs certificates for servers and clients with its own ECDSA P-256 key.
 ///
@@ -28,7 +28,7 @@ const BACK_DATED: Duration = Duration::from_secs(3600);
 /// use kubewright_certificates::Authority;
 ///
 /// let authority = Authority::new("my own authority")?;
-/// let server = authority.sign_server(["localhost", "127.0.0.1"], Duration::from_secs(30 * 24 * 3600))?;
+/// let server = authority.sign_server(["localhost", "127.0.0.1"], Duration::from_hours(30 * 24))?;
 /// let (tls_crt, tls_key, ca_crt) = (server.certificate_pem(), server.key_pem(), authority.certificate_pem());
 /// assert!(tls_crt.starts_with("-----BEGIN CERTIFICATE-----"));
 /// assert!(tls_key.starts_with("-----BEGIN PRIVATE KEY-----"));

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::{Authority, CertificateError, CertificateSource, Identity, TrustBundle, names};
 
-const DAY: Duration = Duration::from_secs(24 * 3600);
+const DAY: Duration = Duration::from_hours(24);
 
 /// A source that makes its own authority and signs with it, all in memory.
 ///
@@ -95,7 +95,7 @@ impl fmt::Debug for SelfSigned {
 
 /// Waits for a moment of the wall clock. A timer alone would sleep through a suspended machine or a clock that jumps.
 async fn wait_until(moment: SystemTime, clock: &Clock) {
-    const LONGEST_NAP: Duration = Duration::from_secs(60);
+    const LONGEST_NAP: Duration = Duration::from_mins(1);
     while let Ok(left) = moment.duration_since(clock()) {
         if left.is_zero() {
             return;
@@ -152,7 +152,7 @@ mod tests {
         source.clock = Arc::new(move || clock() + 10 * DAY);
         let start = tokio::time::Instant::now();
         let renewed = source.next().await.unwrap();
-        assert!(tokio::time::Instant::now() - start <= Duration::from_secs(60));
+        assert!(tokio::time::Instant::now() - start <= Duration::from_mins(1));
         assert!(renewed.is_valid_at((source.clock)()));
     }
 

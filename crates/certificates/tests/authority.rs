@@ -7,7 +7,7 @@ use rustls::pki_types::UnixTime;
 
 use crate::handshake::{judge, judge_at};
 
-const DAY: Duration = Duration::from_secs(24 * 3600);
+const DAY: Duration = Duration::from_hours(24);
 
 #[test]
 fn a_server_is_believed_under_its_names_and_no_other() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kubewright_certificates::{Authority, CertificateSource as _, Files, Identity, Issued};
 use tempfile::TempDir;
 
-const DAY: Duration = Duration::from_secs(24 * 3600);
+const DAY: Duration = Duration::from_hours(24);
 
 /// A directory of files, and the authority that signs what is written into it.
 struct Mount {
@@ -76,7 +76,7 @@ fn is(identity: &Identity, issued: &Issued) -> bool {
 
 /// A source that must see changes by events: the poll would come too late for every test.
 fn files(mount: &Mount) -> Files {
-    Files::in_dir(mount.dir.path()).poll_every(Duration::from_secs(600))
+    Files::in_dir(mount.dir.path()).poll_every(Duration::from_mins(10))
 }
 
 #[tokio::test]

@@ -1,0 +1,218 @@
+//! One call: room for it, its service, and an answer whatever happens.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, StatusCode, Version, header};
+use http_body::Body as HttpBody;
+use hyper::body::Incoming;
+use tokio::sync::SemaphorePermit;
+use tokio::time::Instant;
+use tower::{Service, ServiceExt as _};
+
+use crate::counters::Counter;
+use crate::drain::Phase;
+use crate::reply::Reply;
+use crate::run::Shared;
+use crate::watchdog::Progress;
+use crate::{Body, BodyError, health};
+
+/// The error of a service, as the server sees it.
+pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
+
+/// Answers one call.
+pub(crate) async fn answer<S, B>(
+    server: Arc<Shared>,
+    progress: Arc<Progress>,
+    service: S,
+    request: Request<Incoming>,
+) -> Result<Response<Reply<B>>, Infallible>
+where
+    S: Service<Request<Body>, Response = Response<B>>,
+    S::Error: Into<BoxError>,
+    B: HttpBody<Data = Bytes>,
+{
+    let open = Open::new(&progress);
+    let version = request.version();
+    let mut response = match health::answer(request.method(), request.uri(), &server.readiness) {
+        Some((status, text)) if server.answers_probes => {
+            Reply::sentence(status, text, Arc::clone(&progress))
+        }
+        _ => serve(&server, &progress, service, request).await,
+    };
+    if server.phase() > Phase::Serving && version < Version::HTTP_2 {
+        response
+            .headers_mut()
+            .insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    drop(open);
+    Ok(response)
+}
+
+async fn serve<S, B>(
+    server: &Arc<Shared>,
+    progress: &Arc<Progress>,
+    service: S,
+    request: Request<Incoming>,
+) -> Response<Reply<B>>
+where
+    S: Service<Request<Body>, Response = Response<B>>,
+    S::Error: Into<BoxError>,
+    B: HttpBody<Data = Bytes>,
+{
+    let say = |status, text: String| Reply::sentence(status, text, Arc::clone(progress));
+    server.counters.count(Counter::calls);
+    let deadline = Instant::now() + server.limits.body_time;
+    let _room = match room(server, &request, deadline).await {
+        Ok(room) => room,
+        Err(sentence) => {
+            server.counters.count(Counter::calls_refused);
+            progress.linger();
+            return say(StatusCode::SERVICE_UNAVAILABLE, sentence.to_owned());
+        }
+    };
+    let _in_flight = server.counters.hold(Counter::calls_in_flight);
+    let request = request.map(|incoming| Body::new(incoming, deadline, Arc::clone(server)));
+    match outcome(server, service.oneshot(request)).await {
+        Outcome::Answered(response) => {
+            if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
+                progress.linger();
+            }
+            Reply::of_service(response, Arc::clone(progress))
+        }
+        Outcome::Failed(error) => {
+            let (status, sentence) = word(error.as_ref());
+            progress.linger();
+            say(status, sentence)
+        }
+        Outcome::Panicked => {
+            server.counters.count(Counter::panics);
+            tracing::error!("the service has panicked");
+            say(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "the call failed: see the server's log".to_owned(),
+            )
+        }
+        Outcome::Cut => {
+            server.counters.count(Counter::calls_cut);
+            say(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the server stops before the call is done".to_owned(),
+            )
+        }
+    }
+}
+
+/// Makes room for a call and its body.
+async fn room<'a>(
+    server: &'a Shared,
+    request: &Request<Incoming>,
+    deadline: Instant,
+) -> Result<(SemaphorePermit<'a>, SemaphorePermit<'a>), &'static str> {
+    let Ok(call) = server.calls.try_acquire() else {
+        return Err("too many calls are in flight");
+    };
+    let limit = server.limits.body;
+    let size = request.body().size_hint();
+    // A length over the limit needs no room: reading such a body fails at once.
+    let bytes = match size.upper().map(usize::try_from) {
+        Some(Ok(length)) if length <= limit => length,
+        Some(_) => 0,
+        None => limit,
+    };
+    let units = server.body_units(bytes);
+    if let Ok(body) = server.bodies.try_acquire_many(units) {
+        return Ok((call, body));
+    }
+    match tokio::time::timeout_at(deadline, server.bodies.acquire_many(units)).await {
+        Ok(Ok(body)) => Ok((call, body)),
+        _ => Err("the bodies of the calls in flight leave no room for this one"),
+    }
+}
+
+enum Outcome<R> {
+    Answered(R),
+    Failed(BoxError),
+    Panicked,
+    Cut,
+}
+
+/// Waits for the service, but neither beyond the end of the grace nor beyond a panic.
+async fn outcome<F, R, E>(server: &Shared, call: F) -> Outcome<R>
+where
+    F: Future<Output = Result<R, E>>,
+    E: Into<BoxError>,
+{
+    let mut call = pin!(Some(call));
+    // It has to be made before the phase is read, so that an end between the two is not missed.
+    let mut end = pin!(server.end.notified());
+    if server.phase() == Phase::Cutting {
+        return Outcome::Cut;
+    }
+    let outcome = std::future::poll_fn(|cx| match poll_unwinding(call.as_mut(), cx) {
+        Ok(Poll::Ready(Ok(answer))) => Poll::Ready(Outcome::Answered(answer)),
+        Ok(Poll::Ready(Err(error))) => Poll::Ready(Outcome::Failed(error.into())),
+        Ok(Poll::Pending) => end.as_mut().poll(cx).map(|()| Outcome::Cut),
+        Err(Panicked) => Poll::Ready(Outcome::Panicked),
+    })
+    .await;
+    // What the call owns may panic when it is dropped, too.
+    match catch_unwind(AssertUnwindSafe(|| call.set(None))) {
+        Ok(()) => outcome,
+        Err(_) => Outcome::Panicked,
+    }
+}
+
+struct Panicked;
+
+fn poll_unwinding<F: Future>(
+    call: Pin<&mut Option<F>>,
+    cx: &mut Context<'_>,
+) -> Result<Poll<F::Output>, Panicked> {
+    let Some(call) = call.as_pin_mut() else {
+        return Err(Panicked);
+    };
+    catch_unwind(AssertUnwindSafe(|| call.poll(cx))).map_err(|_| Panicked)
+}
+
+/// Words the answer to a call whose service has failed. The client sees what it did itself, never the server's causes.
+fn word(error: &(dyn Error + 'static)) -> (StatusCode, String) {
+    match BodyError::among(error) {
+        Some(error @ BodyError::TooLarge { .. }) => {
+            (StatusCode::PAYLOAD_TOO_LARGE, error.to_string())
+        }
+        Some(error @ BodyError::TooSlow { .. }) => (StatusCode::REQUEST_TIMEOUT, error.to_string()),
+        Some(error @ BodyError::Broken { .. }) => (StatusCode::BAD_REQUEST, error.to_string()),
+        None => {
+            let cause = error.source().map(ToString::to_string);
+            tracing::error!(%error, cause, "the service has failed");
+            (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "the call failed: see the server's log".to_owned(),
+            )
+        }
+    }
+}
+
+/// Notes on the connection that a call is open.
+struct Open<'a> {
+    progress: &'a Progress,
+}
+
+impl<'a> Open<'a> {
+    fn new(progress: &'a Progress) -> Self {
+        progress.call_begins();
+        Self { progress }
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.progress.call_ends();
+    }
+}

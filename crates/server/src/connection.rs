@@ -1,0 +1,276 @@
+//! One connection: the handshake, the protocol, and its end.
+
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::{Duration, Instant};
+use tower::Service;
+
+use crate::call::{self, BoxError};
+use crate::counters::Counter;
+use crate::drain::Phase;
+use crate::frames::Frames;
+use crate::meter::{Flooded, Metered, Protocol};
+use crate::run::Shared;
+use crate::watchdog::{Alarm, Progress, Watchdog};
+use crate::{Body, Limits};
+
+/// How long a connection that was told to close may still be open without a call.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// Serves one connection to its end.
+pub(crate) async fn serve<S, B>(
+    stream: TcpStream,
+    service: S,
+    server: Arc<Shared>,
+    phase: watch::Receiver<Phase>,
+) where
+    S: Service<Request<Body>, Response = Response<B>, Error: Into<BoxError>>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send,
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    // Answers are small and written at once: waiting for more to send would only delay them.
+    let _ = stream.set_nodelay(true);
+    let handshake = tokio::time::timeout(server.limits.handshake, server.tls.accept(stream));
+    let tls = match handshake.await {
+        Ok(Ok(tls)) => tls,
+        Ok(Err(error)) => {
+            server.counters.count(Counter::handshakes_failed);
+            tracing::debug!(%error, "a TLS handshake failed");
+            return;
+        }
+        Err(_) => return server.counters.count(Counter::handshakes_slow),
+    };
+    let is_http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
+    let protocol = if is_http2 {
+        Protocol::Http2(Frames::new())
+    } else {
+        Protocol::Http1
+    };
+    let progress = Arc::new(Progress::default());
+    let io = TokioIo::new(Metered::new(tls, protocol, Arc::clone(&progress)));
+    let calls = {
+        let (server, progress) = (Arc::clone(&server), Arc::clone(&progress));
+        service_fn(move |request: Request<Incoming>| {
+            call::answer(
+                Arc::clone(&server),
+                Arc::clone(&progress),
+                service.clone(),
+                request,
+            )
+        })
+    };
+    let guide = Guide {
+        is_http2,
+        phase,
+        progress,
+        established: Instant::now(),
+        is_told: false,
+    };
+    if is_http2 {
+        guide
+            .drive(
+                http2_builder(&server.limits).serve_connection(io, calls),
+                &server,
+            )
+            .await;
+    } else {
+        guide
+            .drive(http1_builder().serve_connection(io, calls), &server)
+            .await;
+    }
+}
+
+fn http1_builder() -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    // hyper's own deadline for headers also ends connections that are merely idle; the watchdog tells them apart.
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(None)
+        .max_header_size(64 * 1024);
+    builder
+}
+
+fn http2_builder(limits: &Limits) -> http2::Builder<TokioExecutor> {
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.streams)
+        .initial_stream_window_size(512 * 1024)
+        .initial_connection_window_size(1024 * 1024)
+        .max_pending_accept_reset_streams(20)
+        .max_local_error_reset_streams(Some(100))
+        .max_send_buf_size(256 * 1024);
+    builder
+}
+
+/// A connection of either protocol.
+trait Connection: Future<Output = hyper::Result<()>> {
+    /// Tells the client that it should send no more calls, and ends when those in flight are answered.
+    fn tell_to_close(self: Pin<&mut Self>);
+}
+
+impl<I, B, S> Connection for http1::Connection<I, S>
+where
+    S: hyper::service::HttpService<Incoming, ResBody = B>,
+    S::Error: Into<BoxError>,
+    I: hyper::rt::Read + hyper::rt::Write + Unpin,
+    B: http_body::Body + 'static,
+    B::Error: Into<BoxError>,
+{
+    fn tell_to_close(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+impl<I, B, S, E> Connection for http2::Connection<I, S, E>
+where
+    S: hyper::service::HttpService<Incoming, ResBody = B>,
+    S::Error: Into<BoxError>,
+    I: hyper::rt::Read + hyper::rt::Write + Unpin,
+    B: http_body::Body + 'static,
+    B::Error: Into<BoxError>,
+    E: hyper::rt::bounds::Http2ServerConnExec<S::Future, B>,
+{
+    fn tell_to_close(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+/// What one wake-up of a connection has led to.
+enum Event {
+    Done(hyper::Result<()>),
+    Tell,
+    Alarm(Alarm),
+}
+
+/// Guides a connection through deadlines and the phases of the drain.
+struct Guide {
+    is_http2: bool,
+    phase: watch::Receiver<Phase>,
+    progress: Arc<Progress>,
+    established: Instant,
+    is_told: bool,
+}
+
+impl Guide {
+    async fn drive<C: Connection>(mut self, connection: C, server: &Shared) {
+        let mut connection = pin!(connection);
+        let mut watchdog = Watchdog::new(server.limits.clone());
+        let mut phase = *self.phase.borrow_and_update();
+        loop {
+            self.give_first_call_its_time(phase, &mut watchdog, &server.limits);
+            let event = {
+                let (told, progress) = (self.is_told, &self.progress);
+                let is_http2 = self.is_http2;
+                let poll = std::future::poll_fn(|cx| {
+                    if let Poll::Ready(outcome) = connection.as_mut().poll(cx) {
+                        return Poll::Ready(Event::Done(outcome));
+                    }
+                    if !told && is_time_to_tell(phase, is_http2, progress) {
+                        return Poll::Ready(Event::Tell);
+                    }
+                    watchdog.poll(progress, cx).map(Event::Alarm)
+                });
+                tokio::select! {
+                    // Both can be dropped at any time: the first keeps its state in the connection, the second in the
+                    // channel.
+                    biased;
+                    event = poll => event,
+                    _ = self.phase.changed() => {
+                        phase = *self.phase.borrow_and_update();
+                        continue;
+                    }
+                }
+            };
+            match event {
+                Event::Done(outcome) => return finish(outcome, &server.counters),
+                Event::Tell => self.tell(connection.as_mut(), &mut watchdog),
+                Event::Alarm(Alarm::Idle | Alarm::Overdue) if !self.is_told => {
+                    if phase == Phase::Serving {
+                        server.counters.count(Counter::connections_idle);
+                    }
+                    self.tell(connection.as_mut(), &mut watchdog);
+                }
+                // A call that is in flight is finished, whatever time that takes; the grace has the last word.
+                Event::Alarm(Alarm::Idle | Alarm::Overdue) if !self.progress.is_idle() => {
+                    watchdog.overdue_in(FAREWELL);
+                }
+                Event::Alarm(Alarm::Idle | Alarm::Overdue) => return,
+                Event::Alarm(Alarm::SlowHeaders) => {
+                    return server.counters.count(Counter::connections_slow_headers);
+                }
+                Event::Alarm(Alarm::Stalled) => {
+                    return server.counters.count(Counter::connections_stalled);
+                }
+            }
+        }
+    }
+
+    fn tell<C: Connection>(&mut self, connection: Pin<&mut C>, watchdog: &mut Watchdog) {
+        self.is_told = true;
+        connection.tell_to_close();
+        watchdog.overdue_in(FAREWELL);
+    }
+
+    /// Whoever has connected just before the listener closed has a call to make: it gets the time for it.
+    fn give_first_call_its_time(&self, phase: Phase, watchdog: &mut Watchdog, limits: &Limits) {
+        if phase >= Phase::Closing && !self.is_told && !self.progress.has_begun() {
+            let age = Instant::now() - self.established;
+            watchdog.overdue_in(
+                limits
+                    .header_time
+                    .saturating_sub(age)
+                    .max(limits.header_time / 2),
+            );
+        }
+    }
+}
+
+/// An HTTP/2 client can be told at any time: what it sends meanwhile is still answered. An HTTP/1.1 connection can only
+/// be closed between two calls, and the next one may be on its way: its client is told by a header of the next answer,
+/// and the connection closed without one only at the end.
+fn is_time_to_tell(phase: Phase, is_http2: bool, progress: &Progress) -> bool {
+    let earliest = if is_http2 {
+        Phase::Draining
+    } else {
+        Phase::Closing
+    };
+    phase >= earliest && progress.has_begun() && (is_http2 || !progress.is_head_open())
+}
+
+fn finish(outcome: hyper::Result<()>, counters: &crate::Counters) {
+    let Err(error) = outcome else { return };
+    if is_flood(&error) {
+        counters.count(Counter::connections_flooding);
+    }
+    tracing::debug!(%error, "a connection ended early");
+}
+
+fn is_flood(error: &hyper::Error) -> bool {
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        let io = error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        if let Some(inner) = io
+            && inner.is::<Flooded>()
+        {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}

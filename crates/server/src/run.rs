@@ -1,0 +1,235 @@
+//! A running server: accepting, following its certificates, and stopping in phases.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use kubewright_certificates::CertificateSource;
+use tokio::net::TcpStream;
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Duration, Instant};
+use tokio_rustls::TlsAcceptor;
+use tower::Service;
+
+use crate::accept::Acceptor;
+use crate::call::BoxError;
+use crate::counters::{Counter, Counters};
+use crate::drain::Phase;
+use crate::{Body, Condition, Drain, Limits, LiveIdentity, Readiness, RunError, connection};
+
+/// Bodies are accounted for in these, so that the largest budget fits the semaphore's numbers.
+const BODY_UNIT: usize = 1024;
+
+/// What all connections of a server share.
+pub(crate) struct Shared {
+    pub(crate) limits: Limits,
+    pub(crate) counters: Counters,
+    pub(crate) readiness: Readiness,
+    pub(crate) answers_probes: bool,
+    pub(crate) tls: TlsAcceptor,
+    pub(crate) calls: Semaphore,
+    pub(crate) bodies: Semaphore,
+    /// Tells the calls in flight that the grace ends.
+    pub(crate) end: Notify,
+    phase: AtomicU8,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        limits: Limits,
+        readiness: Readiness,
+        answers_probes: bool,
+        tls: TlsAcceptor,
+    ) -> Self {
+        Self {
+            calls: Semaphore::new(limits.calls.min(Semaphore::MAX_PERMITS)),
+            bodies: Semaphore::new(limits.bodies_in_flight.div_ceil(BODY_UNIT)),
+            counters: Counters::default(),
+            end: Notify::new(),
+            phase: AtomicU8::new(Phase::Serving as u8),
+            limits,
+            readiness,
+            answers_probes,
+            tls,
+        }
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        let phase = self.phase.load(Ordering::Acquire);
+        [Phase::Serving, Phase::Draining, Phase::Closing]
+            .into_iter()
+            .find(|known| *known as u8 == phase)
+            .unwrap_or(Phase::Cutting)
+    }
+
+    /// How much of the budget for bodies these bytes take. A body never takes more than there is, or it would wait for
+    /// ever.
+    pub(crate) fn body_units(&self, bytes: usize) -> u32 {
+        let units = bytes
+            .div_ceil(BODY_UNIT)
+            .min(self.limits.bodies_in_flight.div_ceil(BODY_UNIT));
+        u32::try_from(units).unwrap_or(u32::MAX)
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Shared")
+            .field("counters", &self.counters)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What it takes to run.
+pub(crate) struct Runner<S> {
+    pub(crate) acceptor: Acceptor,
+    pub(crate) service: S,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) serving: Condition,
+    pub(crate) drain: Drain,
+    pub(crate) phase: watch::Sender<Phase>,
+    pub(crate) connections: JoinSet<()>,
+}
+
+impl<S, B> Runner<S>
+where
+    S: Service<Request<Body>, Response = Response<B>, Error: Into<BoxError>>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send,
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    pub(crate) async fn run(mut self, shutdown: impl Future<Output = ()>) -> Result<(), RunError> {
+        self.serving.set(true);
+        self.accept_until(shutdown).await;
+
+        let start = Instant::now();
+        let cut = start + self.drain.cut();
+        self.serving.set(false);
+        self.enter(Phase::Draining);
+        self.accept_until(tokio::time::sleep_until(
+            cut.min(start + self.drain.propagation),
+        ))
+        .await;
+
+        let Self {
+            acceptor,
+            service,
+            shared,
+            phase,
+            mut connections,
+            drain,
+            ..
+        } = self;
+        enter(&shared, &phase, Phase::Closing);
+        for stream in acceptor.close() {
+            connections.spawn(admit(stream, &service, &shared, &phase));
+        }
+        if all_done(&mut connections, cut).await {
+            return Ok(());
+        }
+        let calls = shared.counters.read().calls_in_flight;
+        enter(&shared, &phase, Phase::Cutting);
+        shared.end.notify_waiters();
+        let is_done = all_done(&mut connections, start + drain.grace).await;
+        connections.shutdown().await;
+        if is_done && calls == 0 {
+            Ok(())
+        } else {
+            Err(RunError::GraceExceeded { calls })
+        }
+    }
+
+    async fn accept_until(&mut self, end: impl Future<Output = ()>) {
+        let mut end = std::pin::pin!(end);
+        loop {
+            // Dropping the other two loses nothing: they keep what they wait for.
+            tokio::select! {
+                biased;
+                () = &mut end => return,
+                stream = self.acceptor.accept() => self.admit(stream),
+                Some(_) = self.connections.join_next() => {}
+            }
+        }
+    }
+
+    fn admit(&mut self, stream: TcpStream) {
+        if self.connections.len() >= self.shared.limits.connections {
+            self.shared.counters.count(Counter::connections_refused);
+            return;
+        }
+        self.connections
+            .spawn(admit(stream, &self.service, &self.shared, &self.phase));
+    }
+
+    fn enter(&self, phase: Phase) {
+        enter(&self.shared, &self.phase, phase);
+    }
+}
+
+fn admit<S, B>(
+    stream: TcpStream,
+    service: &S,
+    shared: &Arc<Shared>,
+    phase: &watch::Sender<Phase>,
+) -> impl Future<Output = ()> + Send + use<S, B>
+where
+    S: Service<Request<Body>, Response = Response<B>, Error: Into<BoxError>>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send,
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    shared.counters.count(Counter::connections_accepted);
+    let open = shared.counters.hold(Counter::connections_open);
+    let (service, shared, phase) = (service.clone(), Arc::clone(shared), phase.subscribe());
+    async move {
+        connection::serve(stream, service, shared, phase).await;
+        drop(open);
+    }
+}
+
+fn enter(shared: &Shared, sender: &watch::Sender<Phase>, phase: Phase) {
+    shared.phase.store(phase as u8, Ordering::Release);
+    sender.send_replace(phase);
+}
+
+/// Whether all connections have ended before the deadline.
+async fn all_done(connections: &mut JoinSet<()>, deadline: Instant) -> bool {
+    let all = async { while connections.join_next().await.is_some() {} };
+    tokio::time::timeout_at(deadline, all).await.is_ok()
+}
+
+/// Serves each identity that the source yields, and keeps the last one when it fails.
+pub(crate) async fn follow(
+    mut source: impl CertificateSource,
+    live: LiveIdentity,
+    counters: Counters,
+) {
+    const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+    const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+    let mut pause = SHORTEST_PAUSE;
+    loop {
+        match source.next().await {
+            Ok(identity) => {
+                tracing::info!(expires = ?identity.expires(), "serving a new certificate");
+                live.replace(identity);
+                counters.count(Counter::identities_replaced);
+                pause = SHORTEST_PAUSE;
+            }
+            Err(error) => {
+                let cause = std::error::Error::source(&error).map(ToString::to_string);
+                tracing::warn!(%error, cause, "no new certificate; the last one stays in use");
+                counters.count(Counter::identity_failures);
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The server seen from outside, by real TLS clients on real sockets.
