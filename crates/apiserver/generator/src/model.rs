@@ -1,0 +1,99 @@
+//! What the generator knows about Kubernetes' types, between reading and writing.
+
+use std::collections::BTreeMap;
+
+/// Types by name: the OpenAPI definition's name without its leading `io.k8s.`.
+pub(crate) type Types = BTreeMap<String, Type>;
+
+/// One type.
+#[derive(Debug, Default)]
+pub(crate) struct Type {
+    /// Its description.
+    pub(crate) description: String,
+    /// The group and version, when objects of this type have a kind: `apps/v1`.
+    pub(crate) served_as: Option<String>,
+    /// Its fields, by JSON name.
+    pub(crate) fields: BTreeMap<String, Field>,
+}
+
+/// One field of a type.
+#[derive(Debug)]
+pub(crate) struct Field {
+    /// Its description.
+    pub(crate) description: String,
+    /// What it holds.
+    pub(crate) shape: Shape,
+    /// Whether Go has a pointer here.
+    pub(crate) pointer: bool,
+    /// Whether the schema requires it.
+    pub(crate) required: bool,
+    /// When an empty value is written.
+    pub(crate) written: Written,
+    /// The protobuf field numbers that lead to it: more than one where Go inlines a struct that is a message of its own.
+    pub(crate) number: Vec<u32>,
+    /// How strategic merge patches and server-side apply treat it.
+    pub(crate) merge: Vec<String>,
+}
+
+/// When Go writes a field whose value is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// Always: no `omitempty`.
+    Always,
+    /// As `omitempty` does: structs always, everything else when not empty.
+    NotEmpty,
+    /// As `omitzero` does: structs too only when not empty.
+    NotZero,
+}
+
+/// What a field holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// A scalar or a type with a form of its own: `string`, `int32`, `quantity`.
+    Leaf(&'static str),
+    /// An object of this type.
+    Object(String),
+    /// A list.
+    List(Box<Self>),
+    /// A map; the Go type of its keys if it is not `string`.
+    Map(String, Box<Self>),
+    /// Something that has a name of its own in Go, such as `v1.PullPolicy`.
+    Named(String, Box<Self>),
+}
+
+impl Shape {
+    /// Whether Go has a struct here that it writes as an object.
+    pub(crate) fn is_object(&self) -> bool {
+        matches!(self, Self::Object(_))
+    }
+
+    /// Whether this is the metadata of an object or a list.
+    pub(crate) fn is_metadata(&self) -> bool {
+        let Self::Object(name) = self else {
+            return false;
+        };
+        name.ends_with(".meta.v1.ObjectMeta") || name.ends_with(".meta.v1.ListMeta")
+    }
+
+    /// The text in the table, with types of `package` by their short names.
+    pub(crate) fn text(&self, package: &str) -> String {
+        match self {
+            Self::Leaf(name) => (*name).to_owned(),
+            Self::Object(name) => match name.rsplit_once('.') {
+                Some((other, short)) if other == package => short.to_owned(),
+                _ => name.clone(),
+            },
+            Self::List(item) => format!("[]{}", item.text(package)),
+            Self::Map(key, item) => format!("{{{key}}}{}", item.text(package)),
+            Self::Named(name, shape) => format!("{name}={}", shape.text(package)),
+        }
+    }
+}
+
+/// Makes names from different sources comparable: `clusterIPs`, `cluster_ips` and `cluster_i_ps` are one field.
+pub(crate) fn plain(name: &str) -> String {
+    name.chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|c| c.to_ascii_lowercase())
+        .collect()
+}

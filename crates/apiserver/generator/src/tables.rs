@@ -1,0 +1,82 @@
+//! Writes the tables.
+
+use std::fmt::Write as _;
+
+use crate::model::{Field, Types, Written};
+
+const TYPES_HEAD: &str = "\
+# Written by kubewright-apiserver-generator; do not edit.
+#
+# `type <name> [<group/version>]`: a type, with the group and version of its kind if it has one.
+# ` <field> <protobuf number> <type> [flags]`: a field; `2.5` is field 5 of the message in field 2. Types: `*` pointer, `[]` list, `{}` map (with the Go type of its
+# keys), `name=` what Go calls it. Flags: `!` required and always written, `required`, `always`, `omitzero`;
+# `merge[=key]`, `replace`, `retain` for strategic merge; `keys=`, `set`, `atomic` for server-side apply.
+";
+
+/// Every type with its fields.
+pub(crate) fn types(types: &Types) -> String {
+    let mut out = TYPES_HEAD.to_owned();
+    for (name, ty) in types {
+        let package = name.rsplit_once('.').map_or("", |(package, _)| package);
+        let served_as = ty.served_as.as_ref().map(|gv| format!(" {gv}"));
+        let _ = write!(out, "\ntype {name}{}\n", served_as.unwrap_or_default());
+        for (json, field) in &ty.fields {
+            let _ = writeln!(out, " {json} {}", line(field, package));
+        }
+    }
+    out
+}
+
+/// What every type and field is for.
+pub(crate) fn descriptions(types: &Types) -> String {
+    let mut out = String::from(
+        "# Written by kubewright-apiserver-generator; do not edit.\n# `type <name>`, its description, and `<field><tab><description>`.\n",
+    );
+    for (name, ty) in types {
+        let _ = write!(out, "\ntype {name}\n{}\n", one_line(&ty.description));
+        for (json, field) in &ty.fields {
+            if !field.description.is_empty() {
+                let _ = writeln!(out, "{json}\t{}", one_line(&field.description));
+            }
+        }
+    }
+    out
+}
+
+fn line(field: &Field, package: &str) -> String {
+    let mut words = vec![
+        number(&field.number),
+        format!(
+            "{}{}",
+            if field.pointer { "*" } else { "" },
+            field.shape.text(package)
+        ),
+    ];
+    words.extend(
+        match (field.required, field.written) {
+            (true, Written::Always) => &["!"][..],
+            (true, _) => &["required"],
+            (false, Written::Always) => &["always"],
+            (false, _) => &[],
+        }
+        .iter()
+        .map(|word| (*word).to_owned()),
+    );
+    if field.written == Written::NotZero {
+        words.push("omitzero".to_owned());
+    }
+    words.extend(field.merge.iter().cloned());
+    words.join(" ")
+}
+
+fn number(path: &[u32]) -> String {
+    if path.is_empty() {
+        return "-".to_owned();
+    }
+    let numbers: Vec<String> = path.iter().map(u32::to_string).collect();
+    numbers.join(".")
+}
+
+fn one_line(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\n', "\\n")
+}
