@@ -4,5 +4,6 @@ pub mod admission;
 pub mod field;
 pub mod kinds;
 pub mod patch;
+pub mod schema;
 pub mod selector;
 pub mod status;

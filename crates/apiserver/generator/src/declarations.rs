@@ -65,7 +65,10 @@ fn apply(field: &mut Field, word: &str) -> bool {
                 _ => return false,
             },
             Some(("number", number)) => {
-                field.number = number.split('.').filter_map(|part| part.parse().ok()).collect();
+                field.number = number
+                    .split('.')
+                    .filter_map(|part| part.parse().ok())
+                    .collect();
             }
             _ => return false,
         },

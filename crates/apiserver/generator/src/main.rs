@@ -68,7 +68,8 @@ fn run(check: bool) -> Result<Vec<String>> {
 
 /// The files, by their path in the API server's crate.
 fn generate() -> Result<[(&'static str, String); 2]> {
-    let source = |name| sources::of(name).with_context(|| format!("cannot find the sources of {name}"));
+    let source =
+        |name| sources::of(name).with_context(|| format!("cannot find the sources of {name}"));
     let mut types = openapi::read(&source("k8s-openapi")?.join("v1_36"))?;
     let messages = protobuf::read(&source("k8s-pb")?)?;
     protobuf::add(&messages, ONLY_MESSAGES, &mut types)?;

@@ -71,9 +71,7 @@ fn read_type(text: &str, definitions: &BTreeMap<String, String>) -> Result<Optio
         .next()
         .and_then(|line| line.strip_prefix("// Generated from definition io.k8s."))
         .context("no definition is named")?;
-    let end = text
-        .find("\nimpl<'de")
-        .unwrap_or(text.len());
+    let end = text.find("\nimpl<'de").unwrap_or(text.len());
     let head = syn::parse_file(&text[..end])?;
     let names = json_names(text);
     let mut found = Type::default();
@@ -81,8 +79,15 @@ fn read_type(text: &str, definitions: &BTreeMap<String, String>) -> Result<Optio
     for item in &head.items {
         match item {
             Item::Struct(item) => {
-                let Fields::Named(fields) = &item.fields else {
-                    continue;
+                let fields = match &item.fields {
+                    Fields::Named(fields) => fields,
+                    // Any JSON: a type with a form of its own, or a struct of Go's that has no fields.
+                    _ if leaf(&item.ident.to_string()).is_some() => continue,
+                    _ => {
+                        is_struct = true;
+                        found.description = description(&item.attrs);
+                        continue;
+                    }
                 };
                 if !item.generics.params.is_empty() {
                     return Ok(None);
@@ -237,23 +242,10 @@ fn shape(ty: &syn::Type, definitions: &BTreeMap<String, String>) -> Result<(bool
         "Box" => inner(0)?,
         "Vec" => Shape::List(Box::new(inner(0)?)),
         "BTreeMap" => Shape::Map(String::new(), Box::new(inner(1)?)),
-        "String" => Shape::Leaf("string"),
-        "bool" => Shape::Leaf("bool"),
-        "i32" => Shape::Leaf("int32"),
-        "i64" => Shape::Leaf("int64"),
-        "f64" => Shape::Leaf("float64"),
-        "ByteString" => Shape::Leaf("bytes"),
-        "Time" => Shape::Leaf("time"),
-        "MicroTime" => Shape::Leaf("microtime"),
-        "Quantity" => Shape::Leaf("quantity"),
-        "IntOrString" => Shape::Leaf("intorstring"),
-        "RawExtension" => Shape::Leaf("raw"),
-        "FieldsV1" => Shape::Leaf("fields"),
-        "JSON" => Shape::Leaf("json"),
-        "JSONSchemaPropsOrArray" => Shape::Leaf("schemaorlist"),
-        "JSONSchemaPropsOrBool" => Shape::Leaf("schemaorbool"),
-        "JSONSchemaPropsOrStringArray" => Shape::Leaf("schemaornames"),
         _ => {
+            if let Some(leaf) = leaf(last) {
+                return Ok((false, Shape::Leaf(leaf)));
+            }
             let path = words.strip_prefix(&["crate".to_owned()]).unwrap_or(&words);
             let path = path.join("::");
             let name = definitions
@@ -263,4 +255,27 @@ fn shape(ty: &syn::Type, definitions: &BTreeMap<String, String>) -> Result<(bool
         }
     };
     Ok((false, found))
+}
+
+/// The table's word for a type that is no object, or has a form of its own.
+fn leaf(rust: &str) -> Option<&'static str> {
+    Some(match rust {
+        "String" => "string",
+        "bool" => "bool",
+        "i32" => "int32",
+        "i64" => "int64",
+        "f64" => "float64",
+        "ByteString" => "bytes",
+        "Time" => "time",
+        "MicroTime" => "microtime",
+        "Quantity" => "quantity",
+        "IntOrString" => "intorstring",
+        "RawExtension" => "raw",
+        "FieldsV1" => "fields",
+        "JSON" => "json",
+        "JSONSchemaPropsOrArray" => "schemaorlist",
+        "JSONSchemaPropsOrBool" => "schemaorbool",
+        "JSONSchemaPropsOrStringArray" => "schemaornames",
+        _ => return None,
+    })
 }

@@ -58,7 +58,8 @@ pub(crate) fn add(messages: &Messages, only_here: &[&str], types: &mut Types) ->
         }
     }
     for name in only_here {
-        let message = find(messages, name).with_context(|| format!("there is no message {name}"))?;
+        let message =
+            find(messages, name).with_context(|| format!("there is no message {name}"))?;
         let mut ty = Type::default();
         for member in message.fields.values() {
             let leaf = match member.kind.as_str() {
@@ -122,7 +123,10 @@ fn find<'a>(messages: &'a Messages, name: &str) -> Option<&'a Message> {
 fn read_package(directory: &Path, package: &str, messages: &mut Messages) -> Result<()> {
     for entry in fs::read_dir(directory).with_context(|| directory.display().to_string())? {
         let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or("");
         if path.is_dir() {
             let dot = if package.is_empty() { "" } else { "." };
             let package = format!("{package}{dot}{}", name.replace('_', "-"));
@@ -152,7 +156,9 @@ fn message(item: &syn::ItemStruct) -> Message {
         let ident = ident.to_string();
         member.rust = ident.strip_prefix("r#").unwrap_or(&ident).to_owned();
         if member.kind == "message" && !member.repeated {
-            member.message = innermost(&field.ty).map(|name| plain(&name)).unwrap_or_default();
+            member.message = innermost(&field.ty)
+                .map(|name| plain(&name))
+                .unwrap_or_default();
         }
         message.fields.insert(plain(&member.rust), member);
     }
@@ -233,7 +239,10 @@ fn merge(markers: &[String]) -> Vec<String> {
             .collect()
     };
     let mut words = Vec::new();
-    for strategy in values("patchStrategy").iter().flat_map(|list| list.split(',')) {
+    for strategy in values("patchStrategy")
+        .iter()
+        .flat_map(|list| list.split(','))
+    {
         match (strategy, values("patchMergeKey").first()) {
             ("merge", Some(key)) => words.push(format!("merge={key}")),
             ("merge", None) => words.push("merge".to_owned()),

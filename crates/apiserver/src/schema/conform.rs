@@ -1,0 +1,365 @@
+//! Holds an object to the types of its kind, as Go's decoder and encoder do between them.
+//!
+//! One walk does what the real server's decoding into a struct and encoding of that struct do: fields that the struct does not
+//! have go, nulls and what `omitempty` leaves out go, fields without `omitempty` come, and quantities and times get their
+//! canonical form. Errors have the texts of `sigs.k8s.io/json`.
+
+mod base64;
+mod quantity;
+mod scalar;
+mod schema;
+mod time;
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+use super::types::{self, Empty, Field, Shape, Slot, Type};
+use crate::kinds::GroupVersionKind;
+
+/// How deep an object may be nested; Go's decoder has the same limit, but no kind comes near it.
+const MAX_DEPTH: usize = 500;
+
+/// Go's decoder stops collecting unknown fields at this number.
+const MAX_UNKNOWN: usize = 100;
+
+/// Makes an object what the real server would return of it, and says which of its fields are unknown.
+///
+/// The unknown fields (`spec.foo`, `spec.containers[0].bar`) are dropped; the paths are in the order of the object's keys.
+/// A kind that is not in the table is left as it is.
+///
+/// # Errors
+///
+/// The text of Go's decoder, when something in the object has the wrong type or form:
+/// `json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32`. The object is then in no
+/// particular state.
+pub fn conform(kind: &GroupVersionKind, value: &mut Value) -> Result<Vec<String>, String> {
+    let Some(root) = types::root(kind) else {
+        return Ok(Vec::new());
+    };
+    let ty = root.inner();
+    let Value::Object(object) = value else {
+        let what = describe(value);
+        let ty = ty.go_type();
+        return Err(format!(
+            "json: cannot unmarshal {what} into Go value of type {ty}"
+        ));
+    };
+    let mut walk = Walk {
+        unknown: Vec::new(),
+        reporting: true,
+        wrong: None,
+    };
+    walk.fields(object, ty, None, 0)
+        .map_err(|Stop(text)| text)?;
+    match walk.wrong {
+        Some(text) => Err(text),
+        None => Ok(walk.unknown),
+    }
+}
+
+struct Walk {
+    unknown: Vec<String>,
+    /// False inside values that Go decodes apart, where it no longer looks for unknown fields.
+    reporting: bool,
+    /// The first value of a wrong type; Go reads on behind it.
+    wrong: Option<String>,
+}
+
+/// An error that ends Go's decoder at once: what a type's own `UnmarshalJSON` returns.
+struct Stop(String);
+
+/// Where the walk is: a chain through the stack, so that a correct object costs no allocation.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    parent: Option<&'a Place<'a>>,
+    step: Step<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    /// A field, and the type that has it.
+    Field(&'static Type, &'static str),
+    Key(&'a str),
+    Index(usize),
+}
+
+/// What becomes of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Keep,
+    /// There is nothing in it: what Go's zero value is.
+    IsEmpty,
+}
+
+impl Walk {
+    /// Conforms the fields of an object. Keys and fields are both sorted, so one pass over both finds every field.
+    fn fields(
+        &mut self,
+        object: &mut Map<String, Value>,
+        ty: &'static Type,
+        parent: Option<&Place<'_>>,
+        depth: usize,
+    ) -> Result<(), Stop> {
+        if depth > MAX_DEPTH {
+            return Err(Stop("exceeded max depth".to_owned()));
+        }
+        let mut fields = ty.fields.iter();
+        let mut next = fields.next();
+        let mut stop = None;
+        object.retain(|key, value| {
+            if stop.is_some() {
+                return true;
+            }
+            while next.is_some_and(|field| field.name < key.as_str()) {
+                next = fields.next();
+            }
+            let Some(field) = next.filter(|field| field.name == key) else {
+                self.unknown_field(parent, key);
+                return false;
+            };
+            let place = Place {
+                parent,
+                step: Step::Field(ty, field.name),
+            };
+            match self.field(value, field, &place, depth) {
+                Ok(keep) => keep,
+                Err(error) => {
+                    stop = Some(error);
+                    true
+                }
+            }
+        });
+        if let Some(error) = stop {
+            return Err(error);
+        }
+        for &at in &ty.always {
+            let field = &ty.fields[at];
+            if !object.contains_key(field.name) {
+                object.insert(field.name.to_owned(), nothing(field));
+            }
+        }
+        Ok(())
+    }
+
+    /// Conforms one field; false if Go would not write it.
+    fn field(
+        &mut self,
+        value: &mut Value,
+        field: &'static Field,
+        place: &Place<'_>,
+        depth: usize,
+    ) -> Result<bool, Stop> {
+        let fate = if value.is_null() && !reads_null(&field.slot.shape) {
+            Fate::IsEmpty
+        } else {
+            self.value(value, &field.slot, place, depth)?
+        };
+        if fate == Fate::Keep || (field.pointer && !value.is_null()) {
+            return Ok(true);
+        }
+        let is_struct = !field.pointer && zero_is_written(&field.slot.shape);
+        let written = match field.empty {
+            Empty::Written => true,
+            Empty::Omitted => is_struct,
+            Empty::OmittedStructsToo => false,
+        };
+        if written {
+            *value = nothing(field);
+        }
+        Ok(written)
+    }
+
+    fn value(
+        &mut self,
+        value: &mut Value,
+        slot: &'static Slot,
+        place: &Place<'_>,
+        depth: usize,
+    ) -> Result<Fate, Stop> {
+        match (&slot.shape, &mut *value) {
+            (Shape::Object(reference), Value::Object(object)) => {
+                let ty = reference.get().inner();
+                self.fields(object, ty, Some(place), depth + 1)?;
+                Ok(Fate::Keep)
+            }
+            (Shape::List(item), Value::Array(list)) => {
+                for (index, value) in list.iter_mut().enumerate() {
+                    let place = Place {
+                        parent: Some(place),
+                        step: Step::Index(index),
+                    };
+                    self.item(value, item, &place, depth)?;
+                }
+                Ok(if list.is_empty() {
+                    Fate::IsEmpty
+                } else {
+                    Fate::Keep
+                })
+            }
+            (Shape::Map(_, item), Value::Object(map)) => {
+                for (key, value) in map.iter_mut() {
+                    let place = Place {
+                        parent: Some(place),
+                        step: Step::Key(key),
+                    };
+                    self.item(value, item, &place, depth)?;
+                }
+                Ok(if map.is_empty() {
+                    Fate::IsEmpty
+                } else {
+                    Fate::Keep
+                })
+            }
+            (Shape::SchemaOrList | Shape::SchemaOrBool | Shape::SchemaOrNames, _) => {
+                self.schema(value, slot, place, depth)
+            }
+            _ => self.scalar(value, slot, place),
+        }
+    }
+
+    /// Conforms an item of a list or a map, which is there even if it is null.
+    fn item(
+        &mut self,
+        value: &mut Value,
+        slot: &'static Slot,
+        place: &Place<'_>,
+        depth: usize,
+    ) -> Result<(), Stop> {
+        if value.is_null() && !reads_null(&slot.shape) {
+            *value = zero(slot);
+            return Ok(());
+        }
+        self.value(value, slot, place, depth)?;
+        Ok(())
+    }
+
+    fn unknown_field(&mut self, parent: Option<&Place<'_>>, key: &str) {
+        if !self.reporting || self.unknown.len() >= MAX_UNKNOWN {
+            return;
+        }
+        let mut path = String::new();
+        if let Some(parent) = parent {
+            parent.write(&mut path);
+            path.push('.');
+        }
+        path.push_str(key);
+        self.unknown.push(path);
+    }
+
+    /// Keeps the first value of a wrong type.
+    fn wrong(&mut self, what: &str, slot: &Slot, place: &Place<'_>) {
+        if self.wrong.is_none() {
+            self.wrong = Some(place.cannot_unmarshal(what, &slot.go_type()));
+        }
+    }
+}
+
+impl Place<'_> {
+    /// The path as the strict decoder shows it: with indices and keys.
+    fn write(&self, out: &mut String) {
+        if let Some(parent) = self.parent {
+            parent.write(out);
+        }
+        match self.step {
+            Step::Index(index) => {
+                let _ = write!(out, "[{index}]");
+            }
+            Step::Field(_, name) | Step::Key(name) => {
+                if !out.is_empty() {
+                    out.push('.');
+                }
+                out.push_str(name);
+            }
+        }
+    }
+
+    /// The error for a value of a wrong type. Its path knows fields only.
+    fn cannot_unmarshal(&self, what: &str, ty: &str) -> String {
+        let mut owner = None;
+        let mut path = String::new();
+        self.write_fields(&mut path, &mut owner);
+        let owner = owner.map_or("", Type::short_name);
+        format!("json: cannot unmarshal {what} into Go struct field {owner}.{path} of type {ty}")
+    }
+
+    fn write_fields(&self, out: &mut String, owner: &mut Option<&'static Type>) {
+        if let Some(parent) = self.parent {
+            parent.write_fields(out, owner);
+        }
+        if let Step::Field(ty, name) = self.step {
+            if !out.is_empty() {
+                out.push('.');
+            }
+            out.push_str(name);
+            *owner = Some(ty);
+        }
+    }
+}
+
+/// What Go calls a JSON value in errors.
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "bool".to_owned(),
+        Value::Number(_) => "number".to_owned(),
+        Value::String(_) => "string".to_owned(),
+        Value::Array(_) => "array".to_owned(),
+        Value::Object(_) => "object".to_owned(),
+    }
+}
+
+/// Whether Go hands a null to the type's own decoder and what comes of it is not simply nothing.
+fn reads_null(shape: &Shape) -> bool {
+    matches!(shape, Shape::SchemaOrBool)
+}
+
+/// Whether the type is a struct in Go, which `omitempty` never leaves out.
+fn zero_is_written(shape: &Shape) -> bool {
+    !matches!(
+        shape,
+        Shape::String
+            | Shape::Bool
+            | Shape::Int32
+            | Shape::Int64
+            | Shape::Float64
+            | Shape::Bytes
+            | Shape::List(_)
+            | Shape::Map(..)
+    )
+}
+
+/// What Go writes for a field that has nothing in it.
+fn nothing(field: &Field) -> Value {
+    if field.pointer {
+        Value::Null
+    } else {
+        zero(&field.slot)
+    }
+}
+
+/// What Go writes for the zero value of a type.
+fn zero(slot: &Slot) -> Value {
+    match &slot.shape {
+        Shape::String => Value::String(String::new()),
+        Shape::Bool | Shape::SchemaOrBool => Value::Bool(false),
+        Shape::Int32 | Shape::Int64 | Shape::Float64 | Shape::IntOrString => Value::from(0),
+        Shape::Quantity => Value::from("0"),
+        Shape::Object(reference) => {
+            let ty = reference.get().inner();
+            let fields = ty.always.iter().map(|&at| &ty.fields[at]);
+            let object = fields.map(|field| (field.name.to_owned(), nothing(field)));
+            Value::Object(object.collect())
+        }
+        Shape::Bytes
+        | Shape::Time
+        | Shape::MicroTime
+        | Shape::Raw
+        | Shape::Fields
+        | Shape::Json
+        | Shape::List(_)
+        | Shape::Map(..)
+        | Shape::SchemaOrList
+        | Shape::SchemaOrNames => Value::Null,
+    }
+}

@@ -1,0 +1,103 @@
+//! Conforms what is neither object, list nor map.
+
+use serde_json::Value;
+
+use super::{Fate, Place, Shape, Slot, Stop, Walk, base64, describe, quantity, time};
+
+impl Walk {
+    pub(super) fn scalar(
+        &mut self,
+        value: &mut Value,
+        slot: &'static Slot,
+        place: &Place<'_>,
+    ) -> Result<Fate, Stop> {
+        let empty = |is_empty| if is_empty { Fate::IsEmpty } else { Fate::Keep };
+        Ok(match (&slot.shape, &mut *value) {
+            (Shape::String, Value::String(text)) => empty(text.is_empty()),
+            (Shape::Bool, Value::Bool(yes)) => empty(!*yes),
+            (Shape::Int32 | Shape::Int64, Value::Number(number)) => {
+                let fits = number.as_i64().filter(|number| {
+                    matches!(slot.shape, Shape::Int64) || i32::try_from(*number).is_ok()
+                });
+                match fits {
+                    Some(number) => empty(number == 0),
+                    None => {
+                        let what = format!("number {number}");
+                        self.wrong(&what, slot, place);
+                        Fate::Keep
+                    }
+                }
+            }
+            (Shape::Float64, Value::Number(number)) => empty(number.as_f64() == Some(0.0)),
+            (Shape::Bytes, Value::String(text)) => {
+                match base64::canonical(text) {
+                    Ok(None) => {}
+                    Ok(Some(again)) => *text = again,
+                    Err(at) => {
+                        let error = format!("illegal base64 data at input byte {at}");
+                        self.wrong.get_or_insert(error);
+                    }
+                }
+                empty(text.is_empty())
+            }
+            (Shape::Quantity, _) => return quantity_of(value),
+            (Shape::Time, _) => return time_of(value, time::Precision::Seconds, place),
+            (Shape::MicroTime, _) => return time_of(value, time::Precision::Micros, place),
+            (Shape::IntOrString, _) => int_or_string(value, place)?,
+            (Shape::Raw | Shape::Fields | Shape::Json, _) => empty(value.is_null()),
+            _ => {
+                self.wrong(&describe(value), slot, place);
+                Fate::Keep
+            }
+        })
+    }
+}
+
+fn quantity_of(value: &mut Value) -> Result<Fate, Stop> {
+    let canonical = match &*value {
+        Value::String(text) => quantity::canonical(text),
+        // Go reads the raw JSON, whatever it is.
+        other => {
+            let text = other.to_string();
+            quantity::canonical(&text).map(|canonical| canonical.or(Some(text)))
+        }
+    };
+    match canonical {
+        Ok(Some(text)) => *value = Value::String(text),
+        Ok(None) => {}
+        Err(error) => return Err(Stop(error.to_owned())),
+    }
+    Ok(Fate::Keep)
+}
+
+/// Go's `IntOrString` is text if the JSON begins with a quote, and else whatever an `int32` can be read from.
+fn int_or_string(value: &Value, place: &Place<'_>) -> Result<Fate, Stop> {
+    let what = match value {
+        Value::String(_) => return Ok(Fate::Keep),
+        Value::Number(number) => match number.as_i64().map(i32::try_from) {
+            Some(Ok(_)) => return Ok(Fate::Keep),
+            _ => format!("number {number}"),
+        },
+        other => describe(other),
+    };
+    Err(Stop(place.cannot_unmarshal(&what, "int32")))
+}
+
+fn time_of(value: &mut Value, precision: time::Precision, place: &Place<'_>) -> Result<Fate, Stop> {
+    let Value::String(text) = value else {
+        return Err(Stop(place.cannot_unmarshal(&describe(value), "string")));
+    };
+    match time::canonical(text, precision) {
+        Err(error) => Err(Stop(error)),
+        Ok(time::Canonical::Already) => Ok(Fate::Keep),
+        Ok(time::Canonical::Text(canonical)) => {
+            *text = canonical;
+            Ok(Fate::Keep)
+        }
+        // Go's zero time is written as null wherever it stands.
+        Ok(time::Canonical::Zero) => {
+            *value = Value::Null;
+            Ok(Fate::IsEmpty)
+        }
+    }
+}
