@@ -39,6 +39,22 @@ pub(crate) struct RunFlags {
 
     #[arg(
         long,
+        value_name = "SECONDS",
+        default_value = "30",
+        help = "How long the end may take, calls in flight included"
+    )]
+    pub(crate) grace: u16,
+
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "5",
+        help = "How long new calls are still served after the signal to end"
+    )]
+    pub(crate) propagation: u16,
+
+    #[arg(
+        long,
         value_name = "FORMAT",
         default_value = "text",
         help = "The shape of the log"
@@ -107,11 +123,10 @@ struct EndpointFlags {
 }
 
 impl ManifestFlags {
-    pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
-        self.endpoint
-            .url
-            .as_ref()
-            .or(self.endpoint.service.as_ref())
+    pub(crate) fn endpoint(self) -> Endpoint {
+        let EndpointFlags { url, service } = self.endpoint;
+        url.or(service)
+            .expect("the command line needs one of the two")
     }
 }
 
@@ -192,6 +207,7 @@ mod tests {
             let flags = run_flags::<NoOptions>(line);
             assert_eq!(flags.listen.to_string(), "0.0.0.0:9443");
             assert_eq!(flags.identity.certificates, Some(PathBuf::from("/tls")));
+            assert_eq!((flags.grace, flags.propagation), (30, 5));
             assert_eq!(flags.log_format, LogFormat::Text);
             assert_eq!(flags.log_level, "info");
         }
@@ -200,10 +216,11 @@ mod tests {
     #[test]
     fn every_flag_of_run_is_read() {
         let flags = run_flags::<NoOptions>(
-            "hook --listen 127.0.0.1:0 --self-signed 127.0.0.1,hook.blue.svc --log-format json --log-level debug",
+            "hook --listen 127.0.0.1:0 --self-signed 127.0.0.1,hook.blue.svc --grace 60 --propagation 0 --log-format json --log-level debug",
         );
         assert_eq!(flags.listen.to_string(), "127.0.0.1:0");
         assert_eq!(flags.identity.self_signed, ["127.0.0.1", "hook.blue.svc"]);
+        assert_eq!((flags.grace, flags.propagation), (60, 0));
         assert_eq!(flags.log_format, LogFormat::Json);
         assert_eq!(flags.log_level, "debug");
     }
@@ -239,7 +256,7 @@ mod tests {
             let Task::Manifests(flags) = asked::<NoOptions>(line).unwrap().task else {
                 panic!("{line}");
             };
-            assert_eq!(flags.endpoint().unwrap().to_string(), endpoint);
+            assert_eq!(flags.endpoint().to_string(), endpoint);
         }
     }
 

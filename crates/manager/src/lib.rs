@@ -1,12 +1,22 @@
 //! What a program is made of, and how it is run.
+//!
+//! A program is a function that asks [`Needs`] for its handles and returns an [`App`]. [`run`] makes
+//! a binary of it, with sub-commands; [`Program`] runs it inside another process, such as a test.
 
+mod app;
 mod command;
 mod file;
 mod live;
 mod logging;
 mod needs;
+mod program;
+mod run;
+mod signals;
 mod yaml;
 
+pub use app::App;
 pub use file::FileError;
 pub use live::Live;
 pub use needs::Needs;
+pub use program::{Program, Serving, StartError};
+pub use run::{run, run_with};

@@ -1,5 +1,7 @@
 //! Webhook configurations as a program writes them.
 
+#![cfg(test)]
+
 mod laws;
 mod refusals;
 mod texts;

@@ -117,11 +117,12 @@ async fn a_change_between_loading_and_following_is_not_missed() {
 async fn a_bad_file_stops_the_start() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("greeting.yaml");
+    let large = vec![b'#'; 1024 * 1024 + 1];
     let cases: [(&[u8], &str); 4] = [
         (b"text: [", "cannot decode"),
         (b"", "cannot decode"),
         (b"text: \xff", "is not UTF-8 text"),
-        (&[b'#'; 1024 * 1024 + 1], "is larger than 1024 KiB"),
+        (&large, "is larger than 1024 KiB"),
     ];
     for (content, message) in cases {
         fs::write(&path, content).unwrap();

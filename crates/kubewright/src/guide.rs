@@ -1,0 +1,14 @@
+//! The guide: from the first function to a program in a cluster.
+//!
+//! 1. [`first_webhooks`]: a validator, a mutator, and what they can answer.
+//! 2. [`testing`]: from calling a function to a cluster in your test process.
+//! 3. [`programs`]: options, configuration that changes live, manifests, certificates.
+
+#[doc = include_str!("../../../docs/guide/first-webhooks.md")]
+pub mod first_webhooks {}
+
+#[doc = include_str!("../../../docs/guide/testing.md")]
+pub mod testing {}
+
+#[doc = include_str!("../../../docs/guide/programs.md")]
+pub mod programs {}

@@ -1,0 +1,13 @@
+//! What a program with webhooks uses in almost every file.
+//!
+//! ```
+//! use kubewright::prelude::*;
+//! ```
+
+pub use kube_core::{DynamicObject, PartialObjectMeta, ResourceExt};
+pub use kubewright_manager::{App, Live, Needs};
+pub use kubewright_webhook::{
+    Change, Connect, Create, Delete, Denial, FailurePolicy, Hook, MatchPolicy, Mutate, Mutated,
+    Operation, OrDeny, Reject, Review, Rule, Scope, Selector, SideEffects, Undecodable, Update,
+    Validate, Validated, Version, Webhooks, deny, fail, mutating, validating,
+};

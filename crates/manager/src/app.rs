@@ -1,0 +1,84 @@
+//! What a program is made of.
+
+use kubewright_webhook::Webhooks;
+
+/// What a program is made of: one value that is served, tested and written as manifests.
+///
+/// # Example: a program with one validator
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kubewright_manager::{App, Needs};
+/// use kubewright_webhook::{Change, Review, Validated, Webhooks, validating};
+///
+/// async fn lenient(_: Change<Pod>, _: Review) -> Validated {
+///     Ok(())
+/// }
+///
+/// fn app(_: &mut Needs) -> App {
+///     App::new("policy")
+///         .webhooks(Webhooks::new("policy.example.com").with(validating("lenient", lenient)))
+/// }
+/// # assert_eq!(app(&mut Needs::default()).name(), "policy");
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct App {
+    name: String,
+    version: Option<String>,
+    configuration: Option<String>,
+    webhooks: Webhooks,
+}
+
+impl App {
+    /// Starts a program that does nothing yet.
+    pub fn new(name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self {
+            webhooks: Webhooks::new(&name),
+            name,
+            version: None,
+            configuration: None,
+        }
+    }
+
+    /// Sets the version that the sub-command `version` prints, such as
+    /// `env!("CARGO_PKG_VERSION")`.
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = Some(version.into());
+        self
+    }
+
+    /// Sets the name of the webhook configurations, which is otherwise the name of the program.
+    pub fn configuration(mut self, name: impl Into<String>) -> Self {
+        self.configuration = Some(name.into());
+        self
+    }
+
+    /// Sets the webhooks, instead of those that were set before.
+    pub fn webhooks(mut self, webhooks: Webhooks) -> Self {
+        self.webhooks = webhooks;
+        self
+    }
+
+    /// Returns the name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn version_text(&self) -> String {
+        match &self.version {
+            Some(version) => format!("{} {version}", self.name),
+            None => self.name.clone(),
+        }
+    }
+
+    pub(crate) fn configuration_name(&self) -> &str {
+        self.configuration.as_deref().unwrap_or(&self.name)
+    }
+
+    pub(crate) fn hooks(&self) -> &Webhooks {
+        &self.webhooks
+    }
+}

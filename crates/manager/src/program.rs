@@ -1,0 +1,202 @@
+//! A program that can be run, in this process or as one of its own.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use kubewright_certificates::{CertificateSource, TrustBundle};
+use kubewright_manifests::{Endpoint, ManifestError, Manifests, WebhookConfigurations};
+use kubewright_server::{BindError, Bound, Drain, RunError, Server};
+use kubewright_webhook::{DeclarationError, Webhooks};
+use tokio::task::JoinSet;
+
+use crate::file::Followed;
+use crate::{App, FileError, Needs};
+
+/// A program with its handles: it can be served, or its manifests can be written.
+///
+/// # Example: a whole program inside a test
+///
+/// ```
+/// use kubewright_certificates::SelfSigned;
+/// use kubewright_manager::{App, Needs, Program};
+/// use kubewright_server::Drain;
+/// use kubewright_webhook::Webhooks;
+/// use std::time::Duration;
+///
+/// fn app(_: &mut Needs) -> App {
+///     App::new("policy").webhooks(Webhooks::new("policy.example.com"))
+/// }
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let program = Program::new(app).drain(Drain::default().propagation(Duration::ZERO));
+/// let serving = program.bind(([127, 0, 0, 1], 0), SelfSigned::for_names(["127.0.0.1"])).await?;
+/// assert_ne!(serving.local_addr().port(), 0);
+/// # let shutdown = async {};
+/// serving.run(shutdown).await?; // returns when all calls are answered
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug)]
+#[must_use]
+pub struct Program {
+    app: App,
+    needs: Needs,
+    drain: Drain,
+}
+
+/// Why a program does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// A webhook would never be called as it is declared.
+    #[error("cannot serve the webhooks")]
+    Webhooks(#[from] DeclarationError),
+    /// A configuration file cannot be used.
+    #[error("cannot use the configuration")]
+    Configuration(#[from] FileError),
+    /// The server cannot listen, or has no certificate to serve.
+    #[error("cannot start the server")]
+    Server(#[from] BindError),
+}
+
+impl Program {
+    /// Makes the program's handles and takes what it is made of. Nothing is read or opened yet.
+    pub fn new(app: impl FnOnce(&mut Needs) -> App) -> Self {
+        let mut needs = Needs::default();
+        let app = app(&mut needs);
+        Self {
+            app,
+            needs,
+            drain: Drain::default(),
+        }
+    }
+
+    /// Sets how the program stops.
+    pub fn drain(mut self, drain: Drain) -> Self {
+        self.drain = drain;
+        self
+    }
+
+    /// Returns what the program is made of.
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// Writes the program's manifests, for an API server that reaches it at `endpoint` and trusts
+    /// the certificates in `trust`, or its own machine's without them.
+    ///
+    /// # Errors
+    ///
+    /// When the API server would not accept a webhook, a name or the certificates.
+    pub fn manifests(
+        &self,
+        endpoint: Endpoint,
+        trust: Option<&TrustBundle>,
+    ) -> Result<Manifests, ManifestError> {
+        manifests(&self.app, endpoint, trust)
+    }
+
+    /// Loads what the program asked for, waits for the first certificate and opens the port.
+    ///
+    /// # Errors
+    ///
+    /// When a webhook is declared in a way that no API server accepts, a configuration file
+    /// cannot be used, the port cannot be opened, or the certificate cannot be served.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes what was opened; the program is gone with it.
+    pub async fn bind<C: CertificateSource>(
+        self,
+        listen: impl Into<SocketAddr>,
+        certificates: C,
+    ) -> Result<Serving<C>, StartError> {
+        let Self {
+            app,
+            mut needs,
+            drain,
+        } = self;
+        app.hooks().check()?;
+        for file in &mut needs.files {
+            file.load().await?;
+        }
+        let server = Server::new(app.hooks().clone(), certificates);
+        let bound = server.listen(listen).drain(drain).bind().await?;
+        Ok(Serving {
+            app,
+            files: needs.files,
+            bound,
+        })
+    }
+}
+
+/// A program whose port is open: calls wait until it runs.
+#[must_use]
+pub struct Serving<C> {
+    app: App,
+    files: Vec<Box<dyn Followed>>,
+    bound: Bound<Webhooks, C>,
+}
+
+impl<C: CertificateSource> Serving<C> {
+    /// Returns the address that it listens on.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.bound.local_addr()
+    }
+
+    /// Returns the certificates that clients must trust now.
+    pub fn trust(&self) -> TrustBundle {
+        self.bound.trust()
+    }
+
+    /// Writes the program's manifests, for an API server that reaches it at `endpoint`, with the
+    /// trust that its certificate needs.
+    ///
+    /// # Errors
+    ///
+    /// When the API server would not accept a name.
+    pub fn manifests(&self, endpoint: Endpoint) -> Result<Manifests, ManifestError> {
+        manifests(&self.app, endpoint, Some(&self.trust()))
+    }
+
+    /// Serves until `shutdown` resolves and the calls in flight are answered.
+    ///
+    /// # Errors
+    ///
+    /// When calls were still in flight at the end of the grace.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future ends the program at once, without an answer to the calls in flight.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), RunError> {
+        // Dropped at the end, which stops all that follow.
+        let mut followers = JoinSet::new();
+        for file in self.files {
+            followers.spawn(file.follow());
+        }
+        self.bound.run(shutdown).await
+    }
+}
+
+impl<C> fmt::Debug for Serving<C> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Serving")
+            .field("app", &self.app)
+            .field("local_addr", &self.bound.local_addr())
+            .finish_non_exhaustive()
+    }
+}
+
+fn manifests(
+    app: &App,
+    endpoint: Endpoint,
+    trust: Option<&TrustBundle>,
+) -> Result<Manifests, ManifestError> {
+    let configurations =
+        WebhookConfigurations::new(app.configuration_name(), app.hooks(), endpoint);
+    match trust.filter(|trust| !trust.is_empty()) {
+        Some(trust) => configurations.trusting(trust.to_pem()).build(),
+        None => configurations.build(),
+    }
+}

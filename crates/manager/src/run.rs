@@ -1,0 +1,334 @@
+//! The `main` of a program.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use kubewright_certificates::{
+    CertificateError, CertificateSource, Files, SelfSigned, TrustBundle,
+};
+use kubewright_manifests::ManifestError;
+use kubewright_server::{Drain, RunError};
+use tokio::sync::oneshot;
+
+use crate::command::{self, ManifestFlags, RunFlags, Task};
+use crate::signals::Signals;
+use crate::{App, Needs, Program, StartError, logging};
+
+/// Runs a program as its command line says, and returns what `main` returns.
+///
+/// The program gets these sub-commands:
+///
+/// * `run`, the default, serves the webhooks until SIGTERM or Ctrl-C. Calls in flight are answered
+///   first; a second signal ends at once. `--listen` sets the address, `--certificates` names the
+///   directory with the certificate, `--self-signed` makes one for the names given, `--log-format`
+///   and `--log-level` shape the log on standard error. As soon as it serves, it says
+///   `serving webhooks on https://<address>` on standard output.
+/// * `manifests` prints the webhook configurations as YAML: with `--url` or `--service` for where
+///   the API server reaches the program, and `--ca-file` for what it is to trust.
+/// * `version` prints the name and the version.
+///
+/// ```
+/// use kubewright_manager::{App, Needs};
+/// use kubewright_webhook::Webhooks;
+///
+/// fn app(_: &mut Needs) -> App {
+///     App::new("policy").webhooks(Webhooks::new("policy.example.com"))
+/// }
+///
+/// fn main() -> std::process::ExitCode {
+/// # if false {
+///     kubewright_manager::run(app)
+/// # } else { std::process::ExitCode::SUCCESS }
+/// }
+/// ```
+#[must_use]
+pub fn run(app: impl FnOnce(&mut Needs) -> App) -> ExitCode {
+    run_with(|_: NoOptions, needs: &mut Needs| app(needs))
+}
+
+/// Runs a program with options of its own, as [`run`] does without.
+///
+/// Every sub-command takes them: they decide what is served, and so what the manifests say. The
+/// doc comment of the type is the first line of `--help`.
+///
+/// ```
+/// use kubewright_manager::{App, Needs};
+/// use kubewright_webhook::Webhooks;
+///
+/// /// Greets pods.
+/// #[derive(clap::Args)]
+/// struct Options {
+///     /// What to say
+///     #[arg(long, default_value = "welcome")]
+///     text: String,
+/// }
+///
+/// fn app(options: Options, _: &mut Needs) -> App {
+///     App::new("greeter").webhooks(Webhooks::new(format!("{}.example.com", options.text)))
+/// }
+///
+/// fn main() -> std::process::ExitCode {
+/// # if false {
+///     kubewright_manager::run_with(app)
+/// # } else { std::process::ExitCode::SUCCESS }
+/// }
+/// ```
+#[must_use]
+pub fn run_with<O: Args>(app: impl FnOnce(O, &mut Needs) -> App) -> ExitCode {
+    let done = execute(std::env::args_os(), app, &mut io::stdout());
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            // There is nobody left to tell if standard error is closed.
+            drop(writeln!(io::stderr(), "error: {}", sentence(&error)));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+struct NoOptions {}
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+enum CommandError {
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error(transparent)]
+    Manifests(#[from] ManifestError),
+    #[error("cannot read {}", path.display())]
+    ReadTrust { path: PathBuf, source: io::Error },
+    #[error("cannot use {}", path.display())]
+    Trust {
+        path: PathBuf,
+        source: CertificateError,
+    },
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error("cannot use what this process needs of the system")]
+    System(#[source] io::Error),
+    #[error("cannot write to standard output")]
+    Output(#[source] io::Error),
+}
+
+fn execute<O: Args>(
+    arguments: impl IntoIterator<Item = OsString>,
+    app: impl FnOnce(O, &mut Needs) -> App,
+    output: &mut (impl Write + Send),
+) -> Result<ExitCode, CommandError> {
+    let asked = match command::parse::<O>(arguments) {
+        Ok(asked) => asked,
+        Err(error) => {
+            error.print().map_err(CommandError::Output)?;
+            return Ok(u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from));
+        }
+    };
+    let program = Program::new(|needs| app(asked.options, needs));
+    match asked.task {
+        Task::Run(flags) => return serve(program, *flags, output),
+        Task::Manifests(flags) => {
+            let text = manifests(&program, flags)?;
+            output
+                .write_all(text.as_bytes())
+                .map_err(CommandError::Output)?;
+        }
+        Task::Version => {
+            writeln!(output, "{}", program.app().version_text()).map_err(CommandError::Output)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn manifests(program: &Program, flags: ManifestFlags) -> Result<String, CommandError> {
+    let trust = flags.ca_file.as_deref().map(read_trust).transpose()?;
+    Ok(program
+        .manifests(flags.endpoint(), trust.as_ref())?
+        .to_yaml())
+}
+
+fn read_trust(path: &Path) -> Result<TrustBundle, CommandError> {
+    let text = std::fs::read(path).map_err(|source| CommandError::ReadTrust {
+        path: path.to_owned(),
+        source,
+    })?;
+    TrustBundle::from_pem(text).map_err(|source| CommandError::Trust {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn serve(
+    program: Program,
+    flags: RunFlags,
+    output: &mut (impl Write + Send),
+) -> Result<ExitCode, CommandError> {
+    logging::start(flags.log_format, &flags.log_level);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(CommandError::System)?;
+    let seconds = |number: u16| Duration::from_secs(number.into());
+    let drain = Drain::default()
+        .grace(seconds(flags.grace))
+        .propagation(seconds(flags.propagation));
+    let program = program.drain(drain);
+    let ended = if let Some(directory) = flags.identity.certificates {
+        let files = Files::in_dir(directory);
+        runtime.block_on(serve_until_told(program, flags.listen, files, output))
+    } else {
+        let own = SelfSigned::for_names(flags.identity.self_signed);
+        runtime.block_on(serve_until_told(program, flags.listen, own, output))
+    };
+    // A thread that waits for the system would hold a program that is told to end at once.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn serve_until_told(
+    program: Program,
+    listen: std::net::SocketAddr,
+    certificates: impl CertificateSource,
+    output: &mut (impl Write + Send),
+) -> Result<ExitCode, CommandError> {
+    let mut signals = Signals::listen().map_err(CommandError::System)?;
+    let serving = tokio::select! {
+        bound = program.bind(listen, certificates) => bound?,
+        // Nothing is served yet, so there is nothing to finish.
+        () = signals.next() => return Ok(ExitCode::SUCCESS),
+    };
+    let address = serving.local_addr();
+    writeln!(output, "serving webhooks on https://{address}").map_err(CommandError::Output)?;
+    output.flush().map_err(CommandError::Output)?;
+    let (stop, stopped) = oneshot::channel();
+    let running = serving.run(async {
+        // An error means that nobody can ask any more, which is a reason to stop as well.
+        drop(stopped.await);
+    });
+    until_told(running, stop, &mut signals).await
+}
+
+async fn until_told(
+    running: impl Future<Output = Result<(), RunError>>,
+    stop: oneshot::Sender<()>,
+    signals: &mut Signals,
+) -> Result<ExitCode, CommandError> {
+    let mut running = std::pin::pin!(running);
+    tokio::select! {
+        ended = &mut running => return Ok(ended.map(|()| ExitCode::SUCCESS)?),
+        () = signals.next() => {}
+    }
+    tracing::info!("told to end: answering the calls in flight first");
+    drop(stop);
+    tokio::select! {
+        ended = &mut running => Ok(ended.map(|()| ExitCode::SUCCESS)?),
+        () = signals.next() => {
+            tracing::warn!("told to end at once: calls in flight get no answer");
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+/// An error and its causes in one sentence.
+fn sentence(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Pod;
+    use kubewright_certificates::Authority;
+    use kubewright_webhook::{Change, Review, Validated, Webhooks, validating};
+
+    use super::*;
+
+    /// Says something.
+    #[derive(Debug, Args)]
+    struct Options {
+        #[arg(long, default_value = "policy")]
+        name: String,
+    }
+
+    async fn allow(_: Change<Pod>, _: Review) -> Validated {
+        Ok(())
+    }
+
+    fn app(options: Options, _: &mut Needs) -> App {
+        let webhooks = Webhooks::new("example.com").with(validating(options.name, allow));
+        App::new("policy").version("1.2.3").webhooks(webhooks)
+    }
+
+    fn output(line: &str) -> Result<(ExitCode, String), CommandError> {
+        let mut output = Vec::new();
+        let code = execute(line.split(' ').map(OsString::from), app, &mut output)?;
+        Ok((code, String::from_utf8(output).unwrap()))
+    }
+
+    #[test]
+    fn the_version_is_that_of_the_program() {
+        let (code, text) = output("policy version").unwrap();
+        assert_eq!((code, text.as_str()), (ExitCode::SUCCESS, "policy 1.2.3\n"));
+    }
+
+    #[test]
+    fn manifests_follow_the_options() {
+        let (code, text) = output("policy manifests --name strict --service blue/policy").unwrap();
+        assert_eq!(code, ExitCode::SUCCESS);
+        assert!(text.contains("name: strict.example.com"), "{text}");
+        assert!(text.contains("namespace: blue"), "{text}");
+        assert!(!text.contains("caBundle"), "{text}");
+    }
+
+    #[test]
+    fn the_ca_file_becomes_the_bundle() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("ca.crt");
+        let authority = Authority::new("test").unwrap();
+        std::fs::write(&file, authority.certificate_pem()).unwrap();
+        let line = format!(
+            "policy manifests --url https://127.0.0.1:1 --ca-file {}",
+            file.display()
+        );
+        let (_, text) = output(&line).unwrap();
+        assert!(text.contains(&authority.trust().to_ca_bundle()), "{text}");
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_said_with_its_cause() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("ca.crt");
+        let base = "policy manifests --url https://127.0.0.1:1";
+        let with_file = format!("{base} --ca-file {}", file.display());
+
+        let missing = sentence(&output(&with_file).unwrap_err());
+        assert!(missing.contains("cannot read /"), "{missing}");
+        assert!(missing.contains("No such file"), "{missing}");
+
+        std::fs::write(&file, "not a certificate").unwrap();
+        let unusable = sentence(&output(&with_file).unwrap_err());
+        assert!(unusable.contains("cannot use /"), "{unusable}");
+
+        let malformed = sentence(&output(&format!("{base} --name Strict")).unwrap_err());
+        assert!(
+            malformed.starts_with("cannot write a webhook configuration: the hook name"),
+            "{malformed}"
+        );
+    }
+
+    #[test]
+    fn a_wrong_command_line_is_exit_code_2() {
+        let (code, text) = output("policy walk").unwrap();
+        assert_eq!((code, text.as_str()), (ExitCode::from(2), ""));
+    }
+}

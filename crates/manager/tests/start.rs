@@ -1,0 +1,130 @@
+//! How a program starts, runs and ends.
+
+use std::fs;
+use std::net::TcpListener;
+
+use k8s_openapi::api::core::v1::Pod;
+use kubewright_manager::{App, Live, Needs, StartError};
+use kubewright_manifests::Endpoint;
+use kubewright_webhook::{Change, Delete, Mutated, Review, Webhooks, mutating};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+
+use super::{LOCAL, certificates, program};
+
+async fn same(change: Change<Pod>, _: Review) -> Mutated<Pod> {
+    Ok(change.into_object())
+}
+
+fn app(_: &mut Needs) -> App {
+    App::new("policy").webhooks(Webhooks::new("example.com").with(mutating("same", same)))
+}
+
+#[tokio::test]
+async fn a_program_listens_until_it_is_told_to_end() {
+    let serving = program(app).bind(LOCAL, certificates()).await.unwrap();
+    let address = serving.local_addr();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let running = tokio::spawn(serving.run(async { drop(stopped.await) }));
+    assert!(TcpStream::connect(address).await.is_ok());
+    drop(stop);
+    running.await.unwrap().unwrap();
+    assert!(TcpStream::connect(address).await.is_err());
+}
+
+#[tokio::test]
+async fn manifests_of_a_running_program_trust_its_certificate() {
+    let serving = program(app).bind(LOCAL, certificates()).await.unwrap();
+    let url = format!("https://{}", serving.local_addr());
+    let manifests = serving.manifests(Endpoint::url(&url).unwrap()).unwrap();
+    let configuration = &manifests.objects()[0];
+    assert_eq!(configuration["metadata"]["name"], "policy");
+    let client = &configuration["webhooks"][0]["clientConfig"];
+    assert_eq!(client["url"], format!("{url}/same"));
+    assert_eq!(client["caBundle"], serving.trust().to_ca_bundle());
+}
+
+#[tokio::test]
+async fn the_configuration_can_have_a_name_of_its_own() {
+    let program = program(|needs| app(needs).configuration("legacy"));
+    let manifests = program
+        .manifests(Endpoint::service("blue/policy").unwrap(), None)
+        .unwrap();
+    assert_eq!(manifests.objects()[0]["metadata"]["name"], "legacy");
+}
+
+#[tokio::test]
+async fn configuration_is_loaded_before_the_first_call_and_followed_while_it_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("words.yaml");
+    fs::write(&path, "[one]").unwrap();
+    let mut words: Option<Live<Vec<String>>> = None;
+    let program = program(|needs| {
+        words = Some(needs.file(&path, Vec::new()));
+        app(needs)
+    });
+    let mut words = words.unwrap();
+    assert!(
+        words.current().is_empty(),
+        "nothing is read before the start"
+    );
+
+    let serving = program.bind(LOCAL, certificates()).await.unwrap();
+    assert_eq!(*words.next().await, ["one"]);
+
+    let (stop, stopped) = oneshot::channel::<()>();
+    let running = tokio::spawn(serving.run(async { drop(stopped.await) }));
+    fs::write(&path, "[one, two]").unwrap();
+    assert_eq!(*words.next().await, ["one", "two"]);
+    drop(stop);
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn manifests_need_no_configuration() {
+    let program = program(|needs| {
+        let _words: Live<Vec<String>> = needs.file("/nowhere/words.yaml", Vec::new());
+        app(needs)
+    });
+    assert!(
+        program
+            .manifests(Endpoint::service("blue/policy").unwrap(), None)
+            .is_ok()
+    );
+}
+
+#[tokio::test]
+async fn a_program_with_bad_configuration_does_not_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("words.yaml");
+    fs::write(&path, "{one").unwrap();
+    let program = program(|needs| {
+        let _words: Live<Vec<String>> = needs.file(&path, Vec::new());
+        app(needs)
+    });
+    let refused = program.bind(LOCAL, certificates()).await.unwrap_err();
+    assert!(
+        matches!(refused, StartError::Configuration(_)),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_program_whose_webhooks_cannot_work_does_not_start() {
+    let program = program(|needs| {
+        app(needs).webhooks(Webhooks::new("example.com").with(mutating("same", same).on([Delete])))
+    });
+    let refused = program.bind(LOCAL, certificates()).await.unwrap_err();
+    assert!(matches!(refused, StartError::Webhooks(_)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_program_whose_port_is_taken_does_not_start() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let refused = program(app)
+        .bind(address, certificates())
+        .await
+        .unwrap_err();
+    assert!(matches!(refused, StartError::Server(_)), "{refused:?}");
+}
