@@ -130,6 +130,11 @@ pub fn duration(seconds: i64) -> String {
     text::duration(seconds)
 }
 
+/// A label selector in the form of the query, `a=b,c in (d)`.
+pub(crate) fn selector_text(selector: &Value) -> String {
+    text::selector(selector)
+}
+
 /// One object on its way into a table.
 #[derive(Clone, Copy)]
 struct Row<'a> {

@@ -8,11 +8,7 @@ pub(super) fn apply(kind: &str, object: &mut Value) {
     match kind {
         "MutatingWebhookConfiguration" => webhooks(object, true),
         "ValidatingWebhookConfiguration" => webhooks(object, false),
-        "ValidatingAdmissionPolicy" => {
-            policy(object);
-            object.part("status");
-        }
-        "MutatingAdmissionPolicy" => policy(object),
+        "ValidatingAdmissionPolicy" | "MutatingAdmissionPolicy" => policy(object),
         "ValidatingAdmissionPolicyBinding" | "MutatingAdmissionPolicyBinding" => {
             if let Some(spec) = object.part("spec")
                 && let Some(resources) = spec.existing("matchResources")

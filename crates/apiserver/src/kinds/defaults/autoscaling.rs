@@ -21,10 +21,6 @@ pub(super) fn autoscaler(version: &str, object: &mut Value) {
         if !annotated {
             spec.fill("targetCPUUtilizationPercentage", DEFAULT_CPU_UTILIZATION);
         }
-        if let Some(status) = object.part("status") {
-            status.fill("currentReplicas", 0);
-            status.fill("desiredReplicas", 0);
-        }
         return;
     }
     if spec.list("metrics").is_empty() {
@@ -45,9 +41,5 @@ pub(super) fn autoscaler(version: &str, object: &mut Value) {
             down.fill("selectPolicy", "Max");
             down.fill("policies", json!([all]));
         }
-    }
-    if let Some(status) = object.part("status") {
-        status.fill("desiredReplicas", 0);
-        status.fill("currentMetrics", Value::Null);
     }
 }

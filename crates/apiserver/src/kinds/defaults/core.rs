@@ -77,9 +77,6 @@ pub(super) fn namespace(object: &mut Value) {
         labels.put("kubernetes.io/metadata.name", name);
     }
     object.part("spec");
-    if let Some(status) = object.part("status") {
-        status.fill_text("phase", "Active");
-    }
 }
 
 pub(super) fn secret(object: &mut Value) {
@@ -127,28 +124,6 @@ pub(super) fn node(object: &mut Value) {
     if status.has("capacity") && !status.has("allocatable") {
         let capacity = status.at("capacity").clone();
         status.put("allocatable", capacity);
-    }
-    if let Some(endpoint) = status
-        .part("daemonEndpoints")
-        .and_then(|endpoints| endpoints.part("kubeletEndpoint"))
-    {
-        endpoint.fill("Port", 0);
-    }
-    if let Some(info) = status.part("nodeInfo") {
-        for field in [
-            "architecture",
-            "bootID",
-            "containerRuntimeVersion",
-            "kernelVersion",
-            "kubeProxyVersion",
-            "kubeletVersion",
-            "machineID",
-            "operatingSystem",
-            "osImage",
-            "systemUUID",
-        ] {
-            info.fill(field, "");
-        }
     }
 }
 

@@ -8,6 +8,7 @@ mod autoscaling;
 mod core;
 mod network;
 mod pod;
+pub(super) mod status;
 #[cfg(test)]
 mod tests;
 mod volumes;
@@ -44,7 +45,9 @@ pub fn apply(resource: &Resource, object: &mut Value) {
         ("apps", "DaemonSet") => workloads::daemon_set(object),
         ("batch", "Job") => workloads::job(object),
         ("batch", "CronJob") => workloads::cron_job(object),
-        ("policy", "PodDisruptionBudget") => workloads::pod_disruption_budget(object),
+        ("policy", "PodDisruptionBudget") => {
+            object.part("spec");
+        }
         ("autoscaling", "HorizontalPodAutoscaler") => {
             autoscaling::autoscaler(&resource.version, object);
         }
@@ -70,11 +73,6 @@ pub fn apply(resource: &Resource, object: &mut Value) {
             object.fill("volumeBindingMode", "Immediate");
         }
         ("storage.k8s.io", "CSIDriver") => core::csi_driver(object),
-        ("storage.k8s.io", "VolumeAttachment") => {
-            if let Some(status) = object.part("status") {
-                status.fill("attached", false);
-            }
-        }
         ("coordination.k8s.io", "Lease") => {
             object.part("spec");
         }
@@ -91,4 +89,5 @@ pub fn apply(resource: &Resource, object: &mut Value) {
         ("admissionregistration.k8s.io", _) => admission::apply(&resource.kind, object),
         _ => {}
     }
+    status::fill(resource, object);
 }

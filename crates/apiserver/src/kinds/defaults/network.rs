@@ -16,9 +16,6 @@ pub(super) fn endpoint_slice(object: &mut Value) {
 
 pub(super) fn ingress(object: &mut Value) {
     object.part("spec");
-    if let Some(status) = object.part("status") {
-        status.part("loadBalancer");
-    }
 }
 
 pub(super) fn ingress_class(object: &mut Value) {
@@ -56,7 +53,6 @@ pub(super) fn flow_schema(object: &mut Value) {
         number(spec, "matchingPrecedence", 1000);
         spec.part("priorityLevelConfiguration");
     }
-    object.part("status");
 }
 
 pub(super) fn priority_level(object: &mut Value) {
@@ -78,7 +74,6 @@ pub(super) fn priority_level(object: &mut Value) {
             }
         }
     }
-    object.part("status");
 }
 
 /// Sets a number that is absent or zero.

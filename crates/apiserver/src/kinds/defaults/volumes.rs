@@ -57,7 +57,6 @@ pub(super) fn claim(object: &mut Value) {
         claim_spec(spec);
     }
     if let Some(status) = object.part("status") {
-        status.fill_text("phase", "Pending");
         for list in ["capacity", "allocatedResources"] {
             if let Some(list) = status.existing(list) {
                 resource_list(list);
@@ -80,9 +79,6 @@ pub(super) fn claim_spec(spec: &mut Value) {
 
 /// Defaults of a persistent volume.
 pub(super) fn persistent_volume(object: &mut Value) {
-    if let Some(status) = object.part("status") {
-        status.fill_text("phase", "Pending");
-    }
     let Some(spec) = object.part("spec") else {
         return;
     };

@@ -1,6 +1,6 @@
 //! Defaults of the workload kinds.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{pod, volumes};
 use crate::kinds::view::{Edit, View};
@@ -22,7 +22,6 @@ pub(super) fn deployment(object: &mut Value) {
     spec.fill("revisionHistoryLimit", 10);
     spec.fill("progressDeadlineSeconds", 600);
     pod::template(spec, "template");
-    object.part("status");
 }
 
 pub(super) fn replica_set(object: &mut Value) {
@@ -30,7 +29,6 @@ pub(super) fn replica_set(object: &mut Value) {
         spec.fill("replicas", 1);
         pod::template(spec, "template");
     }
-    counters(object, &["replicas"]);
 }
 
 pub(super) fn replication_controller(object: &mut Value) {
@@ -46,7 +44,6 @@ pub(super) fn replication_controller(object: &mut Value) {
         pod::template(spec, "template");
     }
     labels_of_template(object, labels);
-    counters(object, &["replicas"]);
 }
 
 pub(super) fn stateful_set(object: &mut Value) {
@@ -79,7 +76,6 @@ pub(super) fn stateful_set(object: &mut Value) {
         claim.part("metadata");
         volumes::claim(claim);
     }
-    counters(object, &["replicas", "availableReplicas"]);
 }
 
 pub(super) fn daemon_set(object: &mut Value) {
@@ -97,15 +93,6 @@ pub(super) fn daemon_set(object: &mut Value) {
     }
     spec.fill("revisionHistoryLimit", 10);
     pod::template(spec, "template");
-    counters(
-        object,
-        &[
-            "currentNumberScheduled",
-            "numberMisscheduled",
-            "desiredNumberScheduled",
-            "numberReady",
-        ],
-    );
 }
 
 pub(super) fn job(object: &mut Value) {
@@ -115,7 +102,6 @@ pub(super) fn job(object: &mut Value) {
     let labels = spec.at("template").at("metadata").at("labels").clone();
     job_spec(spec);
     labels_of_template(object, labels);
-    object.part("status");
 }
 
 pub(super) fn cron_job(object: &mut Value) {
@@ -133,20 +119,6 @@ pub(super) fn cron_job(object: &mut Value) {
             pod::template(spec, "template");
         }
     }
-    object.part("status");
-}
-
-pub(super) fn pod_disruption_budget(object: &mut Value) {
-    object.part("spec");
-    counters(
-        object,
-        &[
-            "disruptionsAllowed",
-            "currentHealthy",
-            "desiredHealthy",
-            "expectedPods",
-        ],
-    );
 }
 
 fn job_spec(spec: &mut Value) {
@@ -194,14 +166,5 @@ fn labels_of_template(object: &mut Value, labels: Value) {
         && let Some(metadata) = object.part("metadata")
     {
         metadata.put("labels", labels);
-    }
-}
-
-/// Status counters that Go writes even when they are zero.
-fn counters(object: &mut Value, names: &[&str]) {
-    if let Some(status) = object.part("status") {
-        for name in names {
-            status.fill(name, json!(0));
-        }
     }
 }

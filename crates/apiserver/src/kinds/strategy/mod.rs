@@ -1,22 +1,322 @@
 //! What a write may set: status, generation, immutable metadata, and the part that each sub-resource owns.
 
-use serde_json::Value;
+mod behavior;
+mod pods;
+pub mod scale;
+pub mod services;
+#[cfg(test)]
+mod tests;
+mod warnings;
+
+use serde_json::{Value, json};
 
 use super::Resource;
+use super::defaults::status;
+use super::view::{Edit, View, empty};
+
+pub use behavior::{Behavior, Propagation, behavior, grace_period};
+pub use warnings::warnings;
 
 /// Prepares a new object for its first write: what clients may not set is reset, what the server owns is filled in.
+/// The name (also a generated one) and the uid must be set before.
 pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
-    let _ = (resource, object);
+    if has_generation(resource)
+        && let Some(metadata) = object.part("metadata")
+    {
+        metadata.put("generation", 1);
+    }
+    if owns_status(resource) {
+        // A status that clients cannot set on creation starts as Go's zero value.
+        object.put("status", empty());
+        status::fill(resource, object);
+    }
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        ("", "Pod") => pods::create(object),
+        ("", "Namespace") => namespace(object),
+        ("", "Service") => services::normalize_addresses(object, None),
+        ("", "ServiceAccount") => service_account(object),
+        ("", "PersistentVolumeClaim") => data_sources(object),
+        ("apps", "DaemonSet") => template_generation(object, None),
+        ("batch", "Job") => job(object),
+        _ => {}
+    }
 }
 
 /// Prepares a changed object: what this path may not change is taken from the stored object. `subresource` is empty
-/// for the object itself, otherwise `status`, `finalize`, `ephemeralcontainers`, `resize`, ….
+/// for the object itself, otherwise `status`, `finalize`, `approval`, `ephemeralcontainers`, `resize`.
 pub fn prepare_for_update(resource: &Resource, subresource: &str, new: &mut Value, old: &Value) {
-    let _ = (resource, subresource, new, old);
+    let old_metadata = old.at("metadata");
+    if let Some(metadata) = new.part("metadata") {
+        for field in [
+            "generation",
+            "creationTimestamp",
+            "deletionTimestamp",
+            "deletionGracePeriodSeconds",
+        ] {
+            metadata.take_from(old_metadata, field);
+        }
+        if metadata.text("uid").is_empty() {
+            metadata.take_from(old_metadata, "uid");
+        }
+    }
+    match subresource {
+        "" => update(resource, new, old),
+        "status" => update_status(resource, new, old),
+        "approval" => {
+            let conditions = new.at("status").at("conditions").clone();
+            new.take_from(old, "spec");
+            new.take_from(old, "status");
+            if let Some(status) = new.part("status") {
+                status.put("conditions", conditions);
+            }
+        }
+        "finalize" => new.take_from(old, "status"),
+        "ephemeralcontainers" => pods::ephemeral_containers(new, old),
+        "resize" => pods::resize(new, old),
+        _ => {}
+    }
+    let counted = matches!(subresource, "" | "ephemeralcontainers" | "resize");
+    if counted && has_generation(resource) && is_new_generation(resource, new, old) {
+        let generation = old_metadata.int("generation").unwrap_or(0) + 1;
+        if let Some(metadata) = new.part("metadata") {
+            metadata.put("generation", generation);
+        }
+    }
 }
 
-/// The warnings that the API server itself sends for a written object; `old` is null for a new one.
-pub fn warnings(resource: &Resource, new: &Value, old: &Value) -> Vec<String> {
-    let _ = (resource, new, old);
-    Vec::new()
+fn update(resource: &Resource, new: &mut Value, old: &Value) {
+    if owns_status(resource) || resource.kind == "Node" {
+        new.take_from(old, "status");
+    }
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        ("", "Namespace") => {
+            if let Some(spec) = new.part("spec") {
+                spec.take_from(old.at("spec"), "finalizers");
+            }
+        }
+        ("", "Service") => services::normalize_addresses(new, Some(old)),
+        ("", "ServiceAccount") => service_account(new),
+        ("", "PersistentVolumeClaim") => data_sources(new),
+        ("apps", "DaemonSet") => template_generation(new, Some(old)),
+        ("certificates.k8s.io", "CertificateSigningRequest") => new.take_from(old, "spec"),
+        _ => {}
+    }
+}
+
+fn update_status(resource: &Resource, new: &mut Value, old: &Value) {
+    let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
+    if matches!(
+        kind,
+        "ValidatingAdmissionPolicy" | "ResourceClaim" | "ServiceCIDR"
+    ) {
+        reset_metadata(new, old);
+    }
+    match (group, kind) {
+        ("", "Pod") => pods::status(new, old),
+        ("apps", "Deployment") => {
+            if let Some(metadata) = new.part("metadata") {
+                metadata.take_from(old.at("metadata"), "labels");
+            }
+            new.take_from(old, "spec");
+        }
+        _ => new.take_from(old, "spec"),
+    }
+}
+
+/// What only the main path may change in the metadata.
+fn reset_metadata(new: &mut Value, old: &Value) {
+    let Some(metadata) = new.part("metadata") else {
+        return;
+    };
+    for field in [
+        "deletionTimestamp",
+        "generation",
+        "selfLink",
+        "labels",
+        "annotations",
+        "finalizers",
+        "ownerReferences",
+    ] {
+        metadata.take_from(old.at("metadata"), field);
+    }
+}
+
+/// Whether clients can set the status only through its own path.
+fn owns_status(resource: &Resource) -> bool {
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        // Nodes come with their status.
+        ("", "Node") => false,
+        _ => resource.subresource("status").is_some(),
+    }
+}
+
+fn has_generation(resource: &Resource) -> bool {
+    matches!(
+        (resource.group.as_str(), resource.kind.as_str()),
+        ("", "Pod" | "PodTemplate" | "ReplicationController")
+            | (
+                "apps",
+                "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet"
+            )
+            | ("batch", "Job" | "CronJob")
+            | (
+                "networking.k8s.io",
+                "Ingress" | "IngressClass" | "NetworkPolicy"
+            )
+            | ("policy", "PodDisruptionBudget")
+            | ("scheduling.k8s.io", "PriorityClass")
+            | ("discovery.k8s.io", "EndpointSlice")
+            | ("flowcontrol.apiserver.k8s.io", _)
+            | ("admissionregistration.k8s.io", _)
+            | ("resource.k8s.io", "ResourceSlice" | "DeviceClass")
+    )
+}
+
+fn is_new_generation(resource: &Resource, new: &Value, old: &Value) -> bool {
+    let changed = |field: &str| !same(new.at(field), old.at(field));
+    let metadata_changed = |field: &str| {
+        let (new, old) = (new.at("metadata").at(field), old.at("metadata").at(field));
+        !same(new, old)
+    };
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        ("apps", "Deployment") => changed("spec") || metadata_changed("annotations"),
+        ("", "PodTemplate") => changed("template"),
+        ("scheduling.k8s.io", "PriorityClass") => false,
+        ("discovery.k8s.io", "EndpointSlice") => {
+            metadata_changed("labels")
+                || ["addressType", "endpoints", "ports"]
+                    .into_iter()
+                    .any(changed)
+        }
+        (
+            "admissionregistration.k8s.io",
+            "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
+        ) => changed("webhooks"),
+        _ => changed("spec"),
+    }
+}
+
+/// Equality as the API server sees it: absent, null and empty are one.
+pub(crate) fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Object(x), Value::Object(y)) => {
+            x.iter().all(|(key, value)| same(value, b.at(key)))
+                && y.iter()
+                    .all(|(key, value)| x.contains_key(key) || is_zero(value))
+        }
+        (Value::Array(x), Value::Array(y)) => {
+            x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y))
+        }
+        _ => a == b || (is_zero(a) && is_zero(b)),
+    }
+}
+
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.values().all(is_zero),
+        _ => false,
+    }
+}
+
+fn namespace(object: &mut Value) {
+    let name = object.at("metadata").text("name").to_owned();
+    if !name.is_empty()
+        && let Some(labels) = object
+            .part("metadata")
+            .and_then(|metadata| metadata.part("labels"))
+    {
+        labels.put("kubernetes.io/metadata.name", name);
+    }
+    if let Some(spec) = object.part("spec") {
+        let mut finalizers = spec.list("finalizers").to_vec();
+        if !finalizers.iter().any(|name| name == "kubernetes") {
+            finalizers.push("kubernetes".into());
+        }
+        spec.put("finalizers", finalizers);
+    }
+}
+
+/// Of references to secrets only the names are kept.
+fn service_account(object: &mut Value) {
+    for secret in object.each("secrets") {
+        *secret = json!({ "name": secret.text("name") });
+    }
+}
+
+/// `dataSource` and `dataSourceRef` say the same where one of them can be said in the form of the other.
+fn data_sources(object: &mut Value) {
+    let Some(spec) = object.existing("spec") else {
+        return;
+    };
+    if spec.has("dataSource") && !spec.has("dataSourceRef") {
+        let source = spec.at("dataSource").clone();
+        spec.put("dataSourceRef", source);
+    } else if spec.has("dataSourceRef") && !spec.has("dataSource") {
+        let reference = spec.at("dataSourceRef");
+        let core = reference.text("apiGroup").is_empty();
+        let known = reference.text("kind") == "PersistentVolumeClaim" && core
+            || reference.text("kind") == "VolumeSnapshot"
+                && reference.text("apiGroup") == "snapshot.storage.k8s.io";
+        if known && reference.text("namespace").is_empty() {
+            let mut source = reference.clone();
+            source.drop_field("namespace");
+            spec.put("dataSource", source);
+        }
+    }
+}
+
+/// The number of the template, which version 1 keeps in an annotation.
+fn template_generation(new: &mut Value, old: Option<&Value>) {
+    const ANNOTATION: &str = "deprecated.daemonset.template.generation";
+    let number = |object: &Value| -> i64 {
+        let annotations = object.at("metadata").at("annotations");
+        annotations.text(ANNOTATION).parse().unwrap_or(0)
+    };
+    let next = match old {
+        None => number(new).max(1),
+        Some(old) => {
+            let changed = !same(new.at("spec").at("template"), old.at("spec").at("template"));
+            number(old) + i64::from(changed)
+        }
+    };
+    if let Some(annotations) = new
+        .part("metadata")
+        .and_then(|metadata| metadata.part("annotations"))
+    {
+        annotations.put(ANNOTATION, next.to_string());
+    }
+}
+
+/// Labels that tie the pods to this very job, and the selector that finds them.
+fn job(object: &mut Value) {
+    let name = object.at("metadata").text("name").to_owned();
+    let uid = object.at("metadata").text("uid").to_owned();
+    let Some(spec) = object.part("spec") else {
+        return;
+    };
+    if spec.flag("manualSelector") {
+        return;
+    }
+    if let Some(labels) = spec
+        .part("template")
+        .and_then(|template| template.part("metadata"))
+        .and_then(|metadata| metadata.part("labels"))
+    {
+        for (key, value) in [
+            ("job-name", &name),
+            ("batch.kubernetes.io/job-name", &name),
+            ("controller-uid", &uid),
+            ("batch.kubernetes.io/controller-uid", &uid),
+        ] {
+            labels.fill(key, value.as_str());
+        }
+    }
+    if let Some(labels) = spec
+        .part("selector")
+        .and_then(|selector| selector.part("matchLabels"))
+    {
+        labels.fill("batch.kubernetes.io/controller-uid", uid);
+    }
 }

@@ -1,0 +1,127 @@
+//! Pods: their status at birth, quality of service, and the parts that their sub-resources own.
+
+use serde_json::{Value, json};
+
+use crate::kinds::quantity::Quantity;
+use crate::kinds::view::{Edit, View};
+
+pub(super) fn create(pod: &mut Value) {
+    let mut status = json!({ "phase": "Pending", "qosClass": quality_of_service(pod) });
+    if !pod.at("spec").list("schedulingGates").is_empty() {
+        status.put(
+            "conditions",
+            json!([{
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+                "lastProbeTime": null,
+                "lastTransitionTime": null,
+            }]),
+        );
+    }
+    pod.put("status", status);
+}
+
+/// What `pods/status` may change: the status, and labels and annotations.
+pub(super) fn status(new: &mut Value, old: &Value) {
+    new.take_from(old, "spec");
+    if let Some(metadata) = new.part("metadata") {
+        metadata.take_from(old.at("metadata"), "ownerReferences");
+    }
+    let quality = old.at("status").at("qosClass");
+    if let Some(status) = new.part("status")
+        && status.text("qosClass").is_empty()
+        && !quality.is_null()
+    {
+        status.put("qosClass", quality.clone());
+    }
+}
+
+/// What `pods/ephemeralcontainers` may change: the ephemeral containers.
+pub(super) fn ephemeral_containers(new: &mut Value, old: &Value) {
+    let containers = new.at("spec").at("ephemeralContainers").clone();
+    new.take_from(old, "spec");
+    new.take_from(old, "status");
+    super::reset_metadata(new, old);
+    if let Some(spec) = new.part("spec") {
+        match containers {
+            Value::Null => spec.drop_field("ephemeralContainers"),
+            containers => spec.put("ephemeralContainers", containers),
+        }
+    }
+}
+
+/// What `pods/resize` may change: the resources and resize policies of containers. An object whose containers are
+/// others goes on as it is, so that validation refuses it.
+pub(super) fn resize(new: &mut Value, old: &Value) {
+    let lists = ["containers", "initContainers"];
+    let names = |object: &Value, list: &str| -> Vec<String> {
+        let containers = object.at("spec").list(list).iter();
+        containers.map(|c| c.text("name").to_owned()).collect()
+    };
+    if lists
+        .iter()
+        .any(|list| names(new, list) != names(old, list))
+    {
+        return;
+    }
+    let wanted = new.at("spec").clone();
+    new.take_from(old, "spec");
+    new.take_from(old, "status");
+    super::reset_metadata(new, old);
+    let Some(spec) = new.part("spec") else {
+        return;
+    };
+    spec.take_from(&wanted, "resources");
+    for list in lists {
+        for (container, wanted) in spec.each(list).zip(wanted.list(list)) {
+            container.take_from(wanted, "resources");
+            container.take_from(wanted, "resizePolicy");
+        }
+    }
+}
+
+/// `Guaranteed`, `Burstable` or `BestEffort`, from the CPU and memory of all containers, or of the pod as a whole.
+pub(super) fn quality_of_service(pod: &Value) -> &'static str {
+    let spec = pod.at("spec");
+    let whole = spec.at("resources");
+    if whole.has("requests") || whole.has("limits") {
+        return quality(std::iter::once(whole));
+    }
+    let containers = spec.list("containers").iter();
+    quality(
+        containers
+            .chain(spec.list("initContainers"))
+            .map(|container| container.at("resources")),
+    )
+}
+
+fn quality<'a>(all: impl Iterator<Item = &'a Value>) -> &'static str {
+    let mut sums = [[None::<Quantity>; 2]; 2];
+    let mut guaranteed = true;
+    for resources in all {
+        for (kind, list) in ["requests", "limits"].into_iter().enumerate() {
+            for (which, name) in ["cpu", "memory"].into_iter().enumerate() {
+                let quantity = Quantity::from_value(resources.at(list).at(name))
+                    .filter(|quantity| !quantity.is_zero() && !quantity.is_negative());
+                match quantity {
+                    Some(quantity) => {
+                        let sum = &mut sums[kind][which];
+                        *sum = Some(sum.map_or(quantity, |sum| sum.plus(quantity)));
+                    }
+                    None if list == "limits" => guaranteed = false,
+                    None => {}
+                }
+            }
+        }
+    }
+    let [requests, limits] = sums;
+    if requests.iter().chain(&limits).all(Option::is_none) {
+        "BestEffort"
+    } else if guaranteed && requests == limits {
+        "Guaranteed"
+    } else {
+        "Burstable"
+    }
+}

@@ -1,0 +1,331 @@
+//! Strategies, each expectation from the spec or from Kubernetes' documented behaviour.
+
+use serde_json::json;
+
+use super::services::{Pool, allocate};
+use super::*;
+use crate::kinds::defaults;
+use crate::kinds::testing::resource;
+
+fn created(group: &str, kind: &str, mut object: Value) -> Value {
+    let resource = resource(group, "v1", kind);
+    defaults::apply(&resource, &mut object);
+    prepare_for_create(&resource, &mut object);
+    object
+}
+
+fn updated(group: &str, kind: &str, subresource: &str, mut new: Value, old: &Value) -> Value {
+    prepare_for_update(&resource(group, "v1", kind), subresource, &mut new, old);
+    new
+}
+
+#[test]
+fn a_new_pod_is_pending_whatever_it_says() {
+    let pod = created(
+        "",
+        "Pod",
+        json!({ "spec": { "containers": [] }, "status": { "phase": "Running", "podIP": "1.2.3.4" } }),
+    );
+    assert_eq!(
+        pod["status"],
+        json!({ "phase": "Pending", "qosClass": "BestEffort" })
+    );
+    assert_eq!(pod["metadata"]["generation"], 1);
+}
+
+#[test]
+fn the_quality_of_service_follows_requests_and_limits() {
+    let class = |resources: Value| {
+        let pod = json!({ "spec": { "containers": [{ "name": "c", "image": "a", "resources": resources }] } });
+        created("", "Pod", pod)["status"]["qosClass"].clone()
+    };
+    for (resources, expected) in [
+        (json!({}), "BestEffort"),
+        (json!({ "requests": { "cpu": "1" } }), "Burstable"),
+        (json!({ "limits": { "cpu": "1" } }), "Burstable"),
+        (
+            json!({ "limits": { "cpu": "1", "memory": "1Gi" } }),
+            "Guaranteed",
+        ),
+        (
+            json!({ "limits": { "cpu": "1", "memory": "1Gi" }, "requests": { "cpu": "500m" } }),
+            "Burstable",
+        ),
+        (
+            json!({ "limits": { "cpu": "1", "memory": "1Gi" }, "requests": { "cpu": "1000m", "memory": "1024Mi" } }),
+            "Guaranteed",
+        ),
+        (
+            json!({ "requests": { "ephemeral-storage": "1Gi" } }),
+            "BestEffort",
+        ),
+    ] {
+        assert_eq!(class(resources.clone()), expected, "{resources}");
+    }
+}
+
+#[test]
+fn the_main_path_keeps_the_status_and_the_status_path_keeps_the_rest() {
+    let old = json!({ "metadata": { "name": "a", "generation": 3, "labels": { "a": "1" } },
+        "spec": { "replicas": 1 }, "status": { "replicas": 1 } });
+    let new = json!({ "metadata": { "name": "a", "generation": 9, "labels": { "a": "2" }, "annotations": { "b": "1" } },
+        "spec": { "replicas": 2 }, "status": { "replicas": 2 } });
+    let main = updated("apps", "ReplicaSet", "", new.clone(), &old);
+    assert_eq!(main["spec"]["replicas"], 2);
+    assert_eq!(main["status"]["replicas"], 1);
+    assert_eq!(main["metadata"]["generation"], 4);
+    let status = updated("apps", "ReplicaSet", "status", new.clone(), &old);
+    assert_eq!(status["spec"]["replicas"], 1);
+    assert_eq!(status["status"]["replicas"], 2);
+    assert_eq!(status["metadata"]["generation"], 3);
+    assert_eq!(status["metadata"]["labels"]["a"], "2");
+    let deployment = updated("apps", "Deployment", "status", new, &old);
+    assert_eq!(deployment["metadata"]["labels"]["a"], "1");
+}
+
+#[test]
+fn generations_count_changes_of_what_the_kind_is_about() {
+    let old = json!({ "metadata": { "generation": 1, "annotations": {} }, "spec": { "a": 1 }, "webhooks": [] });
+    let generation = |group: &str, kind: &str, new: Value| {
+        updated(group, kind, "", new, &old)["metadata"]["generation"].clone()
+    };
+    let annotated = json!({ "metadata": { "annotations": { "x": "y" } }, "spec": { "a": 1 } });
+    assert_eq!(generation("apps", "Deployment", annotated.clone()), 2);
+    assert_eq!(generation("apps", "ReplicaSet", annotated.clone()), 1);
+    let hooks = json!({ "metadata": {}, "spec": { "a": 1 }, "webhooks": [{}, { "name": "a" }] });
+    let kind = "MutatingWebhookConfiguration";
+    assert_eq!(generation("admissionregistration.k8s.io", kind, hooks), 2);
+    assert_eq!(
+        generation("admissionregistration.k8s.io", kind, annotated),
+        1
+    );
+    let same = json!({ "metadata": {}, "spec": { "a": 1, "b": null, "c": {}, "d": [] } });
+    assert_eq!(generation("apps", "ReplicaSet", same), 1);
+}
+
+#[test]
+fn immutable_metadata_comes_from_the_stored_object() {
+    let old = json!({ "metadata": { "uid": "u", "creationTimestamp": "t", "deletionTimestamp": "d",
+        "deletionGracePeriodSeconds": 5 } });
+    let new = json!({ "metadata": { "creationTimestamp": "other" } });
+    let updated = updated("", "ConfigMap", "", new, &old);
+    assert_eq!(updated["metadata"], old["metadata"]);
+}
+
+#[test]
+fn a_namespace_has_its_finalizer_and_its_label() {
+    let namespace = created("", "Namespace", json!({ "metadata": { "name": "blue" } }));
+    assert_eq!(namespace["spec"]["finalizers"], json!(["kubernetes"]));
+    assert_eq!(namespace["status"], json!({ "phase": "Active" }));
+    let emptied = json!({ "metadata": { "name": "blue" }, "spec": { "finalizers": [] }, "status": { "phase": "x" } });
+    let main = updated("", "Namespace", "", emptied.clone(), &namespace);
+    assert_eq!(main["spec"]["finalizers"], json!(["kubernetes"]));
+    let finalized = updated("", "Namespace", "finalize", emptied, &namespace);
+    assert_eq!(finalized["spec"]["finalizers"], json!([]));
+    assert_eq!(finalized["status"]["phase"], "Active");
+}
+
+#[test]
+fn a_job_selects_its_own_pods() {
+    let job = created(
+        "batch",
+        "Job",
+        json!({ "metadata": { "name": "j", "uid": "u" }, "spec": { "template": { "spec": {} } } }),
+    );
+    assert_eq!(
+        job["spec"]["selector"],
+        json!({ "matchLabels": { "batch.kubernetes.io/controller-uid": "u" } })
+    );
+    assert_eq!(
+        job["spec"]["template"]["metadata"]["labels"],
+        json!({ "job-name": "j", "batch.kubernetes.io/job-name": "j", "controller-uid": "u",
+            "batch.kubernetes.io/controller-uid": "u" })
+    );
+}
+
+#[test]
+fn ephemeral_containers_change_nothing_else() {
+    let old = json!({ "metadata": { "generation": 1, "labels": { "a": "b" } }, "spec": { "containers": [{ "name": "c", "image": "a" }] } });
+    let new = json!({ "metadata": { "labels": {} }, "spec": { "containers": [{ "name": "c", "image": "other" }],
+        "ephemeralContainers": [{ "name": "debug" }] } });
+    let updated = updated("", "Pod", "ephemeralcontainers", new, &old);
+    assert_eq!(updated["spec"]["containers"][0]["image"], "a");
+    assert_eq!(updated["spec"]["ephemeralContainers"][0]["name"], "debug");
+    assert_eq!(updated["metadata"]["labels"], json!({ "a": "b" }));
+    assert_eq!(updated["metadata"]["generation"], 2);
+}
+
+#[test]
+fn a_resize_changes_resources_alone() {
+    let old = json!({ "metadata": { "generation": 1 }, "spec": { "containers": [{ "name": "c", "image": "a" }] } });
+    let resources = json!({ "requests": { "cpu": "2" } });
+    let new = json!({ "metadata": {}, "spec": { "containers": [{ "name": "c", "image": "x", "resources": resources }] } });
+    let updated = updated("", "Pod", "resize", new, &old);
+    assert_eq!(updated["spec"]["containers"][0]["image"], "a");
+    assert_eq!(updated["spec"]["containers"][0]["resources"], resources);
+}
+
+#[test]
+fn pods_wait_for_their_grace_period_only_when_somebody_can_end_them() {
+    let pod = |node: &str, phase: &str| json!({ "spec": { "nodeName": node, "terminationGracePeriodSeconds": 30 }, "status": { "phase": phase } });
+    let pods = resource("", "v1", "Pod");
+    for (object, requested, expected) in [
+        (pod("", "Pending"), None, Some(0)),
+        (pod("", "Pending"), Some(10), Some(0)),
+        (pod("n", "Running"), None, Some(30)),
+        (pod("n", "Running"), Some(5), Some(5)),
+        (pod("n", "Running"), Some(0), Some(0)),
+        (pod("n", "Running"), Some(-1), Some(1)),
+        (pod("n", "Succeeded"), None, Some(0)),
+    ] {
+        assert_eq!(
+            grace_period(&pods, &object, requested),
+            expected,
+            "{object} {requested:?}"
+        );
+    }
+    assert_eq!(
+        grace_period(&resource("", "v1", "ConfigMap"), &json!({}), Some(5)),
+        None
+    );
+}
+
+#[test]
+fn kinds_behave_as_the_spec_says() {
+    let of = |group: &str, kind: &str| behavior(&resource(group, "v1", kind));
+    assert!(of("coordination.k8s.io", "Lease").create_on_update);
+    assert!(!of("coordination.k8s.io", "Lease").unconditional_update);
+    assert!(
+        !of(
+            "admissionregistration.k8s.io",
+            "MutatingWebhookConfiguration"
+        )
+        .unconditional_update
+    );
+    assert!(of("", "ConfigMap").unconditional_update);
+    assert!(!of("", "ConfigMap").create_on_update);
+    assert!(of("", "Event").create_on_update);
+    assert!(of("", "Pod").returns_deleted);
+    assert!(!of("", "ConfigMap").returns_deleted);
+    assert_eq!(of("batch", "Job").propagation, Propagation::Orphan);
+    assert_eq!(
+        of("apps", "Deployment").propagation,
+        Propagation::Background
+    );
+}
+
+fn service(spec: Value, pool: &mut Pool) -> Value {
+    let mut service = created("", "Service", json!({ "spec": spec }));
+    assert_eq!(allocate(&mut service, None, pool), []);
+    service
+}
+
+#[test]
+fn services_get_addresses_and_ports() {
+    let mut pool = Pool::new();
+    let plain = service(json!({ "ports": [{ "port": 80 }] }), &mut pool);
+    let address = plain["spec"]["clusterIP"].as_str().unwrap();
+    assert!(address.starts_with("10.0.0."), "{address}");
+    assert_eq!(plain["spec"]["clusterIPs"], json!([address]));
+    assert_eq!(plain["spec"]["ipFamilies"], json!(["IPv4"]));
+    assert_eq!(plain["spec"]["ipFamilyPolicy"], "SingleStack");
+    let open = service(
+        json!({ "type": "NodePort", "ports": [{ "port": 80 }] }),
+        &mut pool,
+    );
+    let port = open["spec"]["ports"][0]["nodePort"].as_i64().unwrap();
+    assert!((30_000..=32_767).contains(&port));
+    let headless = service(
+        json!({ "clusterIP": "None", "selector": { "a": "b" } }),
+        &mut pool,
+    );
+    assert_eq!(headless["spec"]["clusterIPs"], json!(["None"]));
+    let external = service(
+        json!({ "type": "ExternalName", "externalName": "a.b" }),
+        &mut pool,
+    );
+    assert_eq!(external["spec"]["clusterIP"], Value::Null);
+}
+
+#[test]
+fn what_is_taken_cannot_be_taken_again() {
+    let mut pool = Pool::new();
+    let spec = json!({ "type": "NodePort", "clusterIP": "10.0.0.7", "ports": [{ "port": 80, "nodePort": 30080 }] });
+    let first = service(spec.clone(), &mut pool);
+    let mut second = created("", "Service", json!({ "spec": spec }));
+    let errors: Vec<String> = allocate(&mut second.clone(), None, &mut pool)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        errors,
+        [
+            "spec.clusterIPs: Invalid value: [\"10.0.0.7\"]: failed to allocate IP 10.0.0.7: provided IP is already allocated",
+            "spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated",
+        ]
+    );
+    pool.release(&first);
+    assert_eq!(allocate(&mut second, None, &mut pool), []);
+}
+
+#[test]
+fn a_service_that_says_nothing_keeps_what_it_has() {
+    let mut pool = Pool::new();
+    let old = service(
+        json!({ "type": "NodePort", "ports": [{ "port": 80 }] }),
+        &mut pool,
+    );
+    let services = resource("", "v1", "Service");
+    let mut new = json!({ "spec": { "type": "NodePort", "ports": [{ "port": 80 }] } });
+    defaults::apply(&services, &mut new);
+    prepare_for_update(&services, "", &mut new, &old);
+    assert_eq!(allocate(&mut new, Some(&old), &mut pool), []);
+    assert_eq!(new["spec"], old["spec"]);
+    let mut external = json!({ "spec": { "type": "ExternalName", "externalName": "a.b", "clusterIP": old["spec"]["clusterIP"],
+        "clusterIPs": old["spec"]["clusterIPs"], "ports": old["spec"]["ports"] } });
+    prepare_for_update(&services, "", &mut external, &old);
+    assert_eq!(external["spec"]["clusterIP"], Value::Null);
+    assert_eq!(external["spec"]["ports"][0]["nodePort"], Value::Null);
+}
+
+#[test]
+fn a_scale_shows_and_sets_the_replicas() {
+    let mut deployment = json!({ "metadata": { "name": "web", "namespace": "n", "resourceVersion": "7", "labels": {} },
+        "spec": { "replicas": 3, "selector": { "matchLabels": { "app": "web" } } }, "status": { "replicas": 2 } });
+    let deployments = resource("apps", "v1", "Deployment");
+    assert_eq!(
+        scale::read(&deployments, &deployment),
+        json!({ "apiVersion": "autoscaling/v1", "kind": "Scale",
+            "metadata": { "name": "web", "namespace": "n", "resourceVersion": "7" },
+            "spec": { "replicas": 3 }, "status": { "replicas": 2, "selector": "app=web" } })
+    );
+    scale::write(&mut deployment, &json!({ "spec": { "replicas": 5 } }));
+    assert_eq!(deployment["spec"]["replicas"], 5);
+}
+
+#[test]
+fn warnings_name_what_is_hardly_meant() {
+    let pod = json!({ "metadata": { "name": "a.b" }, "spec": {
+        "terminationGracePeriodSeconds": -1,
+        "nodeSelector": { "beta.kubernetes.io/os": "linux" },
+        "imagePullSecrets": [{ "name": "x" }, { "name": "x" }],
+        "containers": [{ "name": "c", "env": [{ "name": "A", "value": "1" }, { "name": "A", "value": "2" }],
+            "ports": [{ "containerPort": 80, "protocol": "TCP" }, { "containerPort": 80, "protocol": "TCP" }],
+            "resources": { "limits": { "memory": "100m" } } }] } });
+    assert_eq!(
+        warnings(&resource("", "v1", "Pod"), &pod, &Value::Null),
+        [
+            "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]",
+            "spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use \"kubernetes.io/os\" instead",
+            "spec.imagePullSecrets[1].name: duplicate name \"x\"",
+            "spec.containers[0].resources.limits[memory]: fractional byte value \"100m\" is invalid, must be an integer",
+            "spec.containers[0].env[1]: hides previous definition of \"A\", which may be dropped when using apply",
+            "spec.containers[0].ports[1]: duplicate port definition with spec.containers[0].ports[0]",
+            "spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1",
+        ]
+    );
+    assert_eq!(
+        warnings(&resource("", "v1", "Pod"), &pod, &pod),
+        Vec::<String>::new()
+    );
+}

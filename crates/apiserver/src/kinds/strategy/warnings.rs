@@ -1,0 +1,411 @@
+//! Warnings that the API server itself sends for what is allowed and yet hardly meant.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::field::{Path, quoted};
+use crate::kinds::quantity::Quantity;
+use crate::kinds::view::View;
+use crate::kinds::{Resource, names};
+
+/// The warnings that the API server itself sends for a written object; `old` is null for a new one.
+pub fn warnings(resource: &Resource, new: &Value, old: &Value) -> Vec<String> {
+    let mut out = Vec::new();
+    let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
+    let fresh = old.is_null();
+    // Templates are looked at again only when the spec has changed.
+    let changed =
+        fresh || new.at("metadata").at("generation") != old.at("metadata").at("generation");
+    let spec = Path::new("spec");
+    match (group, kind) {
+        ("", "Pod") if fresh => {
+            name(new, "used in the Pod's hostname", &mut out);
+            template(&Path::root(), new, false, &mut out);
+        }
+        ("", "PodTemplate") => template(&Path::new("template"), new.at("template"), true, &mut out),
+        ("", "ReplicationController")
+        | ("apps", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet")
+        | ("batch", "Job") => {
+            if fresh && !matches!(kind, "DaemonSet" | "StatefulSet") {
+                name(new, "used in Pod names and hostnames", &mut out);
+            }
+            if changed {
+                let path = spec.child("template");
+                template(&path, new.at("spec").at("template"), true, &mut out);
+            }
+        }
+        ("batch", "CronJob") => {
+            if fresh {
+                name(new, "used in Pod names and hostnames", &mut out);
+            }
+            if changed {
+                let job = new.at("spec").at("jobTemplate").at("spec");
+                let path = spec.child("jobTemplate.spec.template");
+                template(&path, job.at("template"), true, &mut out);
+            }
+        }
+        ("", "Service") => service(new, &mut out),
+        ("", "PersistentVolumeClaim") => claim(&spec, new.at("spec"), &mut out),
+        _ => {}
+    }
+    out
+}
+
+fn name(object: &Value, used: &str, out: &mut Vec<String>) {
+    let problems = names::dns1123_label(object.at("metadata").text("name"));
+    if !problems.is_empty() {
+        out.push(format!(
+            "metadata.name: this is {used}, which can result in surprising behavior; a DNS label is recommended: [{}]",
+            problems.join(" ")
+        ));
+    }
+}
+
+fn service(object: &Value, out: &mut Vec<String>) {
+    let spec = object.at("spec");
+    let external = !spec.list("externalIPs").is_empty();
+    let kind = spec.text("type");
+    if spec.text("clusterIP") == "None" && kind == "ClusterIP" {
+        let mut ignored = |field: &str| {
+            out.push(format!("spec.{field} is ignored for headless services"));
+        };
+        if !spec.text("loadBalancerIP").is_empty() {
+            ignored("loadBalancerIP");
+        }
+        if external {
+            ignored("externalIPs");
+        }
+        if spec.text("sessionAffinity") != "None" {
+            ignored("SessionAffinity");
+        }
+    }
+    if kind == "ExternalName" && external {
+        out.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
+    }
+}
+
+fn claim(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
+    let resources = path.child("resources");
+    for list in ["limits", "requests"] {
+        fractions(
+            &resources.child(list),
+            spec.at("resources").at(list),
+            &["storage"],
+            out,
+        );
+    }
+}
+
+/// A pod, or the template of one.
+fn template(root: &Path<'_>, pod: &Value, is_template: bool, out: &mut Vec<String>) {
+    let spec = pod.at("spec");
+    let path = root.child("spec");
+    let annotations = pod.at("metadata").at("annotations");
+    let annotated = root.child("metadata.annotations");
+    node_labels(&path, spec, out);
+    spread(&path, spec, out);
+    for (key, message) in DEPRECATED_ANNOTATIONS {
+        if annotations.has(key) {
+            out.push(format!("{}: {message}", annotated.key(key)));
+        }
+    }
+    volumes(&path, spec, out);
+    duplicates(&path, spec, "hostAliases", "ip", out);
+    duplicates(&path, spec, "imagePullSecrets", "name", out);
+    let secrets = path.child("imagePullSecrets");
+    for (index, secret) in spec.list("imagePullSecrets").iter().enumerate() {
+        if secret.text("name").is_empty() {
+            let at = secrets.index(index);
+            out.push(format!("{}: invalid empty name \"\"", at.child("name")));
+        }
+    }
+    let bytes = ["memory", "ephemeral-storage"];
+    fractions(&path.child("overhead"), spec.at("overhead"), &bytes, out);
+    let security = spec.at("securityContext");
+    seccomp(&annotated, annotations, SECCOMP_POD, security, out);
+    let has_app_armor = security.has("appArmorProfile");
+    each_container(&path, spec, &mut |container, at| {
+        let name = container.text("name");
+        let security = container.at("securityContext");
+        let key = format!("{SECCOMP_CONTAINER}{name}");
+        seccomp(&annotated, annotations, &key, security, out);
+        let key = format!("{APP_ARMOR}{name}");
+        let armed = has_app_armor || security.has("appArmorProfile");
+        if is_template && !armed && annotations.has(&key) {
+            out.push(format!(
+                "{}: deprecated since v1.30; use the \"appArmorProfile\" field instead",
+                annotated.key(&key)
+            ));
+        }
+        let resources = at.child("resources");
+        for name in bytes {
+            for list in ["limits", "requests"] {
+                let listed = container.at("resources").at(list);
+                fractions(&resources.child(list), listed, &[name], out);
+            }
+        }
+        environment(&at.child("env"), container, out);
+    });
+    ports(&path, spec, out);
+    if spec.int("terminationGracePeriodSeconds").unwrap_or(0) < 0 {
+        out.push(format!(
+            "{}: must be >= 0; negative values are invalid and will be treated as 1",
+            path.child("terminationGracePeriodSeconds")
+        ));
+    }
+    affinity(&path.child("affinity"), spec.at("affinity"), out);
+}
+
+fn node_labels(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
+    let selector = path.child("nodeSelector");
+    for (key, _) in spec.entries("nodeSelector") {
+        if let Some(message) = deprecated_label(key) {
+            out.push(format!("{}: {message}", selector.key(key)));
+        }
+    }
+    let affinity = spec.at("affinity").at("nodeAffinity");
+    let terms = path.child("affinity.nodeAffinity");
+    let required = terms.child("requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms");
+    let required_terms = affinity
+        .at("requiredDuringSchedulingIgnoredDuringExecution")
+        .list("nodeSelectorTerms");
+    for (index, term) in required_terms.iter().enumerate() {
+        node_term(&required.index(index), term, out);
+    }
+    let preferred = terms.child("preferredDuringSchedulingIgnoredDuringExecution");
+    let preferred_terms = affinity.list("preferredDuringSchedulingIgnoredDuringExecution");
+    for (index, term) in preferred_terms.iter().enumerate() {
+        let at = preferred.index(index);
+        node_term(&at.child("preference"), term.at("preference"), out);
+    }
+}
+
+fn node_term(path: &Path<'_>, term: &Value, out: &mut Vec<String>) {
+    let expressions = path.child("matchExpressions");
+    for (index, expression) in term.list("matchExpressions").iter().enumerate() {
+        let key = expression.text("key");
+        if let Some(message) = deprecated_label(key) {
+            let at = expressions.index(index);
+            out.push(format!("{}: {key} is {message}", at.child("key")));
+        }
+    }
+}
+
+fn spread(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
+    let constraints = path.child("topologySpreadConstraints");
+    for (index, constraint) in spec.list("topologySpreadConstraints").iter().enumerate() {
+        let at = constraints.index(index);
+        let key = constraint.text("topologyKey");
+        if let Some(message) = deprecated_label(key) {
+            out.push(format!("{}: {key} is {message}", at.child("topologyKey")));
+        }
+        if !constraint.has("labelSelector") {
+            out.push(null_selector(&at.child("labelSelector")));
+        }
+    }
+}
+
+fn affinity(path: &Path<'_>, affinity: &Value, out: &mut Vec<String>) {
+    for kind in ["podAffinity", "podAntiAffinity"] {
+        let at = path.child(kind);
+        let required = at.child("requiredDuringSchedulingIgnoredDuringExecution");
+        let terms = affinity
+            .at(kind)
+            .list("requiredDuringSchedulingIgnoredDuringExecution");
+        for (index, term) in terms.iter().enumerate() {
+            if !term.has("labelSelector") {
+                out.push(null_selector(&required.index(index).child("labelSelector")));
+            }
+        }
+        let preferred = at.child("preferredDuringSchedulingIgnoredDuringExecution");
+        let terms = affinity
+            .at(kind)
+            .list("preferredDuringSchedulingIgnoredDuringExecution");
+        for (index, term) in terms.iter().enumerate() {
+            if !term.at("podAffinityTerm").has("labelSelector") {
+                let at = preferred.index(index);
+                out.push(null_selector(&at.child("podAffinityTerm.labelSelector")));
+            }
+        }
+    }
+}
+
+fn null_selector(path: &Path<'_>) -> String {
+    format!("{path}: a null labelSelector results in matching no pod")
+}
+
+fn volumes(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
+    let volumes = path.child("volumes");
+    for (index, volume) in spec.list("volumes").iter().enumerate() {
+        let at = volumes.index(index);
+        for (source, message) in DEPRECATED_VOLUMES {
+            if volume.has(source) {
+                out.push(format!("{}: {message}", at.child(source)));
+            }
+        }
+        let template = volume.at("ephemeral").at("volumeClaimTemplate");
+        if template.is_object() {
+            let at = at.child("ephemeral.volumeClaimTemplate.spec");
+            claim(&at, template.at("spec"), out);
+        }
+    }
+}
+
+fn duplicates(path: &Path<'_>, spec: &Value, list: &str, field: &str, out: &mut Vec<String>) {
+    let mut seen = BTreeSet::new();
+    let items = path.child(list);
+    for (index, item) in spec.list(list).iter().enumerate() {
+        if !seen.insert(item.text(field)) {
+            let shown = quoted(item.text(field));
+            let at = items.index(index);
+            out.push(format!("{}: duplicate {field} {shown}", at.child(field)));
+        }
+    }
+}
+
+fn fractions(path: &Path<'_>, list: &Value, resources: &[&str], out: &mut Vec<String>) {
+    for name in resources {
+        let quantity = Quantity::from_value(list.at(name));
+        if let Some(quantity) = quantity.filter(|quantity| !quantity.is_whole()) {
+            out.push(format!(
+                "{}: fractional byte value \"{quantity}\" is invalid, must be an integer",
+                path.key(name)
+            ));
+        }
+    }
+}
+
+fn seccomp(
+    path: &Path<'_>,
+    annotations: &Value,
+    key: &str,
+    security: &Value,
+    out: &mut Vec<String>,
+) {
+    if !security.has("seccompProfile") && annotations.has(key) {
+        out.push(format!(
+            "{}: non-functional in v1.27+; use the \"seccompProfile\" field instead",
+            path.key(key)
+        ));
+    }
+}
+
+fn environment(path: &Path<'_>, container: &Value, out: &mut Vec<String>) {
+    let mut seen = BTreeSet::new();
+    for (index, variable) in container.list("env").iter().enumerate() {
+        let name = variable.text("name");
+        if seen.insert(name) {
+            continue;
+        }
+        // `X=$(X)123` builds on the value before it; anything else hides it.
+        let reference = format!("$({name})");
+        let value = variable.text("value");
+        if variable.has("valueFrom") || value == reference || !value.contains(&reference) {
+            out.push(format!(
+                "{}: hides previous definition of {}, which may be dropped when using apply",
+                path.index(index),
+                quoted(name)
+            ));
+        }
+    }
+}
+
+fn ports(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
+    struct Port<'a> {
+        at: String,
+        ip: &'a str,
+        host: i64,
+    }
+    let mut seen: BTreeMap<(i64, &str), Vec<Port<'_>>> = BTreeMap::new();
+    let lists = ["initContainers", "containers", "ephemeralContainers"];
+    for list in lists {
+        let containers = path.child(list);
+        for (number, container) in spec.list(list).iter().enumerate() {
+            let container_path = containers.index(number);
+            let ports = container_path.child("ports");
+            for (index, port) in container.list("ports").iter().enumerate() {
+                let (ip, host) = (port.text("hostIP"), port.int("hostPort").unwrap_or(0));
+                let key = (
+                    port.int("containerPort").unwrap_or(0),
+                    port.text("protocol"),
+                );
+                let at = ports.index(index).to_string();
+                let others = seen.entry(key).or_default();
+                for other in others.iter() {
+                    let how = if ip == other.ip && host == other.host {
+                        "duplicate"
+                    } else if host == 0 || other.host == 0 {
+                        "overlapping"
+                    } else if host == other.host && ip.is_empty() != other.ip.is_empty() {
+                        "dangerously ambiguous"
+                    } else {
+                        continue;
+                    };
+                    out.push(format!("{at}: {how} port definition with {}", other.at));
+                }
+                others.push(Port { at, ip, host });
+            }
+        }
+    }
+}
+
+fn each_container(path: &Path<'_>, spec: &Value, visit: &mut impl FnMut(&Value, &Path<'_>)) {
+    for list in ["initContainers", "containers", "ephemeralContainers"] {
+        let containers = path.child(list);
+        for (index, container) in spec.list(list).iter().enumerate() {
+            visit(container, &containers.index(index));
+        }
+    }
+}
+
+fn deprecated_label(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "beta.kubernetes.io/arch" => "deprecated since v1.14; use \"kubernetes.io/arch\" instead",
+        "beta.kubernetes.io/os" => "deprecated since v1.14; use \"kubernetes.io/os\" instead",
+        "failure-domain.beta.kubernetes.io/region" => {
+            "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead"
+        }
+        "failure-domain.beta.kubernetes.io/zone" => {
+            "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead"
+        }
+        "beta.kubernetes.io/instance-type" => {
+            "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead"
+        }
+        _ => return None,
+    })
+}
+
+const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
+const SECCOMP_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
+const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
+
+const DEPRECATED_ANNOTATIONS: [(&str, &str); 3] = [
+    (
+        "scheduler.alpha.kubernetes.io/critical-pod",
+        "non-functional in v1.16+; use the \"priorityClassName\" field instead",
+    ),
+    (
+        "security.alpha.kubernetes.io/sysctls",
+        "non-functional in v1.11+; use the \"sysctls\" field instead",
+    ),
+    (
+        "security.alpha.kubernetes.io/unsafe-sysctls",
+        "non-functional in v1.11+; use the \"sysctls\" field instead",
+    ),
+];
+
+const DEPRECATED_VOLUMES: [(&str, &str); 9] = [
+    (
+        "photonPersistentDisk",
+        "deprecated in v1.11, non-functional in v1.16+",
+    ),
+    ("gitRepo", "deprecated in v1.11"),
+    ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
+    ("flocker", "deprecated in v1.22, non-functional in v1.25+"),
+    ("storageos", "deprecated in v1.22, non-functional in v1.25+"),
+    ("quobyte", "deprecated in v1.22, non-functional in v1.25+"),
+    ("glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
+    ("cephfs", "deprecated in v1.28, non-functional in v1.31+"),
+    ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
+];
