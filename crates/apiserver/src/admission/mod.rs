@@ -12,6 +12,9 @@ mod observer;
 mod plugins;
 mod webhook;
 
+#[cfg(test)]
+mod tests;
+
 pub use attributes::{Attributes, Operation, User};
 pub use chain::{Chain, ChainBuilder};
 pub use cluster::Cluster;

@@ -1,0 +1,127 @@
+//! Priority: a pod's priority comes from its class, and there is one default class.
+
+use serde_json::Value;
+
+use super::{creates, forbidden, is_about};
+use crate::admission::attributes::{Attributes, Operation};
+use crate::admission::cluster::Cluster;
+use crate::kinds::view::{Edit as _, View as _};
+use crate::status::Result;
+
+const GROUP: &str = "scheduling.k8s.io";
+
+pub(super) fn admit(cluster: &dyn Cluster, attributes: &mut Attributes) -> Result<()> {
+    if creates(attributes, "", "pods") {
+        resolve(cluster, attributes)
+    } else {
+        if is_about(attributes, "", "pods") && attributes.operation == Operation::Update {
+            keep(attributes);
+        }
+        Ok(())
+    }
+}
+
+/// Only one class may be the default.
+pub(super) fn validate(cluster: &dyn Cluster, attributes: &Attributes) -> Result<()> {
+    let writes = matches!(attributes.operation, Operation::Create | Operation::Update);
+    let is_class = is_about(attributes, GROUP, "priorityclasses");
+    if !writes || !is_class || !attributes.object.flag("globalDefault") {
+        return Ok(());
+    }
+    let name = attributes.object.at("metadata").text("name");
+    let classes = cluster.list(GROUP, "priorityclasses", "");
+    let is_other = |class: &&std::sync::Arc<Value>| {
+        class.flag("globalDefault") && class.at("metadata").text("name") != name
+    };
+    match classes.iter().find(is_other) {
+        None => Ok(()),
+        Some(other) => Err(forbidden(
+            attributes,
+            &format!(
+                "PriorityClass {} is already marked as default. Only one default can exist",
+                other.at("metadata").text("name")
+            ),
+        )),
+    }
+}
+
+struct Class {
+    name: String,
+    value: i64,
+    preemption: String,
+}
+
+fn resolve(cluster: &dyn Cluster, attributes: &mut Attributes) -> Result<()> {
+    let spec = attributes.object.at("spec");
+    let class = match spec.text("priorityClassName") {
+        "" => default(cluster),
+        name => match cluster.get(GROUP, "priorityclasses", "", name) {
+            Some(class) => read(&class),
+            None => {
+                let why = format!("no PriorityClass with name {name} was found");
+                return Err(forbidden(attributes, &why));
+            }
+        },
+    };
+    if let Some(given) = spec.int("priority").filter(|given| *given != class.value) {
+        let computed = class.value;
+        let why = format!(
+            "the integer value of priority ({given}) must not be provided in pod spec; priority admission controller computed {computed} from the given PriorityClass name"
+        );
+        return Err(forbidden(attributes, &why));
+    }
+    let given = spec.text("preemptionPolicy");
+    if !given.is_empty() && given != class.preemption {
+        let why = format!(
+            "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller computed {} from the given PriorityClass name",
+            class.preemption
+        );
+        return Err(forbidden(attributes, &why));
+    }
+    if let Some(spec) = attributes.object.part("spec") {
+        if !class.name.is_empty() {
+            spec.put("priorityClassName", class.name);
+        }
+        spec.put("priority", class.value);
+        spec.put("preemptionPolicy", class.preemption);
+    }
+    Ok(())
+}
+
+/// Clients that do not know the fields send a pod without them; they stay what they were.
+fn keep(attributes: &mut Attributes) {
+    let old = attributes.old_object.at("spec");
+    if let Some(spec) = attributes.object.part("spec") {
+        for field in ["priority", "preemptionPolicy"] {
+            if old.has(field) {
+                spec.fill(field, old.at(field).clone());
+            }
+        }
+    }
+}
+
+/// Of several default classes (which only a race can make) the one with the lowest value.
+fn default(cluster: &dyn Cluster) -> Class {
+    let classes = cluster.list(GROUP, "priorityclasses", "");
+    let defaults = classes.iter().filter(|class| class.flag("globalDefault"));
+    defaults.min_by_key(|class| class.int("value")).map_or_else(
+        || Class {
+            name: String::new(),
+            value: 0,
+            preemption: "PreemptLowerPriority".to_owned(),
+        },
+        |class| read(class),
+    )
+}
+
+fn read(class: &Value) -> Class {
+    let preemption = match class.text("preemptionPolicy") {
+        "" => "PreemptLowerPriority",
+        policy => policy,
+    };
+    Class {
+        name: class.at("metadata").text("name").to_owned(),
+        value: class.int("value").unwrap_or(0),
+        preemption: preemption.to_owned(),
+    }
+}

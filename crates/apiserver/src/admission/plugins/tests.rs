@@ -1,0 +1,1 @@
+//! Each plugin on objects of its own, without a server.
