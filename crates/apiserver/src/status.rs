@@ -215,6 +215,20 @@ impl Status {
         &mut self.0.metadata
     }
 
+    /// Puts a text before the message.
+    #[must_use]
+    pub fn with_message_before(mut self, text: &str) -> Self {
+        self.0.message.insert_str(0, text);
+        self
+    }
+
+    /// Puts a text behind the message.
+    #[must_use]
+    pub fn with_message_behind(mut self, text: &str) -> Self {
+        self.0.message.push_str(text);
+        self
+    }
+
     /// Replaces the details.
     #[must_use]
     pub fn with_details(mut self, details: Map<String, Value>) -> Self {

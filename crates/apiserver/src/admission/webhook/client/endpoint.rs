@@ -1,7 +1,7 @@
 //! The client for one URL or service: requests, redirects, retries (A.13).
 
-use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -127,10 +127,10 @@ impl Endpoint {
     /// One request; the body of the answer may be broken.
     async fn ask(&self, hop: &Hop, body: &Bytes, deadline: Instant) -> Result<Answered, String> {
         let place = self.place(&hop.uri).map_err(|why| failed(&hop.uri, &why))?;
-        let has_head = Cell::new(false);
+        let has_head = AtomicBool::new(false);
         match timeout_at(deadline, self.exchange(&place, hop, body, &has_head)).await {
             Ok(answer) => answer.map_err(|why| failed(&hop.uri, &why)),
-            Err(_) if has_head.get() => Err(fault::body(fault::DEADLINE)),
+            Err(_) if has_head.load(Ordering::Relaxed) => Err(fault::body(fault::DEADLINE)),
             Err(_) => Err(failed(&hop.uri, fault::DEADLINE)),
         }
     }
@@ -140,7 +140,7 @@ impl Endpoint {
         place: &Place,
         hop: &Hop,
         body: &Bytes,
-        has_head: &Cell<bool>,
+        has_head: &AtomicBool,
     ) -> Result<Answered, String> {
         while let Some(mut connection) = self.pool.shared(place) {
             match connection.exchange(hop.request(body, true), has_head).await {

@@ -1,8 +1,8 @@
 //! One HTTP request and its answer on one connection.
 
-use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 use bytes::{Bytes, BytesMut};
@@ -68,7 +68,7 @@ impl Http1 {
     pub(super) async fn exchange(
         &mut self,
         request: Request<Full<Bytes>>,
-        has_head: &Cell<bool>,
+        has_head: &AtomicBool,
     ) -> Result<Answered, Unanswered> {
         self.memory.clear();
         let Self {
@@ -90,7 +90,7 @@ impl Http1 {
                     });
                 }
             };
-            has_head.set(true);
+            has_head.store(true, Ordering::Relaxed);
             let (head, body) = response.into_parts();
             let body = read(body).await.map_err(|why| match why {
                 Unread::Broken(error) => fault::broken_body(&error, *ends, memory),
@@ -118,7 +118,7 @@ impl Http2 {
     pub(super) async fn exchange(
         &mut self,
         request: Request<Full<Bytes>>,
-        has_head: &Cell<bool>,
+        has_head: &AtomicBool,
     ) -> Result<Answered, Unanswered> {
         if self.sender.ready().await.is_err() {
             return Err(Unanswered::Unsent);
@@ -132,7 +132,7 @@ impl Http2 {
                 });
             }
         };
-        has_head.set(true);
+        has_head.store(true, Ordering::Relaxed);
         let (head, body) = response.into_parts();
         let body = read(body).await.map_err(|why| match why {
             Unread::Broken(error) => lost(&error),

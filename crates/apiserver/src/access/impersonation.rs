@@ -1,0 +1,98 @@
+//! `Impersonate-*` headers: `kubectl --as`.
+
+use http::HeaderMap;
+
+use super::{AUTHENTICATED, Decision, Question};
+use crate::admission::User;
+use crate::rest::path::decoded;
+use crate::server::Shared;
+use crate::status::{Result, Status};
+
+/// The user whom the request acts as.
+///
+/// # Errors
+/// 403 if the sender may not impersonate, 500 (as the real server answers) for parts without a user.
+pub(super) fn apply(shared: &Shared, user: User, headers: &HeaderMap) -> Result<User> {
+    let text = |name: &str| {
+        let value = headers.get(name).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default()
+    };
+    let name = text("impersonate-user");
+    let mut groups: Vec<String> = headers
+        .get_all("impersonate-group")
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .map(str::to_owned)
+        .collect();
+    let mut wanted = User {
+        username: name.to_owned(),
+        uid: text("impersonate-uid").to_owned(),
+        ..User::default()
+    };
+    for (header, value) in headers {
+        let Some(key) = header.as_str().strip_prefix("impersonate-extra-") else {
+            continue;
+        };
+        if let Ok(value) = value.to_str() {
+            let key = decoded(key).to_lowercase();
+            wanted.extra.entry(key).or_default().push(value.to_owned());
+        }
+    }
+    if name.is_empty() {
+        if groups.is_empty() && wanted.uid.is_empty() && wanted.extra.is_empty() {
+            return Ok(user);
+        }
+        return Err(Status::plain(
+            "requested impersonation without impersonating a user",
+        ));
+    }
+    let service_account = service_account(name);
+    check(shared, &user, name, service_account)?;
+    if let Some((namespace, _)) = service_account
+        && groups.is_empty()
+    {
+        groups = vec![
+            "system:serviceaccounts".to_owned(),
+            format!("system:serviceaccounts:{namespace}"),
+        ];
+    }
+    let everybody = if name == "system:anonymous" {
+        "system:unauthenticated"
+    } else {
+        AUTHENTICATED
+    };
+    if !groups.iter().any(|group| group == everybody) {
+        groups.push(everybody.to_owned());
+    }
+    wanted.groups = groups;
+    Ok(wanted)
+}
+
+fn check(
+    shared: &Shared,
+    user: &User,
+    name: &str,
+    service_account: Option<(&str, &str)>,
+) -> Result<()> {
+    let (resource, namespace, target) = match service_account {
+        Some((namespace, account)) => ("serviceaccounts", namespace, account),
+        None => ("users", "", name),
+    };
+    let question = Question {
+        user,
+        verb: "impersonate",
+        group: "",
+        resource,
+        namespace,
+        name: target,
+        path: "",
+    };
+    match shared.access.authorizer.decide(&question) {
+        Decision::Allow => Ok(()),
+        Decision::NoOpinion(why) => Err(Status::forbidden("", resource, target, &why)),
+    }
+}
+
+fn service_account(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix("system:serviceaccount:")?.split_once(':')
+}

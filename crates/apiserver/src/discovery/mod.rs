@@ -1,0 +1,197 @@
+//! Every path that is not about a resource: discovery, version, health, OpenAPI.
+
+mod aggregated;
+mod plain;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use http::{HeaderValue, Method, Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::kinds::Resource;
+use crate::rest::Request;
+use crate::rest::answer;
+use crate::rest::body::Body;
+use crate::rest::dispatch::not_found;
+use crate::rest::negotiate::{MediaRange, Output, accepted};
+use crate::server::Shared;
+use crate::status::{Result, Status};
+
+/// Answers a path that names no resource.
+pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Result<Response<Body>> {
+    if !matches!(request.parts.method, Method::GET | Method::HEAD) {
+        return Err(Status::method_not_allowed());
+    }
+    let registry = shared.registry;
+    Ok(match words {
+        [] => json_answer(request, &paths(shared)),
+        ["version"] => json_answer(request, &version()),
+        ["healthz" | "livez" | "readyz", rest @ ..] => health(request, words[0], rest),
+        ["api"] => match aggregated::wanted(request) {
+            Some(version) => aggregated(request, version, aggregated::core(registry)),
+            None => json_answer(request, &plain::versions(request)),
+        },
+        ["apis"] => match aggregated::wanted(request) {
+            Some(version) => aggregated(request, version, aggregated::groups(registry)),
+            None => json_answer(request, &plain::groups(registry)),
+        },
+        ["api", version] => match plain::resources(registry, "", version) {
+            Some(list) => json_answer(request, &list),
+            None => return Err(Status::no_such_resource()),
+        },
+        ["apis", group] => match plain::group(registry, group) {
+            Some(group) => json_answer(request, &group),
+            None => not_found(),
+        },
+        ["apis", group, version] => match plain::resources(registry, group, version) {
+            Some(list) => json_answer(request, &list),
+            None => not_found(),
+        },
+        ["openapi", "v2"] => {
+            return Err(Status::not_implemented(
+                "this server does not serve OpenAPI v2; use /openapi/v3",
+            ));
+        }
+        ["metrics"] => {
+            return Err(Status::not_implemented(
+                "this server does not serve metrics",
+            ));
+        }
+        ["logs", ..] => {
+            return Err(Status::not_implemented(
+                "this server does not serve log files",
+            ));
+        }
+        _ => not_found(),
+    })
+}
+
+/// The version that this server emulates.
+pub(crate) const GIT_VERSION: &str = "v1.36.3";
+
+fn version() -> Value {
+    json!({
+        "major": "1",
+        "minor": "36",
+        "emulationMajor": "1",
+        "emulationMinor": "36",
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": "35",
+        "gitVersion": GIT_VERSION,
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "",
+        "compiler": "rustc",
+        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+    })
+}
+
+fn paths(shared: &Shared) -> Value {
+    let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
+    for group in shared.registry.groups() {
+        if group.name.is_empty() {
+            continue;
+        }
+        paths.push(format!("/apis/{}", group.name));
+        let versions = group.versions.iter();
+        paths.extend(versions.map(|version| format!("/apis/{}/{}", group.name, version.version)));
+    }
+    let others = ["/healthz", "/livez", "/openapi/v3", "/readyz", "/version"];
+    paths.extend(others.map(str::to_owned));
+    paths.sort();
+    json!({ "paths": paths })
+}
+
+/// `ok`, or with `?verbose` one line per check: this server has one part that could be missing, itself.
+fn health(request: &Request, which: &str, rest: &[&str]) -> Response<Body> {
+    match rest {
+        [] if request.query.get("verbose").is_some() => {
+            let text = format!("[+]ping ok\n[+]storage ok\n{which} check passed\n");
+            answer::text(StatusCode::OK, text)
+        }
+        [] | ["ping" | "storage"] => answer::text(StatusCode::OK, "ok"),
+        _ => not_found(),
+    }
+}
+
+fn json_answer(request: &Request, value: &Value) -> Response<Body> {
+    let output = request
+        .output
+        .as_ref()
+        .map_or_else(|_| Output::json(), Output::of_the_object);
+    answer::value(StatusCode::OK, &output, value)
+}
+
+/// Answers an aggregated document, or 304 if the client has it already.
+fn aggregated(request: &Request, version: &'static str, items: Vec<Value>) -> Response<Body> {
+    let list = json!({
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": format!("apidiscovery.k8s.io/{version}"),
+        "metadata": {},
+        "items": items,
+    });
+    let mut response = answer::value(StatusCode::OK, &Output::json(), &list);
+    let digest = ring::digest::digest(&ring::digest::SHA512, list.to_string().as_bytes());
+    let tag: String = digest
+        .as_ref()
+        .iter()
+        .map(|byte| format!("{byte:02X}"))
+        .collect();
+    let tag = format!("\"{tag}\"");
+    let known = request.parts.headers.get_all(IF_NONE_MATCH).iter();
+    if known
+        .filter_map(|value| value.to_str().ok())
+        .any(|known| known == tag)
+    {
+        response = Response::new(Body::from(""));
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    let headers = response.headers_mut();
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(ETAG, tag);
+    }
+    let kind = match version {
+        "v2" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        _ => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+    };
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(VARY, HeaderValue::from_static("Accept"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
+    response
+}
+
+/// The words of an Accept entry that asks for aggregated discovery.
+fn aggregated_version(range: &MediaRange<'_>) -> Option<&'static str> {
+    let asked = matches!(range.kind, "application/json" | "*/*" | "application/*")
+        && range.parameter("g") == Some("apidiscovery.k8s.io")
+        && range.parameter("as") == Some("APIGroupDiscoveryList");
+    match range.parameter("v") {
+        Some("v2") if asked => Some("v2"),
+        Some("v2beta1") if asked => Some("v2beta1"),
+        _ => None,
+    }
+}
+
+/// The first entry of the Accept list that can be served: aggregated discovery, or plain (none).
+fn first_servable(request: &Request) -> Option<&'static str> {
+    for range in accepted(&request.parts.headers) {
+        if let Some(version) = aggregated_version(&range) {
+            return Some(version);
+        }
+        let plain = matches!(range.kind, "application/json" | "*/*" | "application/*");
+        if plain && range.parameter("as").is_none() {
+            return None;
+        }
+    }
+    None
+}
+
+/// What tells clients that two resources store the same objects: as the real server computes it.
+fn storage_version_hash(resource: &Resource) -> String {
+    let (group, version) = &resource.storage;
+    let text = format!("{group}/{version}/{}", resource.kind);
+    let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+    STANDARD.encode(&digest.as_ref()[..8])
+}

@@ -1,0 +1,104 @@
+//! One connection: the handshake, who the client proves to be, and its requests.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use rustls_pki_types::CertificateDer;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::Duration;
+use tokio_rustls::TlsAcceptor;
+use x509_parser::prelude::{FromDer as _, X509Certificate};
+
+use crate::access::{AUTHENTICATED, Caller};
+use crate::admission::User;
+use crate::server::{ApiService, Shared};
+
+/// Serves a connection until it is closed.
+pub(super) async fn serve(
+    shared: Arc<Shared>,
+    socket: TcpStream,
+    acceptor: TlsAcceptor,
+    mut stop: watch::Receiver<bool>,
+) {
+    const HANDSHAKE: Duration = Duration::from_secs(10);
+    // Small answers must not wait for the client's acknowledgement of the last ones.
+    if let Err(error) = socket.set_nodelay(true) {
+        tracing::debug!(%error, "cannot switch off Nagle's algorithm");
+    }
+    let stream = tokio::select! {
+        shaken = tokio::time::timeout(HANDSHAKE, acceptor.accept(socket)) => match shaken {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "a TLS handshake failed");
+                return;
+            }
+            Err(_) => return,
+        },
+        _ = stop.changed() => return,
+    };
+    let certificates = stream.get_ref().1.peer_certificates();
+    let caller = Caller {
+        user: certificates.and_then(|chain| user(chain.first()?)),
+        stopped: stop.clone(),
+    };
+    let service = TowerToHyperService::new(ApiService::for_caller(shared, caller));
+    let server = builder();
+    let mut connection = pin!(server.serve_connection(TokioIo::new(stream), service));
+    let mut stopping = false;
+    loop {
+        tokio::select! {
+            ended = connection.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(error, "a connection ended with an error");
+                }
+                return;
+            }
+            _ = stop.changed(), if !stopping => {
+                stopping = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+fn builder() -> auto::Builder<TokioExecutor> {
+    // hyper counts an idle connection as one that waits for headers, so this is an idle limit too.
+    const HEADERS: Duration = Duration::from_secs(120);
+    // Go's server allows 250 streams by default; the real API server lowers that to 100.
+    const STREAMS: u32 = 100;
+    const MIB: u32 = 1 << 20;
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS)
+        .initial_stream_window_size(MIB)
+        .initial_connection_window_size(4 * MIB);
+    builder
+}
+
+/// The user whom a client certificate names: CN is the name, each O a group.
+fn user(certificate: &CertificateDer<'_>) -> Option<User> {
+    let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
+    let subject = certificate.subject();
+    let username = subject.iter_common_name().next()?.as_str().ok()?;
+    let mut groups: Vec<String> = subject
+        .iter_organization()
+        .filter_map(|name| name.as_str().ok())
+        .map(str::to_owned)
+        .collect();
+    groups.push(AUTHENTICATED.to_owned());
+    Some(User {
+        username: username.to_owned(),
+        groups,
+        ..User::default()
+    })
+}

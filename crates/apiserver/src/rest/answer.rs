@@ -1,0 +1,282 @@
+//! Answers: objects and lists in the form and encoding that the client asked for.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, RETRY_AFTER, WARNING};
+use http::{HeaderValue, Response, StatusCode};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::body::Body;
+use super::call::{Call, metadata};
+use super::negotiate::{Encoding, Form, Output};
+use super::table;
+use crate::admission::Notes;
+use crate::status::{Result, Status};
+use crate::store::Object;
+
+/// An object as the store holds it: its text in the stored form, with a newline behind it.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown(pub(crate) Bytes);
+
+/// What a list answers besides its items.
+#[derive(Debug, Default)]
+pub(crate) struct ListMeta {
+    pub(crate) revision: u64,
+    pub(crate) next: Option<String>,
+    pub(crate) remaining: Option<usize>,
+}
+
+impl From<&Object> for Shown {
+    fn from(object: &Object) -> Self {
+        Self(object.body())
+    }
+}
+
+impl Shown {
+    /// The object in the request's version.
+    pub(crate) fn value(&self, call: &Call) -> Result<Value> {
+        let mut value = serde_json::from_slice(&self.0)
+            .map_err(|error| Status::internal(&error.to_string()))?;
+        call.from_storage(&mut value)?;
+        Ok(value)
+    }
+}
+
+/// Answers one object of the request's resource.
+pub(crate) fn object(call: &Call, code: StatusCode, shown: &Shown) -> Result<Response<Body>> {
+    let output = &call.output;
+    if *output == Output::json() && call.stores_its_own_form() {
+        return Ok(whole(code, output, shown.0.clone()));
+    }
+    let object = shown.value(call)?;
+    value_of_resource(call, code, object)
+}
+
+/// Answers one object of the request's resource that is already in the request's version.
+pub(crate) fn value_of_resource(
+    call: &Call,
+    code: StatusCode,
+    object: Value,
+) -> Result<Response<Body>> {
+    let output = &call.output;
+    let shown = match output.form {
+        Form::Object => object,
+        Form::Table(version) => {
+            let include = table::Include::read(&call.query)?;
+            let mut table = table::empty(&call.resource, version);
+            let metadata = metadata(&object);
+            if let Some(revision) = metadata.get("resourceVersion") {
+                table["metadata"]["resourceVersion"] = revision.clone();
+            }
+            table["rows"] = Value::Array(vec![table::row(
+                &call.resource,
+                object,
+                version,
+                include,
+                Timestamp::now(),
+            )]);
+            table
+        }
+        Form::Metadata(version) => table::partial(object, version),
+        Form::MetadataList(_) => {
+            return Err(wrong_form(
+                "PartialObjectMetadataList",
+                "is not a list",
+                &call.resource.kind,
+            ));
+        }
+    };
+    Ok(value(code, output, &shown))
+}
+
+/// Answers a list of the request's resource.
+pub(crate) fn list(
+    call: &Call,
+    objects: &[Arc<Object>],
+    meta: &ListMeta,
+) -> Result<Response<Body>> {
+    let output = &call.output;
+    let resource = &call.resource;
+    if *output == Output::json() && call.stores_its_own_form() {
+        return Ok(whole(
+            StatusCode::OK,
+            output,
+            list_text(call, objects, meta),
+        ));
+    }
+    let list_meta = meta.to_value();
+    let shown = match output.form {
+        Form::Object => {
+            let items = objects
+                .iter()
+                .map(|object| {
+                    let mut item = call.value(object)?;
+                    if let Value::Object(item) = &mut item {
+                        item.remove("apiVersion");
+                        item.remove("kind");
+                    }
+                    Ok(item)
+                })
+                .collect::<Result<Vec<_>>>()?;
+            json!({
+                "kind": format!("{}List", resource.kind),
+                "apiVersion": resource.api_version(),
+                "metadata": list_meta,
+                "items": items,
+            })
+        }
+        Form::Table(version) => {
+            let include = table::Include::read(&call.query)?;
+            let now = Timestamp::now();
+            let mut table = table::empty(resource, version);
+            let rows = objects
+                .iter()
+                .map(|object| {
+                    let object = call.value(object)?;
+                    Ok(table::row(resource, object, version, include, now))
+                })
+                .collect::<Result<Vec<_>>>()?;
+            table["metadata"] = list_meta;
+            table["rows"] = Value::Array(rows);
+            table
+        }
+        Form::MetadataList(version) => {
+            let items = objects
+                .iter()
+                .map(|object| Ok(table::partial(call.value(object)?, version)))
+                .collect::<Result<Vec<_>>>()?;
+            json!({
+                "kind": "PartialObjectMetadataList",
+                "apiVersion": format!("meta.k8s.io/{version}"),
+                "metadata": list_meta,
+                "items": items,
+            })
+        }
+        Form::Metadata(_) => {
+            let kind = format!("{}List", resource.kind);
+            return Err(wrong_form("PartialObjectMetadata", "is a list", &kind));
+        }
+    };
+    Ok(value(StatusCode::OK, output, &shown))
+}
+
+/// Answers any value as it is.
+pub(crate) fn value(code: StatusCode, output: &Output, value: &Value) -> Response<Body> {
+    whole(code, output, encoded(output.encoding, value))
+}
+
+/// Answers a failure. Failures are never tables.
+pub(crate) fn failure(status: &Status, encoding: Encoding) -> Response<Body> {
+    let code = StatusCode::from_u16(status.code()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let output = Output {
+        form: Form::Object,
+        encoding,
+    };
+    let shown = status.to_value();
+    let mut response = value(code, &output, &shown);
+    let seconds = shown["details"]["retryAfterSeconds"].as_u64();
+    if let Some(seconds) = seconds {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+/// Answers a plain text.
+pub(crate) fn text(code: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Body::from(text.into()));
+    *response.status_mut() = code;
+    let headers = response.headers_mut();
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
+    headers.insert(
+        HeaderName::from_static("x-content-type-options"),
+        HeaderValue::from_static("nosniff"),
+    );
+    headers.insert(CACHE_CONTROL, NOT_CACHED);
+    response
+}
+
+/// Answers bytes of the output's content type.
+pub(crate) fn whole(code: StatusCode, output: &Output, bytes: Bytes) -> Response<Body> {
+    let mut response = Response::new(Body::from(bytes));
+    *response.status_mut() = code;
+    let headers = response.headers_mut();
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static(output.content_type()),
+    );
+    headers.insert(CACHE_CONTROL, NOT_CACHED);
+    response
+}
+
+/// Adds the warnings of a request to its answer.
+pub(crate) fn add_warnings(response: &mut Response<Body>, notes: &Notes) {
+    for text in notes.warning_headers() {
+        if let Ok(value) = HeaderValue::from_bytes(text.as_bytes()) {
+            response.headers_mut().append(WARNING, value);
+        }
+    }
+}
+
+/// A value as text, with a newline behind it.
+pub(crate) fn encoded(encoding: Encoding, value: &Value) -> Bytes {
+    let written = match encoding {
+        Encoding::Json => serde_json::to_vec(value),
+        Encoding::PrettyJson => serde_json::to_vec_pretty(value),
+        Encoding::Yaml => {
+            let text = serde_saphyr::to_string(value);
+            return Bytes::from(text.expect("a JSON tree can always be written as YAML"));
+        }
+    };
+    let mut bytes = written.expect("a JSON tree can always be written to memory");
+    bytes.push(b'\n');
+    Bytes::from(bytes)
+}
+
+impl ListMeta {
+    pub(crate) fn to_value(&self) -> Value {
+        let mut meta = Map::new();
+        meta.insert(
+            "resourceVersion".to_owned(),
+            self.revision.to_string().into(),
+        );
+        if let Some(next) = &self.next {
+            meta.insert("continue".to_owned(), next.as_str().into());
+        }
+        if let Some(remaining) = self.remaining {
+            meta.insert("remainingItemCount".to_owned(), remaining.into());
+        }
+        Value::Object(meta)
+    }
+}
+
+/// Copies the items' texts together: nothing is parsed or encoded again.
+fn list_text(call: &Call, objects: &[Arc<Object>], meta: &ListMeta) -> Bytes {
+    let resource = &call.resource;
+    let size: usize = objects.iter().map(|object| object.item().len() + 2).sum();
+    let head = format!(
+        "{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
+        resource.kind,
+        resource.api_version(),
+        meta.to_value(),
+    );
+    let mut text = Vec::with_capacity(head.len() + size + 3);
+    text.extend_from_slice(head.as_bytes());
+    for (index, object) in objects.iter().enumerate() {
+        text.extend_from_slice(if index == 0 { b"{" } else { b",{" });
+        text.extend_from_slice(object.item());
+    }
+    text.extend_from_slice(b"]}\n");
+    Bytes::from(text)
+}
+
+fn wrong_form(form: &str, but: &str, kind: &str) -> Status {
+    let message = format!("you requested {form}, but the requested object {but} ({kind})");
+    Status::new(406, "NotAcceptable", message)
+}
+
+const NOT_CACHED: HeaderValue = HeaderValue::from_static("no-cache, private");

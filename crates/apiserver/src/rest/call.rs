@@ -1,0 +1,207 @@
+//! One request to a resource: what every handler needs to know about it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::negotiate::Output;
+use super::path::ResourcePath;
+use super::query::Query;
+use crate::admission::{Attributes, Notes, Operation, User};
+use crate::kinds::{GroupVersionKind, Resource, conversion};
+use crate::server::Shared;
+use crate::status::{Result, Status, qualified};
+use crate::store::Object;
+
+/// A request whose path leads to a resource that exists.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) resource: Arc<Resource>,
+    /// The resource in whose form the objects are stored.
+    pub(crate) storage: Arc<Resource>,
+    /// The name of the resource's objects in the store.
+    pub(crate) table: String,
+    pub(crate) path: ResourcePath,
+    pub(crate) query: Query,
+    pub(crate) headers: HeaderMap,
+    pub(crate) output: Output,
+    pub(crate) user: User,
+    pub(crate) deadline: Instant,
+    pub(crate) notes: Arc<Notes>,
+    /// Becomes true when watches shall end.
+    pub(crate) stopped: watch::Receiver<bool>,
+    /// The whole request body.
+    pub(crate) body: Bytes,
+}
+
+impl Call {
+    /// The key of an object in the store.
+    pub(crate) fn key(&self, name: &str) -> String {
+        if self.resource.namespaced {
+            format!("{}/{name}", self.path.namespace)
+        } else {
+            name.to_owned()
+        }
+    }
+
+    /// The object that the path names.
+    pub(crate) fn stored(&self) -> Result<Arc<Object>> {
+        self.shared
+            .store
+            .get(&self.table, &self.key(&self.path.name))
+            .ok_or_else(|| self.not_found(&self.path.name))
+    }
+
+    /// A stored object in the request's version.
+    pub(crate) fn value(&self, object: &Object) -> Result<Value> {
+        let mut value = object.value();
+        self.from_storage(&mut value)?;
+        Ok(value)
+    }
+
+    /// Turns the stored form into the request's.
+    pub(crate) fn from_storage(&self, value: &mut Value) -> Result<()> {
+        if self.stores_its_own_form() {
+            return Ok(());
+        }
+        conversion::convert(&self.storage, &self.resource, value)
+    }
+
+    /// Turns the request's form into the stored one.
+    pub(crate) fn to_storage(&self, value: &mut Value) -> Result<()> {
+        if self.stores_its_own_form() {
+            return Ok(());
+        }
+        conversion::convert(&self.resource, &self.storage, value)
+    }
+
+    /// Whether what is stored is what is answered.
+    pub(crate) fn stores_its_own_form(&self) -> bool {
+        Arc::ptr_eq(&self.resource, &self.storage)
+    }
+
+    /// The same request in one namespace, for an object that a collection delete found there.
+    pub(crate) fn in_namespace(&self, namespace: String) -> Self {
+        let mut call = self.clone();
+        call.path.namespace = namespace;
+        call
+    }
+
+    /// The kind of the request's resource.
+    pub(crate) fn kind(&self) -> GroupVersionKind {
+        GroupVersionKind {
+            group: self.resource.group.clone(),
+            version: self.resource.version.clone(),
+            kind: self.resource.kind.clone(),
+        }
+    }
+
+    /// The input of admission for this request.
+    pub(crate) fn attributes(&self, operation: Operation, options: Value) -> Attributes {
+        let namespace = if self.is_about_namespaces() {
+            self.path.name.clone()
+        } else {
+            self.path.namespace.clone()
+        };
+        Attributes {
+            operation,
+            resource: self.resource.clone(),
+            subresource: self.path.subresource.clone(),
+            kind: self.kind(),
+            namespace,
+            name: self.path.name.clone(),
+            user: self.user.clone(),
+            dry_run: false,
+            options,
+            object: Value::Null,
+            old_object: Value::Null,
+            deadline: self.deadline,
+        }
+    }
+
+    /// Lets the mutating steps of admission change the object.
+    pub(crate) async fn mutate(&self, attributes: &mut Attributes) -> Result<()> {
+        let Shared { chain, cluster, .. } = &*self.shared;
+        chain.mutate(cluster, attributes, &self.notes).await
+    }
+
+    /// Lets the validating steps of admission judge the object.
+    pub(crate) async fn validate(&self, attributes: &Attributes) -> Result<()> {
+        let Shared { chain, cluster, .. } = &*self.shared;
+        chain.validate(cluster, attributes, &self.notes).await
+    }
+
+    /// Whether the resource is `namespaces` itself.
+    pub(crate) fn is_about_namespaces(&self) -> bool {
+        self.resource.group.is_empty() && self.resource.plural == "namespaces"
+    }
+
+    /// 404 for an object of this resource.
+    pub(crate) fn not_found(&self, name: &str) -> Status {
+        Status::not_found(&self.resource.group, &self.resource.plural, name)
+    }
+
+    /// 409 for an object of this resource.
+    pub(crate) fn conflict(&self, name: &str, why: &str) -> Status {
+        Status::conflict(&self.resource.group, &self.resource.plural, name, why)
+    }
+
+    /// 422 for an object of this resource.
+    pub(crate) fn invalid(&self, name: &str, errors: &[crate::field::FieldError]) -> Status {
+        Status::invalid(&self.resource.group, &self.resource.kind, name, errors)
+    }
+
+    /// 405 for a verb that the resource does not have.
+    pub(crate) fn unsupported(&self, verb: &str) -> Status {
+        Status::verb_not_supported(&self.resource.group, &self.resource.plural, verb)
+    }
+}
+
+/// The name under which a resource's objects are stored.
+pub(crate) fn table_of(storage: &Resource) -> String {
+    qualified(&storage.plural, &storage.group)
+}
+
+/// The metadata of an object; empty if it has none.
+pub(crate) fn metadata(object: &Value) -> &Map<String, Value> {
+    static NONE: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+    object
+        .get("metadata")
+        .and_then(Value::as_object)
+        .unwrap_or(&NONE)
+}
+
+/// The metadata of an object, to change.
+pub(crate) fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
+    if !object.is_object() {
+        *object = Value::Object(Map::new());
+    }
+    let metadata = &mut object["metadata"];
+    if !metadata.is_object() {
+        *metadata = Value::Object(Map::new());
+    }
+    metadata
+        .as_object_mut()
+        .expect("the metadata was just made an object")
+}
+
+/// A text in the metadata; empty if it is not there.
+pub(crate) fn meta_text<'a>(object: &'a Value, name: &str) -> &'a str {
+    metadata(object)
+        .get(name)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// How many finalizers stand in the metadata.
+pub(crate) fn finalizers(object: &Value) -> usize {
+    metadata(object)
+        .get("finalizers")
+        .and_then(Value::as_array)
+        .map_or(0, Vec::len)
+}

@@ -1,0 +1,174 @@
+//! POST: a new object, in the order of spec section A.2.1.
+
+use http::{Response, StatusCode};
+use serde_json::Value;
+
+use super::answer::{self, Shown};
+use super::body::Body;
+use super::call::{Call, meta_text, metadata_mut};
+use super::decode;
+use super::metadata::{Stage, clear_owned, dedup_owners, fill_identity, settle_namespace};
+use super::query::WriteOptions;
+use crate::admission::{Attributes, Operation};
+use crate::kinds::{Verb, defaults, strategy, validation};
+use crate::status::{Result, Status};
+use crate::store::{Draft, Raced};
+
+/// Creates the object in the body.
+pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
+    if !call.resource.allows(Verb::Create) {
+        return Err(call.unsupported("create"));
+    }
+    let options = WriteOptions::read(&call.query, "CreateOptions")?;
+    let mut object = decode::body(call, &call.kind(), &options)?;
+    defaults::apply(&call.resource, &mut object);
+    let shown = admit_and_store(call, &options, object).await?;
+    answer::object(call, StatusCode::CREATED, &shown)
+}
+
+/// Takes a decoded and defaulted object through admission into the store.
+pub(crate) async fn admit_and_store(
+    call: &Call,
+    options: &WriteOptions,
+    mut object: Value,
+) -> Result<Shown> {
+    clear_owned(&mut object);
+    settle_namespace(call, &mut object)?;
+    dedup_owners(&mut object, Stage::Received, &call.notes);
+    let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
+    attributes.dry_run = options.dry_run;
+    attributes.name = meta_text(&object, "name").to_owned();
+    if call.is_about_namespaces() {
+        attributes.namespace.clone_from(&attributes.name);
+    }
+    attributes.object = object;
+    call.mutate(&mut attributes).await?;
+    dedup_owners(&mut attributes.object, Stage::Mutated, &call.notes);
+    store(call, options, attributes).await
+}
+
+/// Names, prepares, validates and writes the object; a generated name is tried again when it is taken.
+async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) -> Result<Shown> {
+    const ATTEMPTS: usize = 8;
+    let object = &mut attributes.object;
+    if !meta_text(object, "resourceVersion").is_empty() {
+        return Err(Status::plain(
+            "resourceVersion should not be set on objects to be created",
+        ));
+    }
+    let base = meta_text(object, "generateName").to_owned();
+    let generated = meta_text(object, "name").is_empty() && !base.is_empty();
+    fill_identity(object);
+    if generated {
+        metadata_mut(object).insert("name".to_owned(), generate(&base).into());
+    }
+    strategy::prepare_for_create(&call.resource, object);
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let object = &attributes.object;
+        let name = meta_text(object, "name").to_owned();
+        let errors = validation::create(&call.resource, object);
+        if !errors.is_empty() {
+            return Err(call.invalid(&name, &errors));
+        }
+        for warning in strategy::warnings(&call.resource, object, &Value::Null) {
+            call.notes.warn(&warning);
+        }
+        attributes.name.clone_from(&name);
+        if call.is_about_namespaces() {
+            attributes.namespace.clone_from(&name);
+        }
+        call.validate(&attributes).await?;
+        let present = match write(call, options, &attributes.object, &name)? {
+            Ok(shown) => return Ok(shown),
+            Err(Raced(present)) => present,
+        };
+        let resource = &call.resource;
+        let mut status = Status::already_exists(&resource.group, &resource.plural, &name);
+        if !generated {
+            let deleting = present.is_some_and(|present| {
+                !meta_text(&present.value(), "deletionTimestamp").is_empty()
+            });
+            if deleting {
+                status = status.with_message_before("object is being deleted: ");
+            }
+            return Err(status);
+        }
+        if attempt == ATTEMPTS {
+            status = status.with_message_behind(
+                ", the server was not able to generate a unique name for the object",
+            );
+            let details = status.details_mut();
+            details.insert("retryAfterSeconds".to_owned(), 1.into());
+            return Err(status);
+        }
+        let metadata = metadata_mut(&mut attributes.object);
+        metadata.insert("name".to_owned(), generate(&base).into());
+    }
+}
+
+/// Writes the object, or acts as if; the inner error says that the name is taken.
+fn write(
+    call: &Call,
+    options: &WriteOptions,
+    object: &Value,
+    name: &str,
+) -> Result<std::result::Result<Shown, Raced>> {
+    let key = call.key(name);
+    let draft = if call.stores_its_own_form() {
+        Draft::new(object)
+    } else {
+        let mut stored = object.clone();
+        call.to_storage(&mut stored)?;
+        Draft::new(&stored)
+    };
+    let store = &call.shared.store;
+    if options.dry_run {
+        return Ok(match store.get(&call.table, &key) {
+            Some(present) => Err(Raced(Some(present))),
+            None => Ok(Shown(draft.into_text(None))),
+        });
+    }
+    Ok(store
+        .create(&call.table, &key, draft)
+        .map(|object| Shown::from(&*object)))
+}
+
+/// A name from a base: five characters that spell no words are appended.
+fn generate(base: &str) -> String {
+    const LONGEST_BASE: usize = 58;
+    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+    let mut end = base.len().min(LONGEST_BASE);
+    while !base.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut name = base[..end].to_owned();
+    let mut random = uuid::Uuid::new_v4().as_u128();
+    let letters = LETTERS.len() as u128;
+    for _ in 0..5 {
+        let at = usize::try_from(random % letters).unwrap_or_default();
+        name.push(char::from(LETTERS[at]));
+        random /= letters;
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_names_are_the_base_and_five_characters() {
+        let name = generate("web-");
+        assert_eq!(name.len(), 9);
+        assert!(name.starts_with("web-"));
+        assert!(
+            name[4..]
+                .bytes()
+                .all(|c| b"bcdfghjklmnpqrstvwxz2456789".contains(&c))
+        );
+        assert_ne!(name, generate("web-"));
+        assert_eq!(generate(&"x".repeat(100)).len(), 63);
+    }
+}

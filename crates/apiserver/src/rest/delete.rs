@@ -1,0 +1,357 @@
+//! DELETE: at once, after a grace period, or once the finalizers are gone (spec section C.8).
+
+use http::{Response, StatusCode};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value, json};
+
+use super::answer::{self, ListMeta, Shown};
+use super::body::Body;
+use super::call::{Call, finalizers, meta_text, metadata, metadata_mut};
+use super::delete_options::{DeleteOptions, Propagation};
+use super::metadata::{now, seconds};
+use super::read;
+use crate::admission::Operation;
+use crate::kinds::Verb;
+use crate::status::{Result, Status};
+use crate::store::{Draft, Raced};
+
+/// What came of a delete.
+#[derive(Debug)]
+enum Outcome {
+    Gone(Shown),
+    Waiting(Shown),
+}
+
+/// What one step of a delete does to the object.
+#[derive(Debug, PartialEq)]
+enum Step {
+    /// Nothing: an earlier delete goes on.
+    AlreadyDeleting,
+    /// The object is removed.
+    Remove,
+    /// The object is marked; it stays for its finalizers or its grace period.
+    Mark(Value),
+    /// The object is marked and then removed, in two writes.
+    MarkAndRemove(Value),
+}
+
+/// Deletes the object that the path names.
+pub(crate) async fn delete(call: &Call) -> Result<Response<Body>> {
+    if !call.resource.allows(Verb::Delete) {
+        return Err(call.unsupported("delete"));
+    }
+    let options = DeleteOptions::read(call)?;
+    match remove(call, &call.path.name, &call.path.name, &options).await? {
+        Outcome::Waiting(shown) => {
+            let code = match options.orphan_dependents {
+                Some(false) => StatusCode::ACCEPTED,
+                _ => StatusCode::OK,
+            };
+            answer::object(call, code, &shown)
+        }
+        Outcome::Gone(shown) if returns_the_object(call) => {
+            answer::object(call, StatusCode::OK, &shown)
+        }
+        Outcome::Gone(shown) => {
+            let object = shown.value(call)?;
+            Ok(success(call, &object))
+        }
+    }
+}
+
+/// Deletes every object that the selectors mean, one after the other.
+pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>> {
+    if !call.resource.allows(Verb::DeleteCollection) {
+        return Err(call.unsupported("deletecollection"));
+    }
+    let options = DeleteOptions::read(call)?;
+    let (objects, meta) = read::collect(call)?;
+    for object in &objects {
+        let mut one = options.clone();
+        // A precondition names one object; a collection has none.
+        (one.uid, one.revision) = (None, None);
+        let namespace = object.namespace().to_owned();
+        let item;
+        let target = if namespace == call.path.namespace || !call.resource.namespaced {
+            call
+        } else {
+            item = call.in_namespace(namespace);
+            &item
+        };
+        match remove(target, object.name(), "", &one).await {
+            Ok(_) => {}
+            Err(status) if status.code() == 404 => {}
+            Err(status) => return Err(status),
+        }
+    }
+    let meta = ListMeta {
+        remaining: None,
+        ..meta
+    };
+    answer::list(call, &objects, &meta)
+}
+
+/// Deletes one object; `shown_name` is the name that admission sees.
+async fn remove(
+    call: &Call,
+    name: &str,
+    shown_name: &str,
+    options: &DeleteOptions,
+) -> Result<Outcome> {
+    let store = &call.shared.store;
+    let key = call.key(name);
+    let mut marked = false;
+    let mut options = options.clone();
+    loop {
+        let Some(stored) = store.get(&call.table, &key) else {
+            return Err(call.not_found(name));
+        };
+        let old = call.value(&stored)?;
+        check_preconditions(call, name, &old, &options)?;
+        let grace = grace_period(call, &old, &options);
+        let step = step(call, &old, &options, grace);
+        if step == Step::AlreadyDeleting {
+            return Ok(Outcome::Waiting(Shown::from(&*stored)));
+        }
+        let mut attributes = call.attributes(Operation::Delete, {
+            let mut options = options.clone();
+            options.grace = grace.or(options.grace);
+            options.to_value()
+        });
+        shown_name.clone_into(&mut attributes.name);
+        attributes.dry_run = options.dry_run;
+        attributes.old_object = old;
+        call.mutate(&mut attributes).await?;
+        call.validate(&attributes).await?;
+        let old = attributes.old_object;
+        let (mut form, removes, again) = match step {
+            Step::AlreadyDeleting => return Ok(Outcome::Waiting(Shown::from(&*stored))),
+            Step::Remove => (old, true, false),
+            Step::Mark(object) => (object, false, false),
+            Step::MarkAndRemove(object) => (object, false, !marked),
+        };
+        call.to_storage(&mut form)?;
+        let draft = Draft::new(&form);
+        if options.dry_run {
+            let shown = Shown(draft.into_text(Some(stored.revision)));
+            return Ok(if removes || again {
+                Outcome::Gone(shown)
+            } else {
+                Outcome::Waiting(shown)
+            });
+        }
+        let written = if removes {
+            store.delete(&call.table, &key, stored.revision, draft)
+        } else if draft.says_the_same_as(&stored) {
+            Ok(stored)
+        } else {
+            store.replace(&call.table, &key, stored.revision, draft)
+        };
+        match written {
+            Ok(object) if removes => return Ok(Outcome::Gone(Shown::from(&*object))),
+            Ok(object) if !again => return Ok(Outcome::Waiting(Shown::from(&*object))),
+            Ok(_) => {
+                // The mark itself moved the revision on.
+                options.revision = None;
+                marked = true;
+            }
+            Err(Raced(_)) => tokio::task::yield_now().await,
+        }
+    }
+}
+
+/// Decides what the next write of a delete is.
+fn step(call: &Call, old: &Value, options: &DeleteOptions, grace: Option<i64>) -> Step {
+    if call.is_about_namespaces() {
+        return namespace_step(old, options);
+    }
+    let metadata_of_old = metadata(old);
+    let deleting = metadata_of_old
+        .get("deletionTimestamp")
+        .is_some_and(Value::is_string);
+    let current = metadata_of_old
+        .get("deletionGracePeriodSeconds")
+        .and_then(Value::as_i64)
+        .unwrap_or_default();
+    let mut new = old.clone();
+    set_finalizers(&mut new, options);
+    let waits = finalizers(&new) > 0;
+    if deleting && current > 0 {
+        // A running grace period can only be made shorter.
+        let Some(wanted) = options.grace.filter(|wanted| *wanted < current) else {
+            return Step::AlreadyDeleting;
+        };
+        let started = meta_text(old, "deletionTimestamp").parse::<Timestamp>();
+        let ends = started.unwrap_or_default() - SignedDuration::from_secs(current - wanted);
+        let metadata = metadata_mut(&mut new);
+        metadata.insert("deletionTimestamp".to_owned(), seconds(ends).into());
+        metadata.insert("deletionGracePeriodSeconds".to_owned(), wanted.into());
+        return match (waits, wanted) {
+            (false, 0) => Step::MarkAndRemove(new),
+            _ => Step::Mark(new),
+        };
+    }
+    match grace {
+        _ if deleting && waits => Step::Mark(new),
+        _ if deleting => Step::Remove,
+        Some(grace) => {
+            mark(&mut new, grace);
+            if waits || grace > 0 {
+                Step::Mark(new)
+            } else {
+                Step::MarkAndRemove(new)
+            }
+        }
+        None if waits => {
+            mark(&mut new, 0);
+            Step::Mark(new)
+        }
+        None => Step::Remove,
+    }
+}
+
+/// A namespace stays until its contents and `spec.finalizers` are gone.
+fn namespace_step(old: &Value, options: &DeleteOptions) -> Step {
+    let waits = |object: &Value| {
+        finalizers(object) > 0
+            || object["spec"]["finalizers"]
+                .as_array()
+                .is_some_and(|list| !list.is_empty())
+    };
+    let mut new = old.clone();
+    set_finalizers(&mut new, options);
+    if !waits(&new) {
+        return Step::Remove;
+    }
+    if metadata(old).get("deletionTimestamp").is_none() {
+        let metadata = metadata_mut(&mut new);
+        metadata.insert("deletionTimestamp".to_owned(), now().into());
+        new["status"]["phase"] = "Terminating".into();
+    }
+    Step::Mark(new)
+}
+
+fn mark(object: &mut Value, grace: i64) {
+    let ends = Timestamp::now() + SignedDuration::from_secs(grace);
+    let metadata = metadata_mut(object);
+    metadata.insert("deletionTimestamp".to_owned(), seconds(ends).into());
+    metadata.insert("deletionGracePeriodSeconds".to_owned(), grace.into());
+    let generation = metadata
+        .get("generation")
+        .and_then(Value::as_i64)
+        .unwrap_or_default();
+    if generation > 0 {
+        metadata.insert("generation".to_owned(), (generation + 1).into());
+    }
+}
+
+/// Adds and removes the garbage collector's finalizers as the propagation asks.
+fn set_finalizers(object: &mut Value, options: &DeleteOptions) {
+    const ORPHAN: &str = "orphan";
+    const FOREGROUND: &str = "foregroundDeletion";
+    let wanted = match (options.propagation, options.orphan_dependents) {
+        (Some(Propagation::Orphan), _) | (None, Some(true)) => Some(ORPHAN),
+        (Some(Propagation::Foreground), _) => Some(FOREGROUND),
+        (Some(Propagation::Background), _) | (None, Some(false)) => None,
+        // Without a word from the client the finalizers that are there decide.
+        (None, None) => return,
+    };
+    let metadata = metadata_mut(object);
+    let mut list = match metadata.remove("finalizers") {
+        Some(Value::Array(list)) => list,
+        _ => Vec::new(),
+    };
+    list.retain(|name| name != ORPHAN && name != FOREGROUND);
+    list.extend(wanted.map(Value::from));
+    if !list.is_empty() {
+        metadata.insert("finalizers".to_owned(), Value::Array(list));
+    }
+}
+
+/// The grace period of kinds that have one: pods.
+fn grace_period(call: &Call, old: &Value, options: &DeleteOptions) -> Option<i64> {
+    if !(call.resource.group.is_empty() && call.resource.plural == "pods") {
+        return None;
+    }
+    let spec = &old["spec"];
+    let unscheduled = spec["nodeName"].as_str().is_none_or(str::is_empty);
+    let finished = matches!(
+        old["status"]["phase"].as_str(),
+        Some("Failed" | "Succeeded")
+    );
+    if unscheduled || finished {
+        return Some(0);
+    }
+    let grace = options
+        .grace
+        .or(spec["terminationGracePeriodSeconds"].as_i64())
+        .unwrap_or(30);
+    Some(if grace < 0 { 1 } else { grace })
+}
+
+fn check_preconditions(
+    call: &Call,
+    name: &str,
+    old: &Value,
+    options: &DeleteOptions,
+) -> Result<()> {
+    let resource = &call.resource;
+    let conflict = |why: String| Status::conflict(&resource.group, &resource.kind, name, &why);
+    let uid = meta_text(old, "uid");
+    if let Some(wanted) = options.uid.as_deref().filter(|wanted| *wanted != uid) {
+        return Err(conflict(format!(
+            "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The \
+             object might have been deleted and then recreated"
+        )));
+    }
+    let revision = meta_text(old, "resourceVersion");
+    if let Some(wanted) = options
+        .revision
+        .as_deref()
+        .filter(|wanted| *wanted != revision)
+    {
+        return Err(conflict(format!(
+            "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion \
+             in record ({revision}). The object might have been modified"
+        )));
+    }
+    Ok(())
+}
+
+/// The kinds whose delete answers the object instead of a Status (`ReturnDeletedObject` of the kind's store).
+fn returns_the_object(call: &Call) -> bool {
+    call.resource.group.is_empty()
+        && matches!(
+            call.resource.plural.as_str(),
+            "namespaces"
+                | "persistentvolumeclaims"
+                | "persistentvolumes"
+                | "pods"
+                | "podtemplates"
+                | "resourcequotas"
+                | "serviceaccounts"
+                | "services"
+        )
+}
+
+fn success(call: &Call, object: &Value) -> Response<Body> {
+    let mut details = Map::new();
+    for (name, value) in [
+        ("name", meta_text(object, "name")),
+        ("group", &call.resource.group),
+        ("kind", &call.resource.plural),
+        ("uid", meta_text(object, "uid")),
+    ] {
+        if !value.is_empty() {
+            details.insert(name.to_owned(), value.into());
+        }
+    }
+    let status = json!({
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": details,
+    });
+    answer::value(StatusCode::OK, &call.output.of_the_object(), &status)
+}

@@ -1,0 +1,186 @@
+//! From a request to its answer: authentication, the path, the verb, and the answer's headers.
+
+pub(crate) mod answer;
+pub(crate) mod body;
+pub(crate) mod call;
+mod create;
+mod decode;
+mod delete;
+mod delete_options;
+pub(crate) mod dispatch;
+mod metadata;
+pub(crate) mod negotiate;
+mod page;
+mod patch;
+pub(crate) mod path;
+pub(crate) mod query;
+pub(crate) mod read;
+pub(crate) mod selection;
+pub(crate) mod table;
+mod update;
+mod write;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::FutureExt as _;
+use http::header::HeaderName;
+use http::request::Parts;
+use http::{HeaderValue, Method, Response, StatusCode};
+use http_body_util::BodyExt as _;
+use http_body_util::combinators::UnsyncBoxBody;
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::time::{Duration, Instant};
+use uuid::Uuid;
+
+use crate::access::{self, Caller};
+use crate::admission::Notes;
+use crate::server::Shared;
+use crate::status::{Result, Status};
+use body::Body;
+pub(crate) use metadata::now;
+use negotiate::{Encoding, Output};
+use path::Path;
+use query::Query;
+
+/// An error of whatever carries the request body.
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A request body of any origin.
+pub(crate) type Incoming = UnsyncBoxBody<Bytes, BoxError>;
+
+/// The largest request body: what the real server accepts.
+const MOST_BODY: usize = 3 * 1024 * 1024;
+
+/// What a request brings along besides its path.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) parts: Parts,
+    pub(crate) query: Query,
+    pub(crate) output: Result<Output>,
+    pub(crate) user: crate::admission::User,
+    pub(crate) deadline: Instant,
+    pub(crate) notes: Arc<Notes>,
+    pub(crate) stopped: watch::Receiver<bool>,
+    pub(crate) body: Bytes,
+}
+
+/// Answers one request.
+pub(crate) async fn serve(
+    shared: Arc<Shared>,
+    caller: Caller,
+    parts: Parts,
+    body: Incoming,
+) -> Response<Body> {
+    let query = Query::parse(parts.uri.query());
+    let output = Output::of(&parts.headers, &query);
+    let encoding = output
+        .as_ref()
+        .map_or(Encoding::Json, |output| output.encoding);
+    let notes = Arc::new(Notes::default());
+    let handled = handle(shared, caller, parts, query, output, notes.clone(), body);
+    let answer = AssertUnwindSafe(handled).catch_unwind().await;
+    let mut response = match answer {
+        Ok(Ok(response)) => response,
+        Ok(Err(status)) => answer::failure(&status, encoding),
+        Err(_) => answer::text(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "This request caused apiserver to panic. Look in the logs for details.",
+        ),
+    };
+    answer::add_warnings(&mut response, &notes);
+    let audit_id = Uuid::new_v4().to_string();
+    if let Ok(audit_id) = HeaderValue::from_str(&audit_id) {
+        response.headers_mut().insert(AUDIT_ID, audit_id);
+    }
+    response
+}
+
+async fn handle(
+    shared: Arc<Shared>,
+    caller: Caller,
+    parts: Parts,
+    query: Query,
+    output: Result<Output>,
+    notes: Arc<Notes>,
+    body: Incoming,
+) -> Result<Response<Body>> {
+    let path = Path::parse(parts.uri.path());
+    let user = access::identify(&shared, &caller, &parts, &path)?;
+    let (deadline, writes) = deadline(&parts.method, &query)?;
+    let answered = async {
+        let body = if writes {
+            read_body(body).await?
+        } else {
+            Bytes::new()
+        };
+        let request = Request {
+            parts,
+            query,
+            output,
+            user,
+            deadline,
+            notes,
+            stopped: caller.stopped,
+            body,
+        };
+        dispatch::dispatch(shared, request, path).await
+    };
+    tokio::time::timeout_at(deadline, answered)
+        .await
+        .unwrap_or_else(|_| Ok(timed_out()))
+}
+
+/// When the request must be answered, and whether it has a body that counts.
+fn deadline(method: &Method, query: &Query) -> Result<(Instant, bool)> {
+    const WRITE: Duration = Duration::from_secs(34);
+    const READ: Duration = Duration::from_secs(60);
+    let writes = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
+    let default = if writes { WRITE } else { READ };
+    Ok((Instant::now() + query.timeout(default)?, writes))
+}
+
+async fn read_body(mut body: Incoming) -> Result<Bytes> {
+    let mut whole = Bytes::new();
+    let mut more = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            Status::bad_request(format!("unable to read the request body: {error}"))
+        })?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        if whole.len() + more.len() + data.len() > MOST_BODY {
+            return Err(Status::too_large(&format!("limit is {MOST_BODY}")));
+        }
+        // Most bodies come in one piece, which is then not copied.
+        if whole.is_empty() && more.is_empty() {
+            whole = data;
+        } else {
+            more.extend_from_slice(&std::mem::take(&mut whole));
+            more.extend_from_slice(&data);
+        }
+    }
+    Ok(if more.is_empty() {
+        whole
+    } else {
+        Bytes::from(more)
+    })
+}
+
+/// The answer of the timeout filter has neither kind nor apiVersion (measured on v1.36).
+fn timed_out() -> Response<Body> {
+    let status = json!({
+        "metadata": {},
+        "status": "Failure",
+        "message": "Timeout: request did not complete within the allotted timeout",
+        "reason": "Timeout",
+        "details": {},
+        "code": 504,
+    });
+    answer::value(StatusCode::GATEWAY_TIMEOUT, &Output::json(), &status)
+}
+
+const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");

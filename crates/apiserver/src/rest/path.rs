@@ -1,0 +1,189 @@
+//! What a URL path asks for (spec section C.1.1).
+
+use std::borrow::Cow;
+
+/// A path below `/api/<version>` or `/apis/<group>/<version>` that names a resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ResourcePath {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) namespace: String,
+    pub(crate) plural: String,
+    pub(crate) name: String,
+    pub(crate) subresource: String,
+    /// What follows the sub-resource, without a leading slash: the path to a proxied service.
+    pub(crate) rest: String,
+    /// The deprecated form `/api/v1/watch/…`.
+    pub(crate) watch: bool,
+}
+
+/// Where a path leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Path {
+    /// `/api/<version>/…` or `/apis/<group>/<version>/…` with a resource.
+    Resource(ResourcePath),
+    /// Everything else: discovery, health, version, OpenAPI, and paths that do not exist.
+    Other(Vec<String>),
+}
+
+impl Path {
+    /// Reads a path. Empty segments do not count, so a trailing slash is harmless.
+    pub(crate) fn parse(path: &str) -> Self {
+        let segments: Vec<String> = path
+            .split('/')
+            .filter(|segment| !segment.is_empty())
+            .map(|segment| decoded(segment).into_owned())
+            .collect();
+        let words: Vec<&str> = segments.iter().map(String::as_str).collect();
+        let resource = match words.as_slice() {
+            ["api", version, rest @ ..] => resource("", version, rest),
+            ["apis", group, version, rest @ ..] => resource(group, version, rest),
+            _ => None,
+        };
+        resource.map_or(Self::Other(segments), Self::Resource)
+    }
+}
+
+fn resource(group: &str, version: &str, mut words: &[&str]) -> Option<ResourcePath> {
+    let watch = words.first() == Some(&"watch");
+    if watch {
+        words = &words[1..];
+    }
+    let own = |text: &&str| (*text).to_owned();
+    let mut path = ResourcePath {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        watch,
+        ..ResourcePath::default()
+    };
+    // `namespaces/<ns>/status` and `/finalize` belong to the namespace itself.
+    let in_namespace = match words {
+        ["namespaces", _, "status" | "finalize", ..] => false,
+        ["namespaces", _, _, ..] => true,
+        _ => false,
+    };
+    if in_namespace {
+        path.namespace = own(&words[1]);
+        words = &words[2..];
+    }
+    path.plural = words.first().map(own)?;
+    path.name = words.get(1).map(own).unwrap_or_default();
+    path.subresource = words.get(2).map(own).unwrap_or_default();
+    path.rest = words
+        .get(3..)
+        .map(|rest| rest.join("/"))
+        .unwrap_or_default();
+    if path.plural == "namespaces" && path.namespace.is_empty() && group.is_empty() {
+        path.namespace.clone_from(&path.name);
+    }
+    Some(path)
+}
+
+/// Undoes percent-encoding; what is not valid stays as it is.
+pub(crate) fn decoded(text: &str) -> Cow<'_, str> {
+    decode(text, false)
+}
+
+/// Undoes percent-encoding in a query, where a plus sign is a blank.
+pub(crate) fn decoded_query(text: &str) -> Cow<'_, str> {
+    decode(text, true)
+}
+
+fn decode(text: &str, plus: bool) -> Cow<'_, str> {
+    if !text.contains('%') && !(plus && text.contains('+')) {
+        return Cow::Borrowed(text);
+    }
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let pair = bytes.get(at + 1..at + 3).and_then(|pair| {
+            let high = char::from(pair[0]).to_digit(16)?;
+            let low = char::from(pair[1]).to_digit(16)?;
+            u8::try_from(high * 16 + low).ok()
+        });
+        match (bytes[at], pair) {
+            (b'%', Some(byte)) => {
+                out.push(byte);
+                at += 3;
+                continue;
+            }
+            (b'+', _) if plus => out.push(b' '),
+            (byte, _) => out.push(byte),
+        }
+        at += 1;
+    }
+    Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(path: &str) -> Option<[String; 6]> {
+        match Path::parse(path) {
+            Path::Resource(p) => Some([
+                p.group,
+                p.version,
+                p.namespace,
+                p.plural,
+                p.name,
+                p.subresource,
+            ]),
+            Path::Other(_) => None,
+        }
+    }
+
+    #[test]
+    fn paths_name_resources() {
+        for (path, expected) in [
+            ("/api/v1/pods", ["", "v1", "", "pods", "", ""]),
+            (
+                "/api/v1/namespaces/a/pods/x/status",
+                ["", "v1", "a", "pods", "x", "status"],
+            ),
+            (
+                "/apis/apps/v1/namespaces/a/deployments",
+                ["apps", "v1", "a", "deployments", "", ""],
+            ),
+            ("/api/v1/namespaces", ["", "v1", "", "namespaces", "", ""]),
+            (
+                "/api/v1/namespaces/a",
+                ["", "v1", "a", "namespaces", "a", ""],
+            ),
+            (
+                "/api/v1/namespaces/a/finalize",
+                ["", "v1", "a", "namespaces", "a", "finalize"],
+            ),
+            (
+                "/api/v1/nodes/n/proxy/x",
+                ["", "v1", "", "nodes", "n", "proxy"],
+            ),
+            ("/apis/g/v1/xs/a%3Ab/", ["g", "v1", "", "xs", "a:b", ""]),
+        ] {
+            assert_eq!(parts(path).unwrap(), expected, "{path}");
+        }
+        for path in [
+            "/",
+            "/api",
+            "/api/v1",
+            "/apis/apps",
+            "/apis/apps/v1",
+            "/version",
+        ] {
+            assert_eq!(parts(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_old_watch_prefix_is_understood() {
+        let Path::Resource(path) = Path::parse("/api/v1/watch/namespaces/a/pods") else {
+            panic!("a resource path");
+        };
+        assert!(path.watch);
+        assert_eq!(
+            (path.namespace.as_str(), path.plural.as_str()),
+            ("a", "pods")
+        );
+    }
+}

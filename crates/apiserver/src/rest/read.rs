@@ -1,0 +1,263 @@
+//! GET and LIST.
+
+use std::sync::Arc;
+
+use http::{Response, StatusCode};
+
+use super::answer::{self, ListMeta, Shown};
+use super::body::Body;
+use super::call::Call;
+use super::page::Page;
+use super::query::Query;
+use super::selection::Selection;
+use crate::field::{FieldError, Path, quoted};
+use crate::kinds::Verb;
+use crate::status::{Result, Status};
+use crate::store::{At, Object, OutOfRange};
+
+/// The options of a list or a watch that say which state it is about.
+#[derive(Debug)]
+pub(crate) struct Version {
+    pub(crate) text: String,
+    pub(crate) number: u64,
+    pub(crate) exact: bool,
+    pub(crate) given_match: bool,
+}
+
+/// Answers the object that the path names.
+pub(crate) fn get(call: &Call) -> Result<Response<Body>> {
+    let wanted = number(call.query.text("resourceVersion"))?;
+    let current = call.shared.store.revision();
+    if wanted > current {
+        return Err(too_new(wanted, current));
+    }
+    let object = call.stored()?;
+    answer::object(call, StatusCode::OK, &Shown::from(&*object))
+}
+
+/// Answers the objects of the resource that the selectors mean.
+pub(crate) fn list(call: &Call) -> Result<Response<Body>> {
+    if !call.resource.allows(Verb::List) {
+        return Err(call.unsupported("list"));
+    }
+    let (objects, meta) = collect(call)?;
+    answer::list(call, &objects, &meta)
+}
+
+/// Finds the objects of one page of a list.
+pub(crate) fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)> {
+    let query = &call.query;
+    let version = Version::read(query, false)?;
+    let selection = Selection::read(query, &call.resource)?;
+    let limit = match query.number("limit")? {
+        Some(limit) if limit > 0 => usize::try_from(limit).unwrap_or(usize::MAX),
+        _ => usize::MAX,
+    };
+    let token = query.text("continue");
+    let mut start = String::new();
+    let mut inconsistent = false;
+    let at = if token.is_empty() {
+        version.at(limit != usize::MAX)
+    } else {
+        if !matches!(version.text.as_str(), "" | "0") {
+            return Err(Status::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
+        }
+        let page = Page::parse(token)?;
+        start = page.start;
+        match u64::try_from(page.revision) {
+            Ok(revision) => At::Exactly(revision),
+            Err(_) => {
+                inconsistent = true;
+                At::Now
+            }
+        }
+    };
+    let fetch = if selection.is_empty() {
+        limit
+    } else {
+        usize::MAX
+    };
+    let namespace = &call.path.namespace;
+    let namespace = if call.resource.namespaced {
+        namespace
+    } else {
+        ""
+    };
+    let listed = call
+        .shared
+        .store
+        .list(&call.table, namespace, &start, fetch, at)
+        .map_err(|error| out_of_range(error, at, (!token.is_empty()).then_some(&start)))?;
+    let mut objects = listed.objects;
+    let mut remaining = Some(listed.remaining);
+    if !selection.is_empty() {
+        objects.retain(|object| selection.matches(call, object));
+        let more = objects.len().saturating_sub(limit);
+        objects.truncate(limit);
+        remaining = (more > 0).then_some(more);
+    }
+    let more = remaining.is_some_and(|remaining| remaining > 0);
+    let next = objects.last().filter(|_| more).map(|last| {
+        let revision = if inconsistent {
+            -1
+        } else {
+            i64::try_from(listed.revision).unwrap_or(i64::MAX)
+        };
+        Page::after(revision, &last.path).token()
+    });
+    // The real server does not count behind a selector: it would have to read everything.
+    let remaining = remaining.filter(|_| more && selection.is_empty());
+    let meta = ListMeta {
+        revision: listed.revision,
+        next,
+        remaining,
+    };
+    Ok((objects, meta))
+}
+
+impl Version {
+    /// Reads and checks `resourceVersion`, `resourceVersionMatch` and `sendInitialEvents`.
+    ///
+    /// # Errors
+    /// 422 for combinations that mean nothing, 400 for a revision that is no number.
+    pub(crate) fn read(query: &Query, watch: bool) -> Result<Self> {
+        let text = query.text("resourceVersion");
+        let word = query.text("resourceVersionMatch");
+        let initial = query.get("sendInitialEvents").is_some();
+        let path = Path::new("resourceVersionMatch");
+        let mut errors = Vec::new();
+        if watch {
+            let initial_path = Path::new("sendInitialEvents");
+            if initial {
+                if word != "NotOlderThan" {
+                    errors.push(FieldError::forbidden(
+                        &path,
+                        "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+                    ));
+                }
+                let continues = !query.text("continue").is_empty();
+                if continues {
+                    let detail = "sendInitialEvents is forbidden when continue is provided";
+                    errors.push(FieldError::forbidden(&initial_path, detail));
+                }
+            } else if !word.is_empty() {
+                errors.push(FieldError::forbidden(
+                    &path,
+                    "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+                ));
+            }
+        } else {
+            if initial {
+                errors.push(FieldError::forbidden(
+                    &Path::new("sendInitialEvents"),
+                    "sendInitialEvents is forbidden for list",
+                ));
+            }
+            check_match(query, text, word, &mut errors);
+        }
+        if !errors.is_empty() {
+            return Err(Status::invalid("meta.k8s.io", "ListOptions", "", &errors));
+        }
+        Ok(Self {
+            text: text.to_owned(),
+            number: number(text)?,
+            exact: word == "Exact",
+            given_match: !word.is_empty(),
+        })
+    }
+
+    fn at(&self, limited: bool) -> At {
+        // With a limit, a revision alone means exactly that one: the rule from before resourceVersionMatch.
+        let legacy = limited && !self.given_match;
+        match self.number {
+            0 => At::Now,
+            number if self.exact || legacy => At::Exactly(number),
+            number => At::NotOlderThan(number),
+        }
+    }
+}
+
+/// The failure for a revision in the future.
+pub(crate) fn too_new(wanted: u64, current: u64) -> Status {
+    let why = format!("Too large resource version: {wanted}, current: {current}");
+    let mut status = Status::timeout(&why);
+    let details = status.details_mut();
+    details.insert(
+        "causes".to_owned(),
+        serde_json::json!([{
+            "reason": "ResourceVersionTooLarge",
+            "message": "Too large resource version",
+        }]),
+    );
+    details.insert("retryAfterSeconds".to_owned(), 1.into());
+    status
+}
+
+fn check_match(query: &Query, text: &str, word: &str, errors: &mut Vec<FieldError>) {
+    if word.is_empty() {
+        return;
+    }
+    let path = Path::new("resourceVersionMatch");
+    if text.is_empty() {
+        let detail = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+        errors.push(FieldError::forbidden(&path, detail));
+    }
+    if !query.text("continue").is_empty() {
+        let detail = "resourceVersionMatch is forbidden when continue is provided";
+        errors.push(FieldError::forbidden(&path, detail));
+    }
+    if !matches!(word, "Exact" | "NotOlderThan") {
+        let supported = ["Exact", "NotOlderThan", ""];
+        errors.push(FieldError::not_supported(&path, word, &supported));
+    }
+    if word == "Exact" && text == "0" {
+        let detail = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+        errors.push(FieldError::forbidden(&path, detail));
+    }
+}
+
+fn number(text: &str) -> Result<u64> {
+    if text.is_empty() {
+        return Ok(0);
+    }
+    text.parse().map_err(|_| {
+        let text = quoted(text);
+        Status::bad_request(format!(
+            "invalid resource version: resourceVersion: Invalid value: {text}: \
+             strconv.ParseUint: parsing {text}: invalid syntax"
+        ))
+    })
+}
+
+fn out_of_range(error: OutOfRange, at: At, start: Option<&String>) -> Status {
+    match (error, start) {
+        (OutOfRange::TooNew { current }, _) => {
+            let (At::Exactly(wanted) | At::NotOlderThan(wanted)) = at else {
+                return too_new(current, current);
+            };
+            too_new(wanted, current)
+        }
+        (OutOfRange::TooOld { .. }, None) => {
+            Status::expired("The resourceVersion for the provided list is too old.")
+        }
+        (OutOfRange::TooOld { .. }, Some(start)) => {
+            let mut status = Status::expired(
+                "The provided continue parameter is too old to display a consistent list result. \
+                 You can start a new list without the continue parameter, or use the continue \
+                 token in this response to retrieve the remainder of the results. Continuing with \
+                 the provided token results in an inconsistent list - objects that were created, \
+                 modified, or deleted between the time the first chunk was returned and now may \
+                 show up in the list.",
+            );
+            let page = Page {
+                revision: -1,
+                start: start.clone(),
+            };
+            let metadata = status.metadata_mut();
+            metadata.insert("continue".to_owned(), page.token().into());
+            status
+        }
+    }
+}

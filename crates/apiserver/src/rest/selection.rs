@@ -1,0 +1,75 @@
+//! Which objects of a resource a list, a watch or a collection delete means: label and field selectors.
+
+use std::borrow::Cow;
+
+use super::call::Call;
+use super::query::Query;
+use crate::kinds::{Resource, fields};
+use crate::selector::{Fields, Labels};
+use crate::status::{Result, Status};
+use crate::store::Object;
+
+/// The selectors of a request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selection {
+    labels: Labels,
+    fields: Fields,
+    /// Whether the fields can be told from the key alone.
+    fields_are_keys: bool,
+}
+
+impl Selection {
+    /// Reads the selectors and checks that the kind has the fields.
+    ///
+    /// # Errors
+    /// 400 with the parser's words, or for a field that the kind does not select by.
+    pub(crate) fn read(query: &Query, resource: &Resource) -> Result<Self> {
+        let bad = |why: String| Status::bad_request(why);
+        let labels = Labels::parse(query.text("labelSelector")).map_err(bad)?;
+        let fields = Fields::parse(query.text("fieldSelector")).map_err(bad)?;
+        for name in fields.names() {
+            fields::check(resource, name).map_err(bad)?;
+        }
+        let fields_are_keys = fields
+            .names()
+            .all(|name| matches!(name, "metadata.name" | "metadata.namespace"));
+        Ok(Self {
+            labels,
+            fields,
+            fields_are_keys,
+        })
+    }
+
+    /// Whether everything is meant.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
+    }
+
+    /// The only name that can be meant, if the selector says so.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.fields.exact("metadata.name")
+    }
+
+    /// Whether a stored object is meant.
+    pub(crate) fn matches(&self, call: &Call, object: &Object) -> bool {
+        if !self.labels.matches(Some(object.labels())) {
+            return false;
+        }
+        if self.fields.is_empty() {
+            return true;
+        }
+        if self.fields_are_keys {
+            return self.fields.matches(|field| {
+                Cow::Borrowed(match field {
+                    "metadata.name" => object.name(),
+                    _ => object.namespace(),
+                })
+            });
+        }
+        let Ok(value) = call.value(object) else {
+            return false;
+        };
+        self.fields
+            .matches(|field| fields::value(&call.resource, &value, field).unwrap_or_default())
+    }
+}

@@ -1,0 +1,88 @@
+//! Tables and metadata-only objects: the forms that clients can ask for instead of the object.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::query::Query;
+use crate::kinds::{Resource, columns};
+use crate::status::{Result, Status};
+
+/// What stands beside a row's cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Include {
+    Nothing,
+    Metadata,
+    Object,
+}
+
+impl Include {
+    /// Reads the `includeObject` parameter.
+    ///
+    /// # Errors
+    /// 400 for a word that does not exist.
+    pub(crate) fn read(query: &Query) -> Result<Self> {
+        match query.text("includeObject") {
+            "None" => Ok(Self::Nothing),
+            "" | "Metadata" => Ok(Self::Metadata),
+            "Object" => Ok(Self::Object),
+            other => Err(Status::bad_request(format!(
+                "unrecognized includeObject value: {}",
+                crate::field::quoted(other)
+            ))),
+        }
+    }
+}
+
+/// A table without rows.
+pub(crate) fn empty(resource: &Resource, version: &str) -> Value {
+    let definitions: Vec<Value> = columns::definitions(resource)
+        .iter()
+        .map(|column| {
+            json!({
+                "name": column.name,
+                "type": column.kind,
+                "format": column.format,
+                "description": column.description,
+                "priority": column.priority,
+            })
+        })
+        .collect();
+    json!({
+        "kind": "Table",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": {},
+        "columnDefinitions": definitions,
+        "rows": [],
+    })
+}
+
+/// One object's row.
+pub(crate) fn row(
+    resource: &Resource,
+    object: Value,
+    version: &str,
+    include: Include,
+    now: Timestamp,
+) -> Value {
+    let mut row = Map::new();
+    row.insert(
+        "cells".to_owned(),
+        columns::cells(resource, &object, now).into(),
+    );
+    let beside = match include {
+        Include::Nothing => Value::Null,
+        Include::Metadata => partial(object, version),
+        Include::Object => object,
+    };
+    row.insert("object".to_owned(), beside);
+    Value::Object(row)
+}
+
+/// The object's metadata alone.
+pub(crate) fn partial(mut object: Value, version: &str) -> Value {
+    json!({
+        "kind": "PartialObjectMetadata",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": object["metadata"].take(),
+    })
+}

@@ -1,0 +1,80 @@
+//! PUT: replaces an object, or creates it for the few kinds that allow that.
+
+use http::{Response, StatusCode};
+use serde_json::Value;
+
+use super::answer;
+use super::body::Body;
+use super::call::{Call, meta_text, metadata_mut};
+use super::create;
+use super::decode;
+use super::query::WriteOptions;
+use super::write;
+use crate::kinds::{Verb, defaults};
+use crate::status::{Result, Status};
+
+/// Replaces the object that the path names.
+pub(crate) async fn update(call: &Call) -> Result<Response<Body>> {
+    if call.path.subresource.is_empty() && !call.resource.allows(Verb::Update) {
+        return Err(call.unsupported("update"));
+    }
+    let options = WriteOptions::read(&call.query, "UpdateOptions")?;
+    let mut decoded = Some(decode(call, &options)?);
+    if call.path.subresource.is_empty()
+        && creates_on_update(call)
+        && call
+            .shared
+            .store
+            .get(&call.table, &call.key(&call.path.name))
+            .is_none()
+    {
+        let object = decoded.take().unwrap_or_default();
+        let shown = create::admit_and_store(call, &options, object).await?;
+        return answer::object(call, StatusCode::CREATED, &shown);
+    }
+    let shown = write::write(call, &options, |_| match decoded.take() {
+        Some(object) => Ok(object),
+        None => decode(call, &options),
+    })
+    .await?;
+    answer::object(call, StatusCode::OK, &shown)
+}
+
+fn decode(call: &Call, options: &WriteOptions) -> Result<Value> {
+    let mut object = decode::body(call, &call.kind(), options)?;
+    check_name(call, &mut object)?;
+    defaults::apply(&call.resource, &mut object);
+    Ok(object)
+}
+
+/// The name and namespace in the body, where there are any, are those of the path.
+fn check_name(call: &Call, object: &mut Value) -> Result<()> {
+    let (name, url) = (meta_text(object, "name"), &call.path.name);
+    if !name.is_empty() && name != url {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({name}) does not match the name on the URL ({url})"
+        )));
+    }
+    if !call.resource.namespaced {
+        metadata_mut(object).remove("namespace");
+        return Ok(());
+    }
+    let (namespace, url) = (meta_text(object, "namespace"), &call.path.namespace);
+    if !namespace.is_empty() && namespace != url {
+        return Err(Status::bad_request(format!(
+            "the namespace of the object ({namespace}) does not match the namespace on the URL ({url})"
+        )));
+    }
+    Ok(())
+}
+
+/// `AllowCreateOnUpdate` of the kind's strategy.
+fn creates_on_update(call: &Call) -> bool {
+    matches!(
+        (call.resource.group.as_str(), call.resource.plural.as_str()),
+        ("", "endpoints" | "events" | "limitranges" | "services")
+            | ("coordination.k8s.io", "leases")
+            | ("events.k8s.io", "events")
+            | ("rbac.authorization.k8s.io", _)
+    )
+}

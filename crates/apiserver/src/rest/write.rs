@@ -1,0 +1,170 @@
+//! The read-modify-write loop behind PUT and PATCH (spec section A.2.2).
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::answer::Shown;
+use super::call::{Call, finalizers, meta_text, metadata};
+use super::metadata::{Stage, dedup_owners, keep_identity};
+use super::query::WriteOptions;
+use crate::admission::Operation;
+use crate::field::{FieldError, Path};
+use crate::kinds::{strategy, validation};
+use crate::status::{Result, Status};
+use crate::store::{Draft, Object, Raced};
+
+/// Changes the object that the path names: `next` makes the new object from the current one, in the request's
+/// version, decoded and defaulted. It is called again when another write came first.
+pub(crate) async fn write(
+    call: &Call,
+    options: &WriteOptions,
+    mut next: impl FnMut(&Value) -> Result<Value>,
+) -> Result<Shown> {
+    let name = &call.path.name;
+    let subresource = call.path.subresource.as_str();
+    loop {
+        let stored = call.stored()?;
+        let old = call.value(&stored)?;
+        let mut new = next(&old)?;
+        check_uid(call, &new, &old)?;
+        keep_identity(&mut new, &old);
+        dedup_owners(&mut new, Stage::Received, &call.notes);
+
+        let mut attributes = call.attributes(Operation::Update, options.to_value("UpdateOptions"));
+        attributes.dry_run = options.dry_run;
+        attributes.object = new;
+        attributes.old_object = old;
+        call.mutate(&mut attributes).await?;
+        dedup_owners(&mut attributes.object, Stage::Mutated, &call.notes);
+
+        check_revision(call, &attributes.object, &stored)?;
+        keep_identity(&mut attributes.object, &attributes.old_object);
+        let (new, old) = (&mut attributes.object, &attributes.old_object);
+        strategy::prepare_for_update(&call.resource, subresource, new, old);
+        let errors = validation::update(&call.resource, subresource, new, old);
+        if !errors.is_empty() {
+            return Err(call.invalid(name, &errors));
+        }
+        for warning in strategy::warnings(&call.resource, new, old) {
+            call.notes.warn(&warning);
+        }
+        call.validate(&attributes).await?;
+
+        match store(call, options.dry_run, &attributes.object, &stored)? {
+            Ok(shown) => return Ok(shown),
+            Err(Raced(_)) => tokio::task::yield_now().await,
+        }
+    }
+}
+
+/// Writes the new object over the stored one, unless nothing changed or the change was the last thing that a deletion
+/// waited for.
+pub(crate) fn store(
+    call: &Call,
+    dry_run: bool,
+    new: &Value,
+    stored: &Arc<Object>,
+) -> Result<std::result::Result<Shown, Raced>> {
+    let ends = is_ready_to_go(call, new);
+    let draft = if call.stores_its_own_form() {
+        Draft::new(new)
+    } else {
+        let mut form = new.clone();
+        call.to_storage(&mut form)?;
+        Draft::new(&form)
+    };
+    if !ends && draft.says_the_same_as(stored) {
+        return Ok(Ok(Shown::from(&**stored)));
+    }
+    if dry_run {
+        return Ok(Ok(Shown(draft.into_text(Some(stored.revision)))));
+    }
+    let store = &call.shared.store;
+    let (table, path, expected) = (&call.table, &stored.path, stored.revision);
+    let written = if ends {
+        store.delete(table, path, expected, draft)
+    } else {
+        store.replace(table, path, expected, draft)
+    };
+    Ok(written.map(|object| Shown::from(&*object)))
+}
+
+/// Whether a deletion waits for nothing any more.
+fn is_ready_to_go(call: &Call, object: &Value) -> bool {
+    let metadata = metadata(object);
+    let deleting = metadata
+        .get("deletionTimestamp")
+        .is_some_and(Value::is_string);
+    let grace = metadata
+        .get("deletionGracePeriodSeconds")
+        .and_then(Value::as_i64);
+    let waiting = finalizers(object) > 0 || grace.is_some_and(|grace| grace > 0);
+    let namespace_waits = call.is_about_namespaces()
+        && object["spec"]["finalizers"]
+            .as_array()
+            .is_some_and(|list| !list.is_empty());
+    deleting && !waiting && !namespace_waits
+}
+
+/// The uid of the body, if it has one, is a precondition.
+fn check_uid(call: &Call, new: &Value, old: &Value) -> Result<()> {
+    let (said, actual) = (meta_text(new, "uid"), meta_text(old, "uid"));
+    if said.is_empty() || said == actual {
+        return Ok(());
+    }
+    let name = &call.path.name;
+    let key = format!("/registry/{}/{}", call.storage.plural, call.key(name));
+    Err(call.conflict(
+        name,
+        &format!(
+            "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, \
+             AdditionalErrorMsg: Precondition failed: UID in precondition: {said}, UID in object \
+             meta: {actual}"
+        ),
+    ))
+}
+
+/// The revision of the body, if it has one, is a precondition; some kinds must have one.
+fn check_revision(call: &Call, new: &Value, stored: &Object) -> Result<()> {
+    let said = meta_text(new, "resourceVersion");
+    let name = &call.path.name;
+    if matches!(said, "" | "0") {
+        if call.path.subresource.is_empty() && !may_be_unconditional(call) {
+            let path = Path::new("metadata.resourceVersion");
+            let error = FieldError::invalid(&path, 0, "must be specified for an update");
+            return Err(call.invalid(name, &[error]));
+        }
+        return Ok(());
+    }
+    if said.parse() == Ok(stored.revision) {
+        return Ok(());
+    }
+    Err(modified(call))
+}
+
+/// 409 for a write that was based on an older state.
+pub(crate) fn modified(call: &Call) -> Status {
+    call.conflict(
+        &call.path.name,
+        "the object has been modified; please apply your changes to the latest version and try again",
+    )
+}
+
+/// Whether an update may leave the revision out (`AllowUnconditionalUpdate` of the kind's strategy).
+fn may_be_unconditional(call: &Call) -> bool {
+    !matches!(
+        (call.resource.group.as_str(), call.resource.plural.as_str()),
+        ("admissionregistration.k8s.io", _)
+            | ("apiextensions.k8s.io", "customresourcedefinitions")
+            | ("apiregistration.k8s.io", "apiservices")
+            | ("coordination.k8s.io", _)
+            | ("flowcontrol.apiserver.k8s.io", _)
+            | ("node.k8s.io", "runtimeclasses")
+            | ("policy", "poddisruptionbudgets")
+            | (
+                "storage.k8s.io",
+                "csidrivers" | "csinodes" | "csistoragecapacities" | "volumeattachments"
+            )
+    )
+}

@@ -1,0 +1,62 @@
+//! The objects that a real server makes at its start: the first namespaces and the Service `kubernetes`.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::rest::now;
+use crate::store::{Draft, Store};
+
+/// Writes the first objects into an empty store.
+pub(crate) fn fill(store: &Store) {
+    let time = now();
+    for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
+        write(store, "namespaces", name, &namespace(name, &time));
+    }
+    write(store, "services", "default/kubernetes", &service(&time));
+}
+
+fn write(store: &Store, table: &str, path: &str, object: &Value) {
+    store
+        .create(table, path, Draft::new(object))
+        .expect("a new store holds no object of this name");
+}
+
+fn namespace(name: &str, time: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {
+            "name": name,
+            "uid": Uuid::new_v4().to_string(),
+            "creationTimestamp": time,
+            "labels": {"kubernetes.io/metadata.name": name},
+        },
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    })
+}
+
+fn service(time: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": "kubernetes",
+            "namespace": "default",
+            "uid": Uuid::new_v4().to_string(),
+            "creationTimestamp": time,
+            "labels": {"component": "apiserver", "provider": "kubernetes"},
+        },
+        "spec": {
+            "clusterIP": "10.0.0.1",
+            "clusterIPs": ["10.0.0.1"],
+            "internalTrafficPolicy": "Cluster",
+            "ipFamilies": ["IPv4"],
+            "ipFamilyPolicy": "SingleStack",
+            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
+            "sessionAffinity": "None",
+            "type": "ClusterIP",
+        },
+        "status": {"loadBalancer": {}},
+    })
+}

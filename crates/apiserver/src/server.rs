@@ -1,0 +1,169 @@
+//! The API server as a value: made in memory, asked in process or over HTTPS, gone when it is dropped.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::BodyExt as _;
+use tokio::sync::watch;
+
+use crate::access::{self, Access, AllowAll, Caller};
+use crate::admission::{Chain, ChainBuilder};
+use crate::cluster::StoredCluster;
+use crate::kinds::Registry;
+use crate::listen::{self, ListenError, Listening};
+use crate::rest::{self, BoxError, body::Body};
+use crate::seed;
+use crate::store::{Limits, Store};
+
+/// An embedded Kubernetes API server.
+///
+/// Clones are the same server. Its objects live in memory and are gone with the last clone.
+#[derive(Clone)]
+pub struct ApiServer {
+    shared: Arc<Shared>,
+}
+
+/// What can be set about an [`ApiServer`].
+#[derive(Debug, Default)]
+#[must_use]
+pub struct Builder {
+    limits: Limits,
+    chain: ChainBuilder,
+}
+
+/// The API server as a tower service: requests are answered in process, as from the admin.
+#[derive(Clone, Debug)]
+pub struct ApiService {
+    shared: Arc<Shared>,
+    caller: Caller,
+}
+
+/// What all parts of one server use.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) store: Arc<Store>,
+    pub(crate) registry: &'static Registry,
+    pub(crate) chain: Chain,
+    pub(crate) cluster: StoredCluster,
+    pub(crate) access: Access,
+    stopped: watch::Sender<bool>,
+}
+
+impl ApiServer {
+    /// Starts a server with the built-in kinds and the objects that every cluster has.
+    pub fn start() -> Self {
+        Self::builder().start()
+    }
+
+    /// Starts with settings of one's own.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// The server as a tower service, with no socket: hand it to `kube::Client::new`.
+    ///
+    /// Requests act as the admin unless they bring a token or impersonate somebody.
+    pub fn service(&self) -> ApiService {
+        ApiService {
+            shared: self.shared.clone(),
+            caller: Caller {
+                user: Some(access::admin()),
+                stopped: self.shared.stopped.subscribe(),
+            },
+        }
+    }
+
+    /// Serves HTTPS on an address; port 0 chooses a free one.
+    ///
+    /// # Errors
+    /// The address cannot be bound, or the certificates cannot be made.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind.
+    pub async fn listen(&self, address: impl Into<SocketAddr>) -> Result<Listening, ListenError> {
+        listen::listen(self.shared.clone(), address.into()).await
+    }
+
+    /// Ends every watch of in-process clients.
+    pub fn stop(&self) {
+        self.shared.stopped.send_replace(true);
+    }
+
+    /// Forgets the past, as compaction of a real server's database does: older watches and pages get 410.
+    pub fn compact(&self) {
+        self.shared.store.compact();
+    }
+}
+
+impl fmt::Debug for ApiServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApiServer")
+            .field("revision", &self.shared.store.revision())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Builder {
+    /// Keeps at most this many changes per resource for watches that resume. The default is 8192.
+    pub fn watch_history(mut self, changes: usize) -> Self {
+        self.limits.events = changes;
+        self
+    }
+
+    /// Sets up the admission chain: where services are found, and who sees the webhook calls.
+    pub fn admission(mut self, chain: ChainBuilder) -> Self {
+        self.chain = chain;
+        self
+    }
+
+    /// Starts the server.
+    pub fn start(self) -> ApiServer {
+        let store = Arc::new(Store::new(self.limits));
+        seed::fill(&store);
+        let registry = Registry::builtin();
+        ApiServer {
+            shared: Arc::new(Shared {
+                cluster: StoredCluster::new(store.clone(), registry),
+                store,
+                registry,
+                chain: self.chain.build(),
+                access: Access::new(Box::new(AllowAll)),
+                stopped: watch::Sender::new(false),
+            }),
+        }
+    }
+}
+
+impl ApiService {
+    /// The same server, asked by whoever stands behind a connection.
+    pub(crate) fn for_caller(shared: Arc<Shared>, caller: Caller) -> Self {
+        Self { shared, caller }
+    }
+}
+
+impl<B> tower::Service<Request<B>> for ApiService
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let (parts, body) = request.into_parts();
+        let body = body.map_err(Into::into).boxed_unsync();
+        let (shared, caller) = (self.shared.clone(), self.caller.clone());
+        Box::pin(async move { Ok(rest::serve(shared, caller, parts, body).await) })
+    }
+}

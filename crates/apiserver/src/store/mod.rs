@@ -1,0 +1,232 @@
+//! Where objects are kept: one revision counter, ordered keys, compare-and-swap, and a watch log with compaction.
+//!
+//! The handlers use only what stands here: [`Store::get`], [`Store::list`], the three commits and
+//! [`Store::watch`]. Reads are always answered from memory; another backend would have to follow the same log and
+//! take over the commits.
+
+mod event;
+mod object;
+mod table;
+mod watcher;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+pub(crate) use event::{Change, Event, line};
+pub(crate) use object::{Draft, Object};
+use table::Table;
+pub(crate) use watcher::Watcher;
+
+/// All objects of one server.
+#[derive(Debug)]
+pub(crate) struct Store {
+    state: RwLock<State>,
+    limits: Limits,
+}
+
+#[derive(Debug)]
+struct State {
+    revision: u64,
+    tables: HashMap<String, Table>,
+}
+
+/// How much of the past each resource's watch log keeps. Beyond it, watchers get 410.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) events: usize,
+    pub(crate) bytes: usize,
+}
+
+/// Which state a list shall show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum At {
+    /// The present.
+    Now,
+    /// The present, which must not be older than this revision.
+    NotOlderThan(u64),
+    /// Exactly this revision.
+    Exactly(u64),
+}
+
+/// What a list found.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub(crate) revision: u64,
+    pub(crate) objects: Vec<Arc<Object>>,
+    /// How many objects of the range follow behind the limit.
+    pub(crate) remaining: usize,
+}
+
+/// Why a revision cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutOfRange {
+    /// The log no longer reaches back that far.
+    TooOld { oldest: u64 },
+    /// No write has reached this revision yet.
+    TooNew { current: u64 },
+}
+
+/// The object was not what the writer thought it was: as it is now, if it exists.
+#[derive(Debug)]
+pub(crate) struct Raced(pub(crate) Option<Arc<Object>>);
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            events: 8192,
+            bytes: 32 << 20,
+        }
+    }
+}
+
+impl Store {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            state: RwLock::new(State {
+                // etcd's first write has revision 2; clients treat 0 as "any".
+                revision: 1,
+                tables: HashMap::new(),
+            }),
+            limits,
+        }
+    }
+
+    /// The revision of the last write.
+    pub(crate) fn revision(&self) -> u64 {
+        self.state.read().revision
+    }
+
+    /// The revision of a resource's last change; 0 if there never was one.
+    pub(crate) fn changed(&self, table: &str) -> u64 {
+        self.state
+            .read()
+            .tables
+            .get(table)
+            .map_or(0, Table::changed)
+    }
+
+    /// One object.
+    pub(crate) fn get(&self, table: &str, path: &str) -> Option<Arc<Object>> {
+        self.state.read().tables.get(table)?.get(path).cloned()
+    }
+
+    /// The objects of a namespace (all namespaces if it is empty), in key order from `from` on, at most `limit`.
+    pub(crate) fn list(
+        &self,
+        table: &str,
+        namespace: &str,
+        from: &str,
+        limit: usize,
+        at: At,
+    ) -> Result<Listed, OutOfRange> {
+        let state = self.state.read();
+        let current = state.revision;
+        if let At::NotOlderThan(revision) | At::Exactly(revision) = at
+            && revision > current
+        {
+            return Err(OutOfRange::TooNew { current });
+        }
+        let revision = match at {
+            At::Exactly(revision) => revision,
+            At::Now | At::NotOlderThan(_) => current,
+        };
+        let (objects, remaining) = match state.tables.get(table) {
+            None => (Vec::new(), 0),
+            Some(table) if revision == current => table.range(namespace, from, limit),
+            Some(table) if revision < table.compacted() => {
+                let oldest = table.compacted();
+                return Err(OutOfRange::TooOld { oldest });
+            }
+            Some(table) => table.range_at(revision, namespace, from, limit),
+        };
+        Ok(Listed {
+            revision,
+            objects,
+            remaining,
+        })
+    }
+
+    /// Writes a new object.
+    pub(crate) fn create(
+        &self,
+        table: &str,
+        path: &str,
+        draft: Draft,
+    ) -> Result<Arc<Object>, Raced> {
+        self.commit(table, path, None, Change::Added, draft)
+    }
+
+    /// Replaces an object that is still at `expected`.
+    pub(crate) fn replace(
+        &self,
+        table: &str,
+        path: &str,
+        expected: u64,
+        draft: Draft,
+    ) -> Result<Arc<Object>, Raced> {
+        self.commit(table, path, Some(expected), Change::Modified, draft)
+    }
+
+    /// Removes an object that is still at `expected`; `last` is what watchers see.
+    pub(crate) fn delete(
+        &self,
+        table: &str,
+        path: &str,
+        expected: u64,
+        last: Draft,
+    ) -> Result<Arc<Object>, Raced> {
+        self.commit(table, path, Some(expected), Change::Deleted, last)
+    }
+
+    /// Follows the changes of a resource after a revision.
+    pub(crate) fn watch(self: &Arc<Self>, table: &str, after: u64) -> Watcher {
+        let changed = {
+            let mut state = self.state.write();
+            let table = state
+                .tables
+                .entry(table.to_owned())
+                .or_insert_with(Table::new);
+            table.subscribe()
+        };
+        Watcher::new(self.clone(), table.to_owned(), after, changed)
+    }
+
+    /// Forgets the past, as etcd's compaction does.
+    pub(crate) fn compact(&self) {
+        let mut state = self.state.write();
+        for table in state.tables.values_mut() {
+            while table.forget_oldest() {}
+        }
+    }
+
+    fn commit(
+        &self,
+        table: &str,
+        path: &str,
+        expected: Option<u64>,
+        change: Change,
+        draft: Draft,
+    ) -> Result<Arc<Object>, Raced> {
+        let mut state = self.state.write();
+        let state = &mut *state;
+        if !state.tables.contains_key(table) {
+            state.tables.insert(table.to_owned(), Table::new());
+        }
+        let Some(table) = state.tables.get_mut(table) else {
+            return Err(Raced(None));
+        };
+        let present = table.get(path);
+        if present.map(|object| object.revision) != expected {
+            return Err(Raced(present.cloned()));
+        }
+        state.revision += 1;
+        let object = Arc::new(draft.at(path.to_owned(), state.revision));
+        table.record(change, object.clone(), self.limits);
+        Ok(object)
+    }
+}
+
+#[cfg(test)]
+mod tests;

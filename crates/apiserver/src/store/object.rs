@@ -1,0 +1,218 @@
+//! One stored object: its JSON text, made once, and the few facts that reads need without parsing it.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use serde_json::{Map, Value};
+
+/// An object as it was written at one revision. GET, LIST and every watcher share its bytes.
+#[derive(Debug)]
+pub(crate) struct Object {
+    pub(crate) revision: u64,
+    pub(crate) path: String,
+    labels: Map<String, Value>,
+    text: Bytes,
+    members: usize,
+    digits: Range<usize>,
+}
+
+/// The JSON text of an object that has no revision yet: the store fills that in when it commits.
+///
+/// `kind` and `apiVersion` come first, as Go writes them, so that a list can leave them out by cutting; the
+/// revision is the first member of the metadata, so that it can be filled in without encoding twice.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    labels: Map<String, Value>,
+    text: Vec<u8>,
+    members: usize,
+    hole: usize,
+}
+
+impl Draft {
+    /// Encodes an object. Its own `metadata.resourceVersion` is left out.
+    pub(crate) fn new(object: &Value) -> Self {
+        let empty = Map::new();
+        let object = object.as_object().unwrap_or(&empty);
+        let metadata = object
+            .get("metadata")
+            .and_then(Value::as_object)
+            .unwrap_or(&empty);
+        let mut text = Vec::with_capacity(1024);
+        text.extend_from_slice(b"{\"kind\":");
+        write(&mut text, object.get("kind").unwrap_or(&Value::Null));
+        text.extend_from_slice(b",\"apiVersion\":");
+        write(&mut text, object.get("apiVersion").unwrap_or(&Value::Null));
+        text.push(b',');
+        let members = text.len();
+        text.extend_from_slice(b"\"metadata\":{\"resourceVersion\":\"");
+        let hole = text.len();
+        text.push(b'"');
+        write_members(&mut text, metadata, &["resourceVersion"]);
+        text.push(b'}');
+        write_members(&mut text, object, &["apiVersion", "kind", "metadata"]);
+        text.extend_from_slice(b"}\n");
+        let labels = match metadata.get("labels") {
+            Some(Value::Object(labels)) => labels.clone(),
+            _ => Map::new(),
+        };
+        Self {
+            labels,
+            text,
+            members,
+            hole,
+        }
+    }
+
+    /// Whether this is the text that `object` already has, apart from the revision.
+    pub(crate) fn says_the_same_as(&self, object: &Object) -> bool {
+        self.hole == object.digits.start
+            && self.text[..self.hole] == object.text[..object.digits.start]
+            && self.text[self.hole..] == object.text[object.digits.end..]
+    }
+
+    /// Fills in the revision.
+    pub(super) fn at(mut self, path: String, revision: u64) -> Object {
+        let digits = revision.to_string();
+        let end = self.hole + digits.len();
+        self.text.splice(self.hole..self.hole, digits.into_bytes());
+        self.text.shrink_to_fit();
+        Object {
+            revision,
+            path,
+            labels: self.labels,
+            text: Bytes::from(self.text),
+            members: self.members,
+            digits: self.hole..end,
+        }
+    }
+
+    /// The text with the given revision in place (none: the member is left empty), for answers to dry runs.
+    pub(crate) fn into_text(mut self, revision: Option<u64>) -> Bytes {
+        match revision {
+            Some(revision) => {
+                let digits = revision.to_string().into_bytes();
+                self.text.splice(self.hole..self.hole, digits);
+            }
+            None => {
+                let member = b"\"resourceVersion\":\"";
+                let start = self.hole - member.len();
+                let mut end = self.hole + 1;
+                if self.text.get(end) == Some(&b',') {
+                    end += 1;
+                }
+                self.text.drain(start..end);
+            }
+        }
+        Bytes::from(self.text)
+    }
+}
+
+impl Object {
+    /// The JSON text with a newline behind it: the body of a GET.
+    pub(crate) fn body(&self) -> Bytes {
+        self.text.clone()
+    }
+
+    /// The JSON text.
+    pub(crate) fn json(&self) -> &[u8] {
+        &self.text[..self.text.len() - 1]
+    }
+
+    /// The JSON text as an item of a list, without `kind` and `apiVersion`; the opening brace is left out too.
+    pub(crate) fn item(&self) -> &[u8] {
+        &self.text[self.members..self.text.len() - 1]
+    }
+
+    /// The object as a tree.
+    pub(crate) fn value(&self) -> Value {
+        serde_json::from_slice(self.json())
+            .expect("the store holds JSON that it has written itself")
+    }
+
+    /// The object's labels.
+    pub(crate) fn labels(&self) -> &Map<String, Value> {
+        &self.labels
+    }
+
+    /// The namespace; empty for cluster-scoped objects.
+    pub(crate) fn namespace(&self) -> &str {
+        self.path
+            .split_once('/')
+            .map_or("", |(namespace, _)| namespace)
+    }
+
+    /// The name.
+    pub(crate) fn name(&self) -> &str {
+        self.path
+            .split_once('/')
+            .map_or(&self.path, |(_, name)| name)
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.text.len()
+    }
+}
+
+fn write_members(text: &mut Vec<u8>, members: &Map<String, Value>, except: &[&str]) {
+    for (name, value) in members {
+        if !except.contains(&name.as_str()) {
+            text.push(b',');
+            write_text(text, name);
+            text.push(b':');
+            write(text, value);
+        }
+    }
+}
+
+fn write(text: &mut Vec<u8>, value: &Value) {
+    serde_json::to_writer(text, value).expect("a JSON tree can always be written to memory");
+}
+
+fn write_text(text: &mut Vec<u8>, value: &str) {
+    serde_json::to_writer(text, value).expect("a string can always be written to memory");
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_revision_stands_in_the_metadata() {
+        let value = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "1"},
+            "metadata": {"name": "x", "resourceVersion": "7", "labels": {"app": "web"}},
+        });
+        let object = Draft::new(&value).at("default/x".to_owned(), 42);
+        let mut expected = value;
+        expected["metadata"]["resourceVersion"] = "42".into();
+        assert_eq!(object.value(), expected);
+        assert_eq!(object.labels()["app"], "web");
+        assert_eq!((object.namespace(), object.name()), ("default", "x"));
+        assert!(
+            object
+                .json()
+                .starts_with(br#"{"kind":"ConfigMap","apiVersion":"v1","metadata":"#)
+        );
+        assert!(object.item().starts_with(br#""metadata":"#));
+    }
+
+    #[test]
+    fn the_same_content_is_recognised_at_another_revision() {
+        let value = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}});
+        let object = Draft::new(&value).at("default/x".to_owned(), 9_999);
+        assert!(Draft::new(&object.value()).says_the_same_as(&object));
+        let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "y"}});
+        assert!(!Draft::new(&other).says_the_same_as(&object));
+    }
+
+    #[test]
+    fn an_answer_that_was_not_stored_has_no_revision() {
+        for metadata in [json!({"name": "x"}), json!({})] {
+            let value = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+            let text = Draft::new(&value).into_text(None);
+            assert_eq!(serde_json::from_slice::<Value>(&text).unwrap(), value);
+        }
+    }
+}

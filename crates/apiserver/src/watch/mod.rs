@@ -1,0 +1,110 @@
+//! WATCH: the changes of a resource as a stream of lines (spec section C.7).
+
+mod shape;
+mod stream;
+
+use std::collections::VecDeque;
+
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Response};
+use tokio::time::{Duration, Instant};
+
+use crate::kinds::Verb;
+use crate::rest::body::Body;
+use crate::rest::call::Call;
+use crate::rest::negotiate::{Encoding, Form};
+use crate::rest::read::{Version, too_new};
+use crate::rest::selection::Selection;
+use crate::status::{Result, Status};
+use crate::store::{At, Change};
+use shape::Shape;
+use stream::Stream;
+
+/// Starts a watch.
+pub(crate) fn watch(call: Call) -> Result<Response<Body>> {
+    if !call.resource.allows(Verb::Watch) {
+        return Err(call.unsupported("watch"));
+    }
+    let version = Version::read(&call.query, true)?;
+    let selection = Selection::read(&call.query, &call.resource)?;
+    let bookmarks = call.query.flag("allowWatchBookmarks");
+    let asked_for_initial = call.query.get("sendInitialEvents").is_some();
+    let wants_initial = call.query.flag("sendInitialEvents");
+    let shape = shape(&call)?;
+    let lasts = match call.query.number("timeoutSeconds")? {
+        Some(seconds) if seconds > 0 => Duration::from_secs(seconds.unsigned_abs()),
+        _ => Duration::from_secs(1800 + u64::from(rand_below(1800))),
+    };
+
+    let store = &call.shared.store;
+    let current = store.revision();
+    let fresh = matches!(version.text.as_str(), "" | "0");
+    if wants_initial && version.number > current {
+        return Err(too_new(version.number, current));
+    }
+    let mut lines = VecDeque::new();
+    let mut shape = shape;
+    let after = if wants_initial || (fresh && !asked_for_initial) {
+        let namespace = if call.resource.namespaced {
+            call.path.namespace.as_str()
+        } else {
+            ""
+        };
+        let listed = store
+            .list(&call.table, namespace, "", usize::MAX, At::Now)
+            .map_err(|_| too_new(current, current))?;
+        for object in &listed.objects {
+            if is_named(&call, object.name()) && selection.matches(&call, object) {
+                lines.push_back(shape.line(&call, Change::Added, object)?);
+            }
+        }
+        if wants_initial && bookmarks {
+            lines.push_back(shape.bookmark(&call, listed.revision, true));
+        }
+        listed.revision
+    } else if fresh {
+        current
+    } else {
+        version.number
+    };
+    let watcher = store.watch(&call.table, after);
+    let stream = Stream::new(
+        call,
+        selection,
+        shape,
+        watcher,
+        lines,
+        Instant::now() + lasts,
+        bookmarks,
+    );
+    let mut response = Response::new(Body::stream(stream.into_events()));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    Ok(response)
+}
+
+/// The deprecated path `/watch/…/<name>` follows one object.
+fn is_named(call: &Call, name: &str) -> bool {
+    call.path.name.is_empty() || call.path.name == name
+}
+
+fn shape(call: &Call) -> Result<Shape> {
+    if call.output.encoding == Encoding::Yaml {
+        return Err(Status::new(
+            406,
+            "NotAcceptable",
+            "only the following media types are accepted: application/json;stream=watch",
+        ));
+    }
+    match call.output.form {
+        Form::Object => Ok(Shape::object(call)),
+        Form::Table(version) => Shape::table(call, version),
+        Form::Metadata(version) | Form::MetadataList(version) => Ok(Shape::metadata(version)),
+    }
+}
+
+fn rand_below(limit: u32) -> u32 {
+    let random = uuid::Uuid::new_v4().as_u128();
+    u32::try_from(random % u128::from(limit)).unwrap_or_default()
+}

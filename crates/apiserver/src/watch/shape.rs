@@ -1,0 +1,120 @@
+//! What an object looks like in a watch event: itself, its metadata, or a table of one row.
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::rest::call::Call;
+use crate::rest::table::{self, Include};
+use crate::status::Result;
+use crate::store::{Change, Event, Object, line};
+
+/// The form of a watch's objects.
+#[derive(Debug)]
+pub(super) enum Shape {
+    /// As it is stored: the store's own bytes.
+    Stored,
+    /// In another version than the stored one.
+    Converted,
+    /// `PartialObjectMetadata`.
+    Metadata(&'static str),
+    /// A table; the columns are described in the first event only.
+    Table {
+        version: &'static str,
+        include: Include,
+        described: bool,
+    },
+}
+
+impl Shape {
+    pub(super) fn object(call: &Call) -> Self {
+        if call.stores_its_own_form() {
+            Self::Stored
+        } else {
+            Self::Converted
+        }
+    }
+
+    pub(super) fn metadata(version: &'static str) -> Self {
+        Self::Metadata(version)
+    }
+
+    pub(super) fn table(call: &Call, version: &'static str) -> Result<Self> {
+        Ok(Self::Table {
+            version,
+            include: Include::read(&call.query)?,
+            described: false,
+        })
+    }
+
+    /// The line for an event that this watch sees for what it is.
+    pub(super) fn event(&mut self, call: &Call, event: &Event) -> Result<Bytes> {
+        match self {
+            Self::Stored => Ok(event.line()),
+            _ => self.line(call, event.change, &event.object),
+        }
+    }
+
+    /// The line for an object.
+    pub(super) fn line(&mut self, call: &Call, change: Change, object: &Object) -> Result<Bytes> {
+        if matches!(self, Self::Stored) {
+            return Ok(line(change.as_str(), object.json()));
+        }
+        let shown = self.shown(call, call.value(object)?);
+        Ok(line(change.as_str(), shown.to_string().as_bytes()))
+    }
+
+    /// The line for an object at a revision that is not its own: it left the selection.
+    pub(super) fn line_at(
+        &mut self,
+        call: &Call,
+        change: Change,
+        object: &Object,
+        revision: u64,
+    ) -> Result<Bytes> {
+        let mut value = call.value(object)?;
+        value["metadata"]["resourceVersion"] = revision.to_string().into();
+        let shown = self.shown(call, value);
+        Ok(line(change.as_str(), shown.to_string().as_bytes()))
+    }
+
+    /// The line that says how far the watch has come.
+    pub(super) fn bookmark(&mut self, call: &Call, revision: u64, ends_initial: bool) -> Bytes {
+        let mut metadata = json!({
+            "resourceVersion": revision.to_string(),
+            "creationTimestamp": null,
+        });
+        if ends_initial {
+            metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        let object = json!({
+            "kind": call.resource.kind,
+            "apiVersion": call.resource.api_version(),
+            "metadata": metadata,
+        });
+        let shown = self.shown(call, object);
+        line("BOOKMARK", shown.to_string().as_bytes())
+    }
+
+    fn shown(&mut self, call: &Call, object: Value) -> Value {
+        match self {
+            Self::Stored | Self::Converted => object,
+            Self::Metadata(version) => table::partial(object, version),
+            Self::Table {
+                version,
+                include,
+                described,
+            } => {
+                let mut shown = table::empty(&call.resource, version);
+                if std::mem::replace(described, true) {
+                    shown["columnDefinitions"] = Value::Null;
+                }
+                shown["metadata"]["resourceVersion"] =
+                    object["metadata"]["resourceVersion"].clone();
+                let row = table::row(&call.resource, object, version, *include, Timestamp::now());
+                shown["rows"] = vec![row].into();
+                shown
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A running watch: waits for changes, the next bookmark or its end, and never polls.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::stream;
+use tokio::sync::watch;
+use tokio::time::{Duration, Instant, Interval, MissedTickBehavior, Sleep};
+
+use super::is_named;
+use super::shape::Shape;
+use crate::rest::body::Events;
+use crate::rest::call::Call;
+use crate::rest::selection::Selection;
+use crate::status::{Result, Status};
+use crate::store::{Change, Event, Object, OutOfRange, Watcher, line};
+
+/// One client's watch.
+#[derive(Debug)]
+pub(super) struct Stream {
+    call: Call,
+    selection: Selection,
+    shape: Shape,
+    watcher: Watcher,
+    lines: VecDeque<Bytes>,
+    ends: Pin<Box<Sleep>>,
+    bookmarks: Option<Interval>,
+    stopped: watch::Receiver<bool>,
+    over: bool,
+}
+
+impl Stream {
+    pub(super) fn new(
+        call: Call,
+        selection: Selection,
+        shape: Shape,
+        watcher: Watcher,
+        lines: VecDeque<Bytes>,
+        ends: Instant,
+        bookmarks: bool,
+    ) -> Self {
+        const BOOKMARKS_EVERY: Duration = Duration::from_secs(60);
+        let bookmarks = bookmarks.then(|| {
+            let first = Instant::now() + BOOKMARKS_EVERY;
+            let mut interval = tokio::time::interval_at(first, BOOKMARKS_EVERY);
+            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            interval
+        });
+        let stopped = call.stopped.clone();
+        Self {
+            call,
+            selection,
+            shape,
+            watcher,
+            lines,
+            ends: Box::pin(tokio::time::sleep_until(ends)),
+            bookmarks,
+            stopped,
+            over: false,
+        }
+    }
+
+    /// The stream of lines.
+    pub(super) fn into_events(self) -> Events {
+        Box::pin(stream::unfold(self, async |mut watch| {
+            let line = watch.next().await?;
+            Some((line, watch))
+        }))
+    }
+
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(line) = self.lines.pop_front() {
+                return Some(line);
+            }
+            if self.over || *self.stopped.borrow() {
+                return None;
+            }
+            // Every arm only waits; dropping one loses nothing.
+            tokio::select! {
+                biased;
+                events = self.watcher.next() => self.take(events),
+                () = &mut self.ends => {
+                    self.over = true;
+                    if self.bookmarks.is_some() {
+                        self.bookmark();
+                    }
+                }
+                () = tick(&mut self.bookmarks) => self.bookmark(),
+                _ = self.stopped.changed() => self.over = true,
+            }
+        }
+    }
+
+    fn take(&mut self, events: std::result::Result<Vec<Arc<Event>>, OutOfRange>) {
+        let lines = match events {
+            Ok(events) => events.iter().try_for_each(|event| self.add(event)),
+            Err(OutOfRange::TooOld { oldest }) => Err(Status::expired(format!(
+                "too old resource version: {} ({oldest})",
+                self.watcher.seen()
+            ))),
+            Err(OutOfRange::TooNew { current }) => Err(Status::expired(format!(
+                "too large resource version, current: {current}"
+            ))),
+        };
+        if let Err(status) = lines {
+            let object = status.to_value().to_string();
+            self.lines.push_back(line("ERROR", object.as_bytes()));
+            self.over = true;
+        }
+    }
+
+    fn add(&mut self, event: &Event) -> Result<()> {
+        let call = &self.call;
+        if !self.concerns(&event.object) {
+            return Ok(());
+        }
+        let selects = |object: &Object| self.selection.matches(call, object);
+        let (before, now) = if self.selection.is_empty() {
+            (event.previous.is_some(), event.change != Change::Deleted)
+        } else {
+            (
+                event.previous.as_deref().is_some_and(selects),
+                event.change != Change::Deleted && selects(&event.object),
+            )
+        };
+        let line = match (before, now, &event.previous) {
+            (false, false, _) => return Ok(()),
+            (true, false, Some(previous)) if event.change != Change::Deleted => {
+                let revision = event.object.revision;
+                self.shape
+                    .line_at(call, Change::Deleted, previous, revision)?
+            }
+            (false, true, _) if event.change == Change::Modified => {
+                self.shape.line(call, Change::Added, &event.object)?
+            }
+            _ => self.shape.event(call, event)?,
+        };
+        self.lines.push_back(line);
+        Ok(())
+    }
+
+    fn concerns(&self, object: &Object) -> bool {
+        let path = &self.call.path;
+        let in_namespace = !self.call.resource.namespaced
+            || path.namespace.is_empty()
+            || path.namespace == object.namespace();
+        in_namespace && is_named(&self.call, object.name())
+    }
+
+    fn bookmark(&mut self) {
+        if let Some(revision) = self.watcher.progress() {
+            let line = self.shape.bookmark(&self.call, revision, false);
+            self.lines.push_back(line);
+        }
+    }
+}
+
+async fn tick(interval: &mut Option<Interval>) {
+    match interval {
+        Some(interval) => {
+            interval.tick().await;
+        }
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,6 @@
+//! The API server as its clients see it.
+
+mod cluster;
+
+mod objects;
+mod watches;
