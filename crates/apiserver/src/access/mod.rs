@@ -3,6 +3,7 @@
 mod authority;
 mod authorizer;
 mod impersonation;
+pub(crate) mod reviews;
 
 use std::sync::OnceLock;
 
@@ -13,6 +14,7 @@ use uuid::Uuid;
 
 use crate::admission::User;
 use crate::rest::path::Path;
+use crate::rest::subresource::user_of_token;
 use crate::server::Shared;
 use crate::status::{Result, Status};
 pub(crate) use authority::{Authority, AuthorityError};
@@ -93,7 +95,10 @@ pub(crate) fn identify(
 
 /// The user whom a bearer token names.
 pub(crate) fn by_token(shared: &Shared, token: &str) -> Option<User> {
-    same(token.as_bytes(), shared.access.token.as_bytes()).then(admin)
+    if same(token.as_bytes(), shared.access.token.as_bytes()) {
+        return Some(admin());
+    }
+    user_of_token(shared, token)
 }
 
 fn bearer(parts: &Parts) -> Option<&str> {

@@ -41,6 +41,17 @@ impl DeleteOptions {
         Self::check(&members)
     }
 
+    /// Reads the options inside another object; null is none.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    pub(crate) fn from_object(options: &Value) -> Result<Self> {
+        match options {
+            Value::Object(members) => Self::check(members),
+            _ => Ok(Self::default()),
+        }
+    }
+
     /// The options as an admission review shows them.
     pub(crate) fn to_value(&self) -> Value {
         let mut options = Map::new();

@@ -8,7 +8,8 @@ use super::answer;
 use super::body::Body;
 use super::call::{Call, table_of};
 use super::path::{Path, ResourcePath};
-use super::{Request, create, delete, patch, read, update};
+use super::{Request, create, delete, patch, read, subresource, update};
+use crate::access::reviews;
 use crate::discovery;
 use crate::server::Shared;
 use crate::status::{Result, Status};
@@ -69,7 +70,7 @@ async fn to_resource(
     if call.path.subresource.is_empty() {
         to_object(call, method).await
     } else {
-        Err(Status::no_such_resource())
+        subresource::serve(call, method).await
     }
 }
 
@@ -81,7 +82,16 @@ async fn to_object(call: Call, method: &Method) -> Result<Response<Body>> {
         Method::GET | Method::HEAD if named => read::get(&call),
         Method::GET | Method::HEAD if call.query.flag("watch") => watch::watch(call),
         Method::GET | Method::HEAD => read::list(&call),
-        Method::POST if !named && !everywhere => create::create(&call).await,
+        Method::POST if !named && !everywhere => {
+            let resource = &call.resource;
+            if reviews::is_review(&resource.group, &resource.plural) {
+                reviews::create(&call).await
+            } else if resource.group.is_empty() && resource.plural == "bindings" {
+                subresource::bind_by_body(&call).await
+            } else {
+                create::create(&call).await
+            }
+        }
         Method::PUT if named => update::update(&call).await,
         Method::PATCH if named => patch::patch(&call).await,
         Method::DELETE if named => delete::delete(&call).await,

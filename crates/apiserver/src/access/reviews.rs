@@ -1,0 +1,221 @@
+//! The reviews: questions about users and rights that clients ask by creating an object (spec section C.10).
+
+use http::{Response, StatusCode};
+use serde_json::{Map, Value, json};
+
+use super::{Decision, Question, by_token};
+use crate::admission::{Operation, User};
+use crate::field::{FieldError, Path};
+use crate::kinds::defaults;
+use crate::rest::answer;
+use crate::rest::body::Body;
+use crate::rest::call::{Call, metadata_mut};
+use crate::rest::decode;
+use crate::rest::metadata::{clear_owned, now, settle_namespace};
+use crate::rest::query::WriteOptions;
+use crate::status::{Result, Status};
+
+/// Whether creating an object of this resource asks a question instead of storing something.
+pub(crate) fn is_review(group: &str, plural: &str) -> bool {
+    match group {
+        "authentication.k8s.io" => matches!(plural, "selfsubjectreviews" | "tokenreviews"),
+        "authorization.k8s.io" => matches!(
+            plural,
+            "localsubjectaccessreviews"
+                | "selfsubjectaccessreviews"
+                | "selfsubjectrulesreviews"
+                | "subjectaccessreviews"
+        ),
+        _ => false,
+    }
+}
+
+/// Answers a review.
+pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
+    let options = WriteOptions::read(&call.query, "CreateOptions")?;
+    let mut review = decode::body(call, &call.kind(), &options)?;
+    defaults::apply(&call.resource, &mut review);
+    clear_owned(&mut review);
+    settle_namespace(call, &mut review)?;
+    let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
+    attributes.dry_run = options.dry_run;
+    attributes.object = review;
+    call.mutate(&mut attributes).await?;
+    call.validate(&attributes).await?;
+    let mut review = attributes.object;
+    let status = match call.resource.plural.as_str() {
+        "selfsubjectreviews" => {
+            metadata_mut(&mut review).insert("creationTimestamp".to_owned(), now().into());
+            json!({"userInfo": user_info(&call.user)})
+        }
+        "tokenreviews" => token(call, &review["spec"])?,
+        "selfsubjectrulesreviews" => rules(call, &review["spec"])?,
+        "selfsubjectaccessreviews" => access(call, &review["spec"], Some(&call.user))?,
+        "localsubjectaccessreviews" => {
+            local(call, &review["spec"])?;
+            access(call, &review["spec"], None)?
+        }
+        _ => access(call, &review["spec"], None)?,
+    };
+    review["status"] = status;
+    let output = call.output.of_the_object();
+    Ok(answer::value(StatusCode::CREATED, &output, &review))
+}
+
+fn token(call: &Call, spec: &Value) -> Result<Value> {
+    let token = spec["token"].as_str().unwrap_or_default();
+    if token.is_empty() {
+        return Err(Status::bad_request(
+            "token is required for TokenReview in authentication",
+        ));
+    }
+    Ok(match by_token(&call.shared, token) {
+        Some(user) => {
+            let mut status = json!({"authenticated": true, "user": user_info(&user)});
+            if let Some(audiences) = spec.get("audiences") {
+                status["audiences"] = audiences.clone();
+            }
+            status
+        }
+        None => json!({"user": {}, "error": "[invalid bearer token]"}),
+    })
+}
+
+/// What the user may do: with this authorizer, what its one rule says.
+fn rules(call: &Call, spec: &Value) -> Result<Value> {
+    if spec["namespace"].as_str().unwrap_or_default().is_empty() {
+        return Err(Status::bad_request("no namespace on request"));
+    }
+    let question = Question {
+        user: &call.user,
+        verb: "*",
+        group: "*",
+        resource: "*",
+        namespace: "",
+        name: "",
+        path: "",
+    };
+    Ok(match call.shared.access.authorizer.decide(&question) {
+        Decision::Allow => json!({
+            "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+            "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+            "incomplete": false,
+        }),
+        Decision::NoOpinion(why) => json!({
+            "resourceRules": [],
+            "nonResourceRules": [],
+            "incomplete": true,
+            "evaluationError": why,
+        }),
+    })
+}
+
+fn access(call: &Call, spec: &Value, asker: Option<&User>) -> Result<Value> {
+    let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
+    let field = Path::new("spec.resourceAttributes");
+    let mut errors = Vec::new();
+    match (resource.is_object(), path.is_object()) {
+        (true, true) => {
+            let path = Path::new("spec.nonResourceAttributes");
+            let detail = "cannot be specified in combination with resourceAttributes";
+            errors.push(FieldError::invalid(
+                &path,
+                spec["nonResourceAttributes"].clone(),
+                detail,
+            ));
+        }
+        (false, false) => {
+            let detail =
+                "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+            errors.push(FieldError::invalid(&field, Value::Null, detail));
+        }
+        _ => {}
+    }
+    let named;
+    let user = match asker {
+        Some(user) => user,
+        None => {
+            named = subject(spec);
+            if named.username.is_empty() && named.groups.is_empty() {
+                let detail = "at least one of user or group must be specified";
+                errors.push(FieldError::invalid(&Path::new("spec.user"), "", detail));
+            }
+            &named
+        }
+    };
+    if !errors.is_empty() {
+        let (group, kind) = (&call.resource.group, &call.resource.kind);
+        return Err(Status::invalid(group, kind, "", &errors));
+    }
+    let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
+    let mut plural = text(resource, "resource");
+    let part = text(resource, "subresource");
+    if !part.is_empty() {
+        plural = format!("{plural}/{part}");
+    }
+    let about = if resource.is_object() { resource } else { path };
+    let question = Question {
+        user,
+        verb: &text(about, "verb"),
+        group: &text(resource, "group"),
+        resource: &plural,
+        namespace: &text(resource, "namespace"),
+        name: &text(resource, "name"),
+        path: &text(path, "path"),
+    };
+    Ok(match call.shared.access.authorizer.decide(&question) {
+        Decision::Allow => json!({"allowed": true}),
+        Decision::NoOpinion(why) if why.is_empty() => json!({"allowed": false}),
+        Decision::NoOpinion(why) => json!({"allowed": false, "reason": why}),
+    })
+}
+
+/// A local review is about its own namespace only.
+fn local(call: &Call, spec: &Value) -> Result<()> {
+    let field = Path::new("spec.resourceAttributes.namespace");
+    let namespace = spec["resourceAttributes"]["namespace"]
+        .as_str()
+        .unwrap_or_default();
+    if namespace == call.path.namespace {
+        return Ok(());
+    }
+    let detail = "must match metadata.namespace";
+    let error = FieldError::invalid(&field, namespace, detail);
+    let (group, kind) = (&call.resource.group, &call.resource.kind);
+    Err(Status::invalid(group, kind, "", &[error]))
+}
+
+fn subject(spec: &Value) -> User {
+    let texts = |value: &Value| -> Vec<String> {
+        let list = value.as_array().into_iter().flatten();
+        list.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    User {
+        username: spec["user"].as_str().unwrap_or_default().to_owned(),
+        uid: spec["uid"].as_str().unwrap_or_default().to_owned(),
+        groups: texts(&spec["groups"]),
+        extra: spec["extra"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(key, values)| (key.clone(), texts(values)))
+            .collect(),
+    }
+}
+
+fn user_info(user: &User) -> Value {
+    let mut info = Map::new();
+    if !user.username.is_empty() {
+        info.insert("username".to_owned(), user.username.as_str().into());
+    }
+    if !user.uid.is_empty() {
+        info.insert("uid".to_owned(), user.uid.as_str().into());
+    }
+    if !user.groups.is_empty() {
+        info.insert("groups".to_owned(), user.groups.clone().into());
+    }
+    if !user.extra.is_empty() {
+        info.insert("extra".to_owned(), json!(user.extra));
+    }
+    Value::Object(info)
+}

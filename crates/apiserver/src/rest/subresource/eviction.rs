@@ -1,0 +1,114 @@
+//! `pods/eviction`: a delete that asks the disruption budgets first.
+
+use http::Response;
+use serde_json::{Value, json};
+
+use super::done;
+use crate::admission::Operation;
+use crate::rest::body::Body;
+use crate::rest::call::{Call, meta_text, metadata_mut};
+use crate::rest::decode;
+use crate::rest::delete;
+use crate::rest::delete_options::DeleteOptions;
+use crate::rest::metadata::{clear_owned, settle_namespace};
+use crate::rest::query::WriteOptions;
+use crate::selector::Labels;
+use crate::status::{Result, Status};
+use crate::store::{At, Draft};
+
+/// Evicts the pod that the path names.
+pub(super) async fn evict(call: &Call) -> Result<Response<Body>> {
+    let options = WriteOptions::read(&call.query, "CreateOptions")?;
+    let version = match call.resource.subresource("eviction") {
+        Some(part) => part.kind.clone(),
+        None => return Err(Status::no_such_resource()),
+    };
+    let mut eviction = decode::body(call, &version, &options)?;
+    let (name, url) = (meta_text(&eviction, "name"), &call.path.name);
+    if !name.is_empty() && name != url {
+        return Err(Status::bad_request(
+            "name in URL does not match name in Eviction object",
+        ));
+    }
+    let name = url.clone();
+    metadata_mut(&mut eviction).insert("name".to_owned(), name.into());
+    clear_owned(&mut eviction);
+    settle_namespace(call, &mut eviction)?;
+    let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
+    attributes.kind = version;
+    attributes.dry_run = options.dry_run;
+    attributes.object = eviction;
+    call.mutate(&mut attributes).await?;
+    call.validate(&attributes).await?;
+
+    let mut how = DeleteOptions::from_object(&attributes.object["deleteOptions"])?;
+    how.dry_run |= options.dry_run;
+    let pod = call.value(&*call.stored()?)?;
+    let phase = pod["status"]["phase"].as_str().unwrap_or_default();
+    let finished = matches!(phase, "Succeeded" | "Failed" | "Pending");
+    let leaving = !meta_text(&pod, "deletionTimestamp").is_empty();
+    if !finished && !leaving {
+        take_from_budget(call, &pod, how.dry_run)?;
+    }
+    delete::evicted(call, &how).await?;
+    Ok(done(call))
+}
+
+/// Uses up one allowed disruption of the pod's budget, if it has one.
+fn take_from_budget(call: &Call, pod: &Value, dry_run: bool) -> Result<()> {
+    const TABLE: &str = "poddisruptionbudgets.policy";
+    let store = &call.shared.store;
+    loop {
+        let budgets = store
+            .list(TABLE, &call.path.namespace, "", usize::MAX, At::Now)
+            .map(|listed| listed.objects)
+            .unwrap_or_default();
+        let mut matching = budgets.into_iter().filter_map(|budget| {
+            let value = budget.value();
+            let selector = Labels::from_object(&value["spec"]["selector"]).ok()??;
+            selector.matches_object(pod).then_some((budget, value))
+        });
+        let Some((budget, mut value)) = matching.next() else {
+            return Ok(());
+        };
+        if matching.next().is_some() {
+            return Err(Status::plain(
+                "This pod has more than one PodDisruptionBudget, which the eviction subresource \
+                 does not support.",
+            ));
+        }
+        let number = |value: &Value, name: &str| value[name].as_i64().unwrap_or_default();
+        let status = &value["status"];
+        let allowed = number(status, "disruptionsAllowed");
+        if number(status, "observedGeneration") < number(&value["metadata"], "generation")
+            || allowed <= 0
+        {
+            let message = format!(
+                "The disruption budget {} needs {} healthy pods and has {} currently",
+                budget.name(),
+                number(status, "desiredHealthy"),
+                number(status, "currentHealthy")
+            );
+            return Err(too_many(&message));
+        }
+        if dry_run {
+            return Ok(());
+        }
+        value["status"]["disruptionsAllowed"] = (allowed - 1).into();
+        let draft = Draft::new(&value);
+        if store
+            .replace(TABLE, &budget.path, budget.revision, draft)
+            .is_ok()
+        {
+            return Ok(());
+        }
+    }
+}
+
+fn too_many(cause: &str) -> Status {
+    let message = "Cannot evict pod as it would violate the pod's disruption budget.";
+    let mut status = Status::new(429, "TooManyRequests", message);
+    let causes = json!([{"reason": "DisruptionBudget", "message": cause}]);
+    status.details_mut().insert("causes".to_owned(), causes);
+    status
+}

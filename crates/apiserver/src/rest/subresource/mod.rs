@@ -1,0 +1,77 @@
+//! Sub-resources: the parts of an object that have a path of their own (spec section C.14).
+
+mod binding;
+mod connect;
+mod eviction;
+mod scale;
+mod token;
+
+use http::{Method, Response};
+use serde_json::json;
+
+use super::answer;
+use super::body::Body;
+use super::call::Call;
+use super::{patch, read, update};
+use crate::kinds::Verb;
+use crate::status::{Result, Status};
+
+pub(crate) use binding::bind_by_body;
+pub(crate) use token::user_of as user_of_token;
+
+/// Answers a request for a sub-resource.
+pub(crate) async fn serve(call: Call, method: &Method) -> Result<Response<Body>> {
+    let Some(part) = call.resource.subresource(&call.path.subresource) else {
+        return Err(Status::no_such_resource());
+    };
+    let name = part.name.as_str();
+    let core = call.resource.group.is_empty();
+    if core && connect::is_connect(name) {
+        return connect::connect(&call).await;
+    }
+    let verb = match *method {
+        Method::GET | Method::HEAD => Verb::Get,
+        Method::POST => Verb::Create,
+        Method::PUT => Verb::Update,
+        Method::PATCH => Verb::Patch,
+        _ => return Err(Status::method_not_allowed()),
+    };
+    if !part.verbs.contains(&verb) {
+        return Err(Status::method_not_allowed());
+    }
+    let own_kind = part.kind == call.kind();
+    match (name, verb) {
+        ("log", _) => Err(Status::not_implemented(
+            "this server runs no containers, so there are no logs to read",
+        )),
+        ("binding", Verb::Create) => binding::bind(&call).await,
+        ("eviction", Verb::Create) => eviction::evict(&call).await,
+        ("token", Verb::Create) => token::request(&call).await,
+        ("scale", Verb::Get) => scale::get(&call),
+        ("scale", Verb::Update) => scale::update(&call).await,
+        ("scale", Verb::Patch) => scale::patch(&call).await,
+        (_, Verb::Get) if own_kind => read::get(&call),
+        (_, Verb::Update) if own_kind => update::update(&call).await,
+        (_, Verb::Patch) if own_kind => patch::patch(&call).await,
+        _ => Err(Status::not_implemented(&format!(
+            "this server does not serve the sub-resource {}/{name}",
+            call.resource.plural
+        ))),
+    }
+}
+
+/// 201 for an action that leaves no object of its own.
+fn done(call: &Call) -> Response<Body> {
+    let status = json!({
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "code": 201,
+    });
+    answer::value(
+        http::StatusCode::CREATED,
+        &call.output.of_the_object(),
+        &status,
+    )
+}

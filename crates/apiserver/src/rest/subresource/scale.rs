@@ -1,0 +1,175 @@
+//! `scale`: the replicas of a workload as an `autoscaling/v1 Scale`.
+
+use http::{Response, StatusCode};
+use serde_json::{Map, Value, json};
+
+use crate::admission::Operation;
+use crate::field::{FieldError, Path};
+use crate::kinds::{GroupVersionKind, strategy};
+use crate::rest::answer;
+use crate::rest::body::Body;
+use crate::rest::call::{Call, meta_text, metadata};
+use crate::rest::decode;
+use crate::rest::patch::{self, Patch};
+use crate::rest::query::WriteOptions;
+use crate::rest::write;
+use crate::status::{Result, Status};
+use crate::store::Raced;
+
+/// Answers the scale of the object.
+pub(super) fn get(call: &Call) -> Result<Response<Body>> {
+    let stored = call.stored()?;
+    let scale = of(&call.value(&stored)?);
+    Ok(shown(call, &scale))
+}
+
+/// Replaces the scale.
+pub(super) async fn update(call: &Call) -> Result<Response<Body>> {
+    let options = WriteOptions::read(&call.query, "UpdateOptions")?;
+    let wanted = decode::body(call, &kind(), &options)?;
+    let (name, url) = (meta_text(&wanted, "name"), &call.path.name);
+    if !name.is_empty() && name != url {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({name}) does not match the name on the URL ({url})"
+        )));
+    }
+    change(call, &options, |_| Ok(wanted.clone())).await
+}
+
+/// Patches the scale.
+pub(super) async fn patch(call: &Call) -> Result<Response<Body>> {
+    let options = patch::options(call)?;
+    let patch = Patch::read(call)?;
+    let kind = kind();
+    change(call, &options, |current| {
+        let mut scale = current.clone();
+        patch.apply(&kind, &mut scale)?;
+        patch::settle(call, &kind, &options, scale)
+    })
+    .await
+}
+
+async fn change(
+    call: &Call,
+    options: &WriteOptions,
+    next: impl Fn(&Value) -> Result<Value>,
+) -> Result<Response<Body>> {
+    let name = &call.path.name;
+    loop {
+        let stored = call.stored()?;
+        let old = call.value(&stored)?;
+        let current = of(&old);
+        let mut attributes = call.attributes(Operation::Update, options.to_value("UpdateOptions"));
+        attributes.kind = kind();
+        attributes.dry_run = options.dry_run;
+        attributes.object = next(&current)?;
+        attributes.old_object = current;
+        call.mutate(&mut attributes).await?;
+        let scale = &attributes.object;
+        let said = meta_text(scale, "resourceVersion");
+        if !matches!(said, "" | "0") && said.parse() != Ok(stored.revision) {
+            return Err(write::modified(call));
+        }
+        let replicas = scale["spec"]["replicas"].as_i64().unwrap_or_default();
+        if replicas < 0 {
+            let path = Path::new("spec.replicas");
+            let error = FieldError::invalid(&path, replicas, "must be greater than or equal to 0");
+            return Err(Status::invalid("autoscaling", "Scale", name, &[error]));
+        }
+        call.validate(&attributes).await?;
+        let mut new = old.clone();
+        new["spec"]["replicas"] = replicas.into();
+        strategy::prepare_for_update(&call.resource, "", &mut new, &old);
+        match write::store(call, options.dry_run, &new, &stored)? {
+            Ok(written) => return Ok(shown(call, &of(&written.value(call)?))),
+            Err(Raced(_)) => tokio::task::yield_now().await,
+        }
+    }
+}
+
+/// The scale of a workload.
+fn of(object: &Value) -> Value {
+    let mut meta = Map::new();
+    for name in [
+        "name",
+        "namespace",
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+    ] {
+        if let Some(value) = metadata(object).get(name) {
+            meta.insert(name.to_owned(), value.clone());
+        }
+    }
+    let mut spec = Map::new();
+    // Go leaves a zero out.
+    if let Some(replicas) = object["spec"]["replicas"]
+        .as_i64()
+        .filter(|replicas| *replicas != 0)
+    {
+        spec.insert("replicas".to_owned(), replicas.into());
+    }
+    let mut status = Map::new();
+    let replicas = object["status"]["replicas"].as_i64().unwrap_or_default();
+    status.insert("replicas".to_owned(), replicas.into());
+    let selector = selector(&object["spec"]["selector"]);
+    if !selector.is_empty() {
+        status.insert("selector".to_owned(), selector.into());
+    }
+    json!({
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": meta,
+        "spec": spec,
+        "status": status,
+    })
+}
+
+/// A label selector as a query text; the selector of a replication controller is the labels alone.
+fn selector(selector: &Value) -> String {
+    let pairs = |labels: &Value| -> Vec<String> {
+        let labels = labels.as_object().into_iter().flatten();
+        labels
+            .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+            .collect()
+    };
+    if selector.get("matchLabels").is_none() && selector.get("matchExpressions").is_none() {
+        return pairs(selector).join(",");
+    }
+    let mut terms = pairs(&selector["matchLabels"]);
+    for expression in selector["matchExpressions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
+        let key = expression["key"].as_str().unwrap_or_default();
+        let mut values: Vec<&str> = expression["values"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        values.sort_unstable();
+        let values = values.join(",");
+        terms.push(match expression["operator"].as_str().unwrap_or_default() {
+            "In" => format!("{key} in ({values})"),
+            "NotIn" => format!("{key} notin ({values})"),
+            "DoesNotExist" => format!("!{key}"),
+            _ => key.to_owned(),
+        });
+    }
+    terms.sort();
+    terms.join(",")
+}
+
+fn kind() -> GroupVersionKind {
+    GroupVersionKind {
+        group: "autoscaling".to_owned(),
+        version: "v1".to_owned(),
+        kind: "Scale".to_owned(),
+    }
+}
+
+fn shown(call: &Call, scale: &Value) -> Response<Body> {
+    answer::value(StatusCode::OK, &call.output.of_the_object(), scale)
+}

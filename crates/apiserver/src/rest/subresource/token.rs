@@ -1,0 +1,163 @@
+//! `serviceaccounts/token`: signed tokens for service accounts, and reading them back.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::{Response, StatusCode};
+use jiff::{SignedDuration, Timestamp};
+use ring::hmac;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::access::AUTHENTICATED;
+use crate::admission::{Operation, User};
+use crate::field::{FieldError, Path};
+use crate::rest::answer;
+use crate::rest::body::Body;
+use crate::rest::call::{Call, meta_text, metadata_mut};
+use crate::rest::decode;
+use crate::rest::metadata::{clear_owned, now, seconds, settle_namespace};
+use crate::rest::query::WriteOptions;
+use crate::server::Shared;
+use crate::status::{Result, Status};
+
+/// Who signs and accepts the tokens, where a request does not say it.
+const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+
+/// Answers a `TokenRequest` with a token.
+pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
+    let options = WriteOptions::read(&call.query, "CreateOptions")?;
+    let Some(part) = call.resource.subresource("token") else {
+        return Err(Status::no_such_resource());
+    };
+    let mut request = decode::body(call, &part.kind, &options)?;
+    let account = call.value(&*call.stored()?)?;
+    clear_owned(&mut request);
+    settle_namespace(call, &mut request)?;
+    let name = call.path.name.clone();
+    metadata_mut(&mut request).insert("name".to_owned(), name.into());
+    if request["spec"]["expirationSeconds"].is_null() {
+        request["spec"]["expirationSeconds"] = 3600.into();
+    }
+    let audiences = request["spec"]["audiences"].as_array();
+    if audiences.is_none_or(Vec::is_empty) {
+        request["spec"]["audiences"] = json!([ISSUER]);
+    }
+    let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
+    attributes.kind = part.kind.clone();
+    attributes.dry_run = options.dry_run;
+    attributes.object = request;
+    call.mutate(&mut attributes).await?;
+    call.validate(&attributes).await?;
+    let mut request = attributes.object;
+    let lasts = check(&request, &call.path.name)?;
+    let ends = Timestamp::now() + SignedDuration::from_secs(lasts);
+    let token = if options.dry_run {
+        String::new()
+    } else {
+        sign(call, &account, &request, ends)
+    };
+    metadata_mut(&mut request).insert("creationTimestamp".to_owned(), now().into());
+    request["status"] = json!({"token": token, "expirationTimestamp": seconds(ends)});
+    let output = call.output.of_the_object();
+    Ok(answer::value(StatusCode::CREATED, &output, &request))
+}
+
+/// The service account whom a token names, if this server signed it and it still holds.
+pub(crate) fn user_of(shared: &Shared, token: &str) -> Option<User> {
+    let (signed, signature) = token.rsplit_once('.')?;
+    let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
+    hmac::verify(&key(shared), signed.as_bytes(), &signature).ok()?;
+    let (_, claims) = signed.split_once('.')?;
+    let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()?;
+    if claims["exp"].as_i64()? <= Timestamp::now().as_second() {
+        return None;
+    }
+    let known = &claims["kubernetes.io"];
+    let namespace = known["namespace"].as_str()?;
+    let account = &known["serviceaccount"];
+    let (name, uid) = (account["name"].as_str()?, account["uid"].as_str()?);
+    let stored = shared
+        .store
+        .get("serviceaccounts", &format!("{namespace}/{name}"))?;
+    if meta_text(&stored.value(), "uid") != uid {
+        return None;
+    }
+    let credential = format!("JTI={}", claims["jti"].as_str().unwrap_or_default());
+    Some(User {
+        username: format!("system:serviceaccount:{namespace}:{name}"),
+        uid: uid.to_owned(),
+        groups: vec![
+            "system:serviceaccounts".to_owned(),
+            format!("system:serviceaccounts:{namespace}"),
+            AUTHENTICATED.to_owned(),
+        ],
+        extra: [(
+            "authentication.kubernetes.io/credential-id".to_owned(),
+            vec![credential],
+        )]
+        .into(),
+    })
+}
+
+fn check(request: &Value, name: &str) -> Result<i64> {
+    const SHORTEST: i64 = 600;
+    const LONGEST: i64 = 1 << 32;
+    let lasts = request["spec"]["expirationSeconds"]
+        .as_i64()
+        .unwrap_or_default();
+    let path = Path::new("spec.expirationSeconds");
+    let wrong = if lasts < SHORTEST {
+        Some("may not specify a duration less than 10 minutes")
+    } else if lasts > LONGEST {
+        Some("may not specify a duration larger than 2^32 seconds")
+    } else {
+        None
+    };
+    match wrong {
+        None => Ok(lasts),
+        Some(why) => {
+            let error = FieldError::invalid(&path, lasts, why);
+            let errors = [error];
+            Err(Status::invalid(
+                "authentication.k8s.io",
+                "TokenRequest",
+                name,
+                &errors,
+            ))
+        }
+    }
+}
+
+fn sign(call: &Call, account: &Value, request: &Value, ends: Timestamp) -> String {
+    let issued = Timestamp::now().as_second();
+    let (namespace, name) = (&call.path.namespace, &call.path.name);
+    let mut known = json!({
+        "namespace": namespace,
+        "serviceaccount": {"name": name, "uid": meta_text(account, "uid")},
+    });
+    let bound = &request["spec"]["boundObjectRef"];
+    if let Some(kind) = bound["kind"].as_str() {
+        known[kind.to_lowercase()] = json!({"name": bound["name"], "uid": bound["uid"]});
+    }
+    let claims = json!({
+        "aud": request["spec"]["audiences"],
+        "exp": ends.as_second(),
+        "iat": issued,
+        "iss": ISSUER,
+        "jti": Uuid::new_v4().to_string(),
+        "kubernetes.io": known,
+        "nbf": issued,
+        "sub": format!("system:serviceaccount:{namespace}:{name}"),
+    });
+    let header = json!({"alg": "HS256", "typ": "JWT"});
+    let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let signed = format!("{}.{}", encode(&header), encode(&claims));
+    let signature = hmac::sign(&key(&call.shared), signed.as_bytes());
+    format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
+}
+
+/// The key is made from the admin's token, which is as secret and lives as long.
+fn key(shared: &Shared) -> hmac::Key {
+    let secret = format!("service accounts {}", shared.access.token());
+    hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes())
+}
