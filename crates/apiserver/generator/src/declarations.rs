@@ -2,7 +2,8 @@
 //!
 //! `type <name>` opens a type; ` <field> <words>` changes one of its fields. `*` and `value` say whether Go has a pointer,
 //! `always`, `omitempty` and `omitzero` when an empty value is written, `required` and `optional` what the schema says,
-//! `as=`, `of=` and `by=` what Go calls the field's type, its items' and its keys', `number=` the protobuf number, `plain`
+//! `as=`, `of=` and `by=` what Go calls the field's type, its items' and its keys', `number=` the protobuf number, `in=` the structs that Go
+//! inlines around it, `plain`
 //! that it has no merge rules; everything else is a merge rule of the table.
 
 use anyhow::{Context, Result, bail};
@@ -64,6 +65,9 @@ fn apply(field: &mut Field, word: &str) -> bool {
                 Shape::Map(key, _) => name.clone_into(key),
                 _ => return false,
             },
+            Some(("in", names)) => {
+                field.inlined_in = names.split('.').map(str::to_owned).collect();
+            }
             Some(("number", number)) => {
                 field.number = number
                     .split('.')

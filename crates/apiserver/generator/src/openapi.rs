@@ -155,6 +155,7 @@ impl Field {
                 Written::NotEmpty
             },
             number: Vec::new(),
+            inlined_in: Vec::new(),
             merge: Vec::new(),
         }
     }

@@ -51,9 +51,10 @@ pub(crate) fn add(messages: &Messages, only_here: &[&str], types: &mut Types) ->
             own: &jsons,
         };
         for (json, field) in &mut ty.fields {
-            if let Some((number, markers)) = place.of(&plain(json), &plain(short)) {
-                field.number = number;
-                field.merge = merge(markers);
+            if let Some(found) = place.of(&plain(json), &plain(short)) {
+                field.number = found.number;
+                field.inlined_in = found.inlined_in;
+                field.merge = merge(found.markers);
             }
         }
     }
@@ -95,22 +96,34 @@ struct Place<'a> {
     own: &'a [String],
 }
 
-impl Place<'_> {
-    fn of(&self, field: &str, message: &str) -> Option<(Vec<u32>, &[String])> {
+/// What a place is: the way to it, and the markers there.
+struct Found<'a> {
+    number: Vec<u32>,
+    inlined_in: Vec<String>,
+    markers: &'a [String],
+}
+
+impl<'a> Place<'a> {
+    fn of(&self, field: &str, message: &str) -> Option<Found<'a>> {
         let message = self
             .messages
             .get(&(self.package.to_owned(), message.to_owned()))?;
         if let Some(member) = message.fields.get(field) {
-            return Some((vec![member.number], &member.markers));
+            return Some(Found {
+                number: vec![member.number],
+                inlined_in: Vec::new(),
+                markers: &member.markers,
+            });
         }
         message
             .fields
             .iter()
             .filter(|(name, member)| !member.message.is_empty() && !self.own.contains(name))
             .find_map(|(_, member)| {
-                let (mut number, markers) = self.of(field, &member.message)?;
-                number.insert(0, member.number);
-                Some((number, markers))
+                let mut found = self.of(field, &plain(&member.message))?;
+                found.number.insert(0, member.number);
+                found.inlined_in.insert(0, member.message.clone());
+                Some(found)
             })
     }
 }
@@ -154,11 +167,12 @@ fn message(item: &syn::ItemStruct) -> Message {
             continue;
         };
         let ident = ident.to_string();
-        member.rust = ident.strip_prefix("r#").unwrap_or(&ident).to_owned();
+        ident
+            .strip_prefix("r#")
+            .unwrap_or(&ident)
+            .clone_into(&mut member.rust);
         if member.kind == "message" && !member.repeated {
-            member.message = innermost(&field.ty)
-                .map(|name| plain(&name))
-                .unwrap_or_default();
+            member.message = innermost(&field.ty).unwrap_or_default();
         }
         message.fields.insert(plain(&member.rust), member);
     }

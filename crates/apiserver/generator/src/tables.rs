@@ -8,9 +8,10 @@ const TYPES_HEAD: &str = "\
 # Written by kubewright-apiserver-generator; do not edit.
 #
 # `type <name> [<group/version>]`: a type, with the group and version of its kind if it has one.
-# ` <field> <protobuf number> <type> [flags]`: a field; `2.5` is field 5 of the message in field 2. Types: `*` pointer, `[]` list, `{}` map (with the Go type of its
-# keys), `name=` what Go calls it. Flags: `!` required and always written, `required`, `always`, `omitzero`;
-# `merge[=key]`, `replace`, `retain` for strategic merge; `keys=`, `set`, `atomic` for server-side apply.
+# ` <field> <number> <type> [flags]`: a field. The number is protobuf's; `2.5` is field 5 of the message in field 2. Types:
+# `*` pointer, `[]` list, `{}` map (with the Go type of its keys), `name=` what Go calls it. Flags: `!` required and always
+# written, `required`, `always`, `omitzero`; `in=` the structs that Go inlines around it; `merge[=key]`, `replace`, `retain`
+# for strategic merge; `keys=`, `set`, `atomic` for server-side apply.
 ";
 
 /// Every type with its fields.
@@ -64,6 +65,9 @@ fn line(field: &Field, package: &str) -> String {
     );
     if field.written == Written::NotZero {
         words.push("omitzero".to_owned());
+    }
+    if !field.inlined_in.is_empty() {
+        words.push(format!("in={}", field.inlined_in.join(".")));
     }
     words.extend(field.merge.iter().cloned());
     words.join(" ")

@@ -109,23 +109,19 @@ impl Registry {
         let mut groups = self.groups.clone();
         let builtin = table::group_names();
         for resource in additions {
-            let group = match groups.iter().position(|group| group.name == resource.group) {
-                Some(at) => &mut groups[at],
-                None => {
+            let at = groups
+                .iter()
+                .position(|group| group.name == resource.group)
+                .unwrap_or_else(|| {
                     let at = groups.partition_point(|group| {
                         builtin.contains(&&*group.name) || group.name < resource.group
                     });
-                    groups.insert(
-                        at,
-                        Group {
-                            name: resource.group.clone(),
-                            versions: Vec::new(),
-                        },
-                    );
-                    &mut groups[at]
-                }
-            };
-            group.add(resource);
+                    let name = resource.group.clone();
+                    let versions = Vec::new();
+                    groups.insert(at, Group { name, versions });
+                    at
+                });
+            groups[at].add(resource);
         }
         Self::of(groups)
     }

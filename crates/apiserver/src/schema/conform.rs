@@ -72,14 +72,14 @@ struct Stop(String);
 /// Where the walk is: a chain through the stack, so that a correct object costs no allocation.
 #[derive(Clone, Copy)]
 struct Place<'a> {
-    parent: Option<&'a Place<'a>>,
+    parent: Option<&'a Self>,
     step: Step<'a>,
 }
 
 #[derive(Clone, Copy)]
 enum Step<'a> {
     /// A field, and the type that has it.
-    Field(&'static Type, &'static str),
+    Field(&'static Type, &'static Field),
     Key(&'a str),
     Index(usize),
 }
@@ -120,7 +120,7 @@ impl Walk {
             };
             let place = Place {
                 parent,
-                step: Step::Field(ty, field.name),
+                step: Step::Field(ty, field),
             };
             match self.field(value, field, &place, depth) {
                 Ok(keep) => keep,
@@ -150,12 +150,13 @@ impl Walk {
         place: &Place<'_>,
         depth: usize,
     ) -> Result<bool, Stop> {
-        let fate = if value.is_null() && !reads_null(&field.slot.shape) {
+        let was_null = value.is_null();
+        let fate = if was_null && !reads_null(&field.slot.shape) {
             Fate::IsEmpty
         } else {
             self.value(value, &field.slot, place, depth)?
         };
-        if fate == Fate::Keep || (field.pointer && !value.is_null()) {
+        if fate == Fate::Keep || (field.pointer && !was_null) {
             return Ok(true);
         }
         let is_struct = !field.pointer && zero_is_written(&field.slot.shape);
@@ -164,7 +165,13 @@ impl Walk {
             Empty::Omitted => is_struct,
             Empty::OmittedStructsToo => false,
         };
-        if written {
+        // What is stored as protobuf loses empty lists and maps, but not empty bytes; definitions are stored as JSON.
+        let survives = match field.slot.shape {
+            Shape::Bytes => true,
+            Shape::List(_) | Shape::Map(..) => place.is_stored_as_json(),
+            _ => false,
+        };
+        if written && (was_null || !survives) {
             *value = nothing(field);
         }
         Ok(written)
@@ -227,7 +234,11 @@ impl Walk {
         depth: usize,
     ) -> Result<(), Stop> {
         if value.is_null() && !reads_null(&slot.shape) {
-            *value = zero(slot);
+            *value = match slot.shape {
+                Shape::Bytes => Value::String(String::new()),
+                Shape::List(_) => Value::Array(Vec::new()),
+                _ => zero(slot),
+            };
             return Ok(());
         }
         self.value(value, slot, place, depth)?;
@@ -256,6 +267,14 @@ impl Walk {
 }
 
 impl Place<'_> {
+    /// Whether the field belongs to a kind that the real server stores as JSON.
+    fn is_stored_as_json(&self) -> bool {
+        let Step::Field(ty, _) = self.step else {
+            return false;
+        };
+        ty.name.starts_with("apiextensions") || ty.name.starts_with("kube-aggregator")
+    }
+
     /// The path as the strict decoder shows it: with indices and keys.
     fn write(&self, out: &mut String) {
         if let Some(parent) = self.parent {
@@ -265,12 +284,8 @@ impl Place<'_> {
             Step::Index(index) => {
                 let _ = write!(out, "[{index}]");
             }
-            Step::Field(_, name) | Step::Key(name) => {
-                if !out.is_empty() {
-                    out.push('.');
-                }
-                out.push_str(name);
-            }
+            Step::Field(_, field) => join(out, field.name),
+            Step::Key(key) => join(out, key),
         }
     }
 
@@ -287,14 +302,21 @@ impl Place<'_> {
         if let Some(parent) = self.parent {
             parent.write_fields(out, owner);
         }
-        if let Step::Field(ty, name) = self.step {
-            if !out.is_empty() {
-                out.push('.');
+        if let Step::Field(ty, field) = self.step {
+            if !field.inlined_in.is_empty() {
+                join(out, field.inlined_in);
             }
-            out.push_str(name);
+            join(out, field.name);
             *owner = Some(ty);
         }
     }
+}
+
+fn join(path: &mut String, name: &str) {
+    if !path.is_empty() {
+        path.push('.');
+    }
+    path.push_str(name);
 }
 
 /// What Go calls a JSON value in errors.

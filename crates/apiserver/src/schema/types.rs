@@ -35,10 +35,7 @@ pub struct Merge {
 
 /// How server-side apply owns a field (`listType`, `mapType`, `structType`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "structured merge diff knows no other topologies"
-)]
+#[non_exhaustive]
 pub enum Ownership {
     /// What the schema does not mark: maps and structs field by field, lists as a whole.
     #[default]
@@ -53,10 +50,6 @@ pub enum Ownership {
 
 /// What stands at a place in an object.
 #[derive(Debug)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "read from the table inside this crate"
-)]
 pub struct Slot {
     /// What it holds.
     pub shape: Shape,
@@ -125,6 +118,8 @@ pub(crate) struct Field {
     pub(crate) pointer: bool,
     pub(crate) required: bool,
     pub(crate) empty: Empty,
+    /// The structs that Go inlines around the field, as they stand in error texts: `RuleWithOperations.Rule`.
+    pub(crate) inlined_in: &'static str,
     pub(crate) merge: Merge,
     pub(crate) ownership: Ownership,
 }

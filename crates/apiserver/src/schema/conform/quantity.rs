@@ -114,22 +114,19 @@ impl<'a> Parts<'a> {
 
     /// Whether Go keeps the text because it takes it for canonical. It does not look at the decimal point.
     fn looks_canonical(&self, scale: i32, exponent: i32, family: Family) -> bool {
-        let last = self.digits().last().unwrap_or(b'0');
-        match family {
-            Family::Binary => {
-                let value = self.digits().fold(0_u64, |value, digit| {
-                    value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'))
-                });
-                exponent % 10 == 0 && value & 7 != 0
-            }
-            _ => {
-                let zeros = last == b'0'
-                    && self.digits().count() >= 3
-                    && self.digits().rev().take(3).all(|digit| digit == b'0');
-                let first = self.digits().next().unwrap_or(b'0');
-                scale % 3 == 0 && !zeros && first != b'0'
-            }
+        if family == Family::Binary {
+            let value = self.digits().fold(0_u64, |value, digit| {
+                value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'))
+            });
+            return exponent % 10 == 0 && value & 7 != 0;
         }
+        let zeros = self
+            .digits()
+            .rev()
+            .take_while(|digit| *digit == b'0')
+            .count();
+        let first = self.digits().next().unwrap_or(b'0');
+        scale % 3 == 0 && zeros < 3 && first != b'0'
     }
 
     fn digits(&self) -> impl DoubleEndedIterator<Item = u8> + '_ {

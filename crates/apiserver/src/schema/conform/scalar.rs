@@ -19,14 +19,11 @@ impl Walk {
                 let fits = number.as_i64().filter(|number| {
                     matches!(slot.shape, Shape::Int64) || i32::try_from(*number).is_ok()
                 });
-                match fits {
-                    Some(number) => empty(number == 0),
-                    None => {
-                        let what = format!("number {number}");
-                        self.wrong(&what, slot, place);
-                        Fate::Keep
-                    }
+                if fits.is_none() {
+                    let what = format!("number {number}");
+                    self.wrong(&what, slot, place);
                 }
+                empty(fits == Some(0))
             }
             (Shape::Float64, Value::Number(number)) => empty(number.as_f64() == Some(0.0)),
             (Shape::Bytes, Value::String(text)) => {

@@ -5,6 +5,8 @@
 
 use serde_json::Value;
 
+use crate::schema::types::TypeRef;
+
 use super::{Fate, Place, Shape, Slot, Step, Stop, Walk};
 
 impl Walk {
@@ -33,7 +35,7 @@ impl Walk {
         place: &Place<'_>,
         depth: usize,
     ) -> Result<Fate, Stop> {
-        let schema = slot.object().map(|schema| schema.inner());
+        let schema = slot.object().map(TypeRef::inner);
         match (&slot.shape, &mut *value, schema) {
             (_, Value::Object(object), Some(schema)) => {
                 self.fields(object, schema, Some(place), depth + 1)?;

@@ -161,6 +161,7 @@ fn field(line: &'static str, package: &str) -> Field {
         pointer,
         required: false,
         empty: Empty::Omitted,
+        inlined_in: "",
         merge: Merge::default(),
         ownership: Ownership::Usual,
     };
@@ -173,6 +174,7 @@ fn field(line: &'static str, package: &str) -> Field {
             ("required", _) => field.required = true,
             ("always", _) => field.empty = Empty::Written,
             ("omitzero", _) => field.empty = Empty::OmittedStructsToo,
+            ("in", names) => field.inlined_in = names,
             ("merge", key) => {
                 field.merge.merge = true;
                 field.merge.key = (!key.is_empty()).then_some(key);

@@ -1,0 +1,141 @@
+//! Reads YAML bodies: manifests, and apply patches.
+
+use serde::de::DeserializeSeed as _;
+use serde_saphyr::Error;
+use serde_saphyr::options::DuplicateKeyPolicy;
+
+use super::json::{Duplicates, Malformed, Parsed, Place, Step};
+use crate::field::quoted;
+
+/// How deep a body may be nested; the same as for JSON.
+const MAX_DEPTH: usize = 128;
+
+/// Reads the first YAML document.
+///
+/// Numbers that begin with `0` are octal, and `yes`, `no`, `on` and `off` are booleans, as kubectl and the API server read
+/// them (YAML 1.1). Keys that stand twice are found, but only the first of them is reported.
+///
+/// # Errors
+///
+/// `yaml: line <n>: <why>`, when this is not YAML or is nested deeper than 128 levels.
+pub fn parse(bytes: &[u8]) -> Result<Parsed, Malformed> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|_| Malformed("yaml: invalid leading UTF-8 octet".to_owned()))?;
+    match read(text, DuplicateKeyPolicy::Error) {
+        Ok(parsed) => Ok(parsed),
+        Err(error) => match error.without_snippet() {
+            Error::DuplicateMappingKey { key, .. } => {
+                let line = error.location().map_or(1, |location| location.line());
+                let key = quoted(key.as_deref().unwrap_or_default());
+                let duplicate =
+                    format!("yaml: unmarshal errors:\n  line {line}: key {key} already set in map");
+                let mut parsed =
+                    read(text, DuplicateKeyPolicy::LastWins).map_err(|error| malformed(&error))?;
+                parsed.duplicates = vec![duplicate];
+                Ok(parsed)
+            }
+            _ => Err(malformed(&error)),
+        },
+    }
+}
+
+fn read(text: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Parsed, Error> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_depth: MAX_DEPTH },
+        duplicate_keys: duplicate_keys,
+        legacy_octal_numbers: true,
+        with_snippet: false,
+    };
+    let mut duplicates = Duplicates::default();
+    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
+        Place {
+            found: &mut duplicates,
+            parent: None,
+            step: Step::Root,
+        }
+        .deserialize(reader)
+    })?;
+    Ok(Parsed {
+        value,
+        duplicates: Vec::new(),
+    })
+}
+
+fn malformed(error: &Error) -> Malformed {
+    let error = error.without_snippet();
+    match error.location() {
+        Some(location) => Malformed(format!("yaml: line {}: {error}", location.line())),
+        None => Malformed(format!("yaml: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn value(text: &str) -> serde_json::Value {
+        parse(text.as_bytes()).unwrap().value
+    }
+
+    #[test]
+    fn a_manifest_is_read_as_kubectl_reads_it() {
+        let text =
+            "apiVersion: v1\nkind: Pod\nspec:\n  list:\n  - a\n  - {b: 1}\n  none: ~\n  empty:\n";
+        assert_eq!(
+            value(text),
+            json!({
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "spec": {"list": ["a", {"b": 1}], "none": null, "empty": null},
+            })
+        );
+    }
+
+    #[test]
+    fn scalars_are_those_of_yaml_1_1() {
+        let text = "octal: 0644\nyes: yes\noff: off\ntext: \"yes\"\ntime: 2024-01-02T03:04:05Z\nport: 80\nhalf: 0.5\n1: one\n";
+        assert_eq!(
+            value(text),
+            json!({
+                "octal": 420,
+                "yes": true,
+                "off": false,
+                "text": "yes",
+                "time": "2024-01-02T03:04:05Z",
+                "port": 80,
+                "half": 0.5,
+                "1": "one",
+            })
+        );
+    }
+
+    #[test]
+    fn json_is_yaml() {
+        let text = r#"{"kind":"ConfigMap","data":{"a":"1","b":"x\ny"}}"#;
+        assert_eq!(
+            value(text),
+            json!({"kind": "ConfigMap", "data": {"a": "1", "b": "x\ny"}})
+        );
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_reported_with_its_line_and_the_last_one_wins() {
+        let parsed = parse(b"a: 1\nb:\n  c: 1\n  c: 2\n").unwrap();
+        assert_eq!(parsed.value, json!({"a": 1, "b": {"c": 2}}));
+        assert_eq!(
+            parsed.duplicates,
+            ["yaml: unmarshal errors:\n  line 4: key \"c\" already set in map"]
+        );
+    }
+
+    #[test]
+    fn what_is_no_yaml_is_refused_with_its_line() {
+        let error = parse(b"a: 1\nb: [\n").unwrap_err().to_string();
+        assert!(error.starts_with("yaml: line "), "{error}");
+        let deep = "[".repeat(1000);
+        assert!(parse(deep.as_bytes()).is_err());
+        assert!(parse(b"\xff").is_err());
+    }
+}
