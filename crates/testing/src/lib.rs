@@ -1,1 +1,69 @@
 //! A cluster in your test process.
+//!
+//! [`TestCluster`] starts an embedded Kubernetes API server and your webhooks, over real HTTPS, in milliseconds, and
+//! leaves nothing behind when it is dropped:
+//!
+//! ```
+//! use k8s_openapi::api::core::v1::Pod;
+//! use kubewright_testing::{TestCluster, yaml};
+//! use kubewright_webhook::{Change, Mutated, Review, Webhooks, mutating};
+//!
+//! async fn team(change: Change<Pod>, _: Review) -> Mutated<Pod> {
+//!     let mut pod = change.into_object();
+//!     let labels = pod.metadata.labels.get_or_insert_default();
+//!     labels.entry("team".into()).or_insert("blue".into());
+//!     Ok(pod)
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let webhooks = Webhooks::new("policy.example.com").with(mutating("team", team));
+//! let cluster = TestCluster::builder().webhooks(webhooks).start().await;
+//!
+//! let pod: Pod = yaml("
+//!     apiVersion: v1
+//!     kind: Pod
+//!     metadata: {name: web}
+//!     spec: {containers: [{name: web, image: nginx}]}
+//! ");
+//! let pod = cluster.create(&pod).await.expect_allowed();
+//! assert_eq!(pod.metadata.labels.unwrap()["team"], "blue");
+//! # }
+//! ```
+
+mod cluster;
+mod eventually;
+mod outcome;
+
+pub use cluster::{Builder, TestCluster};
+pub use eventually::eventually;
+pub use outcome::{Denied, Outcome};
+
+use serde::de::DeserializeOwned;
+
+/// Reads an object from YAML written inline; common indentation is taken off.
+///
+/// # Panics
+/// The text is not YAML of that type. The message says where.
+#[track_caller]
+pub fn yaml<K: DeserializeOwned>(text: &str) -> K {
+    let indent = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| line.len() - line.trim_start().len())
+        .min()
+        .unwrap_or_default();
+    let text: String =
+        text.lines().map(|line| format!("{}\n", line.get(indent..).unwrap_or_default())).collect();
+    match serde_saphyr::from_str(&text) {
+        Ok(object) => object,
+        Err(error) => fail(format_args!("the YAML of a test object cannot be read: {error}\n{text}")),
+    }
+}
+
+/// Ends the test: in this crate a panic is the answer, not an accident.
+#[track_caller]
+#[expect(clippy::panic, reason = "a failed expectation ends the test that states it")]
+pub(crate) fn fail(why: std::fmt::Arguments<'_>) -> ! {
+    panic!("{why}")
+}

@@ -1,0 +1,5 @@
+//! One module a command.
+
+pub(crate) mod apiserver;
+pub(crate) mod certs;
+pub(crate) mod dev;

@@ -1,0 +1,1 @@
+//! `kubewright certs`: a certificate authority and a server certificate, as PEM files.

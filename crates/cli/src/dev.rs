@@ -1,0 +1,6 @@
+//! What `kubewright dev` is made of.
+
+pub(crate) mod demo;
+pub(crate) mod diff;
+pub(crate) mod program;
+pub(crate) mod reviews;

@@ -1,0 +1,166 @@
+//! The program under development: built by cargo, run as a child, asked for its webhook configurations.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::Context as _;
+use serde_json::Value;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+
+use crate::failure::{Failure, Outcome};
+use crate::ui::Ui;
+
+/// A built program.
+#[derive(Debug)]
+pub(crate) struct Program {
+    executable: PathBuf,
+    name: String,
+}
+
+/// A program that runs and answers on an address. It is killed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    address: SocketAddr,
+    output: Lines<BufReader<ChildStdout>>,
+    name: String,
+}
+
+impl Program {
+    /// Builds the package in `folder` and finds its binary.
+    pub(crate) async fn build(folder: &Path) -> Outcome<Self> {
+        let manifest = folder.join("Cargo.toml");
+        if !manifest.is_file() {
+            return Err(Failure::new(format!("{} holds no Cargo.toml", folder.display()))
+                .hint("name the folder of a Rust package, such as examples/annotate-pod"));
+        }
+        let output = Command::new("cargo")
+            .args(["build", "--message-format=json-render-diagnostics", "--manifest-path"])
+            .arg(&manifest)
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit())
+            .kill_on_drop(true)
+            .output()
+            .await
+            .context("cannot run cargo")?;
+        if !output.status.success() {
+            return Err(Failure::new(format!("cargo could not build {}", folder.display())));
+        }
+        let messages = output.stdout.split(|byte| *byte == b'\n');
+        let executable = messages
+            .filter_map(|line| serde_json::from_slice::<Value>(line).ok())
+            .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
+            .next_back();
+        let Some(executable) = executable else {
+            return Err(Failure::new(format!("{} builds no binary", folder.display()))
+                .hint("add a src/main.rs that calls kubewright::run"));
+        };
+        let name = executable.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self { executable, name })
+    }
+
+    /// The program's name, for people.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Starts the program with the certificate in `certificates` and waits until it serves.
+    pub(crate) async fn start(&self, certificates: &Path, more: &[String]) -> Outcome<Running> {
+        let mut child = Command::new(&self.executable)
+            .args(["run", "--listen", "127.0.0.1:0", "--certificates"])
+            .arg(certificates)
+            .args(more)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .with_context(|| format!("cannot run {}", self.executable.display()))?;
+        let stdout = child.stdout.take().context("the program has no output")?;
+        let stderr = child.stderr.take().context("the program has no error output")?;
+        let mut output = BufReader::new(stdout).lines();
+        let mut errors = BufReader::new(stderr).lines();
+        let Some(address) = ready(&mut output).await? else {
+            let last = last_words(&mut errors).await;
+            return Err(Failure::new(format!("{} ended before it served:\n{last}", self.name))
+                .hint("a program under `kubewright dev` has to call kubewright::run"));
+        };
+        let name = self.name.clone();
+        tokio::spawn(async move {
+            let ui = Ui::new();
+            while let Ok(Some(line)) = errors.next_line().await {
+                ui.note(format!("{name} | {line}"));
+            }
+        });
+        Ok(Running { child, address, output, name: self.name.clone() })
+    }
+
+    /// The program's webhook configurations, in URL form for `address`, trusting `ca_file`.
+    pub(crate) async fn manifests(
+        &self,
+        address: SocketAddr,
+        ca_file: &Path,
+        more: &[String],
+    ) -> Outcome<Vec<Value>> {
+        let output = Command::new(&self.executable)
+            .args(["manifests", "--url", &format!("https://{address}"), "--ca-file"])
+            .arg(ca_file)
+            .args(more)
+            .stdin(Stdio::null())
+            .output()
+            .await
+            .with_context(|| format!("cannot run {}", self.executable.display()))?;
+        if !output.status.success() {
+            let text = String::from_utf8_lossy(&output.stderr);
+            return Err(Failure::new(format!("`{} manifests` failed:\n{text}", self.name)));
+        }
+        let text = String::from_utf8(output.stdout).context("the manifests are not UTF-8")?;
+        Ok(serde_saphyr::from_multiple(&text).context("the manifests are not YAML")?)
+    }
+}
+
+impl Running {
+    /// Where the program answers.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Waits until the program ends by itself, passing its output on.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses no line that was not yet read.
+    pub(crate) async fn ended(&mut self, ui: &Ui) -> Failure {
+        while let Ok(Some(line)) = self.output.next_line().await {
+            ui.note(format!("{} | {line}", self.name));
+        }
+        match self.child.wait().await {
+            Ok(status) => Failure::new(format!("{} ended: {status}", self.name)),
+            Err(error) => Failure::from(error),
+        }
+    }
+
+    /// Ends the program and waits until it is gone.
+    pub(crate) async fn stop(mut self) {
+        // The only way to fail is that it has ended already.
+        let _ = self.child.kill().await;
+    }
+}
+
+async fn ready(output: &mut Lines<impl AsyncBufRead + Unpin>) -> Outcome<Option<SocketAddr>> {
+    while let Some(line) = output.next_line().await? {
+        if let Some((_, address)) = line.split_once("serving webhooks on https://") {
+            return Ok(Some(address.trim().parse().context("the program's ready line")?));
+        }
+    }
+    Ok(None)
+}
+
+async fn last_words(errors: &mut Lines<impl AsyncBufRead + Unpin>) -> String {
+    let mut lines = Vec::new();
+    while let Ok(Some(line)) = errors.next_line().await {
+        lines.push(line);
+    }
+    lines.split_off(lines.len().saturating_sub(20)).join("\n")
+}
