@@ -3,6 +3,7 @@
 mod commands;
 mod dev;
 mod failure;
+mod files;
 mod ui;
 
 use std::process::ExitCode;

@@ -31,13 +31,18 @@
 //! # }
 //! ```
 
+mod apply;
 mod cluster;
 mod eventually;
 mod outcome;
+mod serving;
+mod user;
 
-pub use cluster::{Builder, TestCluster};
+pub use apply::apply;
+pub use cluster::{Builder, Object, TestCluster};
 pub use eventually::eventually;
 pub use outcome::{Denied, Outcome};
+pub use user::{ActingAs, acting_as};
 
 use serde::de::DeserializeOwned;
 

@@ -1,1 +1,67 @@
 //! `kubewright certs`: a certificate authority and a server certificate, as PEM files.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use kubewright_certificates::{Authority, Issued};
+
+use crate::failure::{Failure, Outcome};
+use crate::files::{Readers, write};
+use crate::ui::Ui;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// DNS names and IP addresses that the server is called by
+    #[arg(required = true, value_name = "NAME")]
+    names: Vec<String>,
+
+    /// The folder for ca.crt, ca.key, tls.crt and tls.key
+    #[arg(long, value_name = "DIRECTORY", default_value = "certificates")]
+    out: PathBuf,
+
+    /// How long the server certificate is good for
+    #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=3650))]
+    days: u32,
+
+    /// Replaces files that are there
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
+    let Arguments { names, out, days, force } = arguments;
+    if !force && let Some(there) = FILES.iter().map(|name| out.join(name)).find(|path| path.exists())
+    {
+        return Err(Failure::new(format!("{} exists already", there.display()))
+            .hint("pass --force to replace all four files, or name another folder with --out"));
+    }
+    let lifetime = Duration::from_secs(u64::from(days) * 24 * 3600);
+    let (authority, server) = issue(&names, lifetime)?;
+    save(&out, &authority, &server)?;
+    ui.note(format!("wrote {} to {}", FILES.join(", "), out.display()));
+    ui.note("the caBundle of the webhook configuration:");
+    ui.line(authority.trust().to_ca_bundle());
+    Ok(())
+}
+
+/// A new authority and a server certificate of it.
+pub(crate) fn issue(names: &[String], lifetime: Duration) -> Outcome<(Authority, Issued)> {
+    let authority = Authority::new("kubewright").context("cannot make a certificate authority")?;
+    let server = authority
+        .sign_server(names.iter().map(String::as_str), lifetime)
+        .with_context(|| format!("cannot make a certificate for {}", names.join(", ")))?;
+    Ok((authority, server))
+}
+
+/// Writes the four files.
+pub(crate) fn save(folder: &Path, authority: &Authority, server: &Issued) -> Outcome {
+    let [ca_crt, ca_key, tls_crt, tls_key] = FILES.map(|name| folder.join(name));
+    write(&ca_crt, &authority.certificate_pem(), Readers::Everyone)?;
+    write(&ca_key, &authority.key_pem(), Readers::Owner)?;
+    write(&tls_key, &server.key_pem(), Readers::Owner)?;
+    write(&tls_crt, &server.certificate_pem(), Readers::Everyone)
+}
+
+const FILES: [&str; 4] = ["ca.crt", "ca.key", "tls.crt", "tls.key"];

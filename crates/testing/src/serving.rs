@@ -1,0 +1,1 @@
+//! The webhooks under test, served over HTTPS as they are in a cluster.

@@ -1,0 +1,54 @@
+//! Requests in the name of somebody else, by impersonation.
+
+use std::task::{Context, Poll};
+
+use http::{HeaderValue, Request};
+use tower::Service;
+
+/// A service whose requests are made as another user.
+#[derive(Clone, Debug)]
+pub struct ActingAs<S> {
+    inner: S,
+    user: HeaderValue,
+    groups: Vec<HeaderValue>,
+}
+
+/// Wraps a service of the API server so that its requests act as a user with these groups.
+///
+/// # Panics
+/// A name cannot stand in an HTTP header.
+#[track_caller]
+pub fn acting_as<S>(inner: S, user: &str, groups: &[impl AsRef<str>]) -> ActingAs<S> {
+    let header = |name: &str| {
+        HeaderValue::from_str(name).unwrap_or_else(|_| {
+            crate::fail(format_args!("{name:?} is no name that can be sent in a header"))
+        })
+    };
+    ActingAs {
+        inner,
+        user: header(user),
+        groups: groups.iter().map(|group| header(group.as_ref())).collect(),
+    }
+}
+
+impl<S, B> Service<Request<B>> for ActingAs<S>
+where
+    S: Service<Request<B>>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let headers = request.headers_mut();
+        headers.insert("impersonate-user", self.user.clone());
+        for group in &self.groups {
+            headers.append("impersonate-group", group.clone());
+        }
+        self.inner.call(request)
+    }
+}

@@ -1,0 +1,32 @@
+# The commands of a working day. `.ci/run` runs what must hold before a change lands.
+
+default:
+    @just --list
+
+# The newcomer's first minute.
+dev example="examples/annotate-pod":
+    cargo run -- dev {{example}}
+
+test *filter:
+    cargo test --workspace {{filter}}
+
+lint:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+
+doc:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+# Writes the generated tables anew; CI only checks that they are current.
+generate:
+    cargo run -p kubewright-apiserver-generator
+
+bench what="webhook":
+    cargo run --release -p bench -- {{what}}
+
+# Licences, sources and duplicate versions; advisories need the network.
+audit:
+    cargo deny check licenses bans sources
+
+ci:
+    bash .ci/run
