@@ -2,5 +2,6 @@
 
 pub(crate) mod demo;
 pub(crate) mod diff;
+pub(crate) mod play;
 pub(crate) mod program;
 pub(crate) mod reviews;

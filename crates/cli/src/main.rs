@@ -1,5 +1,6 @@
 //! The `kubewright` command: reads the command line, runs one command, says what went wrong.
 
+mod cluster;
 mod commands;
 mod dev;
 mod failure;
@@ -7,6 +8,7 @@ mod files;
 mod ui;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 
@@ -32,7 +34,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let Arguments { command } = Arguments::parse();
-    let ui = Ui::new();
+    let ui = Arc::new(Ui::new());
     let outcome = match command {
         Command::Dev(arguments) => commands::dev::run(&ui, arguments),
         Command::Apiserver(arguments) => commands::apiserver::run(&ui, arguments),

@@ -1,0 +1,116 @@
+//! `kubewright dev`: a program against an embedded API server, with every review shown as it passes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use kube::Client;
+use kubewright_apiserver::ApiServer;
+use kubewright_testing::apply;
+
+use super::certs;
+use crate::cluster::{KubeconfigFile, interrupted, listen};
+use crate::dev::demo::Demo;
+use crate::dev::play;
+use crate::dev::program::Program;
+use crate::dev::reviews::Reviews;
+use crate::failure::{Failure, Outcome};
+use crate::ui::{Tone, Ui};
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The folder of the program's package
+    #[arg(value_name = "FOLDER", default_value = ".")]
+    folder: PathBuf,
+
+    /// Ends after the demo, successfully only if everything came out as the demo expects
+    #[arg(long)]
+    once: bool,
+
+    /// The port of the API server; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+
+    /// Where to write the kubeconfig for kubectl
+    #[arg(long, value_name = "FILE", default_value = ".kubewright/kubeconfig")]
+    kubeconfig: PathBuf,
+
+    /// Options of the program itself, behind `--`
+    #[arg(last = true, value_name = "OPTIONS")]
+    options: Vec<String>,
+}
+
+pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    runtime.block_on(async {
+        tokio::select! {
+            outcome = develop(ui, arguments) => outcome,
+            () = interrupted() => {
+                ui.note("stopped");
+                Ok(())
+            }
+        }
+    })
+}
+
+async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
+    let Arguments { folder, once, port, kubeconfig, options } = arguments;
+    let demo = Demo::read(&folder)?;
+    if once && demo.is_none() {
+        return Err(Failure::new(format!("{} has no demo.yaml", folder.display()))
+            .hint("leave --once away, or write a demo: see examples/annotate-pod/demo.yaml"));
+    }
+
+    let step = ui.step(&format!("building {}", folder.display()));
+    let program = Program::build(&folder).await?;
+    step.done(&format!("built {}", program.name()));
+
+    let step = ui.step("starting the embedded API server");
+    let server = ApiServer::builder().observer(Arc::new(Reviews::new(Arc::clone(ui)))).build();
+    let listening = listen(&server, port).await?;
+    let kubeconfig = KubeconfigFile::write(&kubeconfig, &listening.kubeconfig())?;
+    step.done(&format!("the API server answers on https://{}", listening.address()));
+
+    let step = ui.step(&format!("starting {}", program.name()));
+    let folder = tempfile::tempdir().context("cannot make a folder for the certificate")?;
+    let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let (authority, certificate) = certs::issue(&names, CERTIFICATE_LIFETIME)?;
+    certs::save(folder.path(), &authority, &certificate)?;
+    let mut running = program.start(folder.path(), &options).await?;
+    let ca_file = folder.path().join("ca.crt");
+    let configurations = program.manifests(running.address(), &ca_file, &options).await?;
+    let client = Client::new(server.service(), "default");
+    for configuration in &configurations {
+        let name = configuration["metadata"]["name"].as_str().unwrap_or_default();
+        apply(&client, "default", configuration)
+            .await
+            .with_context(|| format!("the API server refused the webhook configuration {name}"))?;
+    }
+    step.done(&format!("{} serves on https://{}", program.name(), running.address()));
+
+    let mut failures = 0;
+    if let Some(demo) = &demo {
+        failures = tokio::select! {
+            failures = play::all(ui, &server, demo) => failures?,
+            failure = running.ended(ui) => return Err(failure),
+        };
+    }
+    if once {
+        running.stop().await;
+        return match failures {
+            0 => Ok(()),
+            1 => Err(Failure::new("one step of the demo did not come out as expected")),
+            n => Err(Failure::new(format!("{n} steps of the demo did not come out as expected"))),
+        };
+    }
+    ui.line("");
+    ui.line(ui.paint(Tone::Strong, "Try it yourself; every review is shown here. Ctrl-C ends it."));
+    ui.line(format!("  export KUBECONFIG={}", kubeconfig.path().display()));
+    ui.line("  kubectl get pods");
+    Err(running.ended(ui).await)
+}
+
+/// The certificate of a development run: nobody develops for a month without a restart.
+const CERTIFICATE_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);

@@ -1,0 +1,80 @@
+//! Playing a demo: each step's objects are applied, and what came of them is compared with what was expected.
+
+use kube::{Client, Error};
+use kubewright_apiserver::ApiServer;
+use kubewright_testing::{acting_as, apply};
+use serde_json::Value;
+
+use super::demo::{Demo, Step};
+use super::diff;
+use crate::failure::Outcome;
+use crate::ui::{Tone, Ui};
+
+/// Plays all steps; returns how many did not come out as expected.
+pub(crate) async fn all(ui: &Ui, server: &ApiServer, demo: &Demo) -> Outcome<usize> {
+    let steps = demo.steps();
+    let mut failures = 0;
+    for (index, step) in steps.iter().enumerate() {
+        ui.line("");
+        let title = format!("{}/{} {}", index + 1, steps.len(), step.title);
+        ui.line(ui.paint(Tone::Strong, &title));
+        let client = match &step.user {
+            Some(user) => {
+                Client::new(acting_as(server.service(), &user.user, &user.groups), "default")
+            }
+            None => Client::new(server.service(), "default"),
+        };
+        let problems = one(ui, &client, step).await?;
+        if problems.is_empty() {
+            ui.line(format!("{} as expected", ui.paint(Tone::Good, "✓")));
+        } else {
+            failures += 1;
+            for problem in problems {
+                ui.line(format!("{} {problem}", ui.paint(Tone::Bad, "✗")));
+            }
+        }
+    }
+    Ok(failures)
+}
+
+async fn one(ui: &Ui, client: &Client, step: &Step) -> Outcome<Vec<String>> {
+    let mut problems = Vec::new();
+    let mut refused = false;
+    for object in step.objects() {
+        ui.line(format!("the {} as it is applied:", kind(object)));
+        print(ui, diff::yaml(object).lines());
+        match apply(client, "default", object).await {
+            Ok(stored) => {
+                ui.line(format!("the {} as it is stored:", kind(object)));
+                print(ui, diff::lines(ui, object, &stored, usize::MAX).iter());
+                problems.extend(step.expect.missing_from(&stored));
+            }
+            Err(Error::Api(status)) => {
+                refused = true;
+                ui.line(format!("the API server: {}", ui.paint(Tone::Bad, &status.message)));
+                if !step.expect.denied.as_ref().is_some_and(|refusal| refusal.is(&status.message)) {
+                    problems.push("this was not to be refused, or not in these words".to_owned());
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if step.expect.denied.is_some() && !refused {
+        problems.push("this was to be denied, and was not".to_owned());
+    }
+    Ok(problems)
+}
+
+fn print(ui: &Ui, lines: impl Iterator<Item = impl AsRef<str>>) {
+    for line in lines {
+        ui.line(format!("  {}", line.as_ref()));
+    }
+}
+
+fn kind(object: &Value) -> String {
+    let kind = object["kind"].as_str().unwrap_or("object").to_lowercase();
+    match object["metadata"]["name"].as_str() {
+        Some(name) => format!("{kind} {name}"),
+        None => kind,
+    }
+}
