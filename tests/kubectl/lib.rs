@@ -1,0 +1,13 @@
+//! The real kubectl against the embedded API server: what a person types, and what a person then reads.
+//!
+//! Every kubectl minor that the machine has runs every case. Without any, there is nothing to show and the tests say
+//! so; in CI that is a failure.
+
+#![cfg(test)]
+
+mod apply;
+mod change;
+mod machine;
+mod print;
+mod read;
+mod session;

@@ -1,0 +1,161 @@
+//! One kubectl on one fresh cluster: commands are run as in a terminal, and what they print is compared.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::LazyLock;
+
+use kubewright_testing::TestCluster;
+use regex::Regex;
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+
+use crate::machine::{Kubectl, kubectls};
+
+/// A person at a terminal, with a cluster of their own.
+pub(crate) struct Session {
+    kubectl: Kubectl,
+    home: TempDir,
+    _cluster: TestCluster,
+}
+
+/// What a command printed, with what changes from run to run replaced.
+#[derive(Debug)]
+pub(crate) struct Printed {
+    pub(crate) command: String,
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// Runs a scenario once for each kubectl of the machine.
+pub(crate) async fn with_each_kubectl(scenario: impl AsyncFn(&Session)) {
+    for kubectl in kubectls() {
+        println!("kubectl 1.{}", kubectl.minor);
+        let cluster = TestCluster::builder().listen().start().await;
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("kubeconfig"), cluster.kubeconfig()).unwrap();
+        scenario(&Session { kubectl, home, _cluster: cluster }).await;
+    }
+}
+
+impl Session {
+    /// The minor of this session's kubectl.
+    pub(crate) fn minor(&self) -> u32 {
+        self.kubectl.minor
+    }
+
+    /// Runs `kubectl <command>`; words are split at blanks, single quotes keep them together.
+    pub(crate) async fn run(&self, command: &str) -> Printed {
+        let output = self.command(command).output().await.expect("kubectl runs");
+        Printed {
+            command: command.to_owned(),
+            code: output.status.code().unwrap_or(-1),
+            out: redacted(&output.stdout),
+            err: redacted(&output.stderr),
+        }
+    }
+
+    /// Starts a command that goes on until it is dropped.
+    pub(crate) fn start(&self, command: &str) -> Child {
+        self.command(command).stdout(Stdio::piped()).kill_on_drop(true).spawn().expect("kubectl runs")
+    }
+
+    /// Runs a command that must succeed and print exactly this.
+    pub(crate) async fn prints(&self, command: &str, expected: &str) {
+        let printed = self.run(command).await;
+        assert_eq!(
+            (printed.out.trim_end(), printed.code),
+            (expected.trim_end(), 0),
+            "kubectl 1.{} {command}\n{}",
+            self.minor(),
+            printed.err
+        );
+    }
+
+    /// Runs a command that must succeed and print all of these lines (blanks at line ends do not count).
+    pub(crate) async fn shows(&self, command: &str, expected: &[&str]) {
+        let printed = self.run(command).await;
+        assert_eq!(printed.code, 0, "kubectl 1.{} {command}\n{}", self.minor(), printed.err);
+        for text in expected {
+            assert!(
+                printed.out.contains(text),
+                "kubectl 1.{} {command} does not show {text:?}:\n{}",
+                self.minor(),
+                printed.out
+            );
+        }
+    }
+
+    /// Runs a command that must fail with exactly this on standard error.
+    pub(crate) async fn refuses(&self, command: &str, expected: &str) {
+        let printed = self.run(command).await;
+        assert_eq!(
+            (printed.err.trim_end(), printed.code),
+            (expected.trim_end(), 1),
+            "kubectl 1.{} {command}\n{}",
+            self.minor(),
+            printed.out
+        );
+    }
+
+    /// Runs a command that opens an editor, in which `sed` does the editing.
+    pub(crate) async fn edits(&self, command: &str, change: &str, expected: &str) {
+        let editor = format!("sed -i {change}");
+        let output = self.command(command).env("KUBE_EDITOR", editor).output().await;
+        let output = output.expect("kubectl runs");
+        let (out, err) = (redacted(&output.stdout), redacted(&output.stderr));
+        assert_eq!(out.trim_end(), expected, "kubectl 1.{} {command}\n{err}", self.minor());
+    }
+
+    /// A file of the session's own, for `-f`.
+    pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.home.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(&self.kubectl.path);
+        command
+            .args(words(line))
+            .current_dir(self.home.path())
+            .env("HOME", self.home.path())
+            .env("KUBECONFIG", self.home.path().join("kubeconfig"))
+            .stdin(Stdio::null());
+        command
+    }
+}
+
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for c in line.chars() {
+        match c {
+            '\'' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            c => words.last_mut().expect("there is a word").push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Ages, uids and addresses change from run to run; blanks at line ends depend on their width.
+fn redacted(bytes: &[u8]) -> String {
+    static PATTERNS: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
+        [
+            (Regex::new(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").unwrap(), "<uid>"),
+            (Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ").unwrap(), "<time>"),
+            (Regex::new(r#"resourceVersion: "\d+""#).unwrap(), "resourceVersion: <version>"),
+            (Regex::new(r"127\.0\.0\.1:\d+").unwrap(), "<address>"),
+            (Regex::new(r"\b(\d+m)?\d+s\b").unwrap(), "<age>"),
+        ]
+    });
+    let mut text = String::from_utf8_lossy(bytes).into_owned();
+    for (pattern, name) in PATTERNS.iter() {
+        text = pattern.replace_all(&text, *name).into_owned();
+    }
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    lines.join("\n")
+}
