@@ -63,7 +63,7 @@ impl Builder {
     /// # Panics
     /// Something could not start; the message says what.
     pub async fn start(self) -> TestCluster {
-        let server = ApiServer::builder().build();
+        let server = ApiServer::start();
         let listening = if self.listen {
             let address = SocketAddr::from(([127, 0, 0, 1], 0));
             match server.listen(address).await {

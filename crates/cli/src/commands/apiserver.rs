@@ -26,7 +26,7 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     let Arguments { port, kubeconfig } = arguments;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
-        let server = ApiServer::builder().build();
+        let server = ApiServer::start();
         let listening = listen(&server, port).await?;
         let kubeconfig = KubeconfigFile::write(&kubeconfig, &listening.kubeconfig())?;
         ui.line(format!("ready: https://{}", listening.address()));

@@ -68,7 +68,7 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     step.done(&format!("built {}", program.name()));
 
     let step = ui.step("starting the embedded API server");
-    let server = ApiServer::builder().observer(Arc::new(Reviews::new(Arc::clone(ui)))).build();
+    let server = ApiServer::builder().observer(Arc::new(Reviews::new(Arc::clone(ui)))).start();
     let listening = listen(&server, port).await?;
     let kubeconfig = KubeconfigFile::write(&kubeconfig, &listening.kubeconfig())?;
     step.done(&format!("the API server answers on https://{}", listening.address()));
