@@ -29,7 +29,7 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         let server = ApiServer::start();
         let listening = listen(&server, port).await?;
         let kubeconfig = KubeconfigFile::write(&kubeconfig, &listening.kubeconfig())?;
-        ui.line(format!("ready: https://{}", listening.address()));
+        ui.line(format!("ready: https://{}", listening.local_addr()));
         ui.note(format!("export KUBECONFIG={}", kubeconfig.path().display()));
         ui.note("a test and development server: nothing is kept when it ends. Ctrl-C ends it.");
         interrupted().await;

@@ -71,7 +71,7 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     let server = ApiServer::builder().observer(Arc::new(Reviews::new(Arc::clone(ui)))).start();
     let listening = listen(&server, port).await?;
     let kubeconfig = KubeconfigFile::write(&kubeconfig, &listening.kubeconfig())?;
-    step.done(&format!("the API server answers on https://{}", listening.address()));
+    step.done(&format!("the API server answers on https://{}", listening.local_addr()));
 
     let step = ui.step(&format!("starting {}", program.name()));
     let folder = tempfile::tempdir().context("cannot make a folder for the certificate")?;
