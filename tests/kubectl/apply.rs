@@ -23,9 +23,15 @@ spec:
 async fn applying_twice_changes_nothing() {
     with_each_kubectl(async |person| {
         person.file("web.yaml", DEPLOYMENT);
-        person.prints("apply -f web.yaml", "deployment.apps/web created").await;
-        person.prints("apply -f web.yaml", "deployment.apps/web unchanged").await;
-        person.prints("get deployment web -o jsonpath={.metadata.generation}", "1").await;
+        person
+            .prints("apply -f web.yaml", "deployment.apps/web created")
+            .await;
+        person
+            .prints("apply -f web.yaml", "deployment.apps/web unchanged")
+            .await;
+        person
+            .prints("get deployment web -o jsonpath={.metadata.generation}", "1")
+            .await;
     })
     .await;
 }
@@ -55,15 +61,26 @@ async fn a_changed_file_changes_the_object() {
 async fn diff_shows_what_would_change() {
     with_each_kubectl(async |person| {
         person.file("web.yaml", DEPLOYMENT);
-        person.prints("apply -f web.yaml", "deployment.apps/web created").await;
+        person
+            .prints("apply -f web.yaml", "deployment.apps/web created")
+            .await;
         person.prints("diff -f web.yaml", "").await;
         person.file("web.yaml", &DEPLOYMENT.replace("nginx:1.27", "nginx:1.28"));
         let printed = person.run("diff -f web.yaml").await;
         assert_eq!(printed.code, 1, "{printed:?}");
-        assert!(printed.out.contains("-      - image: nginx:1.27"), "{printed:?}");
-        assert!(printed.out.contains("+      - image: nginx:1.28"), "{printed:?}");
+        assert!(
+            printed.out.contains("-      - image: nginx:1.27"),
+            "{printed:?}"
+        );
+        assert!(
+            printed.out.contains("+      - image: nginx:1.28"),
+            "{printed:?}"
+        );
         person
-            .prints("get deployment web -o jsonpath={.spec.template.spec.containers[0].image}", "nginx:1.27")
+            .prints(
+                "get deployment web -o jsonpath={.spec.template.spec.containers[0].image}",
+                "nginx:1.27",
+            )
             .await;
     })
     .await;

@@ -5,11 +5,33 @@ use crate::session::with_each_kubectl;
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_are_created_by_name() {
     with_each_kubectl(async |person| {
-        person.prints("create ns blue", "namespace/blue created").await;
-        person.prints("create configmap app -n blue --from-literal=a=1", "configmap/app created").await;
-        person.prints("create secret generic key -n blue --from-literal=k=v", "secret/key created").await;
-        person.prints("create serviceaccount robot -n blue", "serviceaccount/robot created").await;
-        person.prints("create job once -n blue --image=busybox", "job.batch/once created").await;
+        person
+            .prints("create ns blue", "namespace/blue created")
+            .await;
+        person
+            .prints(
+                "create configmap app -n blue --from-literal=a=1",
+                "configmap/app created",
+            )
+            .await;
+        person
+            .prints(
+                "create secret generic key -n blue --from-literal=k=v",
+                "secret/key created",
+            )
+            .await;
+        person
+            .prints(
+                "create serviceaccount robot -n blue",
+                "serviceaccount/robot created",
+            )
+            .await;
+        person
+            .prints(
+                "create job once -n blue --image=busybox",
+                "job.batch/once created",
+            )
+            .await;
         person
             .refuses(
                 "create ns blue",
@@ -22,7 +44,12 @@ async fn objects_are_created_by_name() {
                 "error: failed to create configmap: namespaces \"red\" not found",
             )
             .await;
-        person.shows("get all,cm,secret,sa -n blue -o name", &["configmap/app", "secret/key", "job.batch/once"]).await;
+        person
+            .shows(
+                "get all,cm,secret,sa -n blue -o name",
+                &["configmap/app", "secret/key", "job.batch/once"],
+            )
+            .await;
     })
     .await;
 }
@@ -102,9 +129,18 @@ async fn labels_annotations_scale_and_images_change() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_is_edited_in_an_editor() {
     with_each_kubectl(async |person| {
-        person.prints("create configmap app --from-literal=mode=slow", "configmap/app created").await;
-        person.edits("edit configmap app", "s/slow/fast/", "configmap/app edited").await;
-        person.prints("get configmap app -o jsonpath={.data.mode}", "fast").await;
+        person
+            .prints(
+                "create configmap app --from-literal=mode=slow",
+                "configmap/app created",
+            )
+            .await;
+        person
+            .edits("edit configmap app", "s/slow/fast/", "configmap/app edited")
+            .await;
+        person
+            .prints("get configmap app -o jsonpath={.data.mode}", "fast")
+            .await;
     })
     .await;
 }
@@ -164,18 +200,36 @@ async fn deleted_objects_are_gone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn conditions_are_waited_for() {
     with_each_kubectl(async |person| {
-        person.prints("run nginx --image=nginx", "pod/nginx created").await;
         person
-            .prints("wait pod/nginx --for=jsonpath={.status.phase}=Pending --timeout=5s", "pod/nginx condition met")
+            .prints("run nginx --image=nginx", "pod/nginx created")
+            .await;
+        person
+            .prints(
+                "wait pod/nginx --for=jsonpath={.status.phase}=Pending --timeout=5s",
+                "pod/nginx condition met",
+            )
             .await;
         let mut waiting = person.start("wait pod/nginx --for=delete --timeout=20s");
-        person.prints("delete pod nginx", &deleted(person.minor(), "pod \"nginx\"")).await;
-        assert!(waiting.wait().await.unwrap().success(), "kubectl 1.{} wait", person.minor());
+        person
+            .prints(
+                "delete pod nginx",
+                &deleted(person.minor(), "pod \"nginx\""),
+            )
+            .await;
+        assert!(
+            waiting.wait().await.unwrap().success(),
+            "kubectl 1.{} wait",
+            person.minor()
+        );
     })
     .await;
 }
 
 /// Since 1.34, kubectl names the namespace.
 fn deleted(minor: u32, what: &str) -> String {
-    if minor >= 34 { format!("{what} deleted from default namespace") } else { format!("{what} deleted") }
+    if minor >= 34 {
+        format!("{what} deleted from default namespace")
+    } else {
+        format!("{what} deleted")
+    }
 }

@@ -8,6 +8,5 @@
 mod apply;
 mod change;
 mod machine;
-mod print;
 mod read;
 mod session;

@@ -18,7 +18,9 @@ async fn get_shows_tables() {
                  kube-system       Active   <age>",
             )
             .await;
-        person.prints("run nginx --image=nginx:1.27", "pod/nginx created").await;
+        person
+            .prints("run nginx --image=nginx:1.27", "pod/nginx created")
+            .await;
         person
             .prints(
                 "get pods",
@@ -32,12 +34,33 @@ async fn get_shows_tables() {
                 "default   nginx   0/1   Pending   0     <age>   <none>   <none>   <none>   <none>",
             )
             .await;
-        person.prints("get pods --selector run=nginx -o name", "pod/nginx").await;
-        person.prints("get pods --selector run!=nginx -o name", "").await;
-        person.prints("get pods --field-selector status.phase=Pending -o name", "pod/nginx").await;
-        person.prints("get pods --field-selector spec.nodeName=a -o name", "").await;
-        person.refuses("get pods web", "Error from server (NotFound): pods \"web\" not found").await;
-        person.prints("create deployment web --image=nginx", "deployment.apps/web created").await;
+        person
+            .prints("get pods --selector run=nginx -o name", "pod/nginx")
+            .await;
+        person
+            .prints("get pods --selector run!=nginx -o name", "")
+            .await;
+        person
+            .prints(
+                "get pods --field-selector status.phase=Pending -o name",
+                "pod/nginx",
+            )
+            .await;
+        person
+            .prints("get pods --field-selector spec.nodeName=a -o name", "")
+            .await;
+        person
+            .refuses(
+                "get pods web",
+                "Error from server (NotFound): pods \"web\" not found",
+            )
+            .await;
+        person
+            .prints(
+                "create deployment web --image=nginx",
+                "deployment.apps/web created",
+            )
+            .await;
         person
             .prints(
                 "get deployments",
@@ -59,7 +82,10 @@ async fn get_shows_tables() {
 async fn get_shows_whole_objects() {
     with_each_kubectl(async |person| {
         person
-            .prints("create configmap app --from-literal=mode=slow", "configmap/app created")
+            .prints(
+                "create configmap app --from-literal=mode=slow",
+                "configmap/app created",
+            )
             .await;
         person
             .prints(
@@ -76,9 +102,14 @@ async fn get_shows_whole_objects() {
                    uid: <uid>",
             )
             .await;
-        person.prints("get configmap app -o jsonpath={.data.mode}", "slow").await;
         person
-            .prints("get configmap app -o custom-columns=N:.metadata.name,M:.data.mode", "N     M\napp   slow")
+            .prints("get configmap app -o jsonpath={.data.mode}", "slow")
+            .await;
+        person
+            .prints(
+                "get configmap app -o custom-columns=N:.metadata.name,M:.data.mode",
+                "N     M\napp   slow",
+            )
             .await;
     })
     .await;
@@ -87,14 +118,35 @@ async fn get_shows_whole_objects() {
 #[tokio::test(flavor = "multi_thread")]
 async fn get_watches() {
     with_each_kubectl(async |person| {
-        person.prints("create configmap first --from-literal=a=1", "configmap/first created").await;
+        person
+            .prints(
+                "create configmap first --from-literal=a=1",
+                "configmap/first created",
+            )
+            .await;
         let mut watching = person.start("get configmaps -w -o name");
         let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
-        assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("configmap/first"));
-        person.prints("create configmap second --from-literal=a=1", "configmap/second created").await;
-        assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("configmap/second"));
-        person.prints("label configmap first a=b", "configmap/first labeled").await;
-        assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("configmap/first"));
+        assert_eq!(
+            lines.next_line().await.unwrap().as_deref(),
+            Some("configmap/first")
+        );
+        person
+            .prints(
+                "create configmap second --from-literal=a=1",
+                "configmap/second created",
+            )
+            .await;
+        assert_eq!(
+            lines.next_line().await.unwrap().as_deref(),
+            Some("configmap/second")
+        );
+        person
+            .prints("label configmap first a=b", "configmap/first labeled")
+            .await;
+        assert_eq!(
+            lines.next_line().await.unwrap().as_deref(),
+            Some("configmap/first")
+        );
     })
     .await;
 }
@@ -105,20 +157,43 @@ async fn explain_and_discovery_know_every_kind() {
         person
             .shows(
                 "explain pods.spec",
-                &["KIND:       Pod", "VERSION:    v1", "FIELD: spec <PodSpec>", "containers", "-required-"],
+                &[
+                    "KIND:       Pod",
+                    "VERSION:    v1",
+                    "FIELD: spec <PodSpec>",
+                    "containers",
+                    "-required-",
+                ],
             )
             .await;
         person
-            .shows("explain deployment.spec.replicas", &["GROUP:      apps", "FIELD: replicas <integer>"])
+            .shows(
+                "explain deployment.spec.replicas",
+                &["GROUP:      apps", "FIELD: replicas <integer>"],
+            )
             .await;
         person
             .shows(
                 "api-resources",
-                &["pods", "po", "deployments", "mutatingwebhookconfigurations", "poddisruptionbudgets"],
+                &[
+                    "pods",
+                    "po",
+                    "deployments",
+                    "mutatingwebhookconfigurations",
+                    "poddisruptionbudgets",
+                ],
             )
             .await;
         person
-            .shows("api-versions", &["v1", "apps/v1", "batch/v1", "admissionregistration.k8s.io/v1"])
+            .shows(
+                "api-versions",
+                &[
+                    "v1",
+                    "apps/v1",
+                    "batch/v1",
+                    "admissionregistration.k8s.io/v1",
+                ],
+            )
             .await;
         person.shows("version", &["Server Version"]).await;
     })
@@ -128,16 +203,43 @@ async fn explain_and_discovery_know_every_kind() {
 #[tokio::test(flavor = "multi_thread")]
 async fn describe_tells_what_is_there() {
     with_each_kubectl(async |person| {
-        person.prints("run nginx --image=nginx:1.27 --port=80", "pod/nginx created").await;
+        person
+            .prints(
+                "run nginx --image=nginx:1.27 --port=80",
+                "pod/nginx created",
+            )
+            .await;
         person
             .shows(
                 "describe pod nginx",
-                &["Name:", "nginx", "Namespace:", "default", "Image:", "nginx:1.27", "Port:", "80/TCP", "QoS Class:"],
+                &[
+                    "Name:",
+                    "nginx",
+                    "Namespace:",
+                    "default",
+                    "Image:",
+                    "nginx:1.27",
+                    "Port:",
+                    "80/TCP",
+                    "QoS Class:",
+                ],
             )
             .await;
-        person.prints("create deployment web --image=nginx", "deployment.apps/web created").await;
         person
-            .shows("describe deployment web", &["StrategyType:", "RollingUpdate", "25% max unavailable, 25% max surge"])
+            .prints(
+                "create deployment web --image=nginx",
+                "deployment.apps/web created",
+            )
+            .await;
+        person
+            .shows(
+                "describe deployment web",
+                &[
+                    "StrategyType:",
+                    "RollingUpdate",
+                    "25% max unavailable, 25% max surge",
+                ],
+            )
             .await;
     })
     .await;
@@ -149,7 +251,9 @@ async fn the_administrator_may_do_everything() {
         person.prints("auth can-i create pods", "yes").await;
         person.prints("auth can-i '*' '*'", "yes").await;
         if person.minor() >= 28 {
-            person.shows("auth whoami", &["Username", "Groups", "system:masters"]).await;
+            person
+                .shows("auth whoami", &["Username", "Groups", "system:masters"])
+                .await;
         }
     })
     .await;

@@ -34,7 +34,12 @@ pub(crate) async fn with_each_kubectl(scenario: impl AsyncFn(&Session)) {
         let cluster = TestCluster::builder().listen().start().await;
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join("kubeconfig"), cluster.kubeconfig()).unwrap();
-        scenario(&Session { kubectl, home, _cluster: cluster }).await;
+        scenario(&Session {
+            kubectl,
+            home,
+            _cluster: cluster,
+        })
+        .await;
     }
 }
 
@@ -57,7 +62,11 @@ impl Session {
 
     /// Starts a command that goes on until it is dropped.
     pub(crate) fn start(&self, command: &str) -> Child {
-        self.command(command).stdout(Stdio::piped()).kill_on_drop(true).spawn().expect("kubectl runs")
+        self.command(command)
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("kubectl runs")
     }
 
     /// Runs a command that must succeed and print exactly this.
@@ -75,7 +84,13 @@ impl Session {
     /// Runs a command that must succeed and print all of these lines (blanks at line ends do not count).
     pub(crate) async fn shows(&self, command: &str, expected: &[&str]) {
         let printed = self.run(command).await;
-        assert_eq!(printed.code, 0, "kubectl 1.{} {command}\n{}", self.minor(), printed.err);
+        assert_eq!(
+            printed.code,
+            0,
+            "kubectl 1.{} {command}\n{}",
+            self.minor(),
+            printed.err
+        );
         for text in expected {
             assert!(
                 printed.out.contains(text),
@@ -101,10 +116,19 @@ impl Session {
     /// Runs a command that opens an editor, in which `sed` does the editing.
     pub(crate) async fn edits(&self, command: &str, change: &str, expected: &str) {
         let editor = format!("sed -i {change}");
-        let output = self.command(command).env("KUBE_EDITOR", editor).output().await;
+        let output = self
+            .command(command)
+            .env("KUBE_EDITOR", editor)
+            .output()
+            .await;
         let output = output.expect("kubectl runs");
         let (out, err) = (redacted(&output.stdout), redacted(&output.stderr));
-        assert_eq!(out.trim_end(), expected, "kubectl 1.{} {command}\n{err}", self.minor());
+        assert_eq!(
+            out.trim_end(),
+            expected,
+            "kubectl 1.{} {command}\n{err}",
+            self.minor()
+        );
     }
 
     /// A file of the session's own, for `-f`.
@@ -145,9 +169,18 @@ fn words(line: &str) -> Vec<String> {
 fn redacted(bytes: &[u8]) -> String {
     static PATTERNS: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
         [
-            (Regex::new(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").unwrap(), "<uid>"),
-            (Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ").unwrap(), "<time>"),
-            (Regex::new(r#"resourceVersion: "\d+""#).unwrap(), "resourceVersion: <version>"),
+            (
+                Regex::new(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").unwrap(),
+                "<uid>",
+            ),
+            (
+                Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ").unwrap(),
+                "<time>",
+            ),
+            (
+                Regex::new(r#"resourceVersion: "\d+""#).unwrap(),
+                "resourceVersion: <version>",
+            ),
             (Regex::new(r"127\.0\.0\.1:\d+").unwrap(), "<address>"),
             (Regex::new(r"\b(\d+m)?\d+s\b").unwrap(), "<age>"),
         ]

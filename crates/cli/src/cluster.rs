@@ -14,7 +14,11 @@ pub(crate) async fn listen(server: &ApiServer, port: u16) -> Outcome<Listening> 
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     server.listen(address).await.map_err(|error| {
         let failure = Failure::from(error);
-        if port == 0 { failure } else { failure.hint("pass --port 0 to take a free port") }
+        if port == 0 {
+            failure
+        } else {
+            failure.hint("pass --port 0 to take a free port")
+        }
     })
 }
 

@@ -12,7 +12,10 @@ pub(crate) struct Failure {
 impl Failure {
     /// A failure that is described by `text` alone.
     pub(crate) fn new(text: impl fmt::Display) -> Self {
-        Self { error: anyhow::anyhow!("{text}"), hints: Vec::new() }
+        Self {
+            error: anyhow::anyhow!("{text}"),
+            hints: Vec::new(),
+        }
     }
 
     /// Adds what the person can do; it starts with a verb.
@@ -31,7 +34,10 @@ impl Failure {
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
-        Self { error: error.into(), hints: Vec::new() }
+        Self {
+            error: error.into(),
+            hints: Vec::new(),
+        }
     }
 }
 

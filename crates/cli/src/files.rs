@@ -18,10 +18,14 @@ pub(crate) enum Readers {
 /// Writes a file beside its place and moves it there, so that no reader ever sees half of it.
 pub(crate) fn write(path: &Path, contents: &str, readers: Readers) -> Outcome {
     let describe = || format!("cannot write {}", path.display());
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     fs::create_dir_all(folder).with_context(describe)?;
-    let mut file = tempfile::Builder::new().tempfile_in(folder).with_context(describe)?;
+    let mut file = tempfile::Builder::new()
+        .tempfile_in(folder)
+        .with_context(describe)?;
     file.write_all(contents.as_bytes()).with_context(describe)?;
     if readers == Readers::Everyone {
         allow_everyone(file.path()).with_context(describe)?;
@@ -63,7 +67,10 @@ mod tests {
         for (readers, mode) in [(Readers::Owner, 0o600), (Readers::Everyone, 0o644)] {
             let path = folder.path().join("file");
             write(&path, "x", readers).unwrap();
-            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, mode);
+            assert_eq!(
+                fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+                mode
+            );
         }
     }
 }

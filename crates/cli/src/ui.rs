@@ -30,7 +30,10 @@ impl Ui {
     /// A Ui on this process's standard streams.
     pub(crate) fn new() -> Self {
         let colour = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Self { colour, out: Mutex::new(()) }
+        Self {
+            colour,
+            out: Mutex::new(()),
+        }
     }
 
     /// A result, on standard output.
@@ -55,13 +58,20 @@ impl Ui {
             Tone::Faint => "2",
             Tone::Strong => "1",
         };
-        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.colour {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 
     /// Says that something long begins; its end, with the time it took, is said by [`Step::done`].
     pub(crate) fn step(&self, what: &str) -> Step<'_> {
         self.note(format!("{} {what} …", self.paint(Tone::Faint, "·")));
-        Step { ui: self, started: Instant::now() }
+        Step {
+            ui: self,
+            started: Instant::now(),
+        }
     }
 }
 

@@ -17,8 +17,8 @@ use serde_json::Value;
 /// The object may have been created or changed when the future is dropped.
 pub async fn apply(client: &Client, namespace: &str, object: &Value) -> Result<Value> {
     let types: TypeMeta = serde_json::from_value(object.clone()).map_err(Error::SerdeError)?;
-    let kind = GroupVersionKind::try_from(&types)
-        .map_err(|error| Error::Service(Box::new(error)))?;
+    let kind =
+        GroupVersionKind::try_from(&types).map_err(|error| Error::Service(Box::new(error)))?;
     let (resource, capabilities) = pinned_kind(client, &kind).await?;
     let text = |field: &str| object["metadata"][field].as_str();
     let namespace = match capabilities.scope {
@@ -27,7 +27,9 @@ pub async fn apply(client: &Client, namespace: &str, object: &Value) -> Result<V
     };
     let request = requests(&resource, namespace);
     let body = serde_json::to_vec(object).map_err(Error::SerdeError)?;
-    let create = request.create(&PostParams::default(), body).map_err(Error::BuildRequest)?;
+    let create = request
+        .create(&PostParams::default(), body)
+        .map_err(Error::BuildRequest)?;
     match (client.request(create).await, text("name")) {
         (Err(Error::Api(status)), Some(name)) if status.is_already_exists() => {
             let patch = Patch::Merge(object);

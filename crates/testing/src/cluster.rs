@@ -1,7 +1,7 @@
 //! The test cluster: an embedded API server, the webhooks under test behind real TLS, and a client on both.
 
 use std::any::TypeId;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::user::acting_as;
 /// A Kubernetes cluster inside this process: an API server without nodes or controllers.
 ///
 /// Clones share the cluster. It ends, with its sockets and tasks, when the last clone is dropped.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct TestCluster {
     client: Client,
     namespace: String,
@@ -43,6 +43,14 @@ struct Running {
 pub struct Builder {
     webhooks: Vec<Webhooks>,
     listen: bool,
+}
+
+impl fmt::Debug for TestCluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TestCluster")
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Builder {
@@ -78,12 +86,21 @@ impl Builder {
         for webhooks in self.webhooks {
             let webhooks = Serving::start(webhooks).await;
             for configuration in webhooks.configurations() {
-                Outcome::new(apply(&client, DEFAULT_NAMESPACE, configuration).await).expect_allowed();
+                Outcome::new(apply(&client, DEFAULT_NAMESPACE, configuration).await)
+                    .expect_allowed();
             }
             serving.push(webhooks);
         }
-        let running = Running { server, listening, _webhooks: serving };
-        TestCluster { client, namespace: DEFAULT_NAMESPACE.to_owned(), running: Arc::new(running) }
+        let running = Running {
+            server,
+            listening,
+            _webhooks: serving,
+        };
+        TestCluster {
+            client,
+            namespace: DEFAULT_NAMESPACE.to_owned(),
+            running: Arc::new(running),
+        }
     }
 }
 
@@ -116,7 +133,9 @@ impl TestCluster {
     pub fn kubeconfig(&self) -> String {
         match &self.running.listening {
             Some(listening) => listening.kubeconfig(),
-            None => fail(format_args!("the cluster has no socket: build it with `.listen()`")),
+            None => fail(format_args!(
+                "the cluster has no socket: build it with `.listen()`"
+            )),
         }
     }
 
@@ -128,7 +147,10 @@ impl TestCluster {
     /// The same cluster, seen from another namespace, which must exist.
     #[must_use]
     pub fn in_namespace(&self, namespace: &str) -> Self {
-        Self { namespace: namespace.to_owned(), ..self.clone() }
+        Self {
+            namespace: namespace.to_owned(),
+            ..self.clone()
+        }
     }
 
     /// Creates a namespace with labels and looks at the cluster from there.
@@ -136,8 +158,10 @@ impl TestCluster {
     /// # Panics
     /// The namespace exists already, or admission refused it.
     pub async fn new_namespace(&self, name: &str, labels: &[(&str, &str)]) -> Self {
-        let labels: serde_json::Map<String, Value> =
-            labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect();
+        let labels: serde_json::Map<String, Value> = labels
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).into()))
+            .collect();
         let namespace = serde_json::json!({
             "apiVersion": "v1",
             "kind": "Namespace",
@@ -150,35 +174,52 @@ impl TestCluster {
     /// The same cluster, asked by somebody else.
     #[must_use]
     pub fn as_user(&self, name: &str, groups: &[&str]) -> Self {
-        let client = Client::new(acting_as(self.running.server.service(), name, groups), DEFAULT_NAMESPACE);
-        Self { client, ..self.clone() }
+        let client = Client::new(
+            acting_as(self.running.server.service(), name, groups),
+            DEFAULT_NAMESPACE,
+        );
+        Self {
+            client,
+            ..self.clone()
+        }
     }
 
     /// Creates an object.
     pub async fn create<K: Object>(&self, object: &K) -> Outcome<K> {
         let body = json(object);
         let request = self.requests::<K>(object.meta().namespace.as_deref());
-        Outcome::new(self.send(request.create(&PostParams::default(), body)).await)
+        Outcome::new(
+            self.send(request.create(&PostParams::default(), body))
+                .await,
+        )
     }
 
     /// Replaces an object, by its name.
     pub async fn replace<K: Object>(&self, object: &K) -> Outcome<K> {
         let name = object.meta().name.as_deref().unwrap_or_default();
         let request = self.requests::<K>(object.meta().namespace.as_deref());
-        Outcome::new(self.send(request.replace(name, &PostParams::default(), json(object))).await)
+        Outcome::new(
+            self.send(request.replace(name, &PostParams::default(), json(object)))
+                .await,
+        )
     }
 
     /// Changes an object by a JSON merge patch.
     pub async fn merge<K: Object>(&self, name: &str, patch: &Value) -> Outcome<K> {
         let request = self.requests::<K>(None);
         let patch = Patch::Merge(patch);
-        Outcome::new(self.send(request.patch(name, &PatchParams::default(), &patch)).await)
+        Outcome::new(
+            self.send(request.patch(name, &PatchParams::default(), &patch))
+                .await,
+        )
     }
 
     /// Deletes an object; what is left of it, if it lives on for a while, is not returned.
     pub async fn delete<K: Object>(&self, name: &str) -> Outcome<()> {
         let request = self.requests::<K>(None);
-        let deleted = self.send::<Value>(request.delete(name, &DeleteParams::default())).await;
+        let deleted = self
+            .send::<Value>(request.delete(name, &DeleteParams::default()))
+            .await;
         Outcome::new(deleted.map(drop))
     }
 
@@ -210,7 +251,9 @@ impl TestCluster {
         &self,
         request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
     ) -> kube::Result<T> {
-        self.client.request(request.map_err(kube::Error::BuildRequest)?).await
+        self.client
+            .request(request.map_err(kube::Error::BuildRequest)?)
+            .await
     }
 }
 
@@ -229,7 +272,9 @@ impl<K> Object for K where
 fn json<K: Serialize>(object: &K) -> Vec<u8> {
     match serde_json::to_vec(object) {
         Ok(json) => json,
-        Err(error) => fail(format_args!("the object cannot be written as JSON: {error}")),
+        Err(error) => fail(format_args!(
+            "the object cannot be written as JSON: {error}"
+        )),
     }
 }
 

@@ -26,7 +26,9 @@ pub fn eventually<T>(
                 return answer;
             }
             if Instant::now() >= deadline {
-                fail(format_args!("{caller}: {what} did not come within {PATIENCE:?}"));
+                fail(format_args!(
+                    "{caller}: {what} did not come within {PATIENCE:?}"
+                ));
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(100));

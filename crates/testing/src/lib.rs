@@ -58,17 +58,24 @@ pub fn yaml<K: DeserializeOwned>(text: &str) -> K {
         .map(|line| line.len() - line.trim_start().len())
         .min()
         .unwrap_or_default();
-    let text: String =
-        text.lines().map(|line| format!("{}\n", line.get(indent..).unwrap_or_default())).collect();
+    let text: String = text
+        .lines()
+        .map(|line| format!("{}\n", line.get(indent..).unwrap_or_default()))
+        .collect();
     match serde_saphyr::from_str(&text) {
         Ok(object) => object,
-        Err(error) => fail(format_args!("the YAML of a test object cannot be read: {error}\n{text}")),
+        Err(error) => fail(format_args!(
+            "the YAML of a test object cannot be read: {error}\n{text}"
+        )),
     }
 }
 
 /// Ends the test: in this crate a panic is the answer, not an accident.
 #[track_caller]
-#[expect(clippy::panic, reason = "a failed expectation ends the test that states it")]
+#[expect(
+    clippy::panic,
+    reason = "a failed expectation ends the test that states it"
+)]
 pub(crate) fn fail(why: std::fmt::Arguments<'_>) -> ! {
     panic!("{why}")
 }

@@ -33,7 +33,9 @@ impl<K: Debug> Outcome<K> {
     pub fn expect_allowed(self) -> K {
         match self.0 {
             Ok(object) => object,
-            Err(error) => fail(format_args!("expected the request to be allowed, but: {error}")),
+            Err(error) => fail(format_args!(
+                "expected the request to be allowed, but: {error}"
+            )),
         }
     }
 
@@ -45,13 +47,15 @@ impl<K: Debug> Outcome<K> {
     #[track_caller]
     pub fn expect_denied(self) -> Denied {
         let error = match self.0 {
-            Ok(object) => {
-                fail(format_args!("expected a denial, but the request was allowed: {object:?}"))
-            }
+            Ok(object) => fail(format_args!(
+                "expected a denial, but the request was allowed: {object:?}"
+            )),
             Err(error) => error,
         };
         let Error::Api(status) = error else {
-            fail(format_args!("expected a denial, but the request failed: {error}"))
+            fail(format_args!(
+                "expected a denial, but the request failed: {error}"
+            ))
         };
         Denied::read(status).unwrap_or_else(|status| {
             fail(format_args!(
@@ -68,11 +72,13 @@ impl<K: Debug> Outcome<K> {
     #[track_caller]
     pub fn expect_status(self) -> Status {
         match self.0 {
-            Ok(object) => {
-                fail(format_args!("expected an error, but the request was allowed: {object:?}"))
-            }
+            Ok(object) => fail(format_args!(
+                "expected an error, but the request was allowed: {object:?}"
+            )),
             Err(Error::Api(status)) => *status,
-            Err(error) => fail(format_args!("expected an answer of the API server, but: {error}")),
+            Err(error) => fail(format_args!(
+                "expected an answer of the API server, but: {error}"
+            )),
         }
     }
 }
@@ -86,7 +92,11 @@ impl Denied {
             Some((webhook.to_owned(), message.to_owned()))
         };
         match read() {
-            Some((webhook, message)) => Ok(Self { webhook, message, status }),
+            Some((webhook, message)) => Ok(Self {
+                webhook,
+                message,
+                status,
+            }),
             None => Err(status),
         }
     }
@@ -117,15 +127,25 @@ mod tests {
     use super::*;
 
     fn refused(code: u16, message: &str) -> Outcome<()> {
-        let status = Status { code, message: message.to_owned(), ..Status::default() };
+        let status = Status {
+            code,
+            message: message.to_owned(),
+            ..Status::default()
+        };
         Outcome::new(Err(Error::Api(Box::new(status))))
     }
 
     #[test]
     fn a_denial_names_its_webhook() {
-        let denied =
-            refused(402, r#"admission webhook "a.b.c" denied the request: no: thanks"#).expect_denied();
-        assert_eq!((denied.by(), denied.message(), denied.code()), ("a.b.c", "no: thanks", 402));
+        let denied = refused(
+            402,
+            r#"admission webhook "a.b.c" denied the request: no: thanks"#,
+        )
+        .expect_denied();
+        assert_eq!(
+            (denied.by(), denied.message(), denied.code()),
+            ("a.b.c", "no: thanks", 402)
+        );
     }
 
     #[test]

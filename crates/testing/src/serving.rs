@@ -25,7 +25,11 @@ impl Serving {
     pub(crate) async fn start(webhooks: Webhooks) -> Self {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let certificates = SelfSigned::for_names(["127.0.0.1"]);
-        let server = match Server::new(webhooks.clone(), certificates).listen(address).bind().await {
+        let server = match Server::new(webhooks.clone(), certificates)
+            .listen(address)
+            .bind()
+            .await
+        {
             Ok(server) => server,
             Err(error) => fail(format_args!("the webhooks cannot be served: {error}")),
         };
@@ -45,7 +49,11 @@ impl Serving {
             // A dropped sender is the request to stop.
             let _ = server.run(async move { drop(stopped.await) }).await;
         });
-        Self { manifests, task, _stop: stop }
+        Self {
+            manifests,
+            task,
+            _stop: stop,
+        }
     }
 
     /// The webhook configurations that lead here.

@@ -21,7 +21,9 @@ pub struct ActingAs<S> {
 pub fn acting_as<S>(inner: S, user: &str, groups: &[impl AsRef<str>]) -> ActingAs<S> {
     let header = |name: &str| {
         HeaderValue::from_str(name).unwrap_or_else(|_| {
-            crate::fail(format_args!("{name:?} is no name that can be sent in a header"))
+            crate::fail(format_args!(
+                "{name:?} is no name that can be sent in a header"
+            ))
         })
     };
     ActingAs {

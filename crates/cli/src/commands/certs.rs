@@ -31,8 +31,17 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
-    let Arguments { names, out, days, force } = arguments;
-    if !force && let Some(there) = FILES.iter().map(|name| out.join(name)).find(|path| path.exists())
+    let Arguments {
+        names,
+        out,
+        days,
+        force,
+    } = arguments;
+    if !force
+        && let Some(there) = FILES
+            .iter()
+            .map(|name| out.join(name))
+            .find(|path| path.exists())
     {
         return Err(Failure::new(format!("{} exists already", there.display()))
             .hint("pass --force to replace all four files, or name another folder with --out"));

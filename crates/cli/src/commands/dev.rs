@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use clap::Args;
 use kube::Client;
 use kubewright_apiserver::ApiServer;
+use kubewright_apiserver::admission::Chain;
 use kubewright_testing::apply;
 
 use super::certs;
@@ -56,11 +57,19 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
 }
 
 async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
-    let Arguments { folder, once, port, kubeconfig, options } = arguments;
+    let Arguments {
+        folder,
+        once,
+        port,
+        kubeconfig,
+        options,
+    } = arguments;
     let demo = Demo::read(&folder)?;
     if once && demo.is_none() {
-        return Err(Failure::new(format!("{} has no demo.yaml", folder.display()))
-            .hint("leave --once away, or write a demo: see examples/annotate-pod/demo.yaml"));
+        return Err(
+            Failure::new(format!("{} has no demo.yaml", folder.display()))
+                .hint("leave --once away, or write a demo: see examples/annotate-pod/demo.yaml"),
+        );
     }
 
     let step = ui.step(&format!("building {}", folder.display()));
@@ -68,10 +77,15 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     step.done(&format!("built {}", program.name()));
 
     let step = ui.step("starting the embedded API server");
-    let server = ApiServer::builder().observer(Arc::new(Reviews::new(Arc::clone(ui)))).start();
+    let server = ApiServer::builder()
+        .admission(Chain::builder().observer(Arc::new(Reviews::new(Arc::clone(ui)))))
+        .start();
     let listening = listen(&server, port).await?;
     let kubeconfig = KubeconfigFile::write(&kubeconfig, &listening.kubeconfig())?;
-    step.done(&format!("the API server answers on https://{}", listening.local_addr()));
+    step.done(&format!(
+        "the API server answers on https://{}",
+        listening.local_addr()
+    ));
 
     let step = ui.step(&format!("starting {}", program.name()));
     let folder = tempfile::tempdir().context("cannot make a folder for the certificate")?;
@@ -80,15 +94,23 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     certs::save(folder.path(), &authority, &certificate)?;
     let mut running = program.start(folder.path(), &options).await?;
     let ca_file = folder.path().join("ca.crt");
-    let configurations = program.manifests(running.address(), &ca_file, &options).await?;
+    let configurations = program
+        .manifests(running.address(), &ca_file, &options)
+        .await?;
     let client = Client::new(server.service(), "default");
     for configuration in &configurations {
-        let name = configuration["metadata"]["name"].as_str().unwrap_or_default();
+        let name = configuration["metadata"]["name"]
+            .as_str()
+            .unwrap_or_default();
         apply(&client, "default", configuration)
             .await
             .with_context(|| format!("the API server refused the webhook configuration {name}"))?;
     }
-    step.done(&format!("{} serves on https://{}", program.name(), running.address()));
+    step.done(&format!(
+        "{} serves on https://{}",
+        program.name(),
+        running.address()
+    ));
 
     let mut failures = 0;
     if let Some(demo) = &demo {
@@ -101,13 +123,23 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         running.stop().await;
         return match failures {
             0 => Ok(()),
-            1 => Err(Failure::new("one step of the demo did not come out as expected")),
-            n => Err(Failure::new(format!("{n} steps of the demo did not come out as expected"))),
+            1 => Err(Failure::new(
+                "one step of the demo did not come out as expected",
+            )),
+            n => Err(Failure::new(format!(
+                "{n} steps of the demo did not come out as expected"
+            ))),
         };
     }
     ui.line("");
-    ui.line(ui.paint(Tone::Strong, "Try it yourself; every review is shown here. Ctrl-C ends it."));
-    ui.line(format!("  export KUBECONFIG={}", kubeconfig.path().display()));
+    ui.line(ui.paint(
+        Tone::Strong,
+        "Try it yourself; every review is shown here. Ctrl-C ends it.",
+    ));
+    ui.line(format!(
+        "  export KUBECONFIG={}",
+        kubeconfig.path().display()
+    ));
     ui.line("  kubectl get pods");
     Err(running.ended(ui).await)
 }

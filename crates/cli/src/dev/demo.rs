@@ -131,8 +131,17 @@ fn compare(path: &str, expected: &Value, found: &Value, missing: &mut Vec<String
     match (expected, found) {
         (Value::Object(expected), Value::Object(found)) => {
             for (key, value) in expected {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                compare(&path, value, found.get(key).unwrap_or(&Value::Null), missing);
+                let path = if path.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{path}.{key}")
+                };
+                compare(
+                    &path,
+                    value,
+                    found.get(key).unwrap_or(&Value::Null),
+                    missing,
+                );
             }
         }
         (Value::Array(expected), Value::Array(found)) if expected.len() == found.len() => {
@@ -147,7 +156,8 @@ fn compare(path: &str, expected: &Value, found: &Value, missing: &mut Vec<String
 
 fn read_yaml<T: serde::de::DeserializeOwned>(path: &Path) -> Outcome<T> {
     let text = read(path)?;
-    Ok(serde_saphyr::from_str(&text).with_context(|| format!("cannot understand {}", path.display()))?)
+    Ok(serde_saphyr::from_str(&text)
+        .with_context(|| format!("cannot understand {}", path.display()))?)
 }
 
 fn read_documents(path: &Path) -> Outcome<Vec<Value>> {
@@ -179,16 +189,21 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_by_its_path() {
-        let expected = expectation(json!({"stored": {"metadata": {"labels": {"a": "1"}}, "l": [1, 2]}}));
+        let expected =
+            expectation(json!({"stored": {"metadata": {"labels": {"a": "1"}}, "l": [1, 2]}}));
         assert_eq!(
             expected.missing_from(&json!({"metadata": {}, "l": [1]})),
-            ["l: expected [1,2], found [1]", "metadata.labels: expected {\"a\":\"1\"}, found null"]
+            [
+                "l: expected [1,2], found [1]",
+                "metadata.labels: expected {\"a\":\"1\"}, found null"
+            ]
         );
     }
 
     #[test]
     fn a_refusal_is_recognised_by_webhook_and_text() {
-        let refusal: Refusal = serde_json::from_value(json!({"by": "a.b.c", "message": "no"})).unwrap();
+        let refusal: Refusal =
+            serde_json::from_value(json!({"by": "a.b.c", "message": "no"})).unwrap();
         assert!(refusal.is(r#"admission webhook "a.b.c" denied the request: no"#));
         assert!(!refusal.is(r#"admission webhook "a.b.c" denied the request: nope"#));
         assert!(!refusal.is(r#"admission webhook "x.b.c" denied the request: no"#));

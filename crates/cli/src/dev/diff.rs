@@ -16,7 +16,10 @@ pub(crate) fn lines(ui: &Ui, before: &Value, after: &Value, context: usize) -> V
         if index > 0 {
             lines.push(ui.paint(Tone::Faint, "  …"));
         }
-        for change in group.iter().flat_map(|operation| diff.iter_changes(operation)) {
+        for change in group
+            .iter()
+            .flat_map(|operation| diff.iter_changes(operation))
+        {
             let (mark, tone) = match change.tag() {
                 ChangeTag::Insert => ('+', Tone::Added),
                 ChangeTag::Delete => ('-', Tone::Removed),

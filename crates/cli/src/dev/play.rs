@@ -19,9 +19,10 @@ pub(crate) async fn all(ui: &Ui, server: &ApiServer, demo: &Demo) -> Outcome<usi
         let title = format!("{}/{} {}", index + 1, steps.len(), step.title);
         ui.line(ui.paint(Tone::Strong, &title));
         let client = match &step.user {
-            Some(user) => {
-                Client::new(acting_as(server.service(), &user.user, &user.groups), "default")
-            }
+            Some(user) => Client::new(
+                acting_as(server.service(), &user.user, &user.groups),
+                "default",
+            ),
             None => Client::new(server.service(), "default"),
         };
         let problems = one(ui, &client, step).await?;
@@ -51,8 +52,16 @@ async fn one(ui: &Ui, client: &Client, step: &Step) -> Outcome<Vec<String>> {
             }
             Err(Error::Api(status)) => {
                 refused = true;
-                ui.line(format!("the API server: {}", ui.paint(Tone::Bad, &status.message)));
-                if !step.expect.denied.as_ref().is_some_and(|refusal| refusal.is(&status.message)) {
+                ui.line(format!(
+                    "the API server: {}",
+                    ui.paint(Tone::Bad, &status.message)
+                ));
+                if !step
+                    .expect
+                    .denied
+                    .as_ref()
+                    .is_some_and(|refusal| refusal.is(&status.message))
+                {
                     problems.push("this was not to be refused, or not in these words".to_owned());
                 }
             }

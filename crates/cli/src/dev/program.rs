@@ -33,11 +33,17 @@ impl Program {
     pub(crate) async fn build(folder: &Path) -> Outcome<Self> {
         let manifest = folder.join("Cargo.toml");
         if !manifest.is_file() {
-            return Err(Failure::new(format!("{} holds no Cargo.toml", folder.display()))
-                .hint("name the folder of a Rust package, such as examples/annotate-pod"));
+            return Err(
+                Failure::new(format!("{} holds no Cargo.toml", folder.display()))
+                    .hint("name the folder of a Rust package, such as examples/annotate-pod"),
+            );
         }
         let output = Command::new("cargo")
-            .args(["build", "--message-format=json-render-diagnostics", "--manifest-path"])
+            .args([
+                "build",
+                "--message-format=json-render-diagnostics",
+                "--manifest-path",
+            ])
             .arg(&manifest)
             .stdin(Stdio::null())
             .stderr(Stdio::inherit())
@@ -46,7 +52,10 @@ impl Program {
             .await
             .context("cannot run cargo")?;
         if !output.status.success() {
-            return Err(Failure::new(format!("cargo could not build {}", folder.display())));
+            return Err(Failure::new(format!(
+                "cargo could not build {}",
+                folder.display()
+            )));
         }
         let messages = output.stdout.split(|byte| *byte == b'\n');
         let executable = messages
@@ -54,10 +63,16 @@ impl Program {
             .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
             .next_back();
         let Some(executable) = executable else {
-            return Err(Failure::new(format!("{} builds no binary", folder.display()))
-                .hint("add a src/main.rs that calls kubewright::run"));
+            return Err(
+                Failure::new(format!("{} builds no binary", folder.display()))
+                    .hint("add a src/main.rs that calls kubewright::run"),
+            );
         };
-        let name = executable.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = executable
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         Ok(Self { executable, name })
     }
 
@@ -79,13 +94,18 @@ impl Program {
             .spawn()
             .with_context(|| format!("cannot run {}", self.executable.display()))?;
         let stdout = child.stdout.take().context("the program has no output")?;
-        let stderr = child.stderr.take().context("the program has no error output")?;
+        let stderr = child
+            .stderr
+            .take()
+            .context("the program has no error output")?;
         let mut output = BufReader::new(stdout).lines();
         let mut errors = BufReader::new(stderr).lines();
         let Some(address) = ready(&mut output).await? else {
             let last = last_words(&mut errors).await;
-            return Err(Failure::new(format!("{} ended before it served:\n{last}", self.name))
-                .hint("a program under `kubewright dev` has to call kubewright::run"));
+            return Err(
+                Failure::new(format!("{} ended before it served:\n{last}", self.name))
+                    .hint("a program under `kubewright dev` has to call kubewright::run"),
+            );
         };
         let name = self.name.clone();
         tokio::spawn(async move {
@@ -94,7 +114,12 @@ impl Program {
                 ui.note(format!("{name} | {line}"));
             }
         });
-        Ok(Running { child, address, output, name: self.name.clone() })
+        Ok(Running {
+            child,
+            address,
+            output,
+            name: self.name.clone(),
+        })
     }
 
     /// The program's webhook configurations, in URL form for `address`, trusting `ca_file`.
@@ -105,7 +130,12 @@ impl Program {
         more: &[String],
     ) -> Outcome<Vec<Value>> {
         let output = Command::new(&self.executable)
-            .args(["manifests", "--url", &format!("https://{address}"), "--ca-file"])
+            .args([
+                "manifests",
+                "--url",
+                &format!("https://{address}"),
+                "--ca-file",
+            ])
             .arg(ca_file)
             .args(more)
             .stdin(Stdio::null())
@@ -114,7 +144,10 @@ impl Program {
             .with_context(|| format!("cannot run {}", self.executable.display()))?;
         if !output.status.success() {
             let text = String::from_utf8_lossy(&output.stderr);
-            return Err(Failure::new(format!("`{} manifests` failed:\n{text}", self.name)));
+            return Err(Failure::new(format!(
+                "`{} manifests` failed:\n{text}",
+                self.name
+            )));
         }
         let text = String::from_utf8(output.stdout).context("the manifests are not UTF-8")?;
         Ok(serde_saphyr::from_multiple(&text).context("the manifests are not YAML")?)
@@ -151,7 +184,9 @@ impl Running {
 async fn ready(output: &mut Lines<impl AsyncBufRead + Unpin>) -> Outcome<Option<SocketAddr>> {
     while let Some(line) = output.next_line().await? {
         if let Some((_, address)) = line.split_once("serving webhooks on https://") {
-            return Ok(Some(address.trim().parse().context("the program's ready line")?));
+            return Ok(Some(
+                address.trim().parse().context("the program's ready line")?,
+            ));
         }
     }
     Ok(None)

@@ -28,11 +28,15 @@ impl Observer for Reviews {
 
 fn describe(ui: &Ui, call: &Call<'_>) -> Vec<String> {
     let request = call.request;
-    let name = [&request.name, &metadata(&request.object, "name"), &metadata(&request.object, "generateName")]
-        .into_iter()
-        .find(|name| !name.is_empty())
-        .cloned()
-        .unwrap_or_default();
+    let name = [
+        &request.name,
+        &metadata(&request.object, "name"),
+        &metadata(&request.object, "generateName"),
+    ]
+    .into_iter()
+    .find(|name| !name.is_empty())
+    .cloned()
+    .unwrap_or_default();
     let place = if request.namespace.is_empty() || request.resource.plural == "namespaces" {
         name
     } else {
@@ -56,7 +60,11 @@ fn describe(ui: &Ui, call: &Call<'_>) -> Vec<String> {
         ui.paint(Tone::Faint, &time),
     );
     let mut lines = vec![head];
-    lines.extend(call.warnings.iter().map(|warning| format!("    warning: {warning}")));
+    lines.extend(
+        call.warnings
+            .iter()
+            .map(|warning| format!("    warning: {warning}")),
+    );
     if let Some(before) = call.before {
         let change = diff::lines(ui, before, &request.object, 2);
         lines.extend(change.into_iter().map(|line| format!("    {line}")));
@@ -65,5 +73,8 @@ fn describe(ui: &Ui, call: &Call<'_>) -> Vec<String> {
 }
 
 fn metadata(object: &serde_json::Value, field: &str) -> String {
-    object["metadata"][field].as_str().unwrap_or_default().to_owned()
+    object["metadata"][field]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }
