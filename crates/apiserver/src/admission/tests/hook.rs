@@ -40,6 +40,8 @@ pub(super) enum Reply {
     },
     /// These bytes, and the end of the connection.
     Bytes(Vec<u8>),
+    /// These bytes, and nothing more until the client gives up.
+    Open(Vec<u8>),
     /// Nothing, until the client gives up.
     Hang,
     /// The other reply, once as many calls are waiting as the barrier wants.
@@ -323,6 +325,10 @@ async fn serve(
                 let _ = stream.write_all(&bytes).await;
                 let _ = stream.shutdown().await;
                 return;
+            }
+            Reply::Open(bytes) => {
+                let _ = stream.write_all(&bytes).await;
+                std::future::pending().await
             }
             Reply::Hang | Reply::Together(..) => std::future::pending().await,
         };

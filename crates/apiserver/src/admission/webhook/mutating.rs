@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::answer::{Answer, Sort};
@@ -36,6 +37,24 @@ pub(super) struct Dispatch<'a> {
 struct Effect {
     answer: Answer,
     patched: Option<Patched>,
+}
+
+/// What the audit log says of every call; the order of the members is the real server's.
+#[derive(Serialize)]
+struct Mutation<'a> {
+    configuration: &'a str,
+    webhook: &'a str,
+    mutated: bool,
+}
+
+/// What the audit log says of every patch.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PatchSent<'a> {
+    configuration: &'a str,
+    webhook: &'a str,
+    patch: &'a Value,
+    patch_type: &'a str,
 }
 
 impl Dispatch<'_> {
@@ -131,24 +150,33 @@ impl Dispatch<'_> {
     }
 
     fn annotate_mutation(&self, hook: &Hook, index: usize, mutated: bool) {
-        let value = json!({
-            "configuration": &*hook.configuration,
-            "webhook": hook.name,
-            "mutated": mutated,
-        });
-        self.notes
-            .annotate(&self.key(MUTATION, index), value.to_string());
+        self.annotate(
+            MUTATION,
+            index,
+            &Mutation {
+                configuration: &hook.configuration,
+                webhook: &hook.name,
+                mutated,
+            },
+        );
     }
 
     fn annotate_patch(&self, hook: &Hook, index: usize, operations: &Value) {
-        let value = json!({
-            "configuration": &*hook.configuration,
-            "webhook": hook.name,
-            "patch": operations,
-            "patchType": "JSONPatch",
-        });
-        self.notes
-            .annotate(&self.key(PATCH, index), value.to_string());
+        self.annotate(
+            PATCH,
+            index,
+            &PatchSent {
+                configuration: &hook.configuration,
+                webhook: &hook.name,
+                patch: operations,
+                patch_type: "JSONPatch",
+            },
+        );
+    }
+
+    fn annotate(&self, prefix: &str, index: usize, value: &impl Serialize) {
+        let value = serde_json::to_string(value).expect("text keys and a writer that cannot fail");
+        self.notes.annotate(&self.key(prefix, index), value);
     }
 
     fn key(&self, prefix: &str, index: usize) -> String {

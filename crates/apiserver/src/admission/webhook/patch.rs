@@ -11,8 +11,10 @@ use super::reinvocation::Reinvocation;
 use super::select::Invocation;
 use crate::admission::attributes::Attributes;
 use crate::field::quoted;
+use crate::kinds::view::{Edit as _, View as _};
 use crate::kinds::{GroupVersionKind, Registry, conversion, defaults};
 use crate::patch::json::Patch;
+use crate::schema;
 use crate::status::Status;
 
 /// A patch that was applied.
@@ -86,8 +88,31 @@ pub(super) fn apply(
 
 /// Decodes the patched document as its kind, without strictness: what the kind does not know is dropped.
 fn decode(kind: &GroupVersionKind, object: &mut Value) -> Result<(), Failure> {
-    let _ = (kind, object);
+    keep_kind(kind, object)?;
+    schema::conform(kind, object).map_err(|why| internal(&why))?;
     Ok(())
+}
+
+/// A patch may take apiVersion and kind away, but not make another kind of the object.
+fn keep_kind(kind: &GroupVersionKind, object: &mut Value) -> Result<(), Failure> {
+    object.fill_text("kind", &kind.kind);
+    object.fill_text("apiVersion", &kind.api_version());
+    let (api_version, word) = (object.text("apiVersion"), object.text("kind"));
+    if api_version == kind.api_version() && word == kind.kind {
+        return Ok(());
+    }
+    let version = |api_version: &str| {
+        api_version
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let (from, to) = (version(api_version), version(&kind.version));
+    Err(internal(&format!(
+        "converting ({from}.{word}) to ({to}.{}): unknown conversion",
+        kind.kind
+    )))
 }
 
 fn finish(
