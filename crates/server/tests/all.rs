@@ -1,1 +1,12 @@
 //! The server seen from outside, by real TLS clients on real sockets.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod calls;
+mod certificates;
+mod client;
+mod drain;
+mod exhaustion;
+mod hostile;
+mod raw;
+mod running;

@@ -1,0 +1,98 @@
+//! A TLS client that verifies what it is shown, in HTTP/1.1, HTTP/2 and raw bytes.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use kubewright_certificates::TrustBundle;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+pub(crate) const HTTP1: &[u8] = b"http/1.1";
+pub(crate) const HTTP2: &[u8] = b"h2";
+
+/// Connects to one server under the name `localhost`.
+#[derive(Clone)]
+pub(crate) struct Client {
+    pub(crate) address: SocketAddr,
+    connector: TlsConnector,
+}
+
+impl Client {
+    pub(crate) fn new(address: SocketAddr, trust: &TrustBundle, protocol: &[u8]) -> Self {
+        Self::with_versions(address, trust, protocol, rustls::ALL_VERSIONS)
+    }
+
+    pub(crate) fn with_versions(
+        address: SocketAddr,
+        trust: &TrustBundle,
+        protocol: &[u8],
+        versions: &[&'static rustls::SupportedProtocolVersion],
+    ) -> Self {
+        let mut roots = RootCertStore::empty();
+        for certificate in trust.certificates() {
+            roots.add(certificate.clone()).unwrap();
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(versions)
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![protocol.to_vec()];
+        Self {
+            address,
+            connector: TlsConnector::from(Arc::new(config)),
+        }
+    }
+
+    pub(crate) async fn connect(&self) -> io::Result<TlsStream<TcpStream>> {
+        let stream = TcpStream::connect(self.address).await?;
+        stream.set_nodelay(true)?;
+        let name = ServerName::try_from("localhost").unwrap();
+        self.connector.connect(name, stream).await
+    }
+
+    pub(crate) async fn http1(&self) -> Result<http1::SendRequest<Full<Bytes>>, BoxError> {
+        let (sender, connection) = http1::handshake(TokioIo::new(self.connect().await?)).await?;
+        tokio::spawn(connection);
+        Ok(sender)
+    }
+
+    pub(crate) async fn http2(&self) -> Result<http2::SendRequest<Full<Bytes>>, BoxError> {
+        let io = TokioIo::new(self.connect().await?);
+        let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await?;
+        tokio::spawn(connection);
+        Ok(sender)
+    }
+}
+
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+pub(crate) fn post(path: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
+    Request::post(format!("https://localhost{path}"))
+        .header("host", "localhost")
+        .body(Full::new(body.into()))
+        .unwrap()
+}
+
+pub(crate) fn get(path: &str) -> Request<Full<Bytes>> {
+    let mut request = post(path, "");
+    *request.method_mut() = http::Method::GET;
+    request
+}
+
+/// The status and the text of an answer.
+pub(crate) async fn text(response: Response<Incoming>) -> (u16, String) {
+    let status = response.status().as_u16();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    (status, String::from_utf8(body.to_vec()).unwrap())
+}
