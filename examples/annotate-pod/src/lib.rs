@@ -1,0 +1,44 @@
+//! Annotates every pod that is created.
+
+use k8s_openapi::api::core::v1::Pod;
+use kubewright::prelude::*;
+
+/// Annotates every pod that is created.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The text of the annotation
+    #[arg(long, default_value = "welcome")]
+    text: String,
+}
+
+/// What this program is made of.
+pub fn app(options: Options, _needs: &mut Needs) -> App {
+    App::new("annotate-pod")
+        .version(env!("CARGO_PKG_VERSION"))
+        .configuration("test-mutating-webhook")
+        .webhooks(webhooks(options))
+}
+
+/// The webhook alone, for tests without a program.
+pub fn webhooks(options: Options) -> Webhooks {
+    Webhooks::new("example.com").with(
+        mutating("test-mutating-webhook", Annotate { text: options.text })
+            .at("/mutate")
+            .on([Create])
+            .review_versions([Version::V1, Version::V1Beta1]),
+    )
+}
+
+/// Sets the annotation `mutate`.
+struct Annotate {
+    text: String,
+}
+
+impl Mutate<Pod> for Annotate {
+    async fn mutate(&self, change: Change<Pod>, _: Review) -> Mutated<Pod> {
+        let mut pod = change.into_object();
+        pod.annotations_mut()
+            .insert("mutate".to_owned(), self.text.clone());
+        Ok(pod)
+    }
+}

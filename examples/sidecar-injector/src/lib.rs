@@ -1,0 +1,84 @@
+//! Injects sidecars into pods, as a configuration file says.
+
+mod sidecars;
+
+use std::path::PathBuf;
+
+use k8s_openapi::api::core::v1::Pod;
+use kubewright::prelude::*;
+pub use sidecars::Sidecars;
+
+/// Injects sidecars into pods, as a configuration file says.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The file with `containers:` and `volumes:`; changes take effect without a restart
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "/etc/sidecar-injector/sidecarconfig.yaml"
+    )]
+    config: PathBuf,
+}
+
+/// What this program is made of.
+pub fn app(options: Options, needs: &mut Needs) -> App {
+    let sidecars = needs.file(options.config, Sidecars::default());
+    App::new("sidecar-injector")
+        .version(env!("CARGO_PKG_VERSION"))
+        .configuration("sidecar-injector-webhook")
+        .webhooks(webhooks(sidecars))
+}
+
+/// The webhook alone, for tests without a program.
+pub fn webhooks(sidecars: Live<Sidecars>) -> Webhooks {
+    // Creation only: a pod cannot gain containers later, so a rule for updates would deny every
+    // later change of the pods that run already.
+    Webhooks::new("morven.me").with(
+        mutating("sidecar-injector", Injector { sidecars })
+            .at("/inject")
+            .on([Create])
+            .in_namespaces(Selector::label("sidecar-injection", "enabled")),
+    )
+}
+
+/// Adds what the configuration says to the pods that do not decline.
+struct Injector {
+    sidecars: Live<Sidecars>,
+}
+
+impl Mutate<Pod> for Injector {
+    async fn mutate(&self, change: Change<Pod>, review: Review) -> Mutated<Pod> {
+        let mut pod = change.into_object();
+        if is_system(review.namespace()) || was_injected(&pod) || declines(&pod) {
+            return Ok(pod);
+        }
+        for name in self.sidecars.current().inject(&mut pod) {
+            review.warn(format_args!(
+                "the pod has its own `{name}`: the sidecar's is left out"
+            ));
+        }
+        pod.annotations_mut()
+            .insert(STATUS.to_owned(), "injected".to_owned());
+        Ok(pod)
+    }
+}
+
+fn is_system(namespace: Option<&str>) -> bool {
+    matches!(namespace, Some("kube-system" | "kube-public"))
+}
+
+fn was_injected(pod: &Pod) -> bool {
+    annotation(pod, STATUS).is_some_and(|status| status == "injected")
+}
+
+fn declines(pod: &Pod) -> bool {
+    let no = ["n", "no", "not", "false", "off"];
+    annotation(pod, INJECT).is_some_and(|answer| no.contains(&answer.as_str()))
+}
+
+fn annotation(pod: &Pod, key: &str) -> Option<String> {
+    pod.annotations().get(key).map(|value| value.to_lowercase())
+}
+
+const INJECT: &str = "sidecar-injector-webhook.morven.me/inject";
+const STATUS: &str = "sidecar-injector-webhook.morven.me/status";

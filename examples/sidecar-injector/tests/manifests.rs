@@ -1,0 +1,122 @@
+//! What `manifests` writes, and what lies under `deploy/`.
+
+use std::fs;
+use std::path::Path;
+
+use kubewright::manifests::{Endpoint, Manifests};
+use kubewright::{Live, Program};
+use serde_json::{Value, json};
+use sidecar_injector::{Sidecars, app, webhooks};
+
+use super::options;
+
+fn manifests() -> Manifests {
+    let endpoint = Endpoint::service("sidecar-injector/sidecar-injector").unwrap();
+    Program::new(|needs| app(options(Path::new("/nowhere")), needs))
+        .manifests(endpoint, None)
+        .unwrap()
+}
+
+/// The objects in the files of a folder under `deploy/`.
+fn deployed(folder: &str) -> Vec<Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("deploy")
+        .join(folder);
+    let listed: Value =
+        serde_saphyr::from_str(&fs::read_to_string(folder.join("kustomization.yaml")).unwrap())
+            .unwrap();
+    let files = listed["resources"].as_array().unwrap().iter();
+    files
+        .map(|file| fs::read_to_string(folder.join(file.as_str().unwrap())).unwrap())
+        .map(|text| serde_saphyr::from_str(&text).unwrap())
+        .collect()
+}
+
+#[test]
+fn the_configuration_is_the_one_that_users_know() {
+    assert_eq!(
+        manifests().objects(),
+        [json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "MutatingWebhookConfiguration",
+            "metadata": {"name": "sidecar-injector-webhook"},
+            "webhooks": [{
+                "name": "sidecar-injector.morven.me",
+                "clientConfig": {"service": {
+                    "namespace": "sidecar-injector", "name": "sidecar-injector",
+                    "path": "/inject", "port": 443,
+                }},
+                "rules": [{
+                    "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"],
+                    "operations": ["CREATE"], "scope": "Namespaced",
+                }],
+                "failurePolicy": "Fail",
+                "sideEffects": "None",
+                "admissionReviewVersions": ["v1"],
+                "matchPolicy": "Equivalent",
+                "namespaceSelector": {"matchLabels": {"sidecar-injection": "enabled"}},
+                "objectSelector": {},
+                "reinvocationPolicy": "Never",
+                "timeoutSeconds": 10,
+            }],
+        })]
+    );
+}
+
+#[test]
+fn the_deployed_configuration_is_current() {
+    assert_eq!(
+        include_str!("../deploy/webhook/configuration.yaml"),
+        manifests().to_yaml(),
+        "write it anew with: cargo run -p sidecar-injector -- manifests --service sidecar-injector/sidecar-injector"
+    );
+}
+
+#[test]
+fn pods_that_run_already_can_be_updated() {
+    let declarations = webhooks(Live::fixed(Sidecars::default())).declarations();
+    let operations = declarations
+        .iter()
+        .flat_map(|hook| &hook.rules)
+        .flat_map(|rule| &rule.operations);
+    let operations: Vec<_> = operations.map(|operation| operation.as_str()).collect();
+    assert_eq!(operations, ["CREATE"]);
+}
+
+#[test]
+fn the_deployed_sidecars_are_the_default() {
+    let objects = deployed("program");
+    let map = objects
+        .iter()
+        .find(|object| object["kind"] == "ConfigMap")
+        .unwrap();
+    let sidecars: Sidecars =
+        serde_saphyr::from_str(map["data"]["sidecarconfig.yaml"].as_str().unwrap()).unwrap();
+    assert_eq!(sidecars, Sidecars::default());
+}
+
+#[test]
+fn the_program_needs_no_rights_in_the_cluster() {
+    for object in [deployed("program"), deployed("webhook")].concat() {
+        let kind = object["kind"].as_str().unwrap();
+        assert!(!kind.contains("Role"), "{kind}");
+        if kind == "Deployment" {
+            assert_eq!(
+                object["spec"]["template"]["spec"]["automountServiceAccountToken"],
+                false
+            );
+        }
+    }
+}
+
+#[test]
+fn the_configuration_can_be_applied_after_the_program() {
+    let is_configuration = |object: &Value| {
+        object["kind"]
+            .as_str()
+            .unwrap()
+            .ends_with("WebhookConfiguration")
+    };
+    assert!(!deployed("program").iter().any(is_configuration));
+    assert!(deployed("webhook").iter().all(is_configuration));
+}
