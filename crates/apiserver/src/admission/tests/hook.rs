@@ -15,7 +15,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Barrier;
+use tokio::sync::{Barrier, watch};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
@@ -55,6 +55,7 @@ pub(super) struct Hook {
     pub(super) authority: Authority,
     received: Arc<Mutex<Vec<Received>>>,
     connections: Arc<AtomicUsize>,
+    ended: watch::Receiver<usize>,
     task: JoinHandle<()>,
 }
 
@@ -137,14 +138,18 @@ impl Hook {
         let connections = Arc::new(AtomicUsize::new(0));
         let (calls, count) = (Arc::clone(&received), Arc::clone(&connections));
         let script = Arc::new(script);
+        let (ends, ended) = watch::channel(0);
         let task = tokio::spawn(async move {
             let mut open = tokio::task::JoinSet::new();
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
                 count.fetch_add(1, Ordering::SeqCst);
                 let (acceptor, calls) = (acceptor.clone(), Arc::clone(&calls));
-                let script = Arc::clone(&script);
-                open.spawn(async move { serve(stream, acceptor, &calls, &*script).await });
+                let (script, ends) = (Arc::clone(&script), ends.clone());
+                open.spawn(async move {
+                    serve(stream, acceptor, &calls, &*script).await;
+                    ends.send_modify(|ended| *ended += 1);
+                });
             }
         });
         Self {
@@ -152,6 +157,7 @@ impl Hook {
             authority,
             received,
             connections,
+            ended,
             task,
         }
     }
@@ -188,6 +194,12 @@ impl Hook {
     pub(super) fn paths(&self) -> Vec<String> {
         let path = |call: &Received| call.target.split('?').next().unwrap_or_default().to_owned();
         self.received.lock().iter().map(path).collect()
+    }
+
+    /// Waits until so many connections were closed by the server.
+    pub(super) async fn closed(&self, count: usize) {
+        let mut ended = self.ended.clone();
+        ended.wait_for(|ended| *ended >= count).await.unwrap();
     }
 
     /// How many connections were made.

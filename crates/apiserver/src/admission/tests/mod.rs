@@ -1,5 +1,6 @@
 //! The chain against webhooks that follow a script, over real TLS on loopback.
 
+mod client;
 mod hook;
 mod http_codes;
 mod order;
@@ -10,3 +11,4 @@ mod review;
 mod select;
 pub(in crate::admission) mod setting;
 mod timeouts;
+mod trust;

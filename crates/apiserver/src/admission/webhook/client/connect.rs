@@ -1,5 +1,6 @@
 //! Making a connection: address, TCP, TLS, each with its time limit.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +39,8 @@ pub(super) struct Connected {
     pub(super) memory: Memory,
     pub(super) ends: Ends,
     pub(super) http2: bool,
+    /// A second handle on the socket, to look at it without reading.
+    pub(super) socket: std::net::TcpStream,
 }
 
 impl Place {
@@ -48,6 +51,7 @@ impl Place {
         remote: bool,
     ) -> Result<Connected, String> {
         let (tcp, peer) = self.dial(remote).await?;
+        let (tcp, socket) = doubled(tcp).map_err(|error| fault::dial(peer, &error))?;
         let local = tcp
             .local_addr()
             .map_err(|error| fault::dial(peer, &error))?;
@@ -69,6 +73,7 @@ impl Place {
             memory,
             ends,
             http2,
+            socket,
         })
     }
 
@@ -99,4 +104,10 @@ impl Place {
         let found = found.map_err(|_| format!("dial tcp: lookup {host}: no such host"))?;
         Ok(found.collect())
     }
+}
+
+fn doubled(tcp: TcpStream) -> io::Result<(TcpStream, std::net::TcpStream)> {
+    let tcp = tcp.into_std()?;
+    let second = tcp.try_clone()?;
+    Ok((TcpStream::from_std(tcp)?, second))
 }

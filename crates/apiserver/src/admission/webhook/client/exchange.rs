@@ -52,12 +52,18 @@ impl Connected {
         let (sender, connection) =
             handshake.map_err(|error| fault::exchange(&error, self.ends, &self.memory))?;
         let connection = Box::pin(connection);
-        let Self { memory, ends, .. } = self;
+        let Self {
+            memory,
+            ends,
+            socket,
+            ..
+        } = self;
         Ok(Connection::Http1(Box::new(Http1 {
             sender,
             connection,
             memory,
             ends,
+            socket,
         })))
     }
 }
@@ -76,6 +82,7 @@ impl Http1 {
             connection,
             memory,
             ends,
+            ..
         } = self;
         let talk = async {
             if sender.ready().await.is_err() {

@@ -1,6 +1,7 @@
 //! Connections that wait for the next call.
 
 use std::future::{Future as _, poll_fn};
+use std::io;
 use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
@@ -42,6 +43,7 @@ pub(super) struct Http1 {
     pub(super) connection: Pin<Box<http1::Connection<TokioIo<Stream>, Full<Bytes>>>>,
     pub(super) memory: Memory,
     pub(super) ends: Ends,
+    pub(super) socket: std::net::TcpStream,
 }
 
 /// An HTTP/2 connection, driven by a task of its own that ends with it.
@@ -61,7 +63,7 @@ impl Pool {
                 idle.remove(at)
             };
             let fresh = waiting.since.elapsed() < IDLE_TIME;
-            if fresh && waiting.connection.is_open().await {
+            if fresh && waiting.connection.is_silent() && waiting.connection.is_open().await {
                 return Some(waiting.connection);
             }
         }
@@ -110,6 +112,13 @@ impl Drop for Pool {
 }
 
 impl Http1 {
+    /// Whether the socket has nothing to read. A server has nothing to say between calls but that it closes, and the
+    /// runtime may not have noticed yet.
+    fn is_silent(&self) -> bool {
+        let seen = self.socket.peek(&mut [0]);
+        seen.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    }
+
     /// Lets the connection notice that the other side has closed it.
     async fn is_open(&mut self) -> bool {
         let closed = poll_fn(|cx| Poll::Ready(self.connection.as_mut().poll(cx).is_ready())).await;
