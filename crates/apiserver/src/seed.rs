@@ -3,16 +3,19 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::kinds::strategy::services::Pool;
 use crate::rest::now;
 use crate::store::{Draft, Store};
 
 /// Writes the first objects into an empty store.
-pub(crate) fn fill(store: &Store) {
+pub(crate) fn fill(store: &Store, addresses: &mut Pool) {
     let time = now();
     for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
         write(store, "namespaces", name, &namespace(name, &time));
     }
-    write(store, "services", "default/kubernetes", &service(&time));
+    let service = service(&time);
+    addresses.adopt(&service);
+    write(store, "services", "default/kubernetes", &service);
 }
 
 fn write(store: &Store, table: &str, path: &str, object: &Value) {

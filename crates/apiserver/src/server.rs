@@ -10,12 +10,14 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::access::{self, Access, AllowAll, Caller};
 use crate::admission::{Chain, ChainBuilder};
 use crate::cluster::StoredCluster;
 use crate::kinds::Registry;
+use crate::kinds::strategy::services::Pool;
 use crate::listen::{self, ListenError, Listening};
 use crate::rest::{self, BoxError, body::Body};
 use crate::seed;
@@ -51,6 +53,7 @@ pub(crate) struct Shared {
     pub(crate) registry: &'static Registry,
     pub(crate) chain: Chain,
     pub(crate) cluster: StoredCluster,
+    pub(crate) addresses: Mutex<Pool>,
     pub(crate) access: Access,
     stopped: watch::Sender<bool>,
 }
@@ -125,7 +128,8 @@ impl Builder {
     /// Starts the server.
     pub fn start(self) -> ApiServer {
         let store = Arc::new(Store::new(self.limits));
-        seed::fill(&store);
+        let mut addresses = Pool::new();
+        seed::fill(&store, &mut addresses);
         let registry = Registry::builtin();
         ApiServer {
             shared: Arc::new(Shared {
@@ -133,6 +137,7 @@ impl Builder {
                 store,
                 registry,
                 chain: self.chain.build(),
+                addresses: Mutex::new(addresses),
                 access: Access::new(Box::new(AllowAll)),
                 stopped: watch::Sender::new(false),
             }),

@@ -3,6 +3,7 @@
 use http::{Response, StatusCode};
 use serde_json::Value;
 
+use super::addresses::Allocation;
 use super::answer::{self, Shown};
 use super::body::Body;
 use super::call::{Call, meta_text, metadata_mut};
@@ -19,6 +20,7 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     if !call.resource.allows(Verb::Create) {
         return Err(call.unsupported("create"));
     }
+    refuse_without_effect(call)?;
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
     let mut object = decode::body(call, &call.kind(), &options)?;
     defaults::apply(&call.resource, &mut object);
@@ -63,12 +65,14 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         metadata_mut(object).insert("name".to_owned(), generate(&base).into());
     }
     strategy::prepare_for_create(&call.resource, object);
+    let (allocation, refused) = Allocation::take(call, object, None);
     let mut attempt = 0;
     loop {
         attempt += 1;
         let object = &attributes.object;
         let name = meta_text(object, "name").to_owned();
-        let errors = validation::create(&call.resource, object);
+        let mut errors = refused.clone();
+        errors.extend(validation::create(&call.resource, object));
         if !errors.is_empty() {
             return Err(call.invalid(&name, &errors));
         }
@@ -81,7 +85,12 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         }
         call.validate(&attributes).await?;
         let present = match write(call, options, &attributes.object, &name)? {
-            Ok(shown) => return Ok(shown),
+            Ok(shown) => {
+                if let Some(allocation) = allocation.filter(|_| !options.dry_run) {
+                    allocation.keep();
+                }
+                return Ok(shown);
+            }
             Err(Raced(present)) => present,
         };
         let resource = &call.resource;
@@ -106,6 +115,27 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         let metadata = metadata_mut(&mut attributes.object);
         metadata.insert("name".to_owned(), generate(&base).into());
     }
+}
+
+/// Objects that a client would believe to have an effect that this server does not have yet.
+fn refuse_without_effect(call: &Call) -> Result<()> {
+    let what = match (call.resource.group.as_str(), call.resource.plural.as_str()) {
+        ("apiextensions.k8s.io", "customresourcedefinitions") => {
+            "this server does not serve custom resources yet"
+        }
+        ("apiregistration.k8s.io", "apiservices") => {
+            "this server does not forward requests to other API servers"
+        }
+        (
+            "admissionregistration.k8s.io",
+            "validatingadmissionpolicies"
+            | "validatingadmissionpolicybindings"
+            | "mutatingadmissionpolicies"
+            | "mutatingadmissionpolicybindings",
+        ) => "this server does not evaluate admission policies yet; use an admission webhook",
+        _ => return Ok(()),
+    };
+    Err(Status::not_implemented(what))
 }
 
 /// Writes the object, or acts as if; the inner error says that the name is taken.

@@ -4,6 +4,7 @@ use http::{Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
+use super::addresses;
 use super::answer::{self, ListMeta, Shown};
 use super::body::Body;
 use super::call::{Call, finalizers, meta_text, metadata, metadata_mut};
@@ -11,7 +12,7 @@ use super::delete_options::{DeleteOptions, Propagation};
 use super::metadata::{now, seconds};
 use super::read;
 use crate::admission::Operation;
-use crate::kinds::Verb;
+use crate::kinds::{Verb, strategy};
 use crate::status::{Result, Status};
 use crate::store::{Draft, Raced};
 
@@ -56,7 +57,7 @@ pub(crate) async fn delete(call: &Call) -> Result<Response<Body>> {
             };
             answer::object(call, code, &shown)
         }
-        Outcome::Gone(shown) if returns_the_object(call) => {
+        Outcome::Gone(shown) if strategy::behavior(&call.resource).returns_deleted => {
             answer::object(call, StatusCode::OK, &shown)
         }
         Outcome::Gone(shown) => {
@@ -130,7 +131,7 @@ async fn remove(
         };
         let old = call.value(&stored)?;
         check_preconditions(call, name, &old, &options)?;
-        let grace = grace_period(call, &old, &options);
+        let grace = strategy::grace_period(&call.resource, &old, options.grace);
         let step = step(call, &old, &options, grace);
         if step == Step::AlreadyDeleting {
             return Ok(Outcome::Waiting(Shown::from(&*stored)));
@@ -172,7 +173,10 @@ async fn remove(
             store.replace(&call.table, &key, stored.revision, draft)
         };
         match written {
-            Ok(object) if removes => return Ok(Outcome::Gone(Shown::from(&*object))),
+            Ok(object) if removes => {
+                addresses::release(call, &form);
+                return Ok(Outcome::Gone(Shown::from(&*object)));
+            }
             Ok(object) if !again => return Ok(Outcome::Waiting(Shown::from(&*object))),
             Ok(_) => {
                 // The mark itself moved the revision on.
@@ -187,7 +191,7 @@ async fn remove(
 /// Decides what the next write of a delete is.
 fn step(call: &Call, old: &Value, options: &DeleteOptions, grace: Option<i64>) -> Step {
     if call.is_about_namespaces() {
-        return namespace_step(old, options);
+        return namespace_step(call, old, options);
     }
     let metadata_of_old = metadata(old);
     let deleting = metadata_of_old
@@ -198,7 +202,7 @@ fn step(call: &Call, old: &Value, options: &DeleteOptions, grace: Option<i64>) -
         .and_then(Value::as_i64)
         .unwrap_or_default();
     let mut new = old.clone();
-    set_finalizers(&mut new, options);
+    set_finalizers(call, &mut new, options);
     let waits = finalizers(&new) > 0;
     if deleting && current > 0 {
         // A running grace period can only be made shorter.
@@ -235,7 +239,7 @@ fn step(call: &Call, old: &Value, options: &DeleteOptions, grace: Option<i64>) -
 }
 
 /// A namespace stays until its contents and `spec.finalizers` are gone.
-fn namespace_step(old: &Value, options: &DeleteOptions) -> Step {
+fn namespace_step(call: &Call, old: &Value, options: &DeleteOptions) -> Step {
     let waits = |object: &Value| {
         finalizers(object) > 0
             || object["spec"]["finalizers"]
@@ -243,7 +247,7 @@ fn namespace_step(old: &Value, options: &DeleteOptions) -> Step {
                 .is_some_and(|list| !list.is_empty())
     };
     let mut new = old.clone();
-    set_finalizers(&mut new, options);
+    set_finalizers(call, &mut new, options);
     if !waits(&new) {
         return Step::Remove;
     }
@@ -270,15 +274,25 @@ fn mark(object: &mut Value, grace: i64) {
 }
 
 /// Adds and removes the garbage collector's finalizers as the propagation asks.
-fn set_finalizers(object: &mut Value, options: &DeleteOptions) {
+fn set_finalizers(call: &Call, object: &mut Value, options: &DeleteOptions) {
     const ORPHAN: &str = "orphan";
     const FOREGROUND: &str = "foregroundDeletion";
     let wanted = match (options.propagation, options.orphan_dependents) {
         (Some(Propagation::Orphan), _) | (None, Some(true)) => Some(ORPHAN),
         (Some(Propagation::Foreground), _) => Some(FOREGROUND),
         (Some(Propagation::Background), _) | (None, Some(false)) => None,
-        // Without a word from the client the finalizers that are there decide.
-        (None, None) => return,
+        // Without a word from the client the finalizers that are there decide, then the kind's own habit.
+        (None, None) => {
+            let orphans =
+                strategy::behavior(&call.resource).propagation == strategy::Propagation::Orphan;
+            let decided = [ORPHAN, FOREGROUND]
+                .iter()
+                .any(|name| has_finalizer(object, name));
+            if decided || !orphans {
+                return;
+            }
+            Some(ORPHAN)
+        }
     };
     let metadata = metadata_mut(object);
     let mut list = match metadata.remove("finalizers") {
@@ -292,25 +306,9 @@ fn set_finalizers(object: &mut Value, options: &DeleteOptions) {
     }
 }
 
-/// The grace period of kinds that have one: pods.
-fn grace_period(call: &Call, old: &Value, options: &DeleteOptions) -> Option<i64> {
-    if !(call.resource.group.is_empty() && call.resource.plural == "pods") {
-        return None;
-    }
-    let spec = &old["spec"];
-    let unscheduled = spec["nodeName"].as_str().is_none_or(str::is_empty);
-    let finished = matches!(
-        old["status"]["phase"].as_str(),
-        Some("Failed" | "Succeeded")
-    );
-    if unscheduled || finished {
-        return Some(0);
-    }
-    let grace = options
-        .grace
-        .or(spec["terminationGracePeriodSeconds"].as_i64())
-        .unwrap_or(30);
-    Some(if grace < 0 { 1 } else { grace })
+fn has_finalizer(object: &Value, name: &str) -> bool {
+    let list = metadata(object).get("finalizers").and_then(Value::as_array);
+    list.is_some_and(|list| list.iter().any(|known| known == name))
 }
 
 fn check_preconditions(
@@ -340,22 +338,6 @@ fn check_preconditions(
         )));
     }
     Ok(())
-}
-
-/// The kinds whose delete answers the object instead of a Status (`ReturnDeletedObject` of the kind's store).
-fn returns_the_object(call: &Call) -> bool {
-    call.resource.group.is_empty()
-        && matches!(
-            call.resource.plural.as_str(),
-            "namespaces"
-                | "persistentvolumeclaims"
-                | "persistentvolumes"
-                | "pods"
-                | "podtemplates"
-                | "resourcequotas"
-                | "serviceaccounts"
-                | "services"
-        )
 }
 
 fn success(call: &Call, object: &Value) -> Response<Body> {

@@ -1,5 +1,6 @@
 //! From a request to its answer: authentication, the path, the verb, and the answer's headers.
 
+mod addresses;
 pub(crate) mod answer;
 pub(crate) mod body;
 pub(crate) mod call;

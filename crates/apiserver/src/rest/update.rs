@@ -10,7 +10,7 @@ use super::create;
 use super::decode;
 use super::query::WriteOptions;
 use super::write;
-use crate::kinds::{Verb, defaults};
+use crate::kinds::{Verb, defaults, strategy};
 use crate::status::{Result, Status};
 
 /// Replaces the object that the path names.
@@ -21,7 +21,7 @@ pub(crate) async fn update(call: &Call) -> Result<Response<Body>> {
     let options = WriteOptions::read(&call.query, "UpdateOptions")?;
     let mut decoded = Some(decode(call, &options)?);
     if call.path.subresource.is_empty()
-        && creates_on_update(call)
+        && strategy::behavior(&call.resource).create_on_update
         && call
             .shared
             .store
@@ -66,15 +66,4 @@ fn check_name(call: &Call, object: &mut Value) -> Result<()> {
         )));
     }
     Ok(())
-}
-
-/// `AllowCreateOnUpdate` of the kind's strategy.
-fn creates_on_update(call: &Call) -> bool {
-    matches!(
-        (call.resource.group.as_str(), call.resource.plural.as_str()),
-        ("", "endpoints" | "events" | "limitranges" | "services")
-            | ("coordination.k8s.io", "leases")
-            | ("events.k8s.io", "events")
-            | ("rbac.authorization.k8s.io", _)
-    )
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::addresses::{self, Allocation};
 use super::answer::Shown;
 use super::call::{Call, finalizers, meta_text, metadata};
 use super::metadata::{Stage, dedup_owners, keep_identity};
@@ -42,7 +43,8 @@ pub(crate) async fn write(
         keep_identity(&mut attributes.object, &attributes.old_object);
         let (new, old) = (&mut attributes.object, &attributes.old_object);
         strategy::prepare_for_update(&call.resource, subresource, new, old);
-        let errors = validation::update(&call.resource, subresource, new, old);
+        let (allocation, mut errors) = Allocation::take(call, new, Some(old));
+        errors.extend(validation::update(&call.resource, subresource, new, old));
         if !errors.is_empty() {
             return Err(call.invalid(name, &errors));
         }
@@ -52,7 +54,12 @@ pub(crate) async fn write(
         call.validate(&attributes).await?;
 
         match store(call, options.dry_run, &attributes.object, &stored)? {
-            Ok(shown) => return Ok(shown),
+            Ok(shown) => {
+                if let Some(allocation) = allocation.filter(|_| !options.dry_run) {
+                    allocation.keep();
+                }
+                return Ok(shown);
+            }
             Err(Raced(_)) => tokio::task::yield_now().await,
         }
     }
@@ -87,6 +94,9 @@ pub(crate) fn store(
     } else {
         store.replace(table, path, expected, draft)
     };
+    if ends && written.is_ok() {
+        addresses::release(call, new);
+    }
     Ok(written.map(|object| Shown::from(&*object)))
 }
 
@@ -130,7 +140,9 @@ fn check_revision(call: &Call, new: &Value, stored: &Object) -> Result<()> {
     let said = meta_text(new, "resourceVersion");
     let name = &call.path.name;
     if matches!(said, "" | "0") {
-        if call.path.subresource.is_empty() && !may_be_unconditional(call) {
+        if call.path.subresource.is_empty()
+            && !strategy::behavior(&call.resource).unconditional_update
+        {
             let path = Path::new("metadata.resourceVersion");
             let error = FieldError::invalid(&path, 0, "must be specified for an update");
             return Err(call.invalid(name, &[error]));
@@ -148,23 +160,5 @@ pub(crate) fn modified(call: &Call) -> Status {
     call.conflict(
         &call.path.name,
         "the object has been modified; please apply your changes to the latest version and try again",
-    )
-}
-
-/// Whether an update may leave the revision out (`AllowUnconditionalUpdate` of the kind's strategy).
-fn may_be_unconditional(call: &Call) -> bool {
-    !matches!(
-        (call.resource.group.as_str(), call.resource.plural.as_str()),
-        ("admissionregistration.k8s.io", _)
-            | ("apiextensions.k8s.io", "customresourcedefinitions")
-            | ("apiregistration.k8s.io", "apiservices")
-            | ("coordination.k8s.io", _)
-            | ("flowcontrol.apiserver.k8s.io", _)
-            | ("node.k8s.io", "runtimeclasses")
-            | ("policy", "poddisruptionbudgets")
-            | (
-                "storage.k8s.io",
-                "csidrivers" | "csinodes" | "csistoragecapacities" | "volumeattachments"
-            )
     )
 }

@@ -1,14 +1,14 @@
 //! `scale`: the replicas of a workload as an `autoscaling/v1 Scale`.
 
 use http::{Response, StatusCode};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::admission::Operation;
 use crate::field::{FieldError, Path};
 use crate::kinds::{GroupVersionKind, strategy};
 use crate::rest::answer;
 use crate::rest::body::Body;
-use crate::rest::call::{Call, meta_text, metadata};
+use crate::rest::call::{Call, meta_text};
 use crate::rest::decode;
 use crate::rest::patch::{self, Patch};
 use crate::rest::query::WriteOptions;
@@ -19,7 +19,7 @@ use crate::store::Raced;
 /// Answers the scale of the object.
 pub(super) fn get(call: &Call) -> Result<Response<Body>> {
     let stored = call.stored()?;
-    let scale = of(&call.value(&stored)?);
+    let scale = strategy::scale::read(&call.resource, &call.value(&stored)?);
     Ok(shown(call, &scale))
 }
 
@@ -58,7 +58,7 @@ async fn change(
     loop {
         let stored = call.stored()?;
         let old = call.value(&stored)?;
-        let current = of(&old);
+        let current = strategy::scale::read(&call.resource, &old);
         let mut attributes = call.attributes(Operation::Update, options.to_value("UpdateOptions"));
         attributes.kind = kind();
         attributes.dry_run = options.dry_run;
@@ -78,88 +78,19 @@ async fn change(
         }
         call.validate(&attributes).await?;
         let mut new = old.clone();
-        new["spec"]["replicas"] = replicas.into();
+        strategy::scale::write(&mut new, scale);
         strategy::prepare_for_update(&call.resource, "", &mut new, &old);
         match write::store(call, options.dry_run, &new, &stored)? {
-            Ok(written) => return Ok(shown(call, &of(&written.value(call)?))),
+            Ok(written) => {
+                let written = written.value(call)?;
+                return Ok(shown(
+                    call,
+                    &strategy::scale::read(&call.resource, &written),
+                ));
+            }
             Err(Raced(_)) => tokio::task::yield_now().await,
         }
     }
-}
-
-/// The scale of a workload.
-fn of(object: &Value) -> Value {
-    let mut meta = Map::new();
-    for name in [
-        "name",
-        "namespace",
-        "uid",
-        "resourceVersion",
-        "creationTimestamp",
-    ] {
-        if let Some(value) = metadata(object).get(name) {
-            meta.insert(name.to_owned(), value.clone());
-        }
-    }
-    let mut spec = Map::new();
-    // Go leaves a zero out.
-    if let Some(replicas) = object["spec"]["replicas"]
-        .as_i64()
-        .filter(|replicas| *replicas != 0)
-    {
-        spec.insert("replicas".to_owned(), replicas.into());
-    }
-    let mut status = Map::new();
-    let replicas = object["status"]["replicas"].as_i64().unwrap_or_default();
-    status.insert("replicas".to_owned(), replicas.into());
-    let selector = selector(&object["spec"]["selector"]);
-    if !selector.is_empty() {
-        status.insert("selector".to_owned(), selector.into());
-    }
-    json!({
-        "kind": "Scale",
-        "apiVersion": "autoscaling/v1",
-        "metadata": meta,
-        "spec": spec,
-        "status": status,
-    })
-}
-
-/// A label selector as a query text; the selector of a replication controller is the labels alone.
-fn selector(selector: &Value) -> String {
-    let pairs = |labels: &Value| -> Vec<String> {
-        let labels = labels.as_object().into_iter().flatten();
-        labels
-            .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
-            .collect()
-    };
-    if selector.get("matchLabels").is_none() && selector.get("matchExpressions").is_none() {
-        return pairs(selector).join(",");
-    }
-    let mut terms = pairs(&selector["matchLabels"]);
-    for expression in selector["matchExpressions"]
-        .as_array()
-        .into_iter()
-        .flatten()
-    {
-        let key = expression["key"].as_str().unwrap_or_default();
-        let mut values: Vec<&str> = expression["values"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        values.sort_unstable();
-        let values = values.join(",");
-        terms.push(match expression["operator"].as_str().unwrap_or_default() {
-            "In" => format!("{key} in ({values})"),
-            "NotIn" => format!("{key} notin ({values})"),
-            "DoesNotExist" => format!("!{key}"),
-            _ => key.to_owned(),
-        });
-    }
-    terms.sort();
-    terms.join(",")
 }
 
 fn kind() -> GroupVersionKind {
