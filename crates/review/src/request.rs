@@ -1,114 +1,32 @@
-//! The request half of an AdmissionReview: the envelope read, the objects kept as text.
+//! The request half of an AdmissionReview: the envelope read in one pass, the objects kept as text.
 
-use std::borrow::Cow;
+use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde::de::DeserializeOwned;
 
-/// The version of the review protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Version {
-    /// `admission.k8s.io/v1`.
-    V1,
-    /// `admission.k8s.io/v1beta1`, which API servers before 1.22 knew.
-    V1Beta1,
-}
-
-impl Version {
-    /// The version as `admissionReviewVersions` spells it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::V1 => "v1",
-            Self::V1Beta1 => "v1beta1",
-        }
-    }
-
-    /// The group and version as `apiVersion` spells them.
-    pub fn api_version(self) -> &'static str {
-        match self {
-            Self::V1 => "admission.k8s.io/v1",
-            Self::V1Beta1 => "admission.k8s.io/v1beta1",
-        }
-    }
-}
-
-/// What the client asked the API server to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "Kubernetes admits exactly these four operations"
-)]
-pub enum Operation {
-    /// An object is created.
-    Create,
-    /// An object is updated or patched.
-    Update,
-    /// An object is deleted.
-    Delete,
-    /// A client connects to a sub-resource such as `pods/exec`.
-    Connect,
-}
-
-impl Operation {
-    /// The operation as the wire and webhook rules spell it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Create => "CREATE",
-            Self::Update => "UPDATE",
-            Self::Delete => "DELETE",
-            Self::Connect => "CONNECT",
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        Some(match text {
-            "CREATE" => Self::Create,
-            "UPDATE" => Self::Update,
-            "DELETE" => Self::Delete,
-            "CONNECT" => Self::Connect,
-            _ => return None,
-        })
-    }
-}
-
-/// A group, version and kind.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[non_exhaustive]
-#[serde(default)]
-pub struct Kind {
-    /// The group, empty for the core group.
-    pub group: String,
-    /// The version.
-    pub version: String,
-    /// The kind.
-    pub kind: String,
-}
-
-/// A group, version and plural resource name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[non_exhaustive]
-#[serde(default)]
-pub struct Resource {
-    /// The group, empty for the core group.
-    pub group: String,
-    /// The version.
-    pub version: String,
-    /// The plural name.
-    pub resource: String,
-}
+use crate::apply::{apply, check};
+use crate::decode::{DecodeError, Decoder, Scope};
+use crate::graft::graft;
+use crate::image::Image;
+use crate::json::{JsonError, Members, Reader};
+use crate::raw::Raw;
+use crate::{ApplyError, Change, Kind, Operation, Patch, Resource, Version};
 
 /// Why a body is not a request that can be answered.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The body is not JSON.
-    #[error("the body is not JSON: {0}")]
+    /// The body is not UTF-8.
+    #[error("the body is not UTF-8 from byte {0} on")]
+    NotUtf8(usize),
+    /// The body is not JSON, or a field has another type than the protocol says.
+    #[error("the body is not the JSON of an AdmissionReview: {0}")]
     NotJson(String),
     /// The body is JSON, but not an AdmissionReview of a version that is known.
     #[error(
-        "the body is `{kind}` of `{api_version}`, not an AdmissionReview of admission.k8s.io/v1 or v1beta1"
+        "the body is kind `{kind}` of `{api_version}`, not an AdmissionReview of `admission.k8s.io/v1` or `admission.k8s.io/v1beta1`"
     )]
     NotAReview {
         /// The `apiVersion` of the body.
@@ -119,87 +37,136 @@ pub enum ReadError {
     /// The review has no request.
     #[error("the AdmissionReview has no request")]
     NoRequest,
-    /// A field that every request has is missing or unknown.
-    #[error("the AdmissionReview's {0}")]
-    Incomplete(&'static str),
+    /// The request has no uid.
+    #[error("the request of the AdmissionReview has no uid")]
+    NoUid,
+    /// The request has no operation, or one that is not known.
+    #[error(
+        "the operation of the AdmissionReview's request is none of CREATE, UPDATE, DELETE and CONNECT"
+    )]
+    Operation,
 }
 
-/// The request of an AdmissionReview: the envelope read, the objects kept as text.
-#[derive(Debug)]
+impl From<JsonError> for ReadError {
+    fn from(error: JsonError) -> Self {
+        Self::NotJson(error.to_string())
+    }
+}
+
+/// The body of a webhook call: text that is shared by everything that was read from it.
+#[derive(Clone)]
+pub struct Body(Arc<String>);
+
+impl Body {
+    /// Takes what was received.
+    ///
+    /// # Errors
+    ///
+    /// If it is not UTF-8, as JSON has to be.
+    pub fn new(bytes: Vec<u8>) -> Result<Self, ReadError> {
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Self(Arc::new(text))),
+            Err(error) => Err(ReadError::NotUtf8(error.utf8_error().valid_up_to())),
+        }
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Body of {} bytes", self.0.len())
+    }
+}
+
+/// The request of an AdmissionReview.
+///
+/// Of a field that comes twice the last one counts, as for the API server itself.
+#[derive(Clone)]
 pub struct AdmissionReview {
-    body: String,
+    body: Body,
     version: Version,
-    uid: String,
     operation: Operation,
-    kind: Kind,
-    resource: Resource,
-    sub_resource: String,
-    request_kind: Kind,
-    request_resource: Resource,
-    request_sub_resource: String,
-    name: String,
-    namespace: String,
-    dry_run: bool,
-    user_info: Range<usize>,
-    object: Range<usize>,
-    old_object: Range<usize>,
-    options: Range<usize>,
+    envelope: Envelope,
+    /// The object as earlier handlers on the same path left it.
+    changed: Option<Arc<str>>,
 }
 
 impl AdmissionReview {
-    /// Reads the body of a webhook call.
+    /// Reads the body of a webhook call. The objects are only stepped over.
     ///
     /// # Errors
     ///
     /// If the body is not a review that can be answered.
-    pub fn read(body: Vec<u8>) -> Result<Self, ReadError> {
-        let body =
-            String::from_utf8(body).map_err(|error| ReadError::NotJson(error.to_string()))?;
-        let wire: Wire<'_> =
-            serde_json::from_str(&body).map_err(|error| ReadError::NotJson(error.to_string()))?;
-        let version = match (&*wire.api_version, &*wire.kind) {
-            ("admission.k8s.io/v1", "AdmissionReview") => Version::V1,
-            ("admission.k8s.io/v1beta1", "AdmissionReview") => Version::V1Beta1,
-            (api_version, kind) => {
-                return Err(ReadError::NotAReview {
-                    api_version: api_version.to_owned(),
-                    kind: kind.to_owned(),
-                });
+    pub fn read(body: &Body) -> Result<Self, ReadError> {
+        Self::read_envelope(body, &mut |_, reader| {
+            reader.skip()?;
+            Ok(Members::new())
+        })
+    }
+
+    /// Reads the body of a webhook call and the objects in it, in one pass.
+    ///
+    /// # Errors
+    ///
+    /// If the body is not a review that can be answered. That an object cannot be read as `K` is an answer of its own.
+    pub fn read_typed<K: DeserializeOwned>(
+        body: &Body,
+        scope: Scope,
+    ) -> Result<(Self, Result<Change<K>, DecodeError>), ReadError> {
+        let mut decoder = Decoder::new(scope);
+        let review = Self::read_envelope(body, &mut |which, reader| decoder.read(which, reader))?;
+        let change = decoder.change(review.operation);
+        Ok((review, change))
+    }
+
+    /// Reads the objects of this review into another type.
+    ///
+    /// # Errors
+    ///
+    /// If an object that the operation needs is null or cannot be read as `K`.
+    pub fn decode<K: DeserializeOwned>(&self, scope: Scope) -> Result<Change<K>, DecodeError> {
+        let mut decoder = Decoder::new(scope);
+        for (which, text) in [
+            (Which::Object, self.object()),
+            (Which::OldObject, self.old_object()),
+        ] {
+            if let Some(text) = text {
+                let read = decoder.read(which, &mut Reader::new(text));
+                debug_assert!(read.is_ok(), "the object was read before");
             }
-        };
-        let request = wire.request.ok_or(ReadError::NoRequest)?;
-        if request.uid.is_empty() {
-            return Err(ReadError::Incomplete("request has no uid"));
         }
-        let operation = Operation::parse(&request.operation).ok_or(ReadError::Incomplete(
-            "request has no operation, or an unknown one",
-        ))?;
-        let span = |value: Option<&RawValue>| {
-            value.map_or(0..0, |value| {
-                let start = value.get().as_ptr() as usize - body.as_ptr() as usize;
-                start..start + value.get().len()
-            })
-        };
+        decoder.change(self.operation)
+    }
+
+    /// The patch that gives this review's object the changes between two images of its typed form.
+    ///
+    /// # Errors
+    ///
+    /// If there is no object to change.
+    pub fn graft(&self, before: &Image, after: &Image) -> Result<Patch, ApplyError> {
+        let object = self.raw_object()?;
+        let patch = graft(object, before, after)?;
+        Ok(patch)
+    }
+
+    /// Applies a patch to the object.
+    ///
+    /// # Errors
+    ///
+    /// If there is no object, or the patch does not apply to it.
+    pub fn check(&self, patch: &Patch) -> Result<(), ApplyError> {
+        check(self.raw_object()?, patch)
+    }
+
+    /// The same review of the object as a patch leaves it.
+    ///
+    /// # Errors
+    ///
+    /// If there is no object, or the patch does not apply to it.
+    pub fn changed_by(&self, patch: &Patch) -> Result<Self, ApplyError> {
+        let object = apply(self.raw_object()?, patch)?;
         Ok(Self {
-            version,
-            uid: request.uid.into_owned(),
-            operation,
-            request_kind: request.request_kind.unwrap_or_else(|| request.kind.clone()),
-            request_resource: request
-                .request_resource
-                .unwrap_or_else(|| request.resource.clone()),
-            kind: request.kind,
-            resource: request.resource,
-            sub_resource: request.sub_resource.into_owned(),
-            request_sub_resource: request.request_sub_resource.into_owned(),
-            name: request.name.into_owned(),
-            namespace: request.namespace.into_owned(),
-            dry_run: request.dry_run.unwrap_or(false),
-            user_info: span(request.user_info),
-            object: span(request.object),
-            old_object: span(request.old_object),
-            options: span(request.options),
-            body,
+            changed: Some(object.into()),
+            ..self.clone()
         })
     }
 
@@ -210,7 +177,7 @@ impl AdmissionReview {
 
     /// The identity of this call.
     pub fn uid(&self) -> &str {
-        &self.uid
+        self.text(&self.envelope.uid)
     }
 
     /// What the client asked for.
@@ -219,113 +186,325 @@ impl AdmissionReview {
     }
 
     /// The kind of the objects in this review.
-    pub fn kind(&self) -> &Kind {
-        &self.kind
+    pub fn kind(&self) -> Kind<'_> {
+        self.kind_of(&self.envelope.kind)
     }
 
     /// The resource as the webhook's rule names it.
-    pub fn resource(&self) -> &Resource {
-        &self.resource
+    pub fn resource(&self) -> Resource<'_> {
+        self.resource_of(&self.envelope.resource)
     }
 
     /// The sub-resource, empty for the object itself.
     pub fn sub_resource(&self) -> &str {
-        &self.sub_resource
+        self.text(&self.envelope.sub_resource)
     }
 
     /// The kind that the client sent, which can be of another version.
-    pub fn request_kind(&self) -> &Kind {
-        &self.request_kind
+    pub fn request_kind(&self) -> Kind<'_> {
+        let envelope = &self.envelope;
+        self.kind_of(envelope.request_kind.as_ref().unwrap_or(&envelope.kind))
     }
 
     /// The resource that the client named, which can be of another version.
-    pub fn request_resource(&self) -> &Resource {
-        &self.request_resource
+    pub fn request_resource(&self) -> Resource<'_> {
+        let envelope = &self.envelope;
+        self.resource_of(
+            envelope
+                .request_resource
+                .as_ref()
+                .unwrap_or(&envelope.resource),
+        )
     }
 
     /// The sub-resource that the client named.
     pub fn request_sub_resource(&self) -> &str {
-        &self.request_sub_resource
+        self.text(&self.envelope.request_sub_resource)
     }
 
     /// The object's name, empty while the API server has yet to generate it.
     pub fn name(&self) -> &str {
-        &self.name
+        self.text(&self.envelope.name)
     }
 
     /// The object's namespace, empty for objects of the cluster.
     pub fn namespace(&self) -> &str {
-        &self.namespace
+        self.text(&self.envelope.namespace)
     }
 
     /// Whether nothing will be stored.
     pub fn dry_run(&self) -> bool {
-        self.dry_run
+        self.envelope.dry_run
     }
 
     /// The user as JSON, if there is one.
     pub fn user_info(&self) -> Option<&str> {
-        self.text(&self.user_info)
+        self.span(self.envelope.user_info.as_ref())
     }
 
     /// The object as JSON, unless it is null.
     pub fn object(&self) -> Option<&str> {
-        self.text(&self.object)
+        match &self.changed {
+            Some(text) => Some(text),
+            None => self.span(self.envelope.object.as_ref()),
+        }
     }
 
     /// The stored object as JSON, unless it is null.
     pub fn old_object(&self) -> Option<&str> {
-        self.text(&self.old_object)
+        self.span(self.envelope.old_object.as_ref())
     }
 
     /// The options of the request as JSON, unless they are null.
     pub fn options(&self) -> Option<&str> {
-        self.text(&self.options)
+        self.span(self.envelope.options.as_ref())
     }
 
-    fn text(&self, span: &Range<usize>) -> Option<&str> {
-        Some(&self.body[span.clone()]).filter(|text| !text.is_empty() && *text != "null")
+    fn read_envelope(body: &Body, objects: &mut Objects<'_>) -> Result<Self, ReadError> {
+        let (version, envelope) = Envelope::read(&body.0, objects)?;
+        let this = Self {
+            body: body.clone(),
+            version,
+            operation: envelope.operation.ok_or(ReadError::Operation)?,
+            envelope,
+            changed: None,
+        };
+        if this.uid().is_empty() {
+            return Err(ReadError::NoUid);
+        }
+        Ok(this)
+    }
+
+    fn raw_object(&self) -> Result<Raw<'_>, ApplyError> {
+        let text = self
+            .object()
+            .ok_or_else(|| ApplyError::Missing("object to change".to_owned()))?;
+        Ok(
+            if self.changed.is_some() || self.envelope.members.is_empty() {
+                Raw::new(text)
+            } else {
+                Raw::object(text, &self.envelope.members)
+            },
+        )
+    }
+
+    fn text<'s>(&'s self, text: &'s Text) -> &'s str {
+        match text {
+            Text::Span(span) => &self.body.0[span.clone()],
+            Text::Decoded(text) => text,
+        }
+    }
+
+    fn span(&self, span: Option<&Range<usize>>) -> Option<&str> {
+        span.map(|span| &self.body.0[span.clone()])
+    }
+
+    fn kind_of<'s>(&'s self, [group, version, kind]: &'s [Text; 3]) -> Kind<'s> {
+        Kind {
+            group: self.text(group),
+            version: self.text(version),
+            kind: self.text(kind),
+        }
+    }
+
+    fn resource_of<'s>(&'s self, [group, version, resource]: &'s [Text; 3]) -> Resource<'s> {
+        Resource {
+            group: self.text(group),
+            version: self.text(version),
+            resource: self.text(resource),
+        }
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Wire<'a> {
-    #[serde(borrow, default)]
-    api_version: Cow<'a, str>,
-    #[serde(borrow, default)]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    request: Option<WireRequest<'a>>,
+impl fmt::Debug for AdmissionReview {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Objects, users and options can hold secrets.
+        f.debug_struct("AdmissionReview")
+            .field("uid", &self.uid())
+            .field("operation", &self.operation)
+            .field("kind", &self.kind())
+            .field("namespace", &self.namespace())
+            .field("name", &self.name())
+            .finish_non_exhaustive()
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[derive(Default)]
-struct WireRequest<'a> {
-    #[serde(borrow)]
-    uid: Cow<'a, str>,
-    kind: Kind,
-    resource: Resource,
-    #[serde(borrow)]
-    sub_resource: Cow<'a, str>,
-    request_kind: Option<Kind>,
-    request_resource: Option<Resource>,
-    #[serde(borrow)]
-    request_sub_resource: Cow<'a, str>,
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow)]
-    namespace: Cow<'a, str>,
-    #[serde(borrow)]
-    operation: Cow<'a, str>,
-    #[serde(borrow)]
-    user_info: Option<&'a RawValue>,
-    #[serde(borrow)]
-    object: Option<&'a RawValue>,
-    #[serde(borrow)]
-    old_object: Option<&'a RawValue>,
-    dry_run: Option<bool>,
-    #[serde(borrow)]
-    options: Option<&'a RawValue>,
+/// Which object of a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    Object,
+    OldObject,
+}
+
+/// Reads an object where the reader stands, and says where its members are if it looked.
+type Objects<'o> = dyn FnMut(Which, &mut Reader<'_>) -> Result<Members, JsonError> + 'o;
+
+/// A text of the envelope: a part of the body, or decoded if it had escapes.
+#[derive(Clone, Debug)]
+enum Text {
+    Span(Range<usize>),
+    Decoded(Box<str>),
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self::Span(0..0)
+    }
+}
+
+/// The fields of a request, as they were found.
+#[derive(Clone, Default)]
+struct Envelope {
+    uid: Text,
+    operation: Option<Operation>,
+    kind: [Text; 3],
+    resource: [Text; 3],
+    sub_resource: Text,
+    request_kind: Option<[Text; 3]>,
+    request_resource: Option<[Text; 3]>,
+    request_sub_resource: Text,
+    name: Text,
+    namespace: Text,
+    dry_run: bool,
+    user_info: Option<Range<usize>>,
+    object: Option<Range<usize>>,
+    members: Members,
+    old_object: Option<Range<usize>>,
+    options: Option<Range<usize>>,
+}
+
+impl Envelope {
+    fn read(body: &str, objects: &mut Objects<'_>) -> Result<(Version, Self), ReadError> {
+        let mut reader = Reader::new(body);
+        let reader = &mut reader;
+        let (mut api_version, mut kind, mut request) = (Text::default(), Text::default(), None);
+        reader.expect(b'{', "an object")?;
+        let mut more = reader.has_members(b'}');
+        while more {
+            let key = reader.key()?;
+            match &*reader.text(key) {
+                "apiVersion" => read_text(reader, &mut api_version)?,
+                "kind" => read_text(reader, &mut kind)?,
+                "request" if reader.is_null()? => request = None,
+                "request" => request
+                    .get_or_insert_with(Self::default)
+                    .fields(reader, objects)?,
+                _ => drop(reader.skip()?),
+            }
+            more = reader.has_more(b'}')?;
+        }
+        reader.end()?;
+        let show = |text: &Text| match text {
+            Text::Span(span) => body[span.clone()].to_owned(),
+            Text::Decoded(text) => text.clone().into_string(),
+        };
+        let (api_version, kind) = (show(&api_version), show(&kind));
+        match Version::parse(&api_version) {
+            Some(version) if kind == "AdmissionReview" => {
+                Ok((version, request.ok_or(ReadError::NoRequest)?))
+            }
+            _ => Err(ReadError::NotAReview {
+                api_version: api_version.chars().take(100).collect(),
+                kind: kind.chars().take(100).collect(),
+            }),
+        }
+    }
+
+    fn fields(
+        &mut self,
+        reader: &mut Reader<'_>,
+        objects: &mut Objects<'_>,
+    ) -> Result<(), JsonError> {
+        reader.expect(b'{', "an object")?;
+        let mut more = reader.has_members(b'}');
+        while more {
+            let key = reader.key()?;
+            match reader.borrowed(key) {
+                "uid" => read_text(reader, &mut self.uid)?,
+                "kind" => self.kind = names(reader, "kind")?.unwrap_or_default(),
+                "resource" => self.resource = names(reader, "resource")?.unwrap_or_default(),
+                "subResource" => read_text(reader, &mut self.sub_resource)?,
+                "requestKind" => self.request_kind = names(reader, "kind")?,
+                "requestResource" => self.request_resource = names(reader, "resource")?,
+                "requestSubResource" => read_text(reader, &mut self.request_sub_resource)?,
+                "name" => read_text(reader, &mut self.name)?,
+                "namespace" => read_text(reader, &mut self.namespace)?,
+                "operation" => {
+                    reader.expect(b'"', "a string")?;
+                    let operation = reader.string()?;
+                    self.operation = Operation::parse(reader.borrowed(operation));
+                }
+                "userInfo" => self.user_info = span(reader)?,
+                "options" => self.options = span(reader)?,
+                "dryRun" => {
+                    if !reader.is_null()? {
+                        self.dry_run = reader.peek() == Some(b't');
+                        reader.word(if self.dry_run { "true" } else { "false" })?;
+                    }
+                }
+                "object" => (self.object, self.members) = object(reader, Which::Object, objects)?,
+                "oldObject" => (self.old_object, _) = object(reader, Which::OldObject, objects)?,
+                _ => drop(reader.skip()?),
+            }
+            more = reader.has_more(b'}')?;
+        }
+        Ok(())
+    }
+}
+
+fn object(
+    reader: &mut Reader<'_>,
+    which: Which,
+    objects: &mut Objects<'_>,
+) -> Result<(Option<Range<usize>>, Members), JsonError> {
+    if reader.is_null()? {
+        return Ok((None, Members::new()));
+    }
+    let start = reader.offset();
+    let members = objects(which, reader)?;
+    Ok((Some(start..reader.offset()), members))
+}
+
+fn span(reader: &mut Reader<'_>) -> Result<Option<Range<usize>>, JsonError> {
+    if reader.is_null()? {
+        return Ok(None);
+    }
+    let start = reader.offset();
+    reader.skip()?;
+    Ok(Some(start..reader.offset()))
+}
+
+/// Reads a string; null leaves what was there, as in Go.
+fn read_text(reader: &mut Reader<'_>, text: &mut Text) -> Result<(), JsonError> {
+    if reader.is_null()? {
+        return Ok(());
+    }
+    reader.expect(b'"', "a string")?;
+    let start = reader.offset();
+    *text = match reader.string()? {
+        Some(_) => Text::Span(start..reader.offset() - 1),
+        None => Text::Decoded(reader.decoded().as_str().into()),
+    };
+    Ok(())
+}
+
+/// A group, a version and a third name.
+fn names(reader: &mut Reader<'_>, third: &str) -> Result<Option<[Text; 3]>, JsonError> {
+    if reader.is_null()? {
+        return Ok(None);
+    }
+    let mut names = <[Text; 3]>::default();
+    reader.expect(b'{', "an object")?;
+    let mut more = reader.has_members(b'}');
+    while more {
+        let key = reader.key()?;
+        match reader.borrowed(key) {
+            "group" => read_text(reader, &mut names[0])?,
+            "version" => read_text(reader, &mut names[1])?,
+            key if key == third => read_text(reader, &mut names[2])?,
+            _ => drop(reader.skip()?),
+        }
+        more = reader.has_more(b'}')?;
+    }
+    Ok(Some(names))
 }

@@ -1,12 +1,13 @@
 //! The response half of an AdmissionReview, written straight to one allocation.
 
 use base64::Engine as _;
-use serde::Serialize;
+use base64::engine::general_purpose::STANDARD;
 
+use crate::json::write_string;
 use crate::{Patch, Version};
 
 /// Why a request is refused, as the client will see it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {
     /// The HTTP status code.
@@ -20,16 +21,14 @@ pub struct Status {
 }
 
 /// One thing that was wrong.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StatusCause {
     /// A word for programs, such as `FieldValueInvalid`.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// What people read.
     pub message: String,
     /// The path of the field.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub field: String,
 }
 
@@ -37,10 +36,10 @@ pub struct StatusCause {
 #[derive(Debug)]
 #[must_use]
 pub struct Response<'a> {
-    version: Version,
-    uid: &'a str,
+    pub(crate) version: Version,
+    pub(crate) uid: &'a str,
     denial: Option<&'a Status>,
-    patch: Option<&'a Patch>,
+    pub(crate) patch: Option<&'a Patch>,
     warnings: &'a [String],
     audit_annotations: &'a [(String, String)],
 }
@@ -58,9 +57,10 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// Denies the request.
+    /// Denies the request. A denial has no patch.
     pub fn denied(mut self, status: &'a Status) -> Self {
         self.denial = Some(status);
+        self.patch = None;
         self
     }
 
@@ -84,35 +84,108 @@ impl<'a> Response<'a> {
 
     /// The answer as the API server reads it.
     pub fn to_json(&self) -> Vec<u8> {
-        let mut response = serde_json::json!({"uid": self.uid, "allowed": self.denial.is_none()});
+        let patch = self.patch.map(Patch::to_json).unwrap_or_default();
+        let mut out = Vec::with_capacity(256 + self.uid.len() + patch.len().div_ceil(3) * 4);
+        out.extend_from_slice(b"{\"kind\":\"AdmissionReview\",\"apiVersion\":\"");
+        out.extend_from_slice(self.version.api_version().as_bytes());
+        out.extend_from_slice(b"\",\"response\":{\"uid\":");
+        write_string(&mut out, self.uid);
+        out.extend_from_slice(b",\"allowed\":");
+        out.extend_from_slice(if self.denial.is_some() {
+            b"false"
+        } else {
+            b"true"
+        });
         if let Some(denial) = self.denial {
-            let mut status = serde_json::json!({"status": "Failure", "code": denial.code, "message": denial.message});
-            if !denial.reason.is_empty() {
-                status["reason"] = denial.reason.clone().into();
-            }
-            if !denial.causes.is_empty() {
-                status["details"] = serde_json::json!({"causes": denial.causes});
-            }
-            response["status"] = status;
+            write_status(&mut out, denial);
         }
-        if let Some(patch) = self.patch {
-            response["patchType"] = "JSONPatch".into();
-            response["patch"] = base64::engine::general_purpose::STANDARD
-                .encode(patch.as_str())
-                .into();
+        if !patch.is_empty() {
+            out.extend_from_slice(b",\"patchType\":\"JSONPatch\",\"patch\":\"");
+            let start = out.len();
+            out.resize(start + patch.len().div_ceil(3) * 4, 0);
+            STANDARD
+                .encode_slice(&patch, &mut out[start..])
+                .expect("base64 makes four bytes of three, rounded up");
+            out.push(b'"');
         }
+        write_list(&mut out, b",\"warnings\":[", self.warnings, write_warning);
         if !self.warnings.is_empty() {
-            response["warnings"] = self.warnings.into();
+            out.push(b']');
         }
+        write_list(
+            &mut out,
+            b",\"auditAnnotations\":{",
+            self.audit_annotations,
+            write_annotation,
+        );
         if !self.audit_annotations.is_empty() {
-            response["auditAnnotations"] = self
-                .audit_annotations
-                .iter()
-                .map(|(key, value)| (key.clone(), serde_json::Value::from(value.as_str())))
-                .collect();
+            out.push(b'}');
         }
-        serde_json::json!({"apiVersion": self.version.api_version(), "kind": "AdmissionReview", "response": response})
-            .to_string()
-            .into_bytes()
+        out.extend_from_slice(b"}}");
+        out
     }
+}
+
+fn write_list<T>(out: &mut Vec<u8>, open: &[u8], items: &[T], write: fn(&mut Vec<u8>, &T)) {
+    for (at, item) in items.iter().enumerate() {
+        out.extend_from_slice(if at == 0 { open } else { b"," });
+        write(out, item);
+    }
+}
+
+#[expect(
+    clippy::ptr_arg,
+    reason = "lists of the answer are written through one function over their elements"
+)]
+fn write_warning(out: &mut Vec<u8>, warning: &String) {
+    write_string(out, warning);
+}
+
+fn write_annotation(out: &mut Vec<u8>, (key, value): &(String, String)) {
+    write_string(out, key);
+    out.push(b':');
+    write_string(out, value);
+}
+
+fn write_status(out: &mut Vec<u8>, status: &Status) {
+    out.extend_from_slice(b",\"status\":{\"metadata\":{},\"status\":\"Failure\",\"message\":");
+    write_string(out, &status.message);
+    if !status.reason.is_empty() {
+        out.extend_from_slice(b",\"reason\":");
+        write_string(out, &status.reason);
+    }
+    write_list(
+        out,
+        b",\"details\":{\"causes\":[",
+        &status.causes,
+        write_cause,
+    );
+    if !status.causes.is_empty() {
+        out.extend_from_slice(b"]}");
+    }
+    out.extend_from_slice(b",\"code\":");
+    out.extend_from_slice(status.code.to_string().as_bytes());
+    out.push(b'}');
+}
+
+fn write_cause(out: &mut Vec<u8>, cause: &StatusCause) {
+    let fields = [
+        ("reason", &cause.reason),
+        ("message", &cause.message),
+        ("field", &cause.field),
+    ];
+    out.push(b'{');
+    for (at, (name, value)) in fields
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .enumerate()
+    {
+        if at > 0 {
+            out.push(b',');
+        }
+        write_string(out, name);
+        out.push(b':');
+        write_string(out, value);
+    }
+    out.push(b'}');
 }

@@ -106,6 +106,10 @@ where
 /// What a type says about itself.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
+#[expect(
+    unnameable_types,
+    reason = "`Object` is public, and only this crate reads what its types say"
+)]
 pub struct Target {
     pub(crate) group: String,
     pub(crate) version: String,

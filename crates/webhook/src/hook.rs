@@ -11,7 +11,9 @@ use crate::declaration::{
     SideEffects,
 };
 use crate::handler::{Object, Target};
+use crate::lane::Lane;
 use crate::link::{self, Link};
+use crate::outcomes::Counters;
 use crate::{Mutate, Selector, Validate};
 
 /// Makes a hook of a validator.
@@ -36,6 +38,8 @@ pub struct Hook {
     pub(crate) role: Role,
     pub(crate) path: String,
     pub(crate) links: Vec<Arc<dyn Link>>,
+    pub(crate) lane: Arc<Lane>,
+    pub(crate) counters: Arc<Counters>,
     pub(crate) when_undecodable: Undecodable,
     operations: Vec<Operation>,
     resource: Option<Target>,
@@ -77,6 +81,8 @@ impl Hook {
             full_name: None,
             role,
             links: vec![link],
+            lane: Lane::new(),
+            counters: Arc::default(),
             when_undecodable: Undecodable::default(),
             operations: vec![Operation::Create, Operation::Update],
             resource: K::target(),
@@ -93,6 +99,23 @@ impl Hook {
             review_versions: vec![Version::V1],
             reinvocation: Reinvocation::Never,
         }
+    }
+
+    /// Adds a mutator that gets the object as the earlier ones left it. All of them together answer one patch.
+    ///
+    /// The rule stays the one of the first handler's type.
+    ///
+    /// # Panics
+    ///
+    /// If the hook is a validating one, which changes nothing that another handler could get.
+    pub fn then<K: Object, H: Mutate<K>>(mut self, handler: H) -> Self {
+        assert!(
+            self.role == Role::Mutating,
+            "only mutators can be chained, and `{}` validates",
+            self.name
+        );
+        self.links.push(link::mutator(handler));
+        self
     }
 
     /// Sets the operations that it is called for.

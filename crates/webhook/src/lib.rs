@@ -1,9 +1,13 @@
 //! Admission handlers as a tower service.
 
+mod body;
 mod declaration;
 mod handler;
 mod hook;
+mod judge;
+mod lane;
 mod link;
+mod outcomes;
 mod refusal;
 mod review;
 mod selector;
@@ -19,6 +23,7 @@ pub use handler::{Mutate, Object, Validate};
 pub use hook::{Hook, Undecodable, mutating, validating};
 pub use kubewright_review::Operation::{self, Connect, Create, Delete, Update};
 pub use kubewright_review::{Change, Kind, Resource, Version};
+pub use outcomes::Outcomes;
 pub use review::{Review, ReviewBuilder, User};
 pub use selector::{Requirement, Selector};
 pub use verdict::{Denial, Mutated, OrDeny, Reject, Validated, deny, fail};

@@ -4,131 +4,157 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use kubewright_review::{Change, Image, Operation, Patch};
+use kubewright_review::{
+    AdmissionReview, Body, Change, DecodeError, Image, Kind, Patch, ReadError, Scope,
+};
+use tokio::time::Instant;
 
 use crate::handler::{Object, Target};
 use crate::verdict::Cause;
 use crate::{Mutate, Reject, Review, Validate};
 
+/// A handler at work. What it answers is the patch that its object needs.
 pub(crate) type Run = Pin<Box<dyn Future<Output = Result<Patch, Stop>> + Send>>;
 
 /// A handler whose type of object is no longer visible.
 pub(crate) trait Link: Send + Sync {
-    fn run(self: Arc<Self>, review: Review) -> Run;
+    /// Reads a review together with its objects, in one pass, and makes the handler ready to run.
+    fn begin(self: Arc<Self>, body: &Body, deadline: Instant) -> Result<(Review, Run), ReadError>;
+
+    /// Makes the handler ready to run on the object as an earlier handler left it.
+    fn proceed(self: Arc<Self>, review: Review) -> Run;
 }
 
-/// Why a link did not let the request pass.
+/// Why a handler did not let the request pass.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Rejected(Reject),
-    Undecodable(Cause),
+    Undecodable(String),
     Failed(Cause),
 }
 
+impl From<DecodeError> for Stop {
+    fn from(error: DecodeError) -> Self {
+        Self::Undecodable(error.to_string())
+    }
+}
+
+/// Puts a validator behind one type.
 pub(crate) fn validator<K: Object, H: Validate<K>>(handler: H) -> Arc<dyn Link> {
-    Arc::new(Validator::<K, H> {
-        handler,
+    Arc::new(Typed::<K, _> {
+        handler: Validator(handler),
         target: K::target(),
         object: PhantomData,
     })
 }
 
+/// Puts a mutator behind one type.
 pub(crate) fn mutator<K: Object, H: Mutate<K>>(handler: H) -> Arc<dyn Link> {
-    Arc::new(Mutator::<K, H> {
-        handler,
+    Arc::new(Typed::<K, _> {
+        handler: Mutator(handler),
         target: K::target(),
         object: PhantomData,
     })
 }
 
-struct Validator<K, H> {
+struct Typed<K, H> {
     handler: H,
     target: Option<Target>,
     object: PhantomData<fn(K)>,
 }
 
-impl<K: Object, H: Validate<K>> Link for Validator<K, H> {
-    fn run(self: Arc<Self>, review: Review) -> Run {
-        Box::pin(async move {
-            let change = decode::<K>(&review, self.target.as_ref())?;
-            self.handler
-                .validate(change, review)
-                .await
-                .map_err(Stop::Rejected)?;
-            Ok(Patch::default())
-        })
-    }
-}
-
-struct Mutator<K, H> {
-    handler: H,
-    target: Option<Target>,
-    object: PhantomData<fn(K)>,
-}
-
-impl<K: Object, H: Mutate<K>> Link for Mutator<K, H> {
-    fn run(self: Arc<Self>, review: Review) -> Run {
-        Box::pin(async move {
-            let change = decode::<K>(&review, self.target.as_ref())?;
-            let before = match &change {
-                Change::Delete(_) => {
-                    return Err(Stop::Failed(
-                        "a mutating webhook was called for DELETE, where nothing can be changed"
-                            .into(),
-                    ));
-                }
-                change => image(change.object())?,
-            };
-            let after = self
-                .handler
-                .mutate(change, review.clone())
-                .await
-                .map_err(Stop::Rejected)?;
-            let raw = review.request().object().unwrap_or_default();
-            before
-                .graft(raw, &image(&after)?)
-                .map_err(|error| Stop::Failed(error.into()))
-        })
-    }
-}
-
-fn image<K: Object>(object: &K) -> Result<Image, Stop> {
-    Image::of(object).map_err(|error| Stop::Failed(error.into()))
-}
-
-fn decode<K: Object>(review: &Review, target: Option<&Target>) -> Result<Change<K>, Stop> {
-    let request = review.request();
-    if let Some(target) = target {
-        let kind = request.kind();
-        if (&kind.group, &kind.version, &kind.kind)
-            != (&target.group, &target.version, &target.kind)
-        {
-            return Err(Stop::Undecodable(
-                format!(
-                    "the handler takes {} of {}, and the review has {} of {}",
-                    target.kind,
-                    group_version(&target.group, &target.version),
-                    kind.kind,
-                    group_version(&kind.group, &kind.version),
-                )
-                .into(),
-            ));
+impl<K: Object, H: Handle<K>> Typed<K, H> {
+    fn run(self: Arc<Self>, change: Result<Change<K>, DecodeError>, review: Review) -> Run {
+        if let Some(mismatch) = self.mismatch(review.kind()) {
+            return Box::pin(std::future::ready(Err(Stop::Undecodable(mismatch))));
+        }
+        match change {
+            Ok(change) => Box::pin(async move { self.handler.handle(change, review).await }),
+            Err(error) => Box::pin(std::future::ready(Err(error.into()))),
         }
     }
-    let object = |json: Option<&str>, name: &str| {
-        let json = json.ok_or_else(|| Stop::Undecodable(format!("{name} is null").into()))?;
-        serde_json::from_str(json)
-            .map_err(|error| Stop::Undecodable(format!("{name}: {error}").into()))
-    };
-    Ok(match review.operation() {
-        Operation::Create => Change::Create(object(request.object(), "object")?),
-        Operation::Update => Change::Update {
-            old: object(request.old_object(), "oldObject")?,
-            new: object(request.object(), "object")?,
-        },
-        Operation::Delete => Change::Delete(object(request.old_object(), "oldObject")?),
-        Operation::Connect => Change::Connect(object(request.object(), "object")?),
-    })
+
+    fn mismatch(&self, kind: Kind<'_>) -> Option<String> {
+        let target = self.target.as_ref()?;
+        let same = kind.kind == target.kind
+            && kind.version == target.version
+            && kind.group == target.group;
+        (!same).then(|| {
+            format!(
+                "cannot read object: the handler takes {} of {}, and the review has {} of {}",
+                target.kind,
+                group_version(&target.group, &target.version),
+                kind.kind,
+                group_version(kind.group, kind.version),
+            )
+        })
+    }
+}
+
+impl<K: Object, H: Handle<K>> Link for Typed<K, H> {
+    fn begin(self: Arc<Self>, body: &Body, deadline: Instant) -> Result<(Review, Run), ReadError> {
+        let (request, change) = AdmissionReview::read_typed::<K>(body, scope::<K>())?;
+        let review = Review::new(request, deadline);
+        let run = self.run(change, review.clone());
+        Ok((review, run))
+    }
+
+    fn proceed(self: Arc<Self>, review: Review) -> Run {
+        let change = review.request().decode::<K>(scope::<K>());
+        self.run(change, review)
+    }
+}
+
+/// A type that asks the API server for metadata alone is given metadata alone.
+fn scope<K: Object>() -> Scope {
+    if K::metadata_api() {
+        Scope::Metadata
+    } else {
+        Scope::Object
+    }
+}
+
+/// What validators and mutators have in common.
+trait Handle<K>: Send + Sync + 'static {
+    fn handle(
+        &self,
+        change: Change<K>,
+        review: Review,
+    ) -> impl Future<Output = Result<Patch, Stop>> + Send;
+}
+
+struct Validator<H>(H);
+
+impl<K: Object, H: Validate<K>> Handle<K> for Validator<H> {
+    async fn handle(&self, change: Change<K>, review: Review) -> Result<Patch, Stop> {
+        let judged = self.0.validate(change, review).await;
+        judged.map_err(Stop::Rejected)?;
+        Ok(Patch::default())
+    }
+}
+
+struct Mutator<H>(H);
+
+impl<K: Object, H: Mutate<K>> Handle<K> for Mutator<H> {
+    async fn handle(&self, change: Change<K>, review: Review) -> Result<Patch, Stop> {
+        let Some(new) = change.new_object() else {
+            return Err(Stop::Failed(
+                "a mutating webhook was called for DELETE, where nothing can be changed".into(),
+            ));
+        };
+        let size = review.request().object().map_or(0, str::len);
+        let before = image(new, size)?;
+        let after = self.0.mutate(change, review.clone()).await;
+        let after = image(&after.map_err(Stop::Rejected)?, size)?;
+        review
+            .request()
+            .graft(&before, &after)
+            .map_err(|error| Stop::Failed(error.into()))
+    }
+}
+
+fn image<K: Object>(object: &K, size: usize) -> Result<Image, Stop> {
+    Image::of(object, size).map_err(|error| Stop::Failed(error.into()))
 }
 
 fn group_version(group: &str, version: &str) -> String {

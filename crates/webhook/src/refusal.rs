@@ -5,8 +5,8 @@ use std::error::Error;
 use http::{HeaderValue, Method, StatusCode};
 use kubewright_review::ReadError;
 
-use crate::Review;
 use crate::verdict::reason_of;
+use crate::{DeclarationError, Review};
 
 /// A call that cannot be judged. The API server treats every one as a failed call, so `failurePolicy` decides.
 #[derive(Debug)]
@@ -17,87 +17,89 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn unknown_path(path: &str) -> Self {
-        Self::new(404, format!("there is no webhook at {path}"))
+    pub(crate) fn unusable(error: &DeclarationError) -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            format!("the webhooks cannot be served: {error}"),
+        )
+    }
+
+    pub(crate) fn unknown_path<'a>(path: &str, known: impl Iterator<Item = &'a str>) -> Self {
+        let known = known.collect::<Vec<_>>().join(", ");
+        Self::new(
+            StatusCode::NOT_FOUND,
+            format!("there is no webhook at {path}, only at {known}"),
+        )
     }
 
     pub(crate) fn method(method: &Method) -> Self {
         Self::new(
-            405,
+            StatusCode::METHOD_NOT_ALLOWED,
             format!("a webhook is called with POST, and this call was {method}"),
         )
     }
 
     pub(crate) fn content_type(found: Option<&HeaderValue>) -> Self {
+        let found = match found {
+            Some(found) => String::from_utf8_lossy(found.as_bytes()).into_owned(),
+            None => "none".to_owned(),
+        };
         Self::new(
-            415,
-            match found {
-                Some(found) => format!(
-                    "a review has the content type application/json, and this one had {}",
-                    String::from_utf8_lossy(found.as_bytes())
-                ),
-                None => "a review has the content type application/json, and this one had none"
-                    .to_owned(),
-            },
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            format!("a review has the content type application/json, and this call had {found}"),
+        )
+    }
+
+    pub(crate) fn content_encoding() -> Self {
+        Self::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "a review is sent as plain JSON, and this call had a content encoding",
         )
     }
 
     pub(crate) fn slow_body() -> Self {
-        Self::new(408, "the body did not arrive in time")
+        Self::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "the body did not arrive before the deadline",
+        )
     }
 
     pub(crate) fn too_large(limit: usize) -> Self {
         Self::new(
-            413,
+            StatusCode::PAYLOAD_TOO_LARGE,
             format!("the body is larger than the limit of {limit} bytes"),
         )
     }
 
-    pub(crate) fn broken_body(cause: &(dyn Error + Send + Sync + 'static)) -> Self {
-        tracing::debug!(error = cause, "a review's body broke off");
-        Self::new(400, "the body broke off")
+    pub(crate) fn broken_body(cause: &(dyn Error + 'static)) -> Self {
+        tracing::debug!(error = cause, "the body of a review broke off");
+        Self::new(StatusCode::BAD_REQUEST, "the body broke off")
     }
 
     pub(crate) fn empty() -> Self {
-        Self::new(400, "the body is empty")
+        Self::new(StatusCode::BAD_REQUEST, "the body is empty")
     }
 
     pub(crate) fn unreadable(error: &ReadError) -> Self {
-        Self::new(400, error.to_string())
+        Self::new(StatusCode::BAD_REQUEST, error.to_string())
     }
 
-    pub(crate) fn undecodable(
-        review: &Review,
-        hook: &str,
-        cause: &(dyn Error + Send + Sync + 'static),
-    ) -> Self {
-        tracing::error!(
-            uid = review.uid(),
-            hook,
-            error = cause,
-            "cannot read the object of a review"
-        );
+    pub(crate) fn undecodable(review: &Review, hook: &str, message: &str) -> Self {
+        tracing::error!(uid = review.uid(), hook, "{message}");
         Self::about(
-            422,
+            StatusCode::UNPROCESSABLE_ENTITY,
             review,
-            format!(
-                "cannot read the object of the request {}: {cause}",
-                review.uid()
-            ),
+            format!("{message} (request {})", review.uid()),
         )
     }
 
-    pub(crate) fn failed(
-        review: &Review,
-        hook: &str,
-        cause: &(dyn Error + Send + Sync + 'static),
-    ) -> Self {
+    pub(crate) fn failed(review: &Review, hook: &str, cause: &(dyn Error + 'static)) -> Self {
         tracing::error!(uid = review.uid(), hook, error = cause, "a webhook failed");
         Self::about(
-            500,
+            StatusCode::INTERNAL_SERVER_ERROR,
             review,
             format!(
-                "the webhook could not judge the request {}; its log says why",
+                "the webhook failed on request {}; its log says why",
                 review.uid()
             ),
         )
@@ -106,26 +108,22 @@ impl Refusal {
     pub(crate) fn panicked(review: &Review, hook: &str) -> Self {
         tracing::error!(uid = review.uid(), hook, "a webhook panicked");
         Self::about(
-            500,
+            StatusCode::INTERNAL_SERVER_ERROR,
             review,
             format!(
-                "the webhook panicked on the request {}; its log says why",
+                "the webhook panicked on request {}; its log says why",
                 review.uid()
             ),
         )
     }
 
     pub(crate) fn deadline(review: &Review, hook: &str) -> Self {
-        tracing::error!(
-            uid = review.uid(),
-            hook,
-            "a webhook was stopped at its deadline"
-        );
+        tracing::error!(uid = review.uid(), hook, "a webhook reached its deadline");
         Self::about(
-            504,
+            StatusCode::GATEWAY_TIMEOUT,
             review,
             format!(
-                "the webhook was stopped at the deadline of the request {}",
+                "the webhook did not answer request {} before its deadline and was stopped",
                 review.uid()
             ),
         )
@@ -150,15 +148,15 @@ impl Refusal {
         status.to_string().into_bytes()
     }
 
-    fn new(code: u16, message: impl Into<String>) -> Self {
+    fn new(code: StatusCode, message: impl Into<String>) -> Self {
         Self {
-            code: StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+            code,
             message: message.into(),
             uid: None,
         }
     }
 
-    fn about(code: u16, review: &Review, message: String) -> Self {
+    fn about(code: StatusCode, review: &Review, message: String) -> Self {
         Self {
             uid: Some(review.uid().to_owned()),
             ..Self::new(code, message)

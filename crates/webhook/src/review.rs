@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use kubewright_review::{AdmissionReview, Kind, Operation, Resource};
+use kubewright_review::{AdmissionReview, Body, Kind, Operation, Resource};
 use serde::{Deserialize, de::DeserializeOwned};
 use tokio::time::Instant;
 
@@ -100,22 +100,22 @@ impl Review {
     }
 
     /// The kind of the objects in this review.
-    pub fn kind(&self) -> &Kind {
+    pub fn kind(&self) -> Kind<'_> {
         self.0.request.kind()
     }
 
     /// The resource as the webhook's rule names it.
-    pub fn resource(&self) -> &Resource {
+    pub fn resource(&self) -> Resource<'_> {
         self.0.request.resource()
     }
 
     /// The kind that the client sent, which can be of another version.
-    pub fn request_kind(&self) -> &Kind {
+    pub fn request_kind(&self) -> Kind<'_> {
         self.0.request.request_kind()
     }
 
     /// The resource that the client named, which can be of another version.
-    pub fn request_resource(&self) -> &Resource {
+    pub fn request_resource(&self) -> Resource<'_> {
         self.0.request.request_resource()
     }
 
@@ -185,6 +185,16 @@ impl Review {
 
     pub(crate) fn request(&self) -> &AdmissionReview {
         &self.0.request
+    }
+
+    /// The same review of the object as a handler left it.
+    pub(crate) fn with_request(&self, request: AdmissionReview) -> Self {
+        Self(Arc::new(Inner {
+            request,
+            deadline: self.0.deadline,
+            user: OnceLock::new(),
+            notes: Mutex::new(self.take_notes()),
+        }))
     }
 
     pub(crate) fn take_notes(&self) -> Notes {
@@ -281,7 +291,8 @@ impl ReviewBuilder {
         let body = serde_json::json!({
             "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": self.request,
         });
-        let request = AdmissionReview::read(body.to_string().into_bytes())
+        let request = Body::new(body.to_string().into_bytes())
+            .and_then(|body| AdmissionReview::read(&body))
             .expect("the builder writes every field that a review needs");
         Review::new(request, Instant::now() + self.remaining)
     }

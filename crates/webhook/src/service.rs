@@ -2,27 +2,28 @@
 
 use std::convert::Infallible;
 use std::error::Error;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::{Buf, Bytes};
-use http::{Method, Request, Response, StatusCode, header};
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::Body;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use kubewright_review::{AdmissionReview, Patch, Response as Answer};
+use http_body_util::Full;
+use kubewright_review::Body as ReviewBody;
 use tokio::time::Instant;
 
-use crate::Webhooks;
-use crate::hook::{Hook, Undecodable};
-use crate::link::Stop;
+use crate::hook::Hook;
+use crate::judge::judge;
 use crate::refusal::Refusal;
-use crate::review::Review;
-use crate::verdict::{Denial, Rejection};
+use crate::{Webhooks, body};
 
-/// What is left for the answer to travel.
+/// What is left for the answer to travel, at most.
 const MARGIN: Duration = Duration::from_millis(250);
+
+/// The longest that the API server waits for a webhook.
+const LONGEST: Duration = Duration::from_secs(30);
 
 impl<B> tower::Service<Request<B>> for Webhooks
 where
@@ -44,15 +45,7 @@ where
         Box::pin(async move {
             Ok(match answer(&webhooks, request, arrival).await {
                 Ok(body) => reply(StatusCode::OK, body),
-                Err(refusal) => {
-                    let mut reply = reply(refusal.code(), refusal.to_json());
-                    if refusal.code() == StatusCode::METHOD_NOT_ALLOWED {
-                        reply
-                            .headers_mut()
-                            .insert(header::ALLOW, header::HeaderValue::from_static("POST"));
-                    }
-                    reply
-                }
+                Err(refusal) => refuse(&refusal),
             })
         })
     }
@@ -61,10 +54,17 @@ where
 fn reply(code: StatusCode, body: Vec<u8>) -> Response<Full<Bytes>> {
     let mut reply = Response::new(Full::from(body));
     *reply.status_mut() = code;
-    reply.headers_mut().insert(
-        header::CONTENT_TYPE,
-        header::HeaderValue::from_static("application/json"),
-    );
+    let json = HeaderValue::from_static("application/json");
+    reply.headers_mut().insert(header::CONTENT_TYPE, json);
+    reply
+}
+
+fn refuse(refusal: &Refusal) -> Response<Full<Bytes>> {
+    let mut reply = reply(refusal.code(), refusal.to_json());
+    if refusal.code() == StatusCode::METHOD_NOT_ALLOWED {
+        let post = HeaderValue::from_static("POST");
+        reply.headers_mut().insert(header::ALLOW, post);
+    }
     reply
 }
 
@@ -77,12 +77,32 @@ where
     B: Body,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let hooks = &webhooks.inner.hooks;
-    let path = request.uri().path();
-    let hook = hooks
-        .iter()
-        .find(|hook| hook.path == path)
-        .ok_or_else(|| Refusal::unknown_path(path))?;
+    let hook = webhooks.serves(request.uri().path())?;
+    check_head(&request)?;
+    let timeout = request.uri().query().and_then(timeout_of);
+    let timeout = timeout.map_or(hook.timeout, |timeout| timeout.min(LONGEST));
+    let deadline = arrival + timeout.saturating_sub(MARGIN.min(timeout / 10));
+    let body = body::read(request.into_body(), webhooks.inner.body_limit, deadline).await?;
+    if body.is_empty() {
+        return Err(Refusal::empty());
+    }
+    let body = ReviewBody::new(body).map_err(|error| Refusal::unreadable(&error))?;
+    judge(&hook, &body, deadline).await
+}
+
+impl Webhooks {
+    fn serves(&self, path: &str) -> Result<Arc<Hook>, Refusal> {
+        if let Err(error) = self.checked() {
+            return Err(Refusal::unusable(error));
+        }
+        let hooks = &self.inner.hooks;
+        let hook = hooks.iter().find(|hook| hook.path == path);
+        hook.cloned()
+            .ok_or_else(|| Refusal::unknown_path(path, hooks.iter().map(|hook| &*hook.path)))
+    }
+}
+
+fn check_head<B>(request: &Request<B>) -> Result<(), Refusal> {
     if request.method() != Method::POST {
         return Err(Refusal::method(request.method()));
     }
@@ -90,72 +110,12 @@ where
     if !content_type.is_some_and(|value| is_json(value.as_bytes())) {
         return Err(Refusal::content_type(content_type));
     }
-    let timeout = request
-        .uri()
-        .query()
-        .and_then(timeout_of)
-        .unwrap_or(hook.timeout);
-    let deadline = arrival + timeout.saturating_sub(MARGIN.min(timeout / 10));
-    let limit = webhooks.inner.body_limit;
-    let body = tokio::time::timeout_at(deadline, Limited::new(request, limit).collect())
-        .await
-        .map_err(|_| Refusal::slow_body())?
-        .map_err(|error| {
-            if error.is::<LengthLimitError>() {
-                Refusal::too_large(limit)
-            } else {
-                Refusal::broken_body(&*error)
-            }
-        })?;
-    let mut body = body.aggregate();
-    let body = body.copy_to_bytes(body.remaining());
-    if body.is_empty() {
-        return Err(Refusal::empty());
-    }
-    let review = AdmissionReview::read(body.into()).map_err(|error| Refusal::unreadable(&error))?;
-    judge(hook, Review::new(review, deadline)).await
-}
-
-async fn judge(hook: &Hook, review: Review) -> Result<Vec<u8>, Refusal> {
-    let mut patch = Patch::default();
-    let mut denial = None;
-    for link in &hook.links {
-        let run = std::sync::Arc::clone(link).run(review.clone());
-        let run = tokio::time::timeout_at(review.deadline(), Guarded(Some(run)));
-        match run.await {
-            Err(_) => return Err(Refusal::deadline(&review, &hook.name)),
-            Ok(Err(_)) => return Err(Refusal::panicked(&review, &hook.name)),
-            Ok(Ok(Ok(made))) => patch = made,
-            Ok(Ok(Err(stop))) => match (stop, hook.when_undecodable) {
-                (Stop::Undecodable(_), Undecodable::PassThrough) => {}
-                (Stop::Undecodable(cause), Undecodable::Deny) => {
-                    denial = Some(Denial::new(cause).code(422));
-                }
-                (Stop::Undecodable(cause), Undecodable::Fail) => {
-                    return Err(Refusal::undecodable(&review, &hook.name, &*cause));
-                }
-                (Stop::Failed(cause), _) => {
-                    return Err(Refusal::failed(&review, &hook.name, &*cause));
-                }
-                (Stop::Rejected(reject), _) => match reject.into_rejection() {
-                    Rejection::Denied(denied, _) => denial = Some(denied),
-                    Rejection::Failed(cause) => {
-                        return Err(Refusal::failed(&review, &hook.name, &*cause));
-                    }
-                },
-            },
+    match request.headers().get(header::CONTENT_ENCODING) {
+        Some(coding) if !coding.as_bytes().eq_ignore_ascii_case(b"identity") => {
+            Err(Refusal::content_encoding())
         }
+        _ => Ok(()),
     }
-    let notes = review.take_notes();
-    let status = denial.map(Denial::into_status);
-    let mut answer = Answer::new(review.request().version(), review.uid())
-        .warnings(&notes.warnings)
-        .audit_annotations(&notes.annotations);
-    answer = match &status {
-        Some(status) => answer.denied(status),
-        None => answer.patch(&patch),
-    };
-    Ok(answer.to_json())
 }
 
 fn is_json(content_type: &[u8]) -> bool {
@@ -168,38 +128,56 @@ fn is_json(content_type: &[u8]) -> bool {
         .eq_ignore_ascii_case(b"application/json")
 }
 
-/// The API server says how long it will wait: `?timeout=10s`.
+/// The API server says how long it will wait: `?timeout=10s`. Go writes durations as `1m30s` or `500ms` too.
 fn timeout_of(query: &str) -> Option<Duration> {
-    let value = query
+    let mut rest = query
         .split('&')
         .find_map(|pair| pair.strip_prefix("timeout="))?;
-    let seconds: u64 = value.strip_suffix('s')?.parse().ok()?;
-    Some(Duration::from_secs(seconds))
-}
-
-/// A handler whose panics, also those in `Drop`, stay with the call.
-struct Guarded<F>(Option<Pin<Box<F>>>)
-where
-    F: ?Sized;
-
-impl<F: Future + ?Sized> Future for Guarded<F> {
-    type Output = Result<F::Output, ()>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(run) = &mut self.0 else {
-            return Poll::Pending;
+    let mut sum = Duration::ZERO;
+    while !rest.is_empty() {
+        let number = rest.find(|byte: char| !byte.is_ascii_digit() && byte != '.')?;
+        let (amount, unit) = rest.split_at(number);
+        let unit_end = unit
+            .find(|byte: char| byte.is_ascii_digit())
+            .unwrap_or(unit.len());
+        let seconds = match &unit[..unit_end] {
+            "h" => 3600.0,
+            "m" => 60.0,
+            "s" => 1.0,
+            "ms" => 1e-3,
+            "us" => 1e-6,
+            "ns" => 1e-9,
+            _ => return None,
         };
-        match catch_unwind(AssertUnwindSafe(|| run.as_mut().poll(context))) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
-            Err(_) => Poll::Ready(Err(())),
-        }
+        let amount: f64 = amount.parse().ok()?;
+        sum += Duration::try_from_secs_f64(amount * seconds).ok()?;
+        rest = &unit[unit_end..];
     }
+    (!sum.is_zero()).then_some(sum)
 }
 
-impl<F: ?Sized> Drop for Guarded<F> {
-    fn drop(&mut self) {
-        let run = self.0.take();
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(run)));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_timeout_is_a_go_duration() {
+        let millis = |query| timeout_of(query).map(|timeout| timeout.as_millis());
+        assert_eq!(millis("timeout=10s"), Some(10_000));
+        assert_eq!(millis("a=b&timeout=1m30s"), Some(90_000));
+        assert_eq!(millis("timeout=500ms"), Some(500));
+        assert_eq!(millis("timeout=1.5s"), Some(1_500));
+        for nothing in [
+            "",
+            "timeout=",
+            "timeout=10",
+            "timeout=s",
+            "timeout=0s",
+            "timeout=10x",
+            "timeout=-1s",
+            "timeout=9e99s",
+        ] {
+            assert_eq!(millis(nothing), None, "{nothing}");
+        }
     }
 }

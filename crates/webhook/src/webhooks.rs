@@ -1,11 +1,12 @@
 //! All webhooks of a program, as one value.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::declaration::{Declaration, Role, SideEffects};
 use crate::hook::Hook;
+use crate::outcomes::Outcomes;
 use kubewright_review::Operation;
 
 /// All webhooks of a program: a tower service that answers reviews, and the declarations that manifests are made of.
@@ -20,8 +21,9 @@ pub struct Webhooks {
 #[derive(Clone, Debug)]
 pub(crate) struct Inner {
     domain: String,
-    pub(crate) hooks: Vec<Hook>,
+    pub(crate) hooks: Vec<Arc<Hook>>,
     pub(crate) body_limit: usize,
+    checked: OnceLock<Result<(), DeclarationError>>,
 }
 
 /// Why webhooks cannot be served or installed.
@@ -93,13 +95,16 @@ impl Webhooks {
                 domain: domain.into(),
                 hooks: Vec::new(),
                 body_limit: 7 * 1024 * 1024,
+                checked: OnceLock::new(),
             }),
         }
     }
 
     /// Adds a hook.
     pub fn with(mut self, hook: Hook) -> Self {
-        Arc::make_mut(&mut self.inner).hooks.push(hook);
+        let inner = Arc::make_mut(&mut self.inner);
+        inner.hooks.push(Arc::new(hook));
+        inner.checked = OnceLock::new();
         self
     }
 
@@ -116,6 +121,20 @@ impl Webhooks {
             .iter()
             .map(|hook| hook.declaration(&self.inner.domain))
             .collect()
+    }
+
+    /// How the reviews of each hook ended, by its full name, in the order in which the hooks were added.
+    pub fn outcomes(&self) -> Vec<(String, Outcomes)> {
+        let hooks = self.inner.hooks.iter();
+        hooks
+            .map(|hook| (hook.full_name(&self.inner.domain), hook.counters.read()))
+            .collect()
+    }
+
+    /// The result of [`Webhooks::check`], which is found once. Webhooks that do not pass are not served.
+    pub(crate) fn checked(&self) -> Result<(), &DeclarationError> {
+        let checked = self.inner.checked.get_or_init(|| self.check());
+        checked.as_ref().copied()
     }
 
     /// Checks that the API server would accept the hooks and that their names and paths are their own.

@@ -1,0 +1,175 @@
+//! The objects of a review, read into the handler's type.
+
+use serde::de::DeserializeOwned;
+
+use crate::json::{JsonError, Members, Part, Reader, Typed};
+use crate::request::Which;
+use crate::{Change, Operation};
+
+/// How much of an object is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Scope {
+    /// Everything that the type asks for, but for `metadata.managedFields`.
+    #[default]
+    Object,
+    /// `apiVersion`, `kind` and `metadata` only, but for `metadata.managedFields`.
+    Metadata,
+}
+
+/// Why an object cannot be read as the handler's type.
+///
+/// The text never repeats a value of the object, which may be secret.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot read {place}: {message}")]
+pub struct DecodeError {
+    place: String,
+    message: String,
+}
+
+impl DecodeError {
+    /// The path of the field, such as `object.spec.containers[0].image`.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    fn null(name: &str) -> Self {
+        Self {
+            place: name.to_owned(),
+            message: "it is null".to_owned(),
+        }
+    }
+}
+
+/// Reads the objects of one review.
+pub(crate) struct Decoder<K> {
+    part: Part,
+    object: Option<K>,
+    old_object: Option<K>,
+    error: Option<DecodeError>,
+}
+
+impl<K: DeserializeOwned> Decoder<K> {
+    pub(crate) fn new(scope: Scope) -> Self {
+        Self {
+            part: match scope {
+                Scope::Object => Part::Whole,
+                Scope::Metadata => Part::Metadata,
+            },
+            object: None,
+            old_object: None,
+            error: None,
+        }
+    }
+
+    /// Reads an object where the reader stands. One that is JSON but not a `K` is remembered and stepped over.
+    pub(crate) fn read(
+        &mut self,
+        which: Which,
+        reader: &mut Reader<'_>,
+    ) -> Result<Members, JsonError> {
+        reader.peek();
+        let start = reader.offset();
+        let mut members = Members::with_capacity(8);
+        match K::deserialize(Typed::object(reader, self.part, &mut members)) {
+            Ok(object) => match which {
+                Which::Object => self.object = Some(object),
+                Which::OldObject => self.old_object = Some(object),
+            },
+            Err(error) => {
+                reader.go_to(start);
+                let text = reader.skip()?;
+                members.clear();
+                let name = name(which);
+                self.error.get_or_insert_with(|| DecodeError {
+                    place: place(name, text, error.offset().saturating_sub(start)),
+                    message: error.message().to_owned(),
+                });
+            }
+        }
+        for (key, value) in &mut members {
+            *key = key.start - start..key.end - start;
+            *value = value.start - start..value.end - start;
+        }
+        Ok(members)
+    }
+
+    pub(crate) fn change(self, operation: Operation) -> Result<Change<K>, DecodeError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let object = self
+            .object
+            .ok_or_else(|| DecodeError::null(name(Which::Object)));
+        let old = self
+            .old_object
+            .ok_or_else(|| DecodeError::null(name(Which::OldObject)));
+        Ok(match operation {
+            Operation::Create => Change::Create(object?),
+            Operation::Update => Change::Update {
+                old: old?,
+                new: object?,
+            },
+            Operation::Delete => Change::Delete(old?),
+            Operation::Connect => Change::Connect(object?),
+        })
+    }
+}
+
+fn name(which: Which) -> &'static str {
+    match which {
+        Which::Object => "object",
+        Which::OldObject => "oldObject",
+    }
+}
+
+/// The path of the innermost value around an offset.
+#[cold]
+fn place(name: &str, text: &str, offset: usize) -> String {
+    let mut path = name.to_owned();
+    // Text that cannot be read any more has no deeper place to name.
+    let _ = descend(&mut path, text, offset);
+    path
+}
+
+fn descend(path: &mut String, text: &str, offset: usize) -> Result<(), JsonError> {
+    let mut reader = Reader::new(text);
+    loop {
+        let object = match reader.peek() {
+            Some(b'{') => true,
+            Some(b'[') => false,
+            _ => return Ok(()),
+        };
+        let close = if object { b'}' } else { b']' };
+        reader.bump();
+        let mut more = reader.has_members(close);
+        let mut index = 0;
+        let inside = loop {
+            if !more {
+                break None;
+            }
+            let step = if object {
+                let key = reader.key()?;
+                format!(".{}", reader.borrowed(key))
+            } else {
+                format!("[{index}]")
+            };
+            reader.peek();
+            let start = reader.offset();
+            reader.skip()?;
+            if (start..reader.offset()).contains(&offset) {
+                break Some((step, start));
+            }
+            more = reader.has_more(close)?;
+            index += 1;
+        };
+        let Some((step, start)) = inside else {
+            return Ok(());
+        };
+        path.push_str(&step);
+        if start == offset {
+            return Ok(());
+        }
+        reader.go_to(start);
+    }
+}

@@ -1,0 +1,119 @@
+//! A JSON Patch (RFC 6902), written straight to bytes.
+
+use crate::json::write_string;
+
+/// A JSON Patch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Patch {
+    /// The operations without the brackets around them.
+    operations: Vec<u8>,
+    count: usize,
+}
+
+impl Patch {
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// How many operations it has.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Adds the operations of another patch after its own.
+    pub fn append(&mut self, other: &Self) {
+        if self.count > 0 && other.count > 0 {
+            self.operations.push(b',');
+        }
+        self.operations.extend_from_slice(&other.operations);
+        self.count += other.count;
+    }
+
+    /// The patch as JSON: a list, which is empty if it changes nothing.
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut json = Vec::with_capacity(self.operations.len() + 2);
+        json.push(b'[');
+        json.extend_from_slice(&self.operations);
+        json.push(b']');
+        json
+    }
+
+    /// Starts an operation that has a value, which the caller writes before [`Patch::end`].
+    pub(crate) fn begin(&mut self, operation: &str, path: &Pointer) -> &mut Vec<u8> {
+        self.start(operation, path);
+        self.operations.extend_from_slice(b",\"value\":");
+        &mut self.operations
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.operations.push(b'}');
+    }
+
+    pub(crate) fn remove(&mut self, path: &Pointer) {
+        self.start("remove", path);
+        self.end();
+    }
+
+    pub(crate) fn relocate(&mut self, from: &Pointer, path: &Pointer) {
+        self.start("move", path);
+        self.operations.extend_from_slice(b",\"from\":");
+        write_string(&mut self.operations, &from.0);
+        self.end();
+    }
+
+    /// Where the patch ends now, so that an operation can be taken back.
+    pub(crate) fn mark(&self) -> (usize, usize) {
+        (self.operations.len(), self.count)
+    }
+
+    pub(crate) fn take_back(&mut self, (length, count): (usize, usize)) {
+        self.operations.truncate(length);
+        self.count = count;
+    }
+
+    fn start(&mut self, operation: &str, path: &Pointer) {
+        if self.count > 0 {
+            self.operations.push(b',');
+        }
+        self.count += 1;
+        self.operations.extend_from_slice(b"{\"op\":\"");
+        self.operations.extend_from_slice(operation.as_bytes());
+        self.operations.extend_from_slice(b"\",\"path\":");
+        write_string(&mut self.operations, &path.0);
+    }
+}
+
+/// A JSON Pointer (RFC 6901).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pointer(String);
+
+impl Pointer {
+    /// Goes one level deeper, and gives what brings it back up.
+    pub(crate) fn enter(&mut self, key: &str) -> Above {
+        let above = Above(self.0.len());
+        self.0.push('/');
+        for character in key.chars() {
+            match character {
+                '~' => self.0.push_str("~0"),
+                '/' => self.0.push_str("~1"),
+                other => self.0.push(other),
+            }
+        }
+        above
+    }
+
+    /// Goes to a position of a list.
+    pub(crate) fn enter_at(&mut self, index: usize) -> Above {
+        self.enter(&index.to_string())
+    }
+
+    /// Goes back up.
+    pub(crate) fn leave(&mut self, above: Above) {
+        self.0.truncate(above.0);
+    }
+}
+
+/// Where a pointer was before it went deeper.
+#[must_use]
+pub(crate) struct Above(usize);

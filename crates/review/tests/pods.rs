@@ -1,0 +1,1 @@
+//! Grafting on k8s-openapi's types, case by case.

@@ -1,0 +1,157 @@
+//! One review from its body to its answer: every handler of the hook, one after the other.
+
+use kubewright_review::{
+    AdmissionReview, Body, MayChange, Patch, Response, is_annotation_key, mend_warnings,
+};
+use tokio::time::Instant;
+
+use crate::declaration::Role;
+use crate::hook::{Hook, Undecodable};
+use crate::lane::{Ended, catch};
+use crate::link::{Run, Stop};
+use crate::outcomes::Outcome;
+use crate::refusal::Refusal;
+use crate::review::Review;
+use crate::verdict::{Denial, Rejection};
+
+/// Answers one review.
+pub(crate) async fn judge(hook: &Hook, body: &Body, deadline: Instant) -> Result<Vec<u8>, Refusal> {
+    let (mut review, mut run) = begin(hook, body, deadline)?;
+    let original = review.clone();
+    let mut patch = Patch::default();
+    let mut rest = hook.links.iter().skip(1);
+    let denial = loop {
+        let made = match hook.lane.run(run, deadline).await {
+            Ok(Ok(made)) => made,
+            Ok(Err(stop)) => match stopped(hook, &review, stop)? {
+                Some(denial) => break Some(denial),
+                None => Patch::default(),
+            },
+            Err(ended) => return Err(gave_no_answer(hook, &review, ended)),
+        };
+        let Some(next) = rest.next() else {
+            patch.append(&made);
+            break None;
+        };
+        if !made.is_empty() {
+            let changed = review.request().changed_by(&made);
+            let changed = changed.map_err(|error| fail(hook, &review, &error))?;
+            review = review.with_request(changed);
+            patch.append(&made);
+        }
+        let next = next.clone();
+        let proceed = catch(|| next.proceed(review.clone()));
+        run = proceed.ok_or_else(|| gave_no_answer(hook, &review, Ended::Panicked))?;
+    };
+    answer(hook, original.request(), &review, denial, &patch)
+}
+
+fn begin(hook: &Hook, body: &Body, deadline: Instant) -> Result<(Review, Run), Refusal> {
+    let Some(first) = hook.links.first() else {
+        return Err(Refusal::empty());
+    };
+    let begun = catch(|| first.clone().begin(body, deadline));
+    match begun {
+        Some(Ok(begun)) => Ok(begun),
+        Some(Err(error)) => Err(Refusal::unreadable(&error)),
+        // The type's own code for reading panicked; the envelope still says whose request this was.
+        None => match AdmissionReview::read(body) {
+            Ok(request) => {
+                let review = Review::new(request, deadline);
+                Err(gave_no_answer(hook, &review, Ended::Panicked))
+            }
+            Err(error) => Err(Refusal::unreadable(&error)),
+        },
+    }
+}
+
+/// What a handler that did not let the request pass makes of it: a denial, nothing at all, or a failure.
+fn stopped(hook: &Hook, review: &Review, stop: Stop) -> Result<Option<Denial>, Refusal> {
+    match stop {
+        Stop::Undecodable(message) => match hook.when_undecodable {
+            Undecodable::PassThrough => Ok(None),
+            Undecodable::Deny => Ok(Some(Denial::new(message).code(422))),
+            Undecodable::Fail => {
+                hook.counters.count(Outcome::Undecodable);
+                Err(Refusal::undecodable(review, &hook.name, &message))
+            }
+        },
+        Stop::Failed(cause) => Err(fail(hook, review, &*cause)),
+        Stop::Rejected(reject) => match reject.into_rejection() {
+            Rejection::Denied(denial, cause) => {
+                if let Some(cause) = cause {
+                    tracing::debug!(
+                        uid = review.uid(),
+                        hook = hook.name,
+                        error = &*cause,
+                        "a webhook denied"
+                    );
+                }
+                Ok(Some(denial))
+            }
+            Rejection::Failed(cause) => Err(fail(hook, review, &*cause)),
+        },
+    }
+}
+
+fn gave_no_answer(hook: &Hook, review: &Review, ended: Ended) -> Refusal {
+    match ended {
+        Ended::Deadline => {
+            hook.counters.count(Outcome::Stopped);
+            Refusal::deadline(review, &hook.name)
+        }
+        Ended::Panicked => {
+            hook.counters.count(Outcome::Panicked);
+            Refusal::panicked(review, &hook.name)
+        }
+    }
+}
+
+fn fail(hook: &Hook, review: &Review, cause: &(dyn std::error::Error + 'static)) -> Refusal {
+    hook.counters.count(Outcome::Failed);
+    Refusal::failed(review, &hook.name, cause)
+}
+
+fn answer(
+    hook: &Hook,
+    request: &AdmissionReview,
+    review: &Review,
+    denial: Option<Denial>,
+    patch: &Patch,
+) -> Result<Vec<u8>, Refusal> {
+    let mut notes = review.take_notes();
+    if !notes.warnings.is_empty() {
+        mend_warnings(&mut notes.warnings);
+    }
+    notes.annotations.retain(|(key, _)| {
+        let good = is_annotation_key(key);
+        if !good {
+            tracing::warn!(hook = hook.name, key, "not a key of an audit annotation");
+        }
+        good
+    });
+    let status = denial.map(Denial::into_status);
+    let mut answer = Response::new(request.version(), request.uid())
+        .warnings(&notes.warnings)
+        .audit_annotations(&notes.annotations);
+    let (outcome, may_change) = match &status {
+        Some(status) => {
+            answer = answer.denied(status);
+            (Outcome::Denied, MayChange::No)
+        }
+        None if patch.is_empty() => (Outcome::Allowed, MayChange::No),
+        None => {
+            answer = answer.patch(patch);
+            let may_change = match hook.role {
+                Role::Mutating => MayChange::Yes,
+                Role::Validating => MayChange::No,
+            };
+            (Outcome::Changed, may_change)
+        }
+    };
+    answer
+        .lint(request, may_change)
+        .map_err(|error| fail(hook, review, &error))?;
+    hook.counters.count(outcome);
+    Ok(answer.to_json())
+}
