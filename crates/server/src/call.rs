@@ -72,7 +72,7 @@ where
         Ok(room) => room,
         Err(sentence) => {
             server.counters.count(Counter::calls_refused);
-            progress.linger();
+            progress.leave_body();
             return say(StatusCode::SERVICE_UNAVAILABLE, sentence.to_owned());
         }
     };
@@ -81,13 +81,13 @@ where
     match outcome(server, service.oneshot(request)).await {
         Outcome::Answered(response) => {
             if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                progress.linger();
+                progress.leave_body();
             }
             Reply::of_service(response, Arc::clone(progress))
         }
         Outcome::Failed(error) => {
             let (status, sentence) = word(error.as_ref());
-            progress.linger();
+            progress.leave_body();
             say(status, sentence)
         }
         Outcome::Panicked => {

@@ -19,7 +19,7 @@ use crate::call::{self, BoxError};
 use crate::counters::Counter;
 use crate::drain::Phase;
 use crate::frames::Frames;
-use crate::meter::{Flooded, Metered, Protocol};
+use crate::meter::{Metered, Protocol};
 use crate::run::Shared;
 use crate::watchdog::{Alarm, Progress, Watchdog};
 use crate::{Body, Limits};
@@ -196,8 +196,17 @@ impl Guide {
                 }
             };
             match event {
-                Event::Done(outcome) => return finish(outcome, &server.counters),
+                Event::Done(outcome) => {
+                    if self.progress.is_flooded() {
+                        server.counters.count(Counter::connections_flooding);
+                    }
+                    if let Err(error) = outcome {
+                        tracing::debug!(%error, "a connection ended early");
+                    }
+                    return;
+                }
                 Event::Tell => self.tell(connection.as_mut(), &mut watchdog),
+                Event::Alarm(Alarm::Overdue) if self.progress.lingers() => return,
                 Event::Alarm(Alarm::Idle | Alarm::Overdue) if !self.is_told => {
                     if phase == Phase::Serving {
                         server.counters.count(Counter::connections_idle);
@@ -249,28 +258,4 @@ fn is_time_to_tell(phase: Phase, is_http2: bool, progress: &Progress) -> bool {
         Phase::Closing
     };
     phase >= earliest && progress.has_begun() && (is_http2 || !progress.is_head_open())
-}
-
-fn finish(outcome: hyper::Result<()>, counters: &crate::Counters) {
-    let Err(error) = outcome else { return };
-    if is_flood(&error) {
-        counters.count(Counter::connections_flooding);
-    }
-    tracing::debug!(%error, "a connection ended early");
-}
-
-fn is_flood(error: &hyper::Error) -> bool {
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let io = error
-            .downcast_ref::<std::io::Error>()
-            .and_then(std::io::Error::get_ref);
-        if let Some(inner) = io
-            && inner.is::<Flooded>()
-        {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
 }

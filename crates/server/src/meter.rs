@@ -25,11 +25,6 @@ pub(crate) enum Protocol {
     Http2(Frames),
 }
 
-/// The error of a stream that was cut because of a flood of frames.
-#[derive(Debug, thiserror::Error)]
-#[error("the client floods the connection with control frames")]
-pub(crate) struct Flooded;
-
 impl<T> Metered<T> {
     pub(crate) fn new(stream: T, protocol: Protocol, progress: Arc<Progress>) -> Self {
         Self {
@@ -46,7 +41,10 @@ impl<T> Metered<T> {
             Protocol::Http1 if bytes.is_empty() || !self.progress.is_idle() => {}
             Protocol::Http1 => self.progress.set_head_open(true),
             Protocol::Http2(frames) => {
-                frames.read(bytes).map_err(|_| io::Error::other(Flooded))?;
+                if frames.read(bytes).is_err() {
+                    self.progress.set_flooded();
+                    return Err(io::Error::other("the client floods the connection"));
+                }
                 self.progress.set_head_open(frames.is_head_open());
             }
         }
@@ -104,9 +102,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Metered<T> {
             ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
             self.is_shut_down = true;
         }
-        if !self.progress.lingers() {
+        if !self.progress.has_left_body() || !matches!(self.protocol, Protocol::Http1) {
             return Poll::Ready(Ok(()));
         }
+        self.progress.linger();
         let mut scratch = [0; 4096];
         loop {
             let mut buffer = ReadBuf::new(&mut scratch);

@@ -18,7 +18,9 @@ pub(crate) struct Progress {
     answers_moved: AtomicU64,
     head_open: AtomicBool,
     write_blocked: AtomicBool,
+    has_left_body: AtomicBool,
     lingers: AtomicBool,
+    is_flooded: AtomicBool,
 }
 
 impl Progress {
@@ -53,13 +55,31 @@ impl Progress {
         self.write_blocked.store(is_blocked, Ordering::Relaxed);
     }
 
-    /// Asks the stream to read on for a moment after its last answer.
+    /// Notes that a body was not read to its end, so that its client may still be sending.
+    pub(crate) fn leave_body(&self) {
+        self.has_left_body.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn has_left_body(&self) -> bool {
+        self.has_left_body.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the last answer is out, and what the client still sends is thrown away.
     pub(crate) fn linger(&self) {
         self.lingers.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn lingers(&self) -> bool {
         self.lingers.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the client has sent more frames than any client needs.
+    pub(crate) fn set_flooded(&self) {
+        self.is_flooded.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_flooded(&self) -> bool {
+        self.is_flooded.load(Ordering::Relaxed)
     }
 
     pub(crate) fn has_begun(&self) -> bool {

@@ -85,7 +85,7 @@ async fn a_client_that_sends_on_still_reads_why_its_body_was_refused() {
     stream.write_all(head.as_bytes()).await.unwrap();
     // More than the system's buffers hold: without reading on, the server's answer would be lost.
     for _ in 0..200 {
-        stream.write_all(&[0; 65536]).await.unwrap();
+        stream.write_all(&vec![0; 65536]).await.unwrap();
     }
     let mut answer = vec![0; 12];
     within(stream.read_exact(&mut answer), "the answer")

@@ -53,7 +53,7 @@ async fn readiness_fails_first_and_new_calls_are_still_served() {
     running.stop();
     let unready = async {
         while running.readiness.is_ready() {
-            tokio::task::yield_now().await
+            tokio::task::yield_now().await;
         }
     };
     within(unready, "readiness to fail").await;
@@ -324,12 +324,11 @@ async fn keep_calling_http1(number: usize, endpoints: Endpoints, tally: Arc<Tall
             {
                 kept = None;
             }
-            let sender = match &mut kept {
-                Some(sender) => sender,
-                None => {
-                    tally.connections.fetch_add(1, Ordering::Relaxed);
-                    kept.insert(pick(&endpoints, number).0.http1().await?)
-                }
+            let sender = if let Some(sender) = &mut kept {
+                sender
+            } else {
+                tally.connections.fetch_add(1, Ordering::Relaxed);
+                kept.insert(pick(&endpoints, number).0.http1().await?)
             };
             whole(sender.send_request(post("/", call.to_string())).await?).await
         };
@@ -343,12 +342,11 @@ async fn keep_calling_http2(number: usize, endpoints: Endpoints, tally: Arc<Tall
     while let Some(call) = tally.next() {
         let attempt = async {
             loop {
-                let mut sender = match open(kept.take()).await {
-                    Some(sender) => sender,
-                    None => {
-                        tally.connections.fetch_add(1, Ordering::Relaxed);
-                        pick(&endpoints, number).1.http2().await?
-                    }
+                let mut sender = if let Some(sender) = open(kept.take()).await {
+                    sender
+                } else {
+                    tally.connections.fetch_add(1, Ordering::Relaxed);
+                    pick(&endpoints, number).1.http2().await?
                 };
                 match sender.send_request(post("/", call.to_string())).await {
                     Ok(response) => {

@@ -100,7 +100,7 @@ impl Running {
 
 /// Waits with a deadline that only something broken misses.
 pub(crate) async fn within<F: Future>(future: F, what: &str) -> F::Output {
-    match tokio::time::timeout(Duration::from_secs(60), future).await {
+    match tokio::time::timeout(Duration::from_mins(1), future).await {
         Ok(output) => output,
         Err(_) => unreachable!("waited for {what} in vain"),
     }
@@ -115,6 +115,7 @@ pub(crate) async fn length(request: Request<Body>) -> Result<Response<Full<Bytes
 }
 
 /// Answers with a text and does not look at the body.
+#[expect(clippy::unnecessary_wraps, reason = "it is what a service returns")]
 pub(crate) fn answer(text: impl Into<Bytes>) -> Result<Response<Full<Bytes>>, Infallible> {
     Ok(Response::new(Full::new(text.into())))
 }
