@@ -55,13 +55,12 @@ fn resolve(cluster: &dyn Cluster, attributes: &mut Attributes) -> Result<()> {
     let spec = attributes.object.at("spec");
     let class = match spec.text("priorityClassName") {
         "" => default(cluster),
-        name => match cluster.get(GROUP, "priorityclasses", "", name) {
-            Some(class) => read(&class),
-            None => {
-                let why = format!("no PriorityClass with name {name} was found");
-                return Err(forbidden(attributes, &why));
-            }
-        },
+        name => {
+            let class = cluster.get(GROUP, "priorityclasses", "", name);
+            let unknown = || format!("no PriorityClass with name {name} was found");
+            let class = class.ok_or_else(|| forbidden(attributes, &unknown()))?;
+            read(&class)
+        }
     };
     if let Some(given) = spec.int("priority").filter(|given| *given != class.value) {
         let computed = class.value;

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{creates, forbidden};
 use crate::admission::attributes::Attributes;
 use crate::admission::cluster::Cluster;
+use crate::field::quoted;
 use crate::kinds::view::{Edit as _, View as _};
 use crate::status::Result;
 
@@ -16,13 +17,11 @@ pub(super) fn admit(cluster: &dyn Cluster, attributes: &mut Attributes) -> Resul
     let name = spec.text("runtimeClassName");
     let class = match name {
         "" => None,
-        name => match cluster.get("node.k8s.io", "runtimeclasses", "", name) {
-            Some(class) => Some(class),
-            None => {
-                let why = format!("pod rejected: RuntimeClass {name:?} not found");
-                return Err(forbidden(attributes, &why));
-            }
-        },
+        name => {
+            let class = cluster.get("node.k8s.io", "runtimeclasses", "", name);
+            let unknown = || format!("pod rejected: RuntimeClass {} not found", quoted(name));
+            Some(class.ok_or_else(|| forbidden(attributes, &unknown()))?)
+        }
     };
     let overhead = class
         .as_ref()

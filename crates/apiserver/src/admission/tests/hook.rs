@@ -1,6 +1,7 @@
 //! A webhook server that answers by a script: HTTP/1.1 over TLS, byte by byte where the script says so.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -169,11 +170,7 @@ impl Hook {
 
     pub(super) fn webhook_at(&self, name: &str, path: &str) -> Value {
         let url = format!("https://{}{path}", self.address);
-        self.webhook_with(name, &json!({"url": url, "caBundle": self.ca_bundle()}))
-    }
-
-    pub(super) fn webhook_with(&self, name: &str, client_config: &Value) -> Value {
-        webhook(name, client_config)
+        webhook(name, &json!({"url": url, "caBundle": self.ca_bundle()}))
     }
 
     pub(super) fn ca_bundle(&self) -> String {
@@ -356,7 +353,7 @@ fn http(status: u16, headers: &[(&'static str, String)], body: &[u8]) -> Vec<u8>
         body.len()
     );
     for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
+        let _ = write!(head, "{name}: {value}\r\n");
     }
     head.push_str("\r\n");
     let mut bytes = head.into_bytes();

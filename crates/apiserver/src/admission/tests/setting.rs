@@ -14,7 +14,9 @@ use crate::status::Status;
 
 /// Objects by group, resource, namespace and name.
 #[derive(Debug, Default)]
-pub(in crate::admission) struct Objects(Mutex<(u64, BTreeMap<[String; 4], Arc<Value>>)>);
+pub(in crate::admission) struct Objects(Mutex<(u64, ByKey)>);
+
+type ByKey = BTreeMap<[String; 4], Arc<Value>>;
 
 impl Objects {
     /// A cluster with the namespace `blue`, labelled `team=blue`.

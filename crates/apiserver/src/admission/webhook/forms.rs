@@ -55,12 +55,11 @@ impl Forms {
             .converted
             .iter()
             .position(|form| form.kind == invocation.kind);
-        let at = match known {
-            Some(at) => at,
-            None => {
-                self.converted.push(Converted::of(attributes, invocation)?);
-                self.converted.len() - 1
-            }
+        let at = if let Some(at) = known {
+            at
+        } else {
+            self.converted.push(Converted::of(attributes, invocation)?);
+            self.converted.len() - 1
         };
         let form = &mut self.converted[at];
         Ok(Form {

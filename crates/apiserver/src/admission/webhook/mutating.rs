@@ -89,9 +89,8 @@ impl Dispatch<'_> {
         self.annotate_mutation(hook, index, changed);
         self.reinvocation.called(&hook.id, changed, hook.if_needed);
         self.show(invocation, &outcome, started);
-        let failure = match outcome {
-            Ok(_) => return Ok(()),
-            Err(failure) => failure,
+        let Err(failure) = outcome else {
+            return Ok(());
         };
         if !(hook.ignore_failure && matches!(failure, Failure::Call(_))) {
             return Err(failure.into_status(&hook.name));

@@ -68,7 +68,8 @@ struct Head<'a> {
 struct Kind<'a> {
     group: &'a str,
     version: &'a str,
-    kind: &'a str,
+    #[serde(rename = "kind")]
+    name: &'a str,
 }
 
 #[derive(Serialize)]
@@ -95,7 +96,7 @@ impl<'a> Head<'a> {
         let kind = |kind: &'a crate::kinds::GroupVersionKind| Kind {
             group: &kind.group,
             version: &kind.version,
-            kind: &kind.kind,
+            name: &kind.kind,
         };
         let name = |resource: &'a crate::kinds::Resource| Name {
             group: &resource.group,

@@ -8,7 +8,10 @@ use parking_lot::RwLock;
 
 /// The addresses behind services, by namespace, name and port. Clones share one table.
 #[derive(Clone, Debug, Default)]
-pub struct ServiceTable(Arc<RwLock<HashMap<(String, String, u16), SocketAddr>>>);
+pub struct ServiceTable(Arc<RwLock<Addresses>>);
+
+/// By namespace, name and port.
+type Addresses = HashMap<(String, String, u16), SocketAddr>;
 
 impl ServiceTable {
     /// An empty table.
