@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod cluster;
 mod manifests;
 mod process;
 mod reviews;

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod cluster;
 mod env;
 mod manifests;
 mod reserved;

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod client;
+mod cluster;
 mod decisions;
 mod injection;
 mod manifests;

@@ -73,7 +73,7 @@ fn the_deployed_configuration_is_current() {
 }
 
 #[test]
-fn pods_that_run_already_can_be_updated() {
+fn there_is_no_rule_for_updates() {
     let declarations = webhooks(Live::fixed(Sidecars::default())).declarations();
     let operations = declarations
         .iter()
