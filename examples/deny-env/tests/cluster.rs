@@ -177,3 +177,35 @@ async fn the_other_policies_are_off_by_default() {
     );
     cluster.create(&init).await.expect_allowed();
 }
+
+#[tokio::test]
+async fn an_ephemeral_container_with_env_cannot_be_added() {
+    let cluster = cluster(&["--ephemeral-containers"]).await;
+    let nginx: Pod = yaml(include_str!("../demo/nginx.yaml"));
+    cluster.create(&nginx).await.expect_allowed();
+    let debug = async |name: &str, env: serde_json::Value| {
+        let container = json!({"name": name, "image": "busybox", "env": env});
+        let patch = json!({"spec": {"ephemeralContainers": [container]}});
+        let request = Request::patch("/api/v1/namespaces/default/pods/nginx/ephemeralcontainers")
+            .header("content-type", "application/strategic-merge-patch+json")
+            .body(Full::new(bytes::Bytes::from(patch.to_string())))
+            .unwrap();
+        let answer = cluster.server().service().oneshot(request).await.unwrap();
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        (
+            status,
+            serde_json::from_slice::<serde_json::Value>(&body).unwrap(),
+        )
+    };
+
+    let (status, answer) = debug("dirty", json!([{"name": "A", "value": "b"}])).await;
+    assert_eq!(status, 402, "{answer}");
+    assert_eq!(
+        answer["message"],
+        "admission webhook \"denyenv.hightowerlabs.com\" denied the request: dirty is using env vars"
+    );
+    let (status, answer) = debug("clean", json!([])).await;
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(answer["spec"]["ephemeralContainers"][0]["name"], "clean");
+}

@@ -1,0 +1,5 @@
+//! What holds for every example.
+
+#![cfg(test)]
+
+mod deployments;

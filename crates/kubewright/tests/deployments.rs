@@ -1,0 +1,126 @@
+//! The `deploy/` trees of the examples: an API server accepts them, and their pods are restricted.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use kubewright::testing::TestCluster;
+use serde_json::{Value, json};
+
+/// Every example with a tree.
+fn examples() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut found: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.join("deploy/kustomization.yaml").exists())
+        .collect();
+    found.sort();
+    assert!(!found.is_empty());
+    found
+}
+
+/// The objects of a Kustomize tree, in the order in which it lists them.
+fn objects(folder: &Path) -> Vec<Value> {
+    let listed = read(&folder.join("kustomization.yaml"));
+    assert_eq!(listed["apiVersion"], "kustomize.config.k8s.io/v1beta1");
+    assert_eq!(listed["kind"], "Kustomization");
+    let resources = listed["resources"].as_array().unwrap();
+    let paths = resources
+        .iter()
+        .map(|resource| folder.join(resource.as_str().unwrap()));
+    paths
+        .flat_map(|path| {
+            if path.is_dir() {
+                objects(&path)
+            } else {
+                vec![read(&path)]
+            }
+        })
+        .collect()
+}
+
+fn read(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap();
+    serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn of_kind<'a>(objects: &'a [Value], kind: &str) -> &'a Value {
+    objects
+        .iter()
+        .find(|object| object["kind"] == kind)
+        .unwrap()
+}
+
+#[tokio::test]
+async fn every_tree_is_accepted() {
+    for example in examples() {
+        let cluster = TestCluster::start().await;
+        let objects = objects(&example.join("deploy"));
+        for object in &objects {
+            let stored = cluster.apply(object).await.expect_allowed();
+            assert_eq!(stored["metadata"]["name"], object["metadata"]["name"]);
+        }
+        for kind in ["Namespace", "ServiceAccount", "Service", "Deployment"] {
+            of_kind(&objects, kind);
+        }
+        let last = objects.last().unwrap()["kind"].as_str().unwrap();
+        assert!(last.ends_with("WebhookConfiguration"), "{last} comes last");
+    }
+}
+
+#[test]
+fn every_program_keeps_to_the_restricted_profile() {
+    for example in examples() {
+        let objects = objects(&example.join("deploy"));
+        let namespace = of_kind(&objects, "Namespace");
+        let label = &namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"];
+        assert_eq!(*label, "restricted");
+
+        let pod = &of_kind(&objects, "Deployment")["spec"]["template"]["spec"];
+        assert_eq!(pod["automountServiceAccountToken"], false);
+        assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+        assert_eq!(
+            pod["securityContext"]["seccompProfile"]["type"],
+            "RuntimeDefault"
+        );
+        for container in pod["containers"].as_array().unwrap() {
+            assert_eq!(
+                container["securityContext"],
+                json!({
+                    "allowPrivilegeEscalation": false,
+                    "readOnlyRootFilesystem": true,
+                    "capabilities": {"drop": ["ALL"]},
+                })
+            );
+        }
+    }
+}
+
+#[test]
+fn every_program_is_found_by_the_service_that_its_configuration_names() {
+    for example in examples() {
+        let objects = objects(&example.join("deploy"));
+        let service = of_kind(&objects, "Service");
+        let deployment = of_kind(&objects, "Deployment");
+        let template = &deployment["spec"]["template"];
+        assert_eq!(service["spec"]["selector"], template["metadata"]["labels"]);
+        assert_eq!(
+            deployment["spec"]["selector"]["matchLabels"],
+            template["metadata"]["labels"]
+        );
+
+        let port = &service["spec"]["ports"][0];
+        let target = &template["spec"]["containers"][0]["ports"][0];
+        assert_eq!(port["targetPort"], target["name"]);
+        for hook in objects.last().unwrap()["webhooks"].as_array().unwrap() {
+            let called = &hook["clientConfig"]["service"];
+            assert_eq!(called["namespace"], service["metadata"]["namespace"]);
+            assert_eq!(called["name"], service["metadata"]["name"]);
+            assert_eq!(called["port"], port["port"]);
+        }
+        for object in &objects {
+            let namespace = &object["metadata"]["namespace"];
+            assert!(namespace.is_null() || *namespace == service["metadata"]["namespace"]);
+        }
+    }
+}
