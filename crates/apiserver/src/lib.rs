@@ -2,6 +2,7 @@
 
 mod access;
 pub mod admission;
+pub mod cel;
 mod cluster;
 mod discovery;
 pub mod field;

@@ -1,0 +1,140 @@
+//! Equality and order, across the numeric types.
+
+use std::cmp::Ordering;
+
+use super::super::eval::Failure;
+use super::{List, Map, Object, Value};
+
+/// Whether two values are equal. Values of different types are not; Kubernetes' own types refuse to be compared with others.
+pub(in super::super) fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, Failure> {
+    Ok(match (left, right) {
+        (Value::Null, Value::Null) => true,
+        (Value::Null, _) | (_, Value::Null) => false,
+        (Value::Bool(left), Value::Bool(right)) => left == right,
+        (Value::String(left), Value::String(right)) => **left == **right,
+        (Value::Bytes(left), Value::Bytes(right)) => left == right,
+        (Value::Timestamp(left), Value::Timestamp(right)) => left.cmp_instant(right).is_eq(),
+        (Value::Duration(left), Value::Duration(right)) => left == right,
+        (Value::List(left), Value::List(right)) => lists_equal(left, right),
+        (Value::Map(left), Value::Map(right)) => maps_equal(left, right),
+        (Value::Type(left), Value::Type(right)) => left.name() == right.name(),
+        (Value::Optional(left), Value::Optional(right)) => match (left, right) {
+            (Some(left), Some(right)) => equal(left, right)?,
+            (None, None) => true,
+            _ => false,
+        },
+        (Value::Record(left), Value::Record(right)) => {
+            left.name == right.name
+                && left.fields.len() == right.fields.len()
+                && left
+                    .fields
+                    .iter()
+                    .zip(&right.fields)
+                    .all(|((name, value), (other, against))| {
+                        name == other && matches!(equal(value, against), Ok(true))
+                    })
+        }
+        (Value::Object(left), right) => return objects_equal(left, right),
+        _ => match numbers(left, right) {
+            Some(order) => order == Some(Ordering::Equal),
+            None => false,
+        },
+    })
+}
+
+/// The order of two values; none for types that have none.
+pub(in super::super) fn compare(left: &Value<'_>, right: &Value<'_>) -> Result<Ordering, Failure> {
+    if let Some(order) = numbers(left, right) {
+        return order.ok_or_else(|| Failure::new("NaN values cannot be ordered"));
+    }
+    Ok(match (left, right) {
+        (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
+        (Value::String(left), Value::String(right)) => (**left).cmp(&**right),
+        (Value::Bytes(left), Value::Bytes(right)) => left.cmp(right),
+        (Value::Timestamp(left), Value::Timestamp(right)) => left.cmp_instant(right),
+        (Value::Duration(left), Value::Duration(right)) => left.cmp(right),
+        _ => return Err(Failure::no_such_overload()),
+    })
+}
+
+/// The order of two numbers, none inside for NaN; none at all for what is no pair of numbers.
+fn numbers(left: &Value<'_>, right: &Value<'_>) -> Option<Option<Ordering>> {
+    Some(match (left, right) {
+        (Value::Double(left), Value::Double(right)) => left.partial_cmp(right),
+        (Value::Double(left), right) => double_with(*left, integer(right)?),
+        (left, Value::Double(right)) => double_with(*right, integer(left)?).map(Ordering::reverse),
+        _ => Some(integer(left)?.cmp(&integer(right)?)),
+    })
+}
+
+fn integer(value: &Value<'_>) -> Option<i128> {
+    match value {
+        Value::Int(value) => Some(i128::from(*value)),
+        Value::Uint(value) => Some(i128::from(*value)),
+        _ => None,
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "both sides are bounded: every integer here is below 2^64"
+)]
+fn double_with(double: f64, integer: i128) -> Option<Ordering> {
+    if double.is_nan() {
+        return None;
+    }
+    if double >= 1e30 {
+        return Some(Ordering::Greater);
+    }
+    if double <= -1e30 {
+        return Some(Ordering::Less);
+    }
+    let whole = double.trunc() as i128;
+    Some(whole.cmp(&integer).then_with(|| {
+        let rest = double - whole as f64;
+        rest.partial_cmp(&0.0).unwrap_or(Ordering::Equal)
+    }))
+}
+
+fn lists_equal(left: &List<'_>, right: &List<'_>) -> bool {
+    if let (List::Json(left), List::Json(right)) = (left, right) {
+        if std::ptr::eq(*left, *right) {
+            return true;
+        }
+    }
+    left.len() == right.len()
+        && left
+            .iter()
+            .zip(right.iter())
+            .all(|(left, right)| !matches!(equal(&left, &right), Ok(false)))
+}
+
+fn maps_equal(left: &Map<'_>, right: &Map<'_>) -> bool {
+    if let (Map::Json(left), Map::Json(right)) = (left, right) {
+        if std::ptr::eq(*left, *right) {
+            return true;
+        }
+    }
+    left.len() == right.len()
+        && left.entries().iter().all(|(key, value)| {
+            right
+                .find(key)
+                .is_some_and(|other| matches!(equal(value, &other), Ok(true)))
+        })
+}
+
+fn objects_equal(left: &Object<'_>, right: &Value<'_>) -> Result<bool, Failure> {
+    let Value::Object(right) = right else {
+        return Err(Failure::no_such_overload());
+    };
+    Ok(match (left, right) {
+        (Object::Quantity(left), Object::Quantity(right)) => left.cmp(right).is_eq(),
+        (Object::Url(left), Object::Url(right)) => left.to_string() == right.to_string(),
+        (Object::Ip(left), Object::Ip(right)) => left == right,
+        (Object::Cidr(left), Object::Cidr(right)) => left == right,
+        (Object::Format(left), Object::Format(right)) => left.name == right.name,
+        (Object::Semver(left), Object::Semver(right)) => left.cmp(right).is_eq(),
+        _ => return Err(Failure::no_such_overload()),
+    })
+}

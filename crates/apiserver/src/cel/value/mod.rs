@@ -1,0 +1,268 @@
+//! Values: what expressions work on. JSON is borrowed and looked at only where an expression goes.
+
+mod compare;
+mod convert;
+mod display;
+mod duration;
+mod map;
+mod time;
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use super::library::authorizer::{Authority, Decision, GroupCheck, PathCheck, ResourceCheck};
+use super::library::formats::NamedFormat;
+use super::library::network::{Address, Network};
+use super::library::quantity::Quantity;
+use super::library::semver::Semver;
+use super::library::urls::Url;
+use super::types::Type;
+
+pub(super) use compare::{compare, equal};
+pub(super) use convert::convert;
+pub(super) use display::format_double;
+pub use map::{Key, Map};
+pub(super) use time::Civil;
+pub use time::Timestamp;
+
+/// A value of the expression language.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the names are the language's own")]
+#[non_exhaustive]
+pub enum Value<'a> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Uint(u64),
+    Double(f64),
+    String(Text<'a>),
+    Bytes(Arc<[u8]>),
+    Timestamp(Timestamp),
+    /// Nanoseconds.
+    Duration(i64),
+    List(List<'a>),
+    Map(Map<'a>),
+    Optional(Option<Arc<Value<'a>>>),
+    Type(Arc<Type>),
+    /// A value of one of Kubernetes' own types.
+    Object(Object<'a>),
+    /// A value of a declared object type that an expression made.
+    Record(Arc<Record<'a>>),
+}
+
+impl<'a> Value<'a> {
+    /// The value that JSON stands for, without a copy.
+    pub fn from_json(json: &'a Json) -> Self {
+        match json {
+            Json::Null => Self::Null,
+            Json::Bool(value) => Self::Bool(*value),
+            Json::Number(number) => match number.as_i64() {
+                Some(value) => Self::Int(value),
+                None => Self::Double(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            Json::String(text) => Self::String(Text::Borrowed(text)),
+            Json::Array(elements) => Self::List(List::Json(elements)),
+            Json::Object(members) => Self::Map(Map::Json(members)),
+        }
+    }
+
+    /// A list of values.
+    pub fn list(elements: Vec<Self>) -> Self {
+        Self::List(List::Values(Arc::new(elements)))
+    }
+
+    pub(super) fn text(text: impl Into<Arc<str>>) -> Self {
+        Self::String(Text::Shared(text.into()))
+    }
+
+    pub(super) fn some(value: Self) -> Self {
+        Self::Optional(Some(Arc::new(value)))
+    }
+
+    /// The name of the value's type, as `type(value)` gives it.
+    pub fn type_name(&self) -> &str {
+        match self {
+            Self::Null => "null_type",
+            Self::Bool(_) => "bool",
+            Self::Int(_) => "int",
+            Self::Uint(_) => "uint",
+            Self::Double(_) => "double",
+            Self::String(_) => "string",
+            Self::Bytes(_) => "bytes",
+            Self::Timestamp(_) => "google.protobuf.Timestamp",
+            Self::Duration(_) => "google.protobuf.Duration",
+            Self::List(_) => "list",
+            Self::Map(_) => "map",
+            Self::Optional(_) => "optional_type",
+            Self::Type(_) => "type",
+            Self::Object(object) => object.type_name(),
+            Self::Record(record) => &record.name,
+        }
+    }
+
+    /// The truth value, if it is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The text, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The size where the language has one: code points, bytes, elements or entries.
+    pub(super) fn size(&self) -> Option<usize> {
+        Some(match self {
+            Self::String(text) => text.code_points(),
+            Self::Bytes(bytes) => bytes.len(),
+            Self::List(list) => list.len(),
+            Self::Map(map) => map.len(),
+            Self::Object(Object::Ip(address)) => address.octets(),
+            Self::Object(Object::Cidr(network)) => network.octets(),
+            _ => return None,
+        })
+    }
+
+    /// Whether `optional.ofNonZeroValue` takes the value for nothing.
+    pub(super) fn is_zero(&self) -> bool {
+        match self {
+            Self::Null => true,
+            Self::Bool(value) => !value,
+            Self::Int(value) | Self::Duration(value) => *value == 0,
+            Self::Uint(value) => *value == 0,
+            Self::Double(value) => *value == 0.0,
+            Self::String(text) => text.is_empty(),
+            Self::Bytes(bytes) => bytes.is_empty(),
+            Self::List(list) => list.len() == 0,
+            Self::Map(map) => map.len() == 0,
+            Self::Timestamp(time) => time.is_zero(),
+            _ => false,
+        }
+    }
+}
+
+/// A text, borrowed from the object or the program, or made by the expression.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the two ways to hold a text")]
+#[non_exhaustive]
+pub enum Text<'a> {
+    Borrowed(&'a str),
+    Shared(Arc<str>),
+}
+
+impl Text<'_> {
+    pub(super) fn code_points(&self) -> usize {
+        if self.is_ascii() {
+            self.len()
+        } else {
+            self.chars().count()
+        }
+    }
+}
+
+impl std::ops::Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Borrowed(text) => text,
+            Self::Shared(text) => text,
+        }
+    }
+}
+
+/// A list of JSON or of values.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the two ways to hold a list")]
+#[non_exhaustive]
+pub enum List<'a> {
+    Json(&'a [Json]),
+    Values(Arc<Vec<Value<'a>>>),
+}
+
+impl<'a> List<'a> {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Json(elements) => elements.len(),
+            Self::Values(elements) => elements.len(),
+        }
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<Value<'a>> {
+        match self {
+            Self::Json(elements) => elements.get(index).map(Value::from_json),
+            Self::Values(elements) => elements.get(index).cloned(),
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Value<'a>> + '_ {
+        (0..self.len()).filter_map(|index| self.get(index))
+    }
+
+    pub(super) fn contains(&self, value: &Value<'_>) -> bool {
+        self.iter()
+            .any(|element| matches!(equal(value, &element), Ok(true)))
+    }
+}
+
+/// A value of one of Kubernetes' own types.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the names of the types")]
+#[non_exhaustive]
+pub enum Object<'a> {
+    Quantity(Arc<Quantity>),
+    Url(Arc<Url>),
+    Ip(Address),
+    Cidr(Network),
+    Format(&'static NamedFormat),
+    Semver(Arc<Semver>),
+    Authorizer(Arc<Authority<'a>>),
+    PathCheck(Arc<PathCheck<'a>>),
+    GroupCheck(Arc<GroupCheck<'a>>),
+    ResourceCheck(Arc<ResourceCheck<'a>>),
+    Decision(Arc<Decision>),
+}
+
+impl Object<'_> {
+    fn type_name(&self) -> &'static str {
+        match self {
+            Self::Quantity(_) => "kubernetes.Quantity",
+            Self::Url(_) => "kubernetes.URL",
+            Self::Ip(_) => "net.IP",
+            Self::Cidr(_) => "net.CIDR",
+            Self::Format(_) => "kubernetes.NamedFormat",
+            Self::Semver(_) => "kubernetes.Semver",
+            Self::Authorizer(_) => "kubernetes.authorization.Authorizer",
+            Self::PathCheck(_) => "kubernetes.authorization.PathCheck",
+            Self::GroupCheck(_) => "kubernetes.authorization.GroupCheck",
+            Self::ResourceCheck(_) => "kubernetes.authorization.ResourceCheck",
+            Self::Decision(_) => "kubernetes.authorization.Decision",
+        }
+    }
+}
+
+/// A value that an expression made by naming a type and its fields.
+#[derive(Clone, Debug)]
+pub struct Record<'a> {
+    pub(super) name: Arc<str>,
+    pub(super) fields: std::collections::BTreeMap<Arc<str>, Value<'a>>,
+}
+
+impl<'a> Record<'a> {
+    /// The name of the type.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The fields that were set, in the order of their names.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &Value<'a>)> {
+        self.fields.iter().map(|(name, value)| (&**name, value))
+    }
+}
