@@ -9,6 +9,7 @@ pub mod field;
 pub mod kinds;
 mod listen;
 pub mod patch;
+pub mod protobuf;
 mod rest;
 pub mod schema;
 mod seed;

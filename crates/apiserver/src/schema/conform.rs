@@ -385,3 +385,6 @@ fn zero(slot: &Slot) -> Value {
         | Shape::SchemaOrNames => Value::Null,
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,6 +1,6 @@
 //! Bodies into values: reading JSON and YAML, and holding a value to the types of its kind.
 
-mod conform;
+pub(crate) mod conform;
 pub mod json;
 pub mod types;
 pub mod yaml;

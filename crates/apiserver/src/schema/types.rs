@@ -217,10 +217,6 @@ impl FieldRef {
     pub fn is_required(self) -> bool {
         self.0.required
     }
-
-    pub(crate) fn inner(self) -> &'static Field {
-        self.0
-    }
 }
 
 impl Slot {

@@ -29,6 +29,11 @@ pub(super) fn canonical(text: &str) -> Result<Option<String>, usize> {
     Ok((again != text).then_some(again))
 }
 
+/// The text for these bytes.
+pub(super) fn encode(bytes: &[u8]) -> String {
+    LENIENT.encode(bytes)
+}
+
 fn first_error(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

@@ -37,6 +37,12 @@ impl Walk {
                 }
                 empty(text.is_empty())
             }
+            (Shape::Bytes, Value::Array(list)) => {
+                let bytes = self.bytes(list, place);
+                let is_empty = bytes.is_empty();
+                *value = Value::String(base64::encode(&bytes));
+                empty(is_empty)
+            }
             (Shape::Quantity, _) => return quantity_of(value),
             (Shape::Time, _) => return time_of(value, time::Precision::Seconds, place),
             (Shape::MicroTime, _) => return time_of(value, time::Precision::Micros, place),
@@ -47,6 +53,23 @@ impl Walk {
                 Fate::Keep
             }
         })
+    }
+
+    /// Go reads bytes from a list of numbers too.
+    fn bytes(&mut self, list: &[Value], place: &Place<'_>) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(list.len());
+        for item in list {
+            let byte = item.as_u64().and_then(|number| u8::try_from(number).ok());
+            if byte.is_none() && !item.is_null() && self.wrong.is_none() {
+                let what = match item {
+                    Value::Number(number) => format!("number {number}"),
+                    other => describe(other),
+                };
+                self.wrong = Some(place.cannot_unmarshal(&what, "uint8"));
+            }
+            bytes.push(byte.unwrap_or_default());
+        }
+        bytes
     }
 }
 

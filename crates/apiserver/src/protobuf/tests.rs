@@ -1,0 +1,169 @@
+//! Bodies that Go wrote, and bodies that nobody should send.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::schema::conform;
+use crate::schema::conform::tests::{kind_of, recorded};
+
+/// `runtime.Unknown` around a message.
+fn envelope(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
+    let type_meta = [field(1, api_version.as_bytes()), field(2, kind.as_bytes())].concat();
+    [MAGIC.to_vec(), field(1, &type_meta), field(2, raw)].concat()
+}
+
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut out = vec![number << 3 | 2];
+    let mut length = bytes.len();
+    while length > 0x7f {
+        out.push(u8::try_from(length & 0x7f).unwrap() | 0x80);
+        length >>= 7;
+    }
+    out.push(u8::try_from(length).unwrap());
+    out.extend_from_slice(bytes);
+    out
+}
+
+#[test]
+fn what_go_writes_is_read_as_go_reads_it() {
+    let mut count = 0;
+    for case in recorded::all() {
+        let Some(text) = case.protobuf else {
+            continue;
+        };
+        let bytes = STANDARD.decode(text).unwrap();
+        let mut object = decode(&bytes).unwrap();
+        assert_eq!(conform(&kind_of(&object), &mut object), Ok(Vec::new()));
+        assert_eq!(object, case.output);
+        count += 1;
+    }
+    assert!(count > 60, "{count}");
+}
+
+#[test]
+fn a_config_map_as_kubectl_sends_it() {
+    let entry = [field(1, b"key"), field(2, b"value")].concat();
+    let raw = [field(1, &field(1, b"settings")), field(2, &entry)].concat();
+    assert_eq!(
+        decode(&envelope("v1", "ConfigMap", &raw)),
+        Ok(json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "settings"},
+            "data": {"key": "value"},
+        }))
+    );
+}
+
+#[test]
+fn options_are_read_in_every_group() {
+    // gracePeriodSeconds 0, propagationPolicy Background.
+    let raw = [vec![0x08, 0x00], field(4, b"Background")].concat();
+    assert_eq!(
+        decode(&envelope("apps/v1", "DeleteOptions", &raw)),
+        Ok(json!({
+            "apiVersion": "apps/v1",
+            "kind": "DeleteOptions",
+            "gracePeriodSeconds": 0,
+            "propagationPolicy": "Background",
+        }))
+    );
+}
+
+#[test]
+fn a_body_without_a_kind_is_of_the_expected_one() {
+    let body = [MAGIC.to_vec(), field(2, &[])].concat();
+    assert_eq!(decode(&body), Err(DecodeError::NoKind));
+    let expected = GroupVersionKind {
+        group: "apps".into(),
+        version: "v1".into(),
+        kind: "Deployment".into(),
+    };
+    assert_eq!(
+        decode_as(&body, &expected),
+        Ok(json!({"apiVersion": "apps/v1", "kind": "Deployment"}))
+    );
+}
+
+#[test]
+fn what_is_no_body_is_refused_with_a_reason() {
+    let cases: [(&[u8], &str); 7] = [
+        (b"", "empty data"),
+        (
+            b"{}",
+            "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]",
+        ),
+        (
+            &envelope("v1", "Gadget", b""),
+            "no kind \"Gadget\" is registered for version \"v1\"",
+        ),
+        (
+            &envelope("v1", "Pod", b"\x0a\x05a"),
+            "cannot read the protobuf message: it is cut short",
+        ),
+        (
+            &envelope("v1", "Pod", b"\x08\x01"),
+            "cannot read the protobuf message: a field has the wrong wire type",
+        ),
+        (
+            &envelope("v1", "Pod", b"\x0b"),
+            "cannot read the protobuf message: a field has an unknown wire type",
+        ),
+        (
+            &envelope("v1", "Pod", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"),
+            "cannot read the protobuf message: a number is too long",
+        ),
+    ];
+    for (bytes, expected) in cases {
+        assert_eq!(decode(bytes).unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn deep_and_large_messages_are_refused() {
+    let mut schema = Vec::new();
+    for _ in 0..500 {
+        // JSONSchemaProps.not
+        schema = [vec![0xe2, 0x01], field(0, &schema)[1..].to_vec()].concat();
+    }
+    let version = field(4, &field(1, &schema));
+    let definition = field(2, &field(7, &version));
+    let body = envelope(
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        &definition,
+    );
+    assert_eq!(
+        decode(&body),
+        Err(DecodeError::Malformed("it is nested too deep"))
+    );
+
+    let many: Vec<u8> = std::iter::repeat_n([0x12, 0x00], 600_000)
+        .flatten()
+        .collect();
+    let body = envelope("v1", "Pod", &field(2, &many));
+    assert_eq!(
+        decode(&body),
+        Err(DecodeError::Malformed("it holds too many values"))
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = decode(&envelope("v1", "Pod", &bytes));
+        let _ = decode(&[&MAGIC[..], &bytes].concat());
+    }
+
+    #[test]
+    fn a_body_with_a_changed_byte_is_read_or_refused(which in 0..60_usize, at: prop::sample::Index, byte: u8) {
+        let case = recorded::all().filter_map(|case| case.protobuf).nth(which).unwrap();
+        let mut bytes = STANDARD.decode(case).unwrap();
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        let _ = decode(&bytes);
+    }
+}

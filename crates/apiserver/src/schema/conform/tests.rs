@@ -1,0 +1,250 @@
+//! Objects against what Go's decoder and encoder make of them.
+
+pub(crate) mod random;
+pub(crate) mod recorded;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+pub(crate) fn kind_of(object: &Value) -> GroupVersionKind {
+    let api_version = object["apiVersion"].as_str().unwrap_or_default();
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    GroupVersionKind {
+        group: group.into(),
+        version: version.into(),
+        kind: object["kind"].as_str().unwrap_or_default().into(),
+    }
+}
+
+fn conformed(mut object: Value) -> (Value, Vec<String>) {
+    let unknown = conform(&kind_of(&object), &mut object).unwrap();
+    (object, unknown)
+}
+
+fn error(mut object: Value) -> String {
+    conform(&kind_of(&object), &mut object).unwrap_err()
+}
+
+#[test]
+fn recorded_objects_become_what_go_makes_of_them() {
+    for case in recorded::all() {
+        let mut object = case.input.clone();
+        let result = conform(&kind_of(&object), &mut object);
+        if let Some(expected) = &case.error {
+            assert_eq!(result.as_ref(), Err(expected), "{}", case.input);
+            continue;
+        }
+        let unknown: Vec<String> = result
+            .unwrap()
+            .iter()
+            .map(|path| format!("unknown field {path:?}"))
+            .collect();
+        assert_eq!(unknown, case.strict, "{}", case.input);
+        assert_eq!(object, case.output, "{}", case.input);
+    }
+}
+
+#[test]
+fn what_the_server_always_shows_is_there_and_what_is_empty_is_not() {
+    let (object, unknown) = conformed(json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "creationTimestamp": null, "labels": {}, "annotations": null},
+        "spec": {
+            "paused": false,
+            "minReadySeconds": 0,
+            "replicas": 0,
+            "selector": {"matchLabels": {"a": "b"}, "matchExpressions": []},
+            "template": {"spec": {"containers": [{"name": "c", "image": "", "args": [], "env": null}]}},
+        },
+    }));
+    assert!(unknown.is_empty());
+    assert_eq!(
+        object,
+        json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "web"},
+            "spec": {
+                "replicas": 0,
+                "selector": {"matchLabels": {"a": "b"}},
+                "strategy": {},
+                "template": {"metadata": {}, "spec": {"containers": [{"name": "c", "resources": {}}]}},
+            },
+            "status": {},
+        })
+    );
+}
+
+#[test]
+fn lists_that_are_always_written_are_null_when_nothing_is_in_them() {
+    let role = |rules: Value| json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "a"}, "rules": rules});
+    assert_eq!(conformed(role(json!([]))).0, role(Value::Null));
+    let (absent, _) = conformed(
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "a"}}),
+    );
+    assert_eq!(absent, role(Value::Null));
+}
+
+#[test]
+fn unknown_fields_are_named_with_their_place_and_dropped() {
+    let (object, unknown) = conformed(json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"Name": "x", "name": "a"},
+        "spec": {
+            "containers": [{"name": "c"}, {"name": "d", "bar": 1, "resources": {"limits": {"cpu": 1}, "x": {}}}],
+            "foo": {"deep": true},
+        },
+        "zzz": 1,
+    }));
+    assert_eq!(
+        unknown,
+        [
+            "metadata.Name",
+            "spec.containers[1].bar",
+            "spec.containers[1].resources.x",
+            "spec.foo",
+            "zzz",
+        ]
+    );
+    assert_eq!(object["spec"]["foo"], Value::Null);
+    assert_eq!(
+        object["spec"]["containers"][1]["resources"],
+        json!({"limits": {"cpu": "1"}})
+    );
+}
+
+#[test]
+fn values_of_a_wrong_type_are_refused_in_the_words_of_go() {
+    let deployment =
+        |spec: Value| json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec});
+    let pod = |container: Value| json!({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [container]}});
+    let cases = [
+        (
+            deployment(json!({"replicas": "3"})),
+            "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32",
+        ),
+        (
+            deployment(json!({"replicas": 3_000_000_000_i64})),
+            "json: cannot unmarshal number 3000000000 into Go struct field DeploymentSpec.spec.replicas of type int32",
+        ),
+        (
+            deployment(json!([])),
+            "json: cannot unmarshal array into Go struct field Deployment.spec of type v1.DeploymentSpec",
+        ),
+        (
+            pod(json!({"imagePullPolicy": 1})),
+            "json: cannot unmarshal number into Go struct field Container.spec.containers.imagePullPolicy of type v1.PullPolicy",
+        ),
+        (
+            pod(json!({"args": "-v"})),
+            "json: cannot unmarshal string into Go struct field Container.spec.containers.args of type []string",
+        ),
+        (
+            pod(json!({"resources": {"limits": {"cpu": "lots"}}})),
+            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+        ),
+        (
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": 1}}),
+            "json: cannot unmarshal number into Go struct field ConfigMap.data of type string",
+        ),
+        (
+            json!({"apiVersion": "v1", "kind": "Secret", "data": {"a": "not base64"}}),
+            "illegal base64 data at input byte 3",
+        ),
+        (
+            json!({"apiVersion": "v1", "kind": "Service", "spec": {"ports": [{"targetPort": true}]}}),
+            "json: cannot unmarshal bool into Go struct field ServicePort.spec.ports.targetPort of type int32",
+        ),
+    ];
+    for (object, expected) in cases {
+        assert_eq!(error(object), expected);
+    }
+}
+
+#[test]
+fn the_first_wrong_value_is_reported_unless_a_later_one_ends_the_decoding() {
+    let both = json!({"apiVersion": "v1", "kind": "ResourceQuota", "spec": {"hard": {"pods": "x"}}, "metadata": {"name": 1}});
+    assert!(error(both).starts_with("quantities must match"));
+    let both = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": 1}, "immutable": 2});
+    assert!(error(both).contains("ConfigMap.data"));
+}
+
+#[test]
+fn a_kind_that_is_not_known_is_left_alone() {
+    let mut object = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "spec": {"a": null}});
+    let before = object.clone();
+    assert_eq!(conform(&kind_of(&before), &mut object), Ok(Vec::new()));
+    assert_eq!(object, before);
+}
+
+#[test]
+fn deep_schemas_end_without_overflowing_the_stack() {
+    let mut schema = json!({});
+    for _ in 0..2 * MAX_DEPTH {
+        schema = json!({"properties": {"a": schema}});
+    }
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]},
+    });
+    assert_eq!(error(definition), "exceeded max depth");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn conforming_twice_changes_nothing_more(seed: u64) {
+        let mut object = random::object(seed);
+        let kind = kind_of(&object);
+        conform(&kind, &mut object).unwrap();
+        let once = object.clone();
+        prop_assert_eq!(conform(&kind, &mut object), Ok(Vec::new()));
+        prop_assert_eq!(object, once);
+    }
+
+    #[test]
+    fn any_value_is_conformed_or_refused(seed: u64) {
+        let mut object = random::with_mistakes(seed);
+        let kind = kind_of(&object);
+        let _ = conform(&kind, &mut object);
+    }
+
+    #[test]
+    fn the_types_of_k8s_openapi_agree(seed: u64) {
+        type_agrees::<k8s_openapi::api::core::v1::Pod>(seed)?;
+        type_agrees::<k8s_openapi::api::core::v1::Service>(seed)?;
+        type_agrees::<k8s_openapi::api::apps::v1::Deployment>(seed)?;
+        type_agrees::<k8s_openapi::api::batch::v1::CronJob>(seed)?;
+        type_agrees::<k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler>(seed)?;
+    }
+}
+
+/// What the type writes, which always has the fields that the schema requires, conforms, and once conformed it stays.
+fn type_agrees<K>(seed: u64) -> Result<(), TestCaseError>
+where
+    K: k8s_openapi::Resource + serde::Serialize + serde::de::DeserializeOwned,
+{
+    let kind = GroupVersionKind {
+        group: K::GROUP.into(),
+        version: K::VERSION.into(),
+        kind: K::KIND.into(),
+    };
+    let through_the_type = |object: &Value| -> Result<Value, TestCaseError> {
+        let typed = K::deserialize(object)
+            .map_err(|error| TestCaseError::fail(format!("{error}: {object}")))?;
+        let mut object = serde_json::to_value(typed).unwrap();
+        prop_assert_eq!(conform(&kind, &mut object), Ok(Vec::new()));
+        Ok(object)
+    };
+    let mut object = random::object_of(&kind, seed);
+    conform(&kind, &mut object).unwrap();
+    let once = through_the_type(&object)?;
+    prop_assert_eq!(through_the_type(&once)?, once);
+    Ok(())
+}
