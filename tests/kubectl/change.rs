@@ -109,7 +109,7 @@ async fn labels_annotations_scale_and_images_change() {
         person.prints("label deployment web team=blue", "deployment.apps/web labeled").await;
         person.prints("label deployment web team=blue", "deployment.apps/web not labeled").await;
         person.prints("label deployment web team-", "deployment.apps/web unlabeled").await;
-        person.prints("annotate deployment web note='a b'", "deployment.apps/web annotated").await;
+        person.prints("annotate deployment web note='a b'", "deployment.apps/web annotate").await;
         person.prints("get deployment web -o jsonpath={.metadata.annotations.note}", "a b").await;
         person.prints("scale deployment web --replicas=2", "deployment.apps/web scaled").await;
         person

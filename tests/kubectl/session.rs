@@ -167,7 +167,7 @@ fn words(line: &str) -> Vec<String> {
 
 /// Ages, uids and addresses change from run to run; blanks at line ends depend on their width.
 fn redacted(bytes: &[u8]) -> String {
-    static PATTERNS: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
+    static PATTERNS: LazyLock<[(Regex, &str); 6]> = LazyLock::new(|| {
         [
             (
                 Regex::new(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").unwrap(),
@@ -183,6 +183,7 @@ fn redacted(bytes: &[u8]) -> String {
             ),
             (Regex::new(r"127\.0\.0\.1:\d+").unwrap(), "<address>"),
             (Regex::new(r"\b(\d+m)?\d+s\b").unwrap(), "<age>"),
+            (Regex::new("<age> +").unwrap(), "<age>   "),
         ]
     });
     let mut text = String::from_utf8_lossy(bytes).into_owned();
