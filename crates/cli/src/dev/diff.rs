@@ -5,12 +5,23 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::ui::{Tone, Ui};
 
-/// The lines that differ between two objects, with `context` unchanged lines around them.
+/// How much of what did not change is shown around what did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Context {
+    Around,
+    Whole,
+}
+
+/// Two objects as one text: lines that came, lines that went, and the context.
 ///
-/// The objects are compared as YAML, the form people know them in. Nothing is returned for equal ones.
-pub(crate) fn lines(ui: &Ui, before: &Value, after: &Value, context: usize) -> Vec<String> {
+/// The objects are compared as YAML, the form people know them in.
+pub(crate) fn lines(ui: &Ui, before: &Value, after: &Value, context: Context) -> Vec<String> {
     let (before, after) = (yaml(before), yaml(after));
     let diff = TextDiff::from_lines(&before, &after);
+    let context = match context {
+        Context::Around => 2,
+        Context::Whole => before.lines().count() + after.lines().count(),
+    };
     let mut lines = Vec::new();
     for (index, group) in diff.grouped_ops(context).iter().enumerate() {
         if index > 0 {
@@ -35,4 +46,31 @@ pub(crate) fn lines(ui: &Ui, before: &Value, after: &Value, context: usize) -> V
 /// An object as YAML.
 pub(crate) fn yaml(value: &Value) -> String {
     serde_saphyr::to_string(value).unwrap_or_else(|_| value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shown(context: Context) -> String {
+        let before = json!({"a": 1, "b": 2, "c": 3, "d": 4, "e": {"f": 5}});
+        let after = json!({"a": 1, "b": 2, "c": 3, "d": 4, "e": {"f": 6}});
+        lines(&Ui::new(), &before, &after, context).join("\n")
+    }
+
+    #[test]
+    fn a_change_is_shown_with_what_stands_around_it() {
+        assert_eq!(shown(Context::Around), "  d: 4\n  e:\n-   f: 5\n+   f: 6");
+    }
+
+    #[test]
+    fn a_whole_object_is_shown_with_its_change() {
+        let shown = shown(Context::Whole);
+        assert_eq!(
+            shown,
+            "  a: 1\n  b: 2\n  c: 3\n  d: 4\n  e:\n-   f: 5\n+   f: 6"
+        );
+    }
 }

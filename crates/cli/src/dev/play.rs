@@ -46,8 +46,14 @@ async fn one(ui: &Ui, client: &Client, step: &Step) -> Outcome<Vec<String>> {
         print(ui, diff::yaml(object).lines());
         match apply(client, "default", object).await {
             Ok(stored) => {
-                ui.line(format!("the {} as it is stored:", kind(object)));
-                print(ui, diff::lines(ui, object, &stored, usize::MAX).iter());
+                ui.line(format!(
+                    "the {} as it is stored, with the API server's defaults:",
+                    kind(object)
+                ));
+                print(
+                    ui,
+                    diff::lines(ui, object, &stored, diff::Context::Whole).iter(),
+                );
                 problems.extend(step.expect.missing_from(&stored));
             }
             Err(Error::Api(status)) => {
@@ -85,5 +91,60 @@ fn kind(object: &Value) -> String {
     match object["metadata"]["name"].as_str() {
         Some(name) => format!("{kind} {name}"),
         None => kind,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    async fn failures(steps: Value) -> usize {
+        let folder = tempfile::tempdir().unwrap();
+        let demo = json!({"steps": steps}).to_string();
+        std::fs::write(folder.path().join("demo.yaml"), demo).unwrap();
+        let demo = Demo::read(folder.path()).unwrap().unwrap();
+        all(&Ui::new(), &ApiServer::start(), &demo).await.unwrap()
+    }
+
+    fn step(expect: Value) -> Value {
+        let object = json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "settings"},
+            "data": {"mode": "slow"},
+        });
+        json!([{"title": "a config map", "object": object, "expect": expect}])
+    }
+
+    #[tokio::test]
+    async fn a_demo_whose_expectations_hold_succeeds() {
+        assert_eq!(
+            failures(step(json!({"stored": {"data": {"mode": "slow"}}}))).await,
+            0
+        );
+    }
+
+    #[tokio::test]
+    async fn an_object_that_differs_from_what_was_expected_is_a_failure() {
+        assert_eq!(
+            failures(step(json!({"stored": {"data": {"mode": "fast"}}}))).await,
+            1
+        );
+    }
+
+    #[tokio::test]
+    async fn a_denial_that_does_not_come_is_a_failure() {
+        assert_eq!(failures(step(json!({"denied": {"by": "a.b.c"}}))).await, 1);
+    }
+
+    #[tokio::test]
+    async fn a_refusal_that_nobody_expected_is_a_failure() {
+        let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "none"}});
+        assert_eq!(
+            failures(json!([{"title": "no namespace", "object": object}])).await,
+            1
+        );
     }
 }

@@ -45,7 +45,12 @@ fn describe(ui: &Ui, call: &Call<'_>) -> Vec<String> {
     let verdict = match call.verdict {
         Verdict::Allowed if call.before.is_some() => ui.paint(Tone::Good, "changed"),
         Verdict::Allowed => ui.paint(Tone::Good, "allowed"),
-        Verdict::Denied(why) => format!("{}: {why}", ui.paint(Tone::Bad, "denied")),
+        Verdict::Denied(text) => {
+            let why = text
+                .split_once("denied the request: ")
+                .map_or(text, |(_, why)| why);
+            format!("{}: {why}", ui.paint(Tone::Bad, "denied"))
+        }
         Verdict::Failed(why) => format!("{}: {why}", ui.paint(Tone::Bad, "failed")),
         Verdict::Ignored(why) => format!("{}: {why}", ui.paint(Tone::Bad, "failed, ignored")),
         _ => ui.paint(Tone::Bad, "unknown verdict"),
@@ -66,7 +71,7 @@ fn describe(ui: &Ui, call: &Call<'_>) -> Vec<String> {
             .map(|warning| format!("    warning: {warning}")),
     );
     if let Some(before) = call.before {
-        let change = diff::lines(ui, before, &request.object, 2);
+        let change = diff::lines(ui, before, &request.object, diff::Context::Around);
         lines.extend(change.into_iter().map(|line| format!("    {line}")));
     }
     lines

@@ -1,0 +1,6 @@
+//! The command as a person runs it: arguments in; texts, files and an exit code out.
+
+mod apiserver;
+mod certs;
+mod command;
+mod dev;

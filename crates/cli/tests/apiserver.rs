@@ -1,0 +1,77 @@
+//! `kubewright apiserver`.
+
+use std::process::Stdio;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+use crate::command::{kubewright, run};
+
+#[tokio::test]
+async fn it_says_when_it_is_ready_and_a_client_gets_in_with_its_kubeconfig() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = kubewright(folder.path(), &["apiserver", "--kubeconfig", "access"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let ready = lines.next_line().await.unwrap().unwrap();
+    assert!(ready.starts_with("ready: https://127.0.0.1:"), "{ready}");
+
+    let kubeconfig = Kubeconfig::read_from(folder.path().join("access")).unwrap();
+    let options = KubeConfigOptions::default();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options)
+        .await
+        .unwrap();
+    let client = Client::try_from(config).unwrap();
+    let version = client.apiserver_version().await.unwrap();
+    assert_eq!(
+        (version.major.as_str(), version.minor.as_str()),
+        ("1", "36")
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn it_ends_when_it_is_told_to_and_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = kubewright(folder.path(), &["apiserver"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    lines.next_line().await.unwrap();
+    let kubeconfig = folder.path().join(".kubewright/kubeconfig");
+    assert!(kubeconfig.exists());
+
+    let id = server.id().unwrap().to_string();
+    tokio::process::Command::new("kill")
+        .args(["-TERM", &id])
+        .status()
+        .await
+        .unwrap();
+    assert!(server.wait().await.unwrap().success());
+    assert!(!kubeconfig.exists());
+}
+
+#[tokio::test]
+async fn a_port_that_is_taken_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let ran = run(folder.path(), &["apiserver", "--port", &port]).await;
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.err.contains(&format!("127.0.0.1:{port}")),
+        "{}",
+        ran.err
+    );
+    assert!(
+        ran.err.contains("hint: pass --port 0 to take a free port"),
+        "{}",
+        ran.err
+    );
+}

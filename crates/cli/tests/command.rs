@@ -1,0 +1,44 @@
+//! Running the command in a folder of its own.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+/// What a run printed and how it ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// The command, to be run in `folder`, killed when it is dropped.
+pub(crate) fn kubewright(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kubewright"));
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .kill_on_drop(true);
+    command
+}
+
+/// Runs the command to its end.
+pub(crate) async fn run(folder: &Path, arguments: &[&str]) -> Ran {
+    let output = kubewright(folder, arguments).output().await.unwrap();
+    Ran {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[tokio::test]
+async fn without_a_command_the_help_is_shown() {
+    let ran = run(Path::new("."), &[]).await;
+    assert_eq!(ran.code, Some(2));
+    for command in ["dev", "apiserver", "certs"] {
+        assert!(ran.err.contains(command), "{}", ran.err);
+    }
+}

@@ -1,0 +1,102 @@
+//! `kubewright dev`, with the examples that stand beside it.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+use crate::command::{kubewright, run};
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../examples")
+        .join(name)
+        .canonicalize()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn the_demo_shows_the_pod_before_and_after() {
+    let folder = tempfile::tempdir().unwrap();
+    let example = example("annotate-pod");
+    let ran = run(folder.path(), &["dev", example.to_str().unwrap(), "--once"]).await;
+    assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
+    for text in [
+        "the pod nginx as it is applied:",
+        "test-mutating-webhook.example.com CREATE Pod default/nginx  changed",
+        "    +     mutate: welcome",
+        "the pod nginx as it is stored",
+        "✓ as expected",
+    ] {
+        assert!(ran.out.contains(text), "{text:?} is not in\n{}", ran.out);
+    }
+    let left: Vec<_> = folder
+        .path()
+        .join(".kubewright")
+        .read_dir()
+        .unwrap()
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[tokio::test]
+async fn the_other_demos_come_out_as_expected_too() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["deny-env", "sidecar-injector"] {
+        let ran = run(
+            folder.path(),
+            &["dev", example(name).to_str().unwrap(), "--once"],
+        )
+        .await;
+        assert_eq!(ran.code, Some(0), "{name}: {}\n{}", ran.out, ran.err);
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_interrupt_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut dev = kubewright(
+        folder.path(),
+        &["dev", example("annotate-pod").to_str().unwrap()],
+    )
+    .stdout(Stdio::piped())
+    .stderr(Stdio::null())
+    .spawn()
+    .unwrap();
+    let mut lines = BufReader::new(dev.stdout.take().unwrap()).lines();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        if line.contains("kubectl get pods") {
+            break;
+        }
+    }
+    let kubeconfig = folder.path().join(".kubewright/kubeconfig");
+    assert!(kubeconfig.exists());
+    let id = dev.id().unwrap().to_string();
+    tokio::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status()
+        .await
+        .unwrap();
+    assert!(dev.wait().await.unwrap().success());
+    assert!(!kubeconfig.exists());
+    let children = tokio::process::Command::new("pgrep")
+        .args(["-P", &id])
+        .output()
+        .await
+        .unwrap();
+    assert!(children.stdout.is_empty(), "the program still runs");
+}
+
+#[tokio::test]
+async fn a_folder_without_a_package_is_refused_with_a_hint() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(folder.path(), &["dev", "nothing"]).await;
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(
+        ran.err,
+        "· building nothing …\n\
+         error: nothing holds no Cargo.toml\n\
+         hint: name the folder of a Rust package, such as examples/annotate-pod\n"
+    );
+}
