@@ -47,20 +47,52 @@ impl Drop for KubeconfigFile {
     }
 }
 
-/// Waits for Ctrl-C or a request to terminate.
-pub(crate) async fn interrupted() {
+/// Ctrl-C, or a request to terminate.
+///
+/// It is listened for from the moment this is made, so that a signal between then and [`Interrupt::wait`] is not lost.
+#[derive(Debug)]
+pub(crate) struct Interrupt {
     #[cfg(unix)]
-    {
+    terminate: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+}
+
+impl Interrupt {
+    /// Starts to listen. Needs a running runtime.
+    #[cfg(unix)]
+    pub(crate) fn listen() -> Outcome<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
+        let listen = |kind| signal(kind).context("cannot listen for signals");
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+        })
+    }
+
+    /// Waits for the signal.
+    ///
+    /// # Cancel safety
+    /// A signal that came before the future was dropped is seen by the next call.
+    #[cfg(unix)]
+    pub(crate) async fn wait(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
     }
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
+
+    /// Starts to listen.
+    #[cfg(not(unix))]
+    pub(crate) fn listen() -> Outcome<Self> {
+        Ok(Self {})
+    }
+
+    /// Waits for Ctrl-C.
+    #[cfg(not(unix))]
+    pub(crate) async fn wait(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 }

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::Args;
 use kubewright_apiserver::ApiServer;
 
-use crate::cluster::{KubeconfigFile, interrupted, listen};
+use crate::cluster::{Interrupt, KubeconfigFile, listen};
 use crate::failure::Outcome;
 use crate::ui::Ui;
 
@@ -26,13 +26,14 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     let Arguments { port, kubeconfig } = arguments;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
+        let mut interrupt = Interrupt::listen()?;
         let server = ApiServer::start();
         let listening = listen(&server, port).await?;
         let kubeconfig = KubeconfigFile::write(&kubeconfig, &listening.kubeconfig())?;
         ui.line(format!("ready: https://{}", listening.local_addr()));
         ui.note(format!("export KUBECONFIG={}", kubeconfig.path().display()));
         ui.note("a test and development server: nothing is kept when it ends. Ctrl-C ends it.");
-        interrupted().await;
+        interrupt.wait().await;
         Ok(())
     })
 }

@@ -12,7 +12,7 @@ use kubewright_apiserver::admission::Chain;
 use kubewright_testing::apply;
 
 use super::certs;
-use crate::cluster::{KubeconfigFile, interrupted, listen};
+use crate::cluster::{Interrupt, KubeconfigFile, listen};
 use crate::dev::demo::Demo;
 use crate::dev::play;
 use crate::dev::program::Program;
@@ -46,9 +46,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
+        let mut interrupt = Interrupt::listen()?;
         tokio::select! {
             outcome = develop(ui, arguments) => outcome,
-            () = interrupted() => {
+            () = interrupt.wait() => {
                 ui.note("stopped");
                 Ok(())
             }
