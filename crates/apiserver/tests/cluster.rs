@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use kubewright_apiserver::{ApiServer, ApiService, Body};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 /// A server of its own for one test.
@@ -125,9 +125,14 @@ pub(crate) struct Watch {
 impl Watch {
     /// The next event; `None` at the clean end.
     pub(crate) async fn next(&mut self) -> Option<Value> {
-        let frame = self.body.frame().await?.unwrap();
-        let line = frame.into_data().unwrap();
+        let line = self.line().await?;
         Some(serde_json::from_slice(&line).unwrap())
+    }
+
+    /// The next line as it was sent.
+    pub(crate) async fn line(&mut self) -> Option<Bytes> {
+        let frame = self.body.frame().await?.unwrap();
+        Some(frame.into_data().unwrap())
     }
 
     /// The next event's type and the name of its object.
@@ -175,4 +180,34 @@ impl Answer {
             .get(name)
             .map_or("", |value| value.to_str().unwrap())
     }
+}
+
+/// A ConfigMap.
+pub(crate) fn map(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"k": "v"}})
+}
+
+/// A pod of one container.
+pub(crate) fn pod(name: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "labels": {"app": name}},
+        "spec": {"containers": [{"name": "main", "image": "nginx"}]},
+    })
+}
+
+/// A deployment of one container.
+pub(crate) fn deployment(name: &str) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": "main", "image": "nginx"}]},
+            },
+        },
+    })
 }

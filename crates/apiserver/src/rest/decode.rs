@@ -7,7 +7,8 @@ use super::negotiate::Input;
 use super::query::{FieldValidation, WriteOptions};
 use crate::field::quoted;
 use crate::kinds::GroupVersionKind;
-use crate::schema;
+use crate::schema::json::{self, Parsed};
+use crate::schema::{self, yaml};
 use crate::status::{Result, Status};
 
 /// Decodes the body of a create or an update into the kind of the request's resource or sub-resource.
@@ -15,11 +16,18 @@ use crate::status::{Result, Status};
 /// # Errors
 /// 400 for what is no such object, 415 for a content type that is not read.
 pub(crate) fn body(call: &Call, kind: &GroupVersionKind, options: &WriteOptions) -> Result<Value> {
-    let (mut object, mut problems) = match Input::of(&call.headers)? {
+    let parsed = match Input::of(&call.headers)? {
         Input::Json => parse_json(&call.body, &kind.kind)?,
         Input::Yaml => parse_yaml(&call.body, &kind.kind)?,
-        Input::Protobuf => (protobuf(&call.body)?, Vec::new()),
+        Input::Protobuf => Parsed {
+            value: protobuf(&call.body)?,
+            duplicates: Vec::new(),
+        },
     };
+    let Parsed {
+        value: mut object,
+        duplicates: mut problems,
+    } = parsed;
     identify(&mut object, kind, &call.body)?;
     let failure = |why: String| {
         Status::bad_request(format!(
@@ -125,24 +133,18 @@ fn other_kind(said_version: &str, said_kind: &str, kind: &GroupVersionKind) -> S
     ))
 }
 
-fn parse_json(body: &[u8], kind: &str) -> Result<(Value, Vec<String>)> {
-    match serde_json::from_slice(body) {
-        Ok(value) => Ok((value, Vec::new())),
-        Err(error) => {
-            let why = format!("couldn't get version/kind; json parse error: {error}");
-            Err(unrecognized(kind, &why, body))
-        }
-    }
+fn parse_json(body: &[u8], kind: &str) -> Result<Parsed> {
+    json::parse(body).map_err(|error| {
+        let why = format!("couldn't get version/kind; json parse error: {error}");
+        unrecognized(kind, &why, body)
+    })
 }
 
-fn parse_yaml(body: &[u8], kind: &str) -> Result<(Value, Vec<String>)> {
-    match serde_saphyr::from_slice(body) {
-        Ok(value) => Ok((value, Vec::new())),
-        Err(error) => {
-            let why = format!("couldn't get version/kind; yaml parse error: {error}");
-            Err(unrecognized(kind, &why, body))
-        }
-    }
+fn parse_yaml(body: &[u8], kind: &str) -> Result<Parsed> {
+    yaml::parse(body).map_err(|error| {
+        let why = format!("couldn't get version/kind; json parse error: {error}");
+        unrecognized(kind, &why, body)
+    })
 }
 
 /// Decodes a protobuf body.

@@ -6,6 +6,7 @@ use super::call::Call;
 use super::negotiate::Input;
 use super::query::check_dry_run;
 use crate::field::{FieldError, Path};
+use crate::schema::{json, yaml};
 use crate::status::{Result, Status};
 
 /// What a delete asks for.
@@ -194,14 +195,10 @@ fn from_query(call: &Call) -> Result<Map<String, Value>> {
 }
 
 fn from_body(call: &Call) -> Result<Map<String, Value>> {
-    let bad = |why: String| Status::bad_request(why);
-    let value: Value = match Input::of(&call.headers)? {
-        Input::Json => {
-            serde_json::from_slice(&call.body).map_err(|error| bad(error.to_string()))?
-        }
-        Input::Yaml => {
-            serde_saphyr::from_slice(&call.body).map_err(|error| bad(error.to_string()))?
-        }
+    let bad = |error: json::Malformed| Status::bad_request(error.to_string());
+    let value = match Input::of(&call.headers)? {
+        Input::Json => json::parse(&call.body).map_err(bad)?.value,
+        Input::Yaml => yaml::parse(&call.body).map_err(bad)?.value,
         Input::Protobuf => super::decode::protobuf(&call.body)?,
     };
     let Value::Object(members) = value else {

@@ -13,6 +13,7 @@ use super::write;
 use crate::field::{FieldError, Path};
 use crate::kinds::{GroupVersionKind, Verb, defaults};
 use crate::patch::{json, merge, strategic};
+use crate::schema;
 use crate::schema::types::{self, TypeRef};
 use crate::status::{Result, Status};
 
@@ -30,7 +31,7 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
         return Err(call.unsupported("patch"));
     }
     let options = options(call)?;
-    let patch = Patch::read(call)?;
+    let patch = Patch::read(call, &options)?;
     let kind = call.kind();
     let shown = write::write(call, &options, |current| {
         let mut object = current.clone();
@@ -87,42 +88,58 @@ impl Patch {
     ///
     /// # Errors
     /// 400 for what is no patch, 415 for a type that is none, 501 for server-side apply.
-    pub(crate) fn read(call: &Call) -> Result<Self> {
-        const MOST_OPERATIONS: usize = 10_000;
+    pub(crate) fn read(call: &Call, options: &WriteOptions) -> Result<Self> {
         let decoding = |why: String| Status::bad_request(format!("error decoding patch: {why}"));
-        let parsed =
-            || serde_json::from_slice::<Value>(&call.body).map_err(|error| error.to_string());
-        match content_type(&call.headers) {
+        let parsed = || schema::json::parse(&call.body).map_err(|error| error.to_string());
+        let (patch, duplicates) = match content_type(&call.headers) {
             "application/json-patch+json" => {
-                let patch = json::Patch::from_value(parsed().map_err(decoding)?)
+                let parsed = parsed().map_err(decoding)?;
+                let patch = json::Patch::from_value(parsed.value)
                     .map_err(|error| decoding(error.to_string()))?;
-                if patch.len() > MOST_OPERATIONS {
-                    return Err(Status::too_large(&format!(
-                        "The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {}",
-                        patch.len()
-                    )));
-                }
-                Ok(Self::Json(patch))
+                check_length(&patch)?;
+                (Self::Json(patch), parsed.duplicates)
             }
-            "application/merge-patch+json" => match parsed().map_err(decoding)? {
-                patch @ Value::Object(_) => Ok(Self::Merge(patch)),
-                other => Err(decoding(cannot_unmarshal(&other))),
-            },
+            "application/merge-patch+json" => {
+                let parsed = parsed().map_err(decoding)?;
+                if !parsed.value.is_object() {
+                    return Err(decoding(cannot_unmarshal(&parsed.value)));
+                }
+                (Self::Merge(parsed.value), parsed.duplicates)
+            }
             "application/strategic-merge-patch+json" => {
-                match parsed().map_err(Status::bad_request)? {
-                    Value::Object(patch) => Ok(Self::Strategic(patch)),
-                    other => Err(Status::bad_request(cannot_unmarshal(&other))),
+                let parsed = parsed().map_err(Status::bad_request)?;
+                match parsed.value {
+                    Value::Object(patch) => (Self::Strategic(patch), parsed.duplicates),
+                    other => return Err(Status::bad_request(cannot_unmarshal(&other))),
                 }
             }
-            "application/apply-patch+yaml" => Err(Status::not_implemented(
-                "this server does not do server-side apply yet; use client-side apply, or a merge \
-                 or strategic merge patch",
-            )),
-            "application/apply-patch+cbor" => Err(cbor()),
-            _ => Err(
-                Status::new(415, "UnsupportedMediaType", "415: Unsupported Media Type")
-                    .with_details(Map::new()),
-            ),
+            "application/apply-patch+yaml" => {
+                return Err(Status::not_implemented(
+                    "this server does not do server-side apply yet; use client-side apply, or a \
+                     merge or strategic merge patch",
+                ));
+            }
+            "application/apply-patch+cbor" => return Err(cbor()),
+            _ => {
+                let message = "415: Unsupported Media Type";
+                let status = Status::new(415, "UnsupportedMediaType", message);
+                return Err(status.with_details(Map::new()));
+            }
+        };
+        match options.field_validation {
+            FieldValidation::Strict if !duplicates.is_empty() => {
+                let why = duplicates.join(", ");
+                Err(Status::bad_request(format!(
+                    "error strict decoding patch: {why}"
+                )))
+            }
+            FieldValidation::Warn => {
+                duplicates
+                    .iter()
+                    .for_each(|problem| call.notes.warn(problem));
+                Ok(patch)
+            }
+            FieldValidation::Ignore | FieldValidation::Strict => Ok(patch),
         }
     }
 
@@ -173,6 +190,17 @@ impl strategic::Schema for MergeRules {
             below: field.slot().object().map(MergeRules),
         })
     }
+}
+
+fn check_length(patch: &json::Patch) -> Result<()> {
+    const MOST: usize = 10_000;
+    if patch.len() <= MOST {
+        return Ok(());
+    }
+    let got = patch.len();
+    Err(Status::too_large(&format!(
+        "The allowed maximum operations in a JSON patch is {MOST}, got {got}"
+    )))
 }
 
 fn does_not_apply() -> Status {

@@ -39,7 +39,7 @@ pub(super) async fn update(call: &Call) -> Result<Response<Body>> {
 /// Patches the scale.
 pub(super) async fn patch(call: &Call) -> Result<Response<Body>> {
     let options = patch::options(call)?;
-    let patch = Patch::read(call)?;
+    let patch = Patch::read(call, &options)?;
     let kind = kind();
     change(call, &options, |current| {
         let mut scale = current.clone();

@@ -1,0 +1,220 @@
+//! PATCH (spec section C.11).
+
+use http::Method;
+use serde_json::json;
+
+use crate::cluster::{Cluster, deployment, map};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
+
+async fn with_map() -> (Cluster, String) {
+    let cluster = Cluster::start();
+    cluster.post(MAPS, &map("x")).await.expect(201);
+    (cluster, format!("{MAPS}/x"))
+}
+
+#[tokio::test]
+async fn each_patch_type_changes_the_object() {
+    let (cluster, path) = with_map().await;
+    let json_patch = json!([{"op": "add", "path": "/data/a", "value": "1"}]);
+    let patched = cluster.patch("json", &path, &json_patch).await.expect(200);
+    assert_eq!(patched["data"], json!({"a": "1", "k": "v"}));
+    let patched = cluster
+        .patch("merge", &path, &json!({"data": {"a": null}}))
+        .await
+        .expect(200);
+    assert_eq!(patched["data"], json!({"k": "v"}));
+
+    cluster
+        .post(DEPLOYMENTS, &deployment("web"))
+        .await
+        .expect(201);
+    let sidecar =
+        json!({"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "s"}]}}}});
+    let path = format!("{DEPLOYMENTS}/web");
+    let patched = cluster
+        .patch("strategic", &path, &sidecar)
+        .await
+        .expect(200);
+    let containers = patched["spec"]["template"]["spec"]["containers"]
+        .as_array()
+        .unwrap();
+    let names: Vec<_> = containers
+        .iter()
+        .map(|c| c["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["side", "main"]);
+}
+
+#[tokio::test]
+async fn a_patch_of_nothing_is_not_found() {
+    let cluster = Cluster::start();
+    let message = cluster
+        .patch("merge", &format!("{MAPS}/x"), &json!({}))
+        .await
+        .refused(404, "NotFound");
+    assert_eq!(message, "configmaps \"x\" not found");
+}
+
+#[tokio::test]
+async fn a_json_patch_that_does_not_apply_says_nothing_of_why() {
+    let (cluster, path) = with_map().await;
+    for patch in [
+        json!([{"op": "test", "path": "/data/k", "value": "other"}]),
+        json!([{"op": "remove", "path": "/data/missing"}]),
+    ] {
+        let status = cluster.patch("json", &path, &patch).await.expect(422);
+        assert_eq!(status["reason"], "Invalid");
+        assert_eq!(
+            status["message"],
+            "the server rejected our request due to an error in our request"
+        );
+        assert_eq!(status["details"], json!({}));
+    }
+}
+
+#[tokio::test]
+async fn text_that_is_no_patch_is_a_bad_request() {
+    let (cluster, path) = with_map().await;
+    for (kind, message) in [
+        (
+            "application/json-patch+json",
+            "error decoding patch: unexpected end of JSON input",
+        ),
+        (
+            "application/merge-patch+json",
+            "error decoding patch: unexpected end of JSON input",
+        ),
+        (
+            "application/strategic-merge-patch+json",
+            "unexpected end of JSON input",
+        ),
+    ] {
+        let headers = [("content-type", kind)];
+        let answer = cluster
+            .send(Method::PATCH, &path, &headers, "{\"a\":")
+            .await;
+        assert_eq!(answer.refused(400, "BadRequest"), message, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn another_content_type_is_refused_by_the_router() {
+    let (cluster, path) = with_map().await;
+    let headers = [("content-type", "application/json")];
+    let status = cluster
+        .send(Method::PATCH, &path, &headers, "{}")
+        .await
+        .expect(415);
+    assert_eq!(status["message"], "415: Unsupported Media Type");
+    assert_eq!(status["details"], json!({}));
+}
+
+#[tokio::test]
+async fn server_side_apply_and_cbor_say_that_they_are_missing() {
+    let (cluster, path) = with_map().await;
+    for kind in [
+        "application/apply-patch+yaml",
+        "application/apply-patch+cbor",
+    ] {
+        let headers = [("content-type", kind)];
+        let path = format!("{path}?fieldManager=me");
+        let answer = cluster.send(Method::PATCH, &path, &headers, "{}").await;
+        let _ = answer.refused(501, "NotImplemented");
+    }
+}
+
+#[tokio::test]
+async fn too_many_operations_are_refused() {
+    let (cluster, path) = with_map().await;
+    let one = json!({"op": "add", "path": "/data/k", "value": "1"});
+    let patch = vec![one; 10_001];
+    let message = cluster
+        .patch("json", &path, &patch.into())
+        .await
+        .refused(413, "RequestEntityTooLarge");
+    assert_eq!(
+        message,
+        "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001",
+    );
+}
+
+#[tokio::test]
+async fn a_revision_in_a_patch_is_a_precondition() {
+    let (cluster, path) = with_map().await;
+    let patch = json!({"metadata": {"resourceVersion": "1"}, "data": {"a": "1"}});
+    let _ = cluster
+        .patch("merge", &path, &patch)
+        .await
+        .refused(409, "Conflict");
+}
+
+#[tokio::test]
+async fn a_result_that_does_not_decode_names_no_kind() {
+    let (cluster, path) = with_map().await;
+    let message = cluster
+        .patch("merge", &path, &json!({"data": {"k": 1}}))
+        .await
+        .refused(422, "Invalid");
+    assert!(
+        message.starts_with(" \"\" is invalid: patch: Invalid value: \"{"),
+        "{message}"
+    );
+    assert!(
+        message.contains("json: cannot unmarshal number"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn strict_patches_may_not_bring_unknown_fields() {
+    let (cluster, path) = with_map().await;
+    let strict = format!("{path}?fieldValidation=Strict");
+    let status = cluster
+        .patch("merge", &strict, &json!({"foo": "bar"}))
+        .await
+        .expect(422);
+    assert_eq!(status["details"]["causes"][0]["field"], "patch");
+    let message = status["message"].as_str().unwrap();
+    assert!(
+        message.contains("strict decoding error: unknown field \"foo\""),
+        "{message}"
+    );
+    let answer = cluster.patch("merge", &path, &json!({"foo": "bar"})).await;
+    assert_eq!(
+        answer.header("warning"),
+        "299 - \"unknown field \\\"foo\\\"\""
+    );
+    answer.expect(200);
+}
+
+#[tokio::test]
+async fn force_is_for_apply_only() {
+    let (cluster, path) = with_map().await;
+    let message = cluster
+        .patch("merge", &format!("{path}?force=true"), &json!({}))
+        .await
+        .refused(422, "Invalid");
+    assert_eq!(
+        message,
+        "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: may not be specified for non-apply patch",
+    );
+}
+
+#[tokio::test]
+async fn a_dry_run_patch_leaves_the_object_alone() {
+    let (cluster, path) = with_map().await;
+    let before = cluster.get(&path).await.expect(200);
+    let patch = json!({"data": {"k": "w"}});
+    let shown = cluster
+        .patch("merge", &format!("{path}?dryRun=All"), &patch)
+        .await
+        .expect(200);
+    assert_eq!(shown["data"]["k"], "w");
+    assert_eq!(
+        shown["metadata"]["resourceVersion"],
+        before["metadata"]["resourceVersion"]
+    );
+    assert_eq!(cluster.get(&path).await.expect(200), before);
+}
