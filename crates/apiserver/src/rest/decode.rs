@@ -20,7 +20,7 @@ pub(crate) fn body(call: &Call, kind: &GroupVersionKind, options: &WriteOptions)
         Input::Json => parse_json(&call.body, &kind.kind)?,
         Input::Yaml => parse_yaml(&call.body, &kind.kind)?,
         Input::Protobuf => Parsed {
-            value: protobuf(&call.body)?,
+            value: protobuf(&call.body, kind)?,
             duplicates: Vec::new(),
         },
     };
@@ -147,12 +147,13 @@ fn parse_yaml(body: &[u8], kind: &str) -> Result<Parsed> {
     })
 }
 
-/// Decodes a protobuf body.
-pub(crate) fn protobuf(body: &[u8]) -> Result<Value> {
-    let _ = body;
-    Err(Status::not_implemented(
-        "this server does not read protobuf bodies yet; send application/json instead",
-    ))
+/// Decodes a protobuf body, of the expected kind if it does not say which it is.
+pub(crate) fn protobuf(body: &[u8], expected: &GroupVersionKind) -> Result<Value> {
+    use crate::protobuf::{DecodeError, decode_as};
+    decode_as(body, expected).map_err(|error| match error {
+        DecodeError::UnknownKind(said) => other_kind(&group_version(&said), &said.kind, expected),
+        error => unrecognized(&expected.kind, &error.to_string(), body),
+    })
 }
 
 /// 400 for a body that is no object of any kind; shows how it begins.

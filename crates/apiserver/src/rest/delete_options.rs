@@ -3,9 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::call::Call;
+use super::decode::protobuf;
 use super::negotiate::Input;
 use super::query::check_dry_run;
 use crate::field::{FieldError, Path};
+use crate::kinds::GroupVersionKind;
 use crate::schema::{json, yaml};
 use crate::status::{Result, Status};
 
@@ -196,10 +198,15 @@ fn from_query(call: &Call) -> Result<Map<String, Value>> {
 
 fn from_body(call: &Call) -> Result<Map<String, Value>> {
     let bad = |error: json::Malformed| Status::bad_request(error.to_string());
+    let kind = GroupVersionKind {
+        group: String::new(),
+        version: "v1".to_owned(),
+        kind: "DeleteOptions".to_owned(),
+    };
     let value = match Input::of(&call.headers)? {
         Input::Json => json::parse(&call.body).map_err(bad)?.value,
         Input::Yaml => yaml::parse(&call.body).map_err(bad)?.value,
-        Input::Protobuf => super::decode::protobuf(&call.body)?,
+        Input::Protobuf => protobuf(&call.body, &kind)?,
     };
     let Value::Object(members) = value else {
         return Err(Status::bad_request(
