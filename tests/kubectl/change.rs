@@ -109,7 +109,9 @@ async fn labels_annotations_scale_and_images_change() {
         person.prints("label deployment web team=blue", "deployment.apps/web labeled").await;
         person.prints("label deployment web team=blue", "deployment.apps/web not labeled").await;
         person.prints("label deployment web team-", "deployment.apps/web unlabeled").await;
-        person.prints("annotate deployment web note='a b'", "deployment.apps/web annotate").await;
+        let word = if person.minor() >= 28 { "annotated" } else { "annotate" };
+        let answer = format!("deployment.apps/web {word}");
+        person.prints("annotate deployment web note='a b'", &answer).await;
         person.prints("get deployment web -o jsonpath={.metadata.annotations.note}", "a b").await;
         person.prints("scale deployment web --replicas=2", "deployment.apps/web scaled").await;
         person

@@ -41,3 +41,9 @@ pub use kubewright_review as review;
 pub use kubewright_server as server;
 pub use kubewright_testing as testing;
 pub use kubewright_webhook as webhook;
+
+/// The README's examples run, too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+#[derive(Debug)]
+pub struct Readme;
