@@ -1,6 +1,6 @@
 //! Where the program's log goes, and in which shape.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
@@ -20,6 +20,7 @@ pub(crate) fn start(format: LogFormat, level: &str) {
     let filter = EnvFilter::builder().parse_lossy(level);
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(io::stderr().is_terminal())
         .with_writer(io::stderr);
     let started = match format {
         LogFormat::Text => log.finish().try_init(),

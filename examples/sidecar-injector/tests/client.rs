@@ -38,14 +38,28 @@ pub(crate) async fn inject(
     trust: &TrustBundle,
     review: &str,
 ) -> io::Result<Vec<u8>> {
-    let mut stream = connect(address, trust).await?;
-    let head = format!(
+    let request = format!(
         "POST /inject?timeout=10s HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
-         content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{review}",
         review.len()
     );
-    stream.write_all(head.as_bytes()).await?;
-    stream.write_all(review.as_bytes()).await?;
+    call(address, trust, &request).await
+}
+
+/// Gets a text.
+pub(crate) async fn get(
+    address: SocketAddr,
+    trust: &TrustBundle,
+    path: &str,
+) -> io::Result<String> {
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    let body = call(address, trust, &request).await?;
+    Ok(String::from_utf8(body).unwrap())
+}
+
+async fn call(address: SocketAddr, trust: &TrustBundle, request: &str) -> io::Result<Vec<u8>> {
+    let mut stream = connect(address, trust).await?;
+    stream.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await?;
     assert!(

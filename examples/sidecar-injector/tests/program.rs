@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use super::client::{connect, inject};
+use super::client::{connect, get, inject};
 use super::{alpine, names, options, review, stored};
 
 /// A directory as the kubelet mounts a ConfigMap.
@@ -196,6 +196,16 @@ async fn started(directory: &Path) -> (Child, SocketAddr) {
         .unwrap();
     let address = address.parse().unwrap();
     (child, address)
+}
+
+#[tokio::test]
+async fn a_running_program_is_healthy_and_ready() {
+    let directory = tempfile::tempdir().unwrap();
+    let trust = renew(directory.path());
+    let (_child, address) = started(directory.path()).await;
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(get(address, &trust, path).await.unwrap(), "ok", "{path}");
+    }
 }
 
 #[tokio::test]
