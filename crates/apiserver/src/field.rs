@@ -219,6 +219,13 @@ impl FieldError {
         Self::new(path, Reason::Internal, format!("Internal error: {detail}"))
     }
 
+    /// Says more behind the text that the kind of error has of itself.
+    #[must_use]
+    pub fn with_detail(mut self, detail: &str) -> Self {
+        self.body = with_detail(&self.body, detail);
+        self
+    }
+
     /// The field's path, as printed.
     pub fn field(&self) -> &str {
         &self.field

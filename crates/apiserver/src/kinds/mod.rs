@@ -4,6 +4,7 @@ pub mod columns;
 pub mod conversion;
 pub mod defaults;
 pub mod fields;
+mod formats;
 pub mod names;
 pub mod quantity;
 mod registry;

@@ -53,11 +53,14 @@ pub fn qualified_name(text: &str) -> Vec<String> {
     match prefix {
         Some("") => problems.push("prefix part must be non-empty".to_owned()),
         Some(prefix) => {
-            problems.extend(
-                dns1123_subdomain(prefix)
-                    .into_iter()
-                    .map(|p| format!("prefix part {p}")),
-            );
+            if prefix.len() > SUBDOMAIN_LENGTH {
+                problems.push(format!(
+                    "prefix part must be no more than {SUBDOMAIN_LENGTH} bytes"
+                ));
+            }
+            if !is_subdomain(prefix) {
+                problems.push(format!("prefix part {DNS1123_SUBDOMAIN}"));
+            }
         }
         None => {}
     }
@@ -82,7 +85,9 @@ pub fn label_key(text: &str) -> Vec<String> {
 /// The value of a label; it may be empty.
 pub fn label_value(text: &str) -> Vec<String> {
     let mut problems = Vec::new();
-    limit(text, LABEL_LENGTH, &mut problems);
+    if text.len() > LABEL_LENGTH {
+        problems.push(format!("must be no more than {LABEL_LENGTH} bytes"));
+    }
     if !text.is_empty() && !is_name_part(text) {
         problems.push(LABEL_VALUE.to_owned());
     }
@@ -103,9 +108,10 @@ pub fn path_segment(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// Names are limited in `characters` and labels in `bytes`: two functions of the real server say the same thing.
 fn limit(text: &str, most: usize, problems: &mut Vec<String>) {
     if text.len() > most {
-        problems.push(format!("must be no more than {most} bytes"));
+        problems.push(format!("must be no more than {most} characters"));
     }
 }
 
@@ -183,7 +189,7 @@ mod tests {
         assert_eq!(dns1123_label("a.b"), ["must not contain dots"]);
         assert_eq!(
             dns1123_label(&"a".repeat(64)),
-            ["must be no more than 63 bytes"]
+            ["must be no more than 63 characters"]
         );
         assert_eq!(dns1123_subdomain("a..b"), [DNS1123_SUBDOMAIN]);
         assert_eq!(dns1035_label("1a"), [DNS1035_LABEL]);

@@ -76,6 +76,11 @@ impl Quantity {
         self.nanos % 1_000_000 == 0
     }
 
+    /// Whether the quantity is a whole number of `size`s.
+    pub fn is_multiple_of(&self, size: Self) -> bool {
+        size.nanos != 0 && self.nanos % size.nanos == 0
+    }
+
     /// The quantity rounded up (away from zero) to a multiple of one thousandth.
     #[must_use]
     pub fn rounded_up_to_milli(self) -> Self {

@@ -2,6 +2,7 @@
 
 mod behavior;
 mod pods;
+pub(crate) use pods::quality_of_service;
 pub mod scale;
 pub mod services;
 #[cfg(test)]

@@ -83,7 +83,7 @@ pub(super) fn resize(new: &mut Value, old: &Value) {
 }
 
 /// `Guaranteed`, `Burstable` or `BestEffort`, from the CPU and memory of all containers, or of the pod as a whole.
-pub(super) fn quality_of_service(pod: &Value) -> &'static str {
+pub(crate) fn quality_of_service(pod: &Value) -> &'static str {
     let spec = pod.at("spec");
     let whole = spec.at("resources");
     if whole.has("requests") || whole.has("limits") {

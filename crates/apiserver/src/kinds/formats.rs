@@ -1,0 +1,125 @@
+//! The smaller text formats: port names, keys of configuration, variables, percentages, addresses.
+//!
+//! Like `names`, each function returns what is wrong, in the API server's words.
+
+use std::net::IpAddr;
+
+/// The name of a container's port.
+pub(crate) fn port_name(text: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if text.len() > 15 {
+        problems.push("must be no more than 15 characters".to_owned());
+    }
+    let charset = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    if text.is_empty() || !text.bytes().all(charset) {
+        problems.push(
+            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned(),
+        );
+    }
+    if !text.bytes().any(|b| b.is_ascii_lowercase()) {
+        problems.push("must contain at least one letter (a-z)".to_owned());
+    }
+    if text.contains("--") {
+        problems.push("must not contain consecutive hyphens".to_owned());
+    }
+    if text.starts_with('-') || text.ends_with('-') {
+        problems.push("must not begin or end with a hyphen".to_owned());
+    }
+    problems
+}
+
+/// The number of a port.
+pub(crate) fn port_number(number: i64) -> Option<&'static str> {
+    (!(1..=65_535).contains(&number)).then_some("must be between 1 and 65535, inclusive")
+}
+
+/// The name of an environment variable.
+pub(crate) fn variable(text: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if text.is_empty() {
+        problems.push("environment variable name must be non-empty".to_owned());
+    }
+    if !text
+        .bytes()
+        .all(|b| (b' '..=b'~').contains(&b) && b != b'=')
+    {
+        problems.push(
+            "a valid environment variable name must consist only of printable ASCII characters other than '='"
+                .to_owned(),
+        );
+    }
+    problems
+}
+
+/// A key of a config map or a secret.
+pub(crate) fn config_key(text: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if text.len() > 253 {
+        problems.push("must be no more than 253 characters".to_owned());
+    }
+    let charset = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_');
+    if text.is_empty() || !text.bytes().all(charset) {
+        problems.push(
+            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or \
+             'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+                .to_owned(),
+        );
+    }
+    match text {
+        "." => problems.push("must not be '.'".to_owned()),
+        ".." => problems.push("must not be '..'".to_owned()),
+        _ if text.starts_with("..") => problems.push("must not start with '..'".to_owned()),
+        _ => {}
+    }
+    problems
+}
+
+/// The name of an HTTP header.
+pub(crate) fn http_header(text: &str) -> Option<&'static str> {
+    let valid = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    (!valid).then_some(
+        "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for \
+         validation is '[-A-Za-z0-9]+')",
+    )
+}
+
+/// A share of a number, `25%`.
+pub(crate) fn percent(text: &str) -> Option<&'static str> {
+    let digits = text.strip_suffix('%').unwrap_or_default();
+    let valid = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    (!valid).then_some(
+        "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used \
+         for validation is '[0-9]+%')",
+    )
+}
+
+/// A host name that starts with `*.`.
+pub(crate) fn wildcard_domain(text: &str) -> Option<&'static str> {
+    let rest = text.strip_prefix("*.").unwrap_or_default();
+    let valid = !rest.is_empty() && super::names::dns1123_subdomain(rest).is_empty();
+    (!valid).then_some(
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of \
+         lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', \
+         regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+    )
+}
+
+/// An IP address of either family.
+pub(crate) fn ip(text: &str) -> Option<&'static str> {
+    text.parse::<IpAddr>()
+        .is_err()
+        .then_some("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+}
+
+/// A range of addresses of either family.
+pub(crate) fn cidr(text: &str) -> Option<&'static str> {
+    let valid = text.split_once('/').is_some_and(|(address, bits)| {
+        let most = match address.parse() {
+            Ok(IpAddr::V4(_)) => 32,
+            Ok(IpAddr::V6(_)) => 128,
+            Err(_) => return false,
+        };
+        bits.parse::<u8>().is_ok_and(|bits| bits <= most) && !bits.starts_with('+')
+    });
+    (!valid).then_some("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
+}

@@ -1,0 +1,379 @@
+//! Configuration, secrets, namespaces, nodes, leases, events and the other small kinds.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::check::{
+    Errors, immutable, label, not_negative, one_of, one_of_if_set, problems, qualified_name,
+    required,
+};
+use super::metadata::standard_finalizer;
+use crate::field::{FieldError, Path};
+use crate::kinds::strategy::same;
+use crate::kinds::view::View;
+use crate::kinds::{formats, names};
+
+const LARGEST: usize = 1024 * 1024;
+const SEALED: &str = "field is immutable when `immutable` is set";
+
+pub(super) fn config_map(object: &Value, errors: &mut Errors) {
+    let mut size = 0;
+    for field in ["data", "binaryData"] {
+        let path = Path::new(field);
+        for (key, value) in object.entries(field) {
+            problems(&path.key(key), key, formats::config_key(key), errors);
+            if field == "data" && object.at("binaryData").has(key) {
+                let detail = "duplicate of key present in binaryData";
+                errors.push(FieldError::invalid(&path.key(key), key, detail));
+            }
+            size += match field {
+                "data" => value.as_str().map_or(0, str::len),
+                _ => bytes_of(value),
+            };
+        }
+    }
+    if size > LARGEST {
+        // An empty field name stands for the whole object.
+        errors.push(FieldError::too_long(&Path::new(""), LARGEST));
+    }
+}
+
+pub(super) fn sealed(fields: &[&str], new: &Value, old: &Value, errors: &mut Errors) {
+    if !old.flag("immutable") {
+        return;
+    }
+    if !new.flag("immutable") {
+        errors.push(FieldError::forbidden(&Path::new("immutable"), SEALED));
+    }
+    for field in fields {
+        if !same(new.at(field), old.at(field)) {
+            errors.push(FieldError::forbidden(&Path::new(field), SEALED));
+        }
+    }
+}
+
+pub(super) fn secret(object: &Value, errors: &mut Errors) {
+    let path = Path::new("data");
+    let mut size = 0;
+    for (key, value) in object.entries("data") {
+        problems(&path.key(key), key, formats::config_key(key), errors);
+        size += bytes_of(value);
+    }
+    if size > LARGEST {
+        errors.push(FieldError::too_long(&path, LARGEST));
+    }
+    let data = object.at("data");
+    let mut need = |key: &str| {
+        let missing = data.at(key).is_null();
+        if missing {
+            errors.push(FieldError::required(&path.key(key), ""));
+        }
+        !missing
+    };
+    match object.text("type") {
+        "kubernetes.io/service-account-token" => {
+            let annotation = "kubernetes.io/service-account.name";
+            let annotations = object.at("metadata").at("annotations");
+            if annotations.text(annotation).is_empty() {
+                let path = Path::new("metadata.annotations");
+                errors.push(FieldError::required(&path.key(annotation), ""));
+            }
+        }
+        "kubernetes.io/dockercfg" => {
+            if need(".dockercfg") {
+                json_text(data, ".dockercfg", &path, errors);
+            }
+        }
+        "kubernetes.io/dockerconfigjson" => {
+            if need(".dockerconfigjson") {
+                json_text(data, ".dockerconfigjson", &path, errors);
+            }
+        }
+        "kubernetes.io/basic-auth" => {
+            if !data.has("username") && !data.has("password") {
+                need("username");
+                need("password");
+            }
+        }
+        "kubernetes.io/ssh-auth" => {
+            if data.text("ssh-privatekey").is_empty() {
+                errors.push(FieldError::required(&path.key("ssh-privatekey"), ""));
+            }
+        }
+        "kubernetes.io/tls" => {
+            need("tls.crt");
+            need("tls.key");
+        }
+        _ => {}
+    }
+}
+
+pub(super) fn namespace(object: &Value, errors: &mut Errors) {
+    let path = Path::new("spec.finalizers");
+    for name in object.at("spec").list("finalizers") {
+        let name = name.as_str().unwrap_or_default();
+        qualified_name(&path, name, errors);
+        standard_finalizer(name, &path, errors);
+    }
+}
+
+pub(super) fn namespace_finalize(object: &Value, errors: &mut Errors) {
+    let path = Path::new("spec.finalizers");
+    for (index, name) in object.at("spec").list("finalizers").iter().enumerate() {
+        let (name, at) = (name.as_str().unwrap_or_default(), path.index(index));
+        qualified_name(&at, name, errors);
+        standard_finalizer(name, &at, errors);
+    }
+}
+
+pub(super) fn namespace_status(new: &Value, errors: &mut Errors) {
+    let phase = new.at("status").text("phase");
+    let going = new.at("metadata").has("deletionTimestamp");
+    let (wanted, when) = if going {
+        ("Terminating", "not empty")
+    } else {
+        ("Active", "empty")
+    };
+    if phase != wanted {
+        let detail = format!("may only be '{wanted}' if `deletionTimestamp` is {when}");
+        let at = Path::new("status.Phase");
+        errors.push(FieldError::invalid(&at, phase, &detail));
+    }
+}
+
+pub(super) fn node(object: &Value, errors: &mut Errors) {
+    let spec = object.at("spec");
+    let taints = spec.list("taints");
+    // The path says metadata, as the real one does.
+    let path = Path::new("metadata.taints");
+    for (index, taint) in taints.iter().enumerate() {
+        let at = path.index(index);
+        let (key, value) = (taint.text("key"), taint.text("value"));
+        qualified_name(&at.child("key"), key, errors);
+        let found = names::label_value(value);
+        if !found.is_empty() {
+            let detail = found.join(";");
+            errors.push(FieldError::invalid(&at.child("value"), value, &detail));
+        }
+        let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+        one_of(taint, &at, "effect", &effects, errors);
+        let twice = |other: &Value| {
+            other.text("key") == key && other.text("effect") == taint.text("effect")
+        };
+        if taints[..index].iter().any(twice) {
+            let detail = "taints must be unique by key and effect pair";
+            errors.push(FieldError::duplicate(&at, taint.clone()).with_detail(detail));
+        }
+    }
+    let path = Path::new("spec.podCIDRs");
+    for (index, range) in spec.list("podCIDRs").iter().enumerate() {
+        let range = range.as_str().unwrap_or_default();
+        problems(&path.index(index), range, formats::cidr(range), errors);
+    }
+}
+
+pub(super) fn node_update(new: &Value, old: &Value, errors: &mut Errors) {
+    let (spec, before) = (new.at("spec"), old.at("spec"));
+    let ranges = before.list("podCIDRs");
+    if !ranges.is_empty() && ranges != spec.list("podCIDRs") {
+        errors.push(FieldError::forbidden(
+            &Path::new("spec.podCIDRs"),
+            "node updates may not change podCIDR except from \"\" to valid",
+        ));
+    }
+    let provider = before.text("providerID");
+    if !provider.is_empty() && provider != spec.text("providerID") {
+        errors.push(FieldError::forbidden(
+            &Path::new("spec.providerID"),
+            "node updates may not change providerID except from \"\" to valid",
+        ));
+    }
+}
+
+pub(super) fn lease(object: &Value, errors: &mut Errors) {
+    let spec = object.at("spec");
+    let path = Path::new("spec");
+    if let Some(seconds) = spec.int("leaseDurationSeconds").filter(|s| *s <= 0) {
+        let detail = "must be greater than 0";
+        let at = path.child("leaseDurationSeconds");
+        errors.push(FieldError::invalid(&at, seconds, detail));
+    }
+    not_negative(spec, &path, "leaseTransitions", errors);
+    if spec.has("strategy") {
+        let found = names::qualified_name(spec.text("strategy"));
+        problems(
+            &path.child("strategy"),
+            spec.text("strategy"),
+            found,
+            errors,
+        );
+    } else if !spec.text("preferredHolder").is_empty() {
+        let detail = "may only be specified if `strategy` is defined";
+        errors.push(FieldError::forbidden(
+            &path.child("preferredHolder"),
+            detail,
+        ));
+    }
+}
+
+pub(super) fn priority_class(object: &Value, errors: &mut Errors) {
+    const HIGHEST: i64 = 1_000_000_000;
+    let root = Path::root();
+    let name = object.at("metadata").text("name");
+    let value = object.int("value").unwrap_or(0);
+    let system = matches!(name, "system-node-critical" | "system-cluster-critical");
+    if name.starts_with("system-") && !system {
+        errors.push(FieldError::forbidden(
+            &Path::new("metadata.name"),
+            "priority class names with 'system-' prefix are reserved for system use only. error: name is not reserved",
+        ));
+    } else if !system && value > HIGHEST {
+        let detail = format!("maximum allowed value of a user defined priority is {HIGHEST}");
+        errors.push(FieldError::forbidden(&root.child("value"), &detail));
+    }
+    let policies = ["Never", "PreemptLowerPriority"];
+    one_of_if_set(object, &root, "preemptionPolicy", &policies, errors);
+}
+
+pub(super) fn priority_class_update(new: &Value, old: &Value, errors: &mut Errors) {
+    let root = Path::root();
+    if new.int("value").unwrap_or(0) != old.int("value").unwrap_or(0) {
+        let detail = "may not be changed in an update.";
+        errors.push(FieldError::forbidden(&root.child("value"), detail));
+    }
+    immutable(new, old, &root, "preemptionPolicy", errors);
+}
+
+/// Events of the core group are checked little, those of events.k8s.io more.
+pub(super) fn event(group: &str, object: &Value, errors: &mut Errors) {
+    let core = group.is_empty();
+    let (about, controller, note) = if core {
+        ("involvedObject", "reportingComponent", "message")
+    } else {
+        ("regarding", "reportingController", "note")
+    };
+    let own = object.at("metadata").text("namespace");
+    let namespace = object.at(about).text("namespace");
+    // Objects without a namespace have their events in `default`.
+    let fits = if namespace.is_empty() {
+        own.is_empty() || own == "default" || own == "kube-system"
+    } else {
+        namespace == own
+    };
+    if !fits {
+        let detail = "does not match event.namespace";
+        let at = Path::new("involvedObject.namespace");
+        errors.push(FieldError::invalid(&at, namespace, detail));
+    }
+    let root = Path::root();
+    if !object.has("eventTime") {
+        if !core {
+            errors.push(FieldError::required(&root.child("eventTime"), ""));
+        }
+        return;
+    }
+    if required(object, &root, controller, errors) {
+        let name = object.text(controller);
+        qualified_name(&Path::new("reportingController"), name, errors);
+    }
+    for field in ["reportingInstance", "action", "reason"] {
+        required(object, &root, field, errors);
+        let value = object.text(field);
+        if value.len() > 128 {
+            let detail = "can have at most 128 characters";
+            errors.push(FieldError::invalid(&root.child(field), value, detail));
+        }
+    }
+    if object.text(note).len() > 1024 {
+        let detail = "can have at most 1024 characters";
+        errors.push(FieldError::invalid(&Path::new(note), "", detail));
+    }
+    if !core {
+        one_of(object, &root, "type", &["Normal", "Warning"], errors);
+    }
+    let series = object.at("series");
+    if series.is_object() && series.int("count").unwrap_or(0) < 2 {
+        let at = Path::new("series.count");
+        errors.push(FieldError::invalid(&at, "", "should be at least 2"));
+    }
+}
+
+pub(super) fn scale(object: &Value, errors: &mut Errors) {
+    not_negative(object.at("spec"), &Path::new("spec"), "replicas", errors);
+}
+
+pub(super) fn binding(object: &Value, errors: &mut Errors) {
+    let target = object.at("target");
+    let path = Path::new("target");
+    let kind = target.text("kind");
+    if !matches!(kind, "" | "Node") {
+        let at = path.child("kind");
+        errors.push(FieldError::not_supported(&at, kind, &["Node", "<empty>"]));
+    }
+    required(target, &path, "name", errors);
+}
+
+pub(super) fn runtime_class(object: &Value, errors: &mut Errors) {
+    let root = Path::root();
+    label(&root.child("handler"), object.text("handler"), errors);
+}
+
+pub(super) fn csi_driver(object: &Value, errors: &mut Errors) {
+    let name = object.at("metadata").text("name");
+    super::storage::driver_name(name, &Path::new("metadata.name"), errors);
+}
+
+pub(super) fn controller_revision(object: &Value, errors: &mut Errors) {
+    let root = Path::root();
+    if !object.has("data") {
+        errors.push(FieldError::required(
+            &root.child("data"),
+            "data is mandatory",
+        ));
+    }
+    not_negative(object, &root, "revision", errors);
+}
+
+pub(super) fn signing_request(object: &Value, errors: &mut Errors) {
+    let spec = object.at("spec");
+    let path = Path::new("spec");
+    let usages = spec.list("usages");
+    if usages.is_empty() {
+        errors.push(FieldError::required(&path.child("usages"), ""));
+    }
+    let signer = spec.text("signerName");
+    let at = path.child("signerName");
+    if signer.is_empty() {
+        errors.push(FieldError::required(&at, ""));
+    } else if !signer.contains('/') {
+        let detail =
+            "must be a fully qualified domain and path of the form 'example.com/signer-name'";
+        errors.push(FieldError::invalid(&at, signer, detail));
+    }
+    if let Some(seconds) = spec.int("expirationSeconds").filter(|s| *s < 600) {
+        let detail = "may not specify a duration less than 600 seconds (10 minutes)";
+        let at = path.child("expirationSeconds");
+        errors.push(FieldError::invalid(&at, seconds, detail));
+    }
+}
+
+fn bytes_of(value: &Value) -> usize {
+    let text = value.as_str().unwrap_or_default();
+    let padding = text.bytes().rev().take_while(|b| *b == b'=').count();
+    (text.len() / 4 * 3).saturating_sub(padding.min(2))
+}
+
+fn json_text(data: &Value, key: &str, path: &Path<'_>, errors: &mut Errors) {
+    let decoded = STANDARD.decode(data.text(key)).unwrap_or_default();
+    let parsed: Result<serde_json::Map<String, Value>, _> = serde_json::from_slice(&decoded);
+    if parsed.is_err() {
+        let hidden = "<secret contents redacted>";
+        let detail = if decoded.is_empty() {
+            "unexpected end of JSON input"
+        } else {
+            "not a JSON object"
+        };
+        errors.push(FieldError::invalid(&path.key(key), hidden, detail));
+    }
+}

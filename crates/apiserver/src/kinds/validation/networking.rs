@@ -1,0 +1,334 @@
+//! Ingresses, ingress classes and network policies.
+
+use std::net::IpAddr;
+
+use serde_json::Value;
+
+use super::check::{
+    Errors, immutable, label, one_of_if_set, port_or_name, problems, required, selector, subdomain,
+};
+use crate::field::{FieldError, Path};
+use crate::kinds::view::View;
+use crate::kinds::{formats, names};
+
+pub(super) fn ingress(object: &Value, errors: &mut Errors) {
+    let spec = object.at("spec");
+    let path = Path::new("spec");
+    let rules = spec.list("rules");
+    if rules.is_empty() && !spec.has("defaultBackend") {
+        let detail = "either `defaultBackend` or `rules` must be specified";
+        errors.push(FieldError::invalid(&path, spec.clone(), detail));
+    }
+    if spec.has("defaultBackend") {
+        let at = path.child("defaultBackend");
+        backend(spec.at("defaultBackend"), &at, errors);
+    }
+    let at = path.child("rules");
+    for (index, rule) in rules.iter().enumerate() {
+        ingress_rule(rule, &at.index(index), errors);
+    }
+    let at = path.child("tls");
+    for (index, tls) in spec.list("tls").iter().enumerate() {
+        let at = at.index(index);
+        let hosts = at.child("hosts");
+        for (index, host) in tls.list("hosts").iter().enumerate() {
+            let host = host.as_str().unwrap_or_default();
+            self::host(host, &hosts.index(index), errors);
+        }
+    }
+    if spec.has("ingressClassName") {
+        let class = spec.text("ingressClassName");
+        subdomain(&path.child("ingressClassName"), class, errors);
+    }
+}
+
+pub(super) fn ingress_class(object: &Value, errors: &mut Errors) {
+    let spec = object.at("spec");
+    let path = Path::new("spec");
+    let controller = spec.text("controller");
+    let at = path.child("controller");
+    if controller.len() > 250 {
+        errors.push(FieldError::too_long(&at, 250));
+    }
+    if controller.is_empty() {
+        errors.push(FieldError::required(&at, ""));
+    } else {
+        match controller.split_once('/') {
+            Some((host, rest)) if !host.is_empty() && !rest.is_empty() => {
+                subdomain(&at, host, errors);
+            }
+            _ => {
+                let detail = "must be a domain-prefixed path (such as \"acme.io/foo\")";
+                errors.push(FieldError::invalid(&at, controller, detail));
+            }
+        }
+    }
+    let parameters = spec.at("parameters");
+    if parameters.is_null() {
+        return;
+    }
+    let at = path.child("parameters");
+    for field in ["kind", "name"] {
+        required(parameters, &at, field, errors);
+    }
+    let scopes = ["Cluster", "Namespace"];
+    one_of_if_set(parameters, &at, "scope", &scopes, errors);
+    let namespace = parameters.text("namespace");
+    let at = at.child("namespace");
+    match parameters.text("scope") {
+        "Namespace" if namespace.is_empty() => {
+            let detail = "`parameters.scope` is set to 'Namespace'";
+            errors.push(FieldError::required(&at, detail));
+        }
+        "Namespace" => label(&at, namespace, errors),
+        "Cluster" if !namespace.is_empty() => {
+            let detail = "`parameters.scope` is set to 'Cluster'";
+            errors.push(FieldError::forbidden(&at, detail));
+        }
+        _ => {}
+    }
+}
+
+pub(super) fn ingress_class_update(new: &Value, old: &Value, errors: &mut Errors) {
+    let path = Path::new("spec");
+    immutable(new.at("spec"), old.at("spec"), &path, "controller", errors);
+}
+
+pub(super) fn network_policy(object: &Value, errors: &mut Errors) {
+    let spec = object.at("spec");
+    let path = Path::new("spec");
+    selector(spec.at("podSelector"), &path.child("podSelector"), errors);
+    for (direction, peers) in [("ingress", "from"), ("egress", "to")] {
+        let at = path.child(direction);
+        for (index, rule) in spec.list(direction).iter().enumerate() {
+            let at = at.index(index);
+            let ports = at.child("ports");
+            for (index, port) in rule.list("ports").iter().enumerate() {
+                policy_port(port, &ports.index(index), errors);
+            }
+            let list = at.child(peers);
+            for (index, peer) in rule.list(peers).iter().enumerate() {
+                policy_peer(peer, &list.index(index), errors);
+            }
+        }
+    }
+    let types = spec.list("policyTypes");
+    let at = path.child("policyTypes");
+    if types.len() > 2 {
+        let value = spec.at("policyTypes").clone();
+        let detail = "may not specify more than two policyTypes";
+        errors.push(FieldError::invalid(&at, value, detail));
+        return;
+    }
+    for (index, kind) in types.iter().enumerate() {
+        let kind = kind.as_str().unwrap_or_default();
+        if !matches!(kind, "Ingress" | "Egress") {
+            errors.push(FieldError::not_supported(
+                &at.index(index),
+                kind,
+                &["Ingress", "Egress"],
+            ));
+        }
+    }
+}
+
+fn policy_port(port: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let protocols = ["SCTP", "TCP", "UDP"];
+    if port.has("protocol") && !protocols.contains(&port.text("protocol")) {
+        errors.push(FieldError::not_supported(
+            &path.child("protocol"),
+            port.text("protocol"),
+            &protocols,
+        ));
+    }
+    let number = port.at("port");
+    let end = path.child("endPort");
+    if !number.is_null() {
+        port_or_name(number, &path.child("port"), errors);
+    }
+    let Some(last) = port.int("endPort") else {
+        return;
+    };
+    match number {
+        Value::Null => {
+            let detail = "must not be specified when `port` is not specified";
+            errors.push(FieldError::invalid(&end, last, detail));
+        }
+        Value::String(_) => {
+            let detail = "must not be specified when `port` is non-numeric";
+            errors.push(FieldError::invalid(&end, last, detail));
+        }
+        number => {
+            if last < number.as_i64().unwrap_or(0) {
+                let detail = "must be greater than or equal to `port`";
+                errors.push(FieldError::invalid(&end, last, detail));
+            }
+            super::check::port(last, &end, errors);
+        }
+    }
+}
+
+fn policy_peer(peer: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let mut found = 0;
+    for field in ["podSelector", "namespaceSelector"] {
+        if peer.has(field) {
+            found += 1;
+            selector(peer.at(field), &path.child(field), errors);
+        }
+    }
+    let block = peer.at("ipBlock");
+    if !block.is_null() {
+        let at = path.child("ipBlock");
+        ip_block(block, &at, errors);
+        if found > 0 {
+            let detail = "may not specify both ipBlock and another peer";
+            errors.push(FieldError::forbidden(path, detail));
+        }
+        found += 1;
+    }
+    if found == 0 {
+        errors.push(FieldError::required(path, "must specify a peer"));
+    }
+}
+
+fn ip_block(block: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let range = block.text("cidr");
+    let at = path.child("cidr");
+    if range.is_empty() {
+        errors.push(FieldError::required(&at, ""));
+        return;
+    }
+    problems(&at, range, formats::cidr(range), errors);
+    let list = path.child("except");
+    for (index, except) in block.list("except").iter().enumerate() {
+        let (except, at) = (except.as_str().unwrap_or_default(), list.index(index));
+        if formats::cidr(except).is_some() {
+            problems(&at, except, formats::cidr(except), errors);
+        } else if !is_inside(range, except) {
+            let detail = format!("must be a strict subset of `cidr`: {range}");
+            errors.push(FieldError::invalid(&at, except, &detail));
+        }
+    }
+}
+
+/// Whether one range is a real part of another.
+fn is_inside(outer: &str, inner: &str) -> bool {
+    let parse = |range: &str| -> Option<(u128, u32, bool)> {
+        let (address, bits) = range.split_once('/')?;
+        let bits: u32 = bits.parse().ok()?;
+        match address.parse().ok()? {
+            IpAddr::V4(v4) => Some((u128::from(u32::from(v4)) << 96, bits, true)),
+            IpAddr::V6(v6) => Some((u128::from(v6), bits, false)),
+        }
+    };
+    let (Some(outer), Some(inner)) = (parse(outer), parse(inner)) else {
+        return false;
+    };
+    let mask = u128::MAX.checked_shl(128 - outer.1).unwrap_or(0);
+    outer.2 == inner.2 && inner.1 > outer.1 && (outer.0 & mask) == (inner.0 & mask)
+}
+
+fn ingress_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let host = rule.text("host");
+    if !host.is_empty() {
+        self::host(host, &path.child("host"), errors);
+    }
+    if !rule.has("http") {
+        return;
+    }
+    let at = path.child("http.paths");
+    let paths = rule.at("http").list("paths");
+    if paths.is_empty() {
+        errors.push(FieldError::required(&at, ""));
+    }
+    for (index, item) in paths.iter().enumerate() {
+        let at = at.index(index);
+        let kinds = ["Exact", "ImplementationSpecific", "Prefix"];
+        let kind = item.text("pathType");
+        if kind.is_empty() {
+            let detail = "pathType must be specified";
+            errors.push(FieldError::required(&at.child("pathType"), detail));
+        } else if !kinds.contains(&kind) {
+            let at = at.child("pathType");
+            errors.push(FieldError::not_supported(&at, kind, &kinds));
+        }
+        url_path(item.text("path"), kind, &at.child("path"), errors);
+        backend(item.at("backend"), &at.child("backend"), errors);
+    }
+}
+
+fn url_path(text: &str, kind: &str, path: &Path<'_>, errors: &mut Errors) {
+    let exact = matches!(kind, "Exact" | "Prefix");
+    let absolute = text.starts_with('/');
+    if (exact && !absolute) || (!exact && !text.is_empty() && !absolute) {
+        let detail = "must be an absolute path";
+        errors.push(FieldError::invalid(path, text, detail));
+    }
+    if !exact || text.is_empty() {
+        return;
+    }
+    for part in ["//", "/./", "/../", "%2f", "%2F"] {
+        if text.contains(part) {
+            let detail = format!("must not contain '{part}'");
+            errors.push(FieldError::invalid(path, text, &detail));
+        }
+    }
+    for end in ["/..", "/."] {
+        if text.ends_with(end) {
+            let detail = format!("cannot end with '{end}'");
+            errors.push(FieldError::invalid(path, text, &detail));
+        }
+    }
+}
+
+fn host(host: &str, path: &Path<'_>, errors: &mut Errors) {
+    if host.parse::<IpAddr>().is_ok() {
+        let detail = "must be a DNS name, not an IP address";
+        errors.push(FieldError::invalid(path, host, detail));
+    } else if host.contains('*') {
+        problems(path, host, formats::wildcard_domain(host), errors);
+    } else {
+        problems(path, host, names::dns1123_subdomain(host), errors);
+    }
+}
+
+fn backend(backend: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let (service, resource) = (backend.has("service"), backend.has("resource"));
+    if service && resource {
+        let detail = "cannot set both resource and service backends";
+        errors.push(FieldError::invalid(path, "", detail));
+        return;
+    }
+    if !service && !resource {
+        let detail = "resource or service backend is required";
+        errors.push(FieldError::required(path, detail));
+        return;
+    }
+    if resource {
+        let (reference, at) = (backend.at("resource"), path.child("resource"));
+        for field in ["kind", "name"] {
+            required(reference, &at, field, errors);
+        }
+        return;
+    }
+    let (service, at) = (backend.at("service"), path.child("service"));
+    if required(service, &at, "name", errors) {
+        let name = service.text("name");
+        let found = names::dns1035_label(name);
+        problems(&at.child("name"), name, found, errors);
+    }
+    let port = service.at("port");
+    let (name, number) = (port.text("name"), port.int("number").unwrap_or(0));
+    if name.is_empty() && number == 0 {
+        let detail = "port name or number is required";
+        errors.push(FieldError::required(path, detail));
+    } else if !name.is_empty() && number != 0 {
+        let detail = "cannot set both port name & port number";
+        errors.push(FieldError::invalid(path, "", detail));
+    } else if name.is_empty() {
+        super::check::port(number, &at.child("port.number"), errors);
+    } else {
+        let at = at.child("port.name");
+        problems(&at, name, formats::port_name(name), errors);
+    }
+}

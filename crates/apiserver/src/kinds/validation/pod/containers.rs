@@ -1,0 +1,506 @@
+//! Containers of all three sorts: names, ports, environment, mounts.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::Context;
+use super::probes::{lifecycle, probe};
+use super::resources::requirements;
+use super::security;
+use super::volumes::{Volumes, mounts};
+use crate::field::{FieldError, Path};
+use crate::kinds::formats;
+use crate::kinds::quantity::Quantity;
+use crate::kinds::validation::check::{
+    Errors, label, one_of, one_of_if_set, port, problems, qualified_name, required, subdomain,
+};
+use crate::kinds::view::View;
+
+const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
+
+pub(super) fn containers(
+    context: Context<'_>,
+    volumes: &Volumes<'_>,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
+    let all = context.spec.list("containers");
+    if all.is_empty() {
+        errors.push(FieldError::required(path, ""));
+        return;
+    }
+    for (index, container) in all.iter().enumerate() {
+        let at = path.index(index);
+        common(container, context, volumes, &at, errors);
+        let name = container.text("name");
+        if all[..index].iter().any(|other| other.text("name") == name) {
+            errors.push(FieldError::duplicate(&at.child("name"), name));
+        }
+        running(container, context, &at, errors);
+        let policies = ["Always", "OnFailure", "Never"];
+        one_of_if_set(container, &at, "restartPolicy", &policies, errors);
+    }
+    host_port_conflicts(all, path, errors);
+}
+
+pub(super) fn init_containers(
+    context: Context<'_>,
+    volumes: &Volumes<'_>,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
+    let all = context.spec.list("initContainers");
+    for (index, container) in all.iter().enumerate() {
+        let at = path.index(index);
+        common(container, context, volumes, &at, errors);
+        let policies = ["Always", "OnFailure", "Never"];
+        one_of_if_set(container, &at, "restartPolicy", &policies, errors);
+        let name = container.text("name");
+        let taken = context.spec.list("containers").iter().chain(&all[..index]);
+        if !name.is_empty() && taken.clone().any(|other| other.text("name") == name) {
+            errors.push(FieldError::duplicate(&at.child("name"), name));
+        }
+        host_port_conflicts(std::slice::from_ref(container), path, errors);
+        if container.text("restartPolicy") == "Always" {
+            running(container, context, &at, errors);
+            continue;
+        }
+        for field in std::iter::once("lifecycle").chain(PROBES) {
+            if container.has(field) {
+                errors.push(FieldError::forbidden(
+                    &at.child(field),
+                    "may not be set for init containers without restartPolicy=Always",
+                ));
+            }
+        }
+    }
+}
+
+pub(super) fn ephemeral(
+    context: Context<'_>,
+    volumes: &Volumes<'_>,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
+    let spec = context.spec;
+    let all = spec.list("ephemeralContainers");
+    let others = || {
+        let running = spec.list("containers").iter();
+        running.chain(spec.list("initContainers"))
+    };
+    for (index, container) in all.iter().enumerate() {
+        let at = path.index(index);
+        common(container, context, volumes, &at, errors);
+        image_blanks(container, &at, errors);
+        let name = container.text("name");
+        if others()
+            .chain(&all[..index])
+            .any(|other| other.text("name") == name)
+        {
+            errors.push(FieldError::duplicate(&at.child("name"), name));
+        }
+        let target = container.text("targetContainerName");
+        if !target.is_empty() && !others().any(|other| other.text("name") == target) {
+            let at = at.child("targetContainerName");
+            errors.push(FieldError::not_found(&at, target));
+        }
+        let detail = "cannot be set for an Ephemeral Container";
+        for field in [
+            "ports",
+            "resources",
+            "livenessProbe",
+            "readinessProbe",
+            "startupProbe",
+            "lifecycle",
+            "resizePolicy",
+            "restartPolicy",
+        ] {
+            // Empty resources are what Go writes for none.
+            if !crate::kinds::strategy::same(container.at(field), &Value::Null) {
+                errors.push(FieldError::forbidden(&at.child(field), detail));
+            }
+        }
+        let mounts = at.child("volumeMounts");
+        for (index, mount) in container.list("volumeMounts").iter().enumerate() {
+            for field in ["subPath", "subPathExpr"] {
+                if !mount.text(field).is_empty() {
+                    let at = mounts.index(index);
+                    errors.push(FieldError::forbidden(&at.child(field), detail));
+                }
+            }
+        }
+    }
+}
+
+/// Real pods refuse what templates tolerate for compatibility.
+pub(super) fn image_blanks(container: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let image = container.text("image");
+    if image.trim().len() != image.len() {
+        errors.push(FieldError::invalid(
+            &path.child("image"),
+            image,
+            "must not have leading or trailing whitespace",
+        ));
+    }
+}
+
+fn common(
+    container: &Value,
+    context: Context<'_>,
+    volumes: &Volumes<'_>,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
+    if required(container, path, "name", errors) {
+        label(&path.child("name"), container.text("name"), errors);
+    }
+    required(container, path, "image", errors);
+    let policies = ["File", "FallbackToLogsOnError"];
+    one_of(
+        container,
+        path,
+        "terminationMessagePolicy",
+        &policies,
+        errors,
+    );
+    ports(container.list("ports"), &path.child("ports"), errors);
+    environment(container.list("env"), &path.child("env"), errors);
+    environment_from(container.list("envFrom"), &path.child("envFrom"), errors);
+    mounts(container, volumes, path, errors);
+    let policies = ["Always", "IfNotPresent", "Never"];
+    one_of(container, path, "imagePullPolicy", &policies, errors);
+    requirements(
+        container.at("resources"),
+        context.spec.list("resourceClaims"),
+        &path.child("resources"),
+        errors,
+    );
+    resize_policies(container, context, &path.child("resizePolicy"), errors);
+    security::container(
+        container.at("securityContext"),
+        context.host_users,
+        &path.child("securityContext"),
+        errors,
+    );
+}
+
+/// What only containers that keep running may have.
+fn running(container: &Value, context: Context<'_>, path: &Path<'_>, errors: &mut Errors) {
+    if container.has("lifecycle") {
+        lifecycle(
+            container.at("lifecycle"),
+            context.grace_period,
+            &path.child("lifecycle"),
+            errors,
+        );
+    }
+    for field in PROBES {
+        if container.has(field) {
+            let at = path.child(field);
+            probe(
+                container.at(field),
+                field,
+                context.grace_period,
+                &at,
+                errors,
+            );
+        }
+    }
+}
+
+fn ports(ports: &[Value], path: &Path<'_>, errors: &mut Errors) {
+    for (index, item) in ports.iter().enumerate() {
+        let at = path.index(index);
+        let name = item.text("name");
+        if !name.is_empty() {
+            let found = formats::port_name(name);
+            if !found.is_empty() {
+                problems(&at.child("name"), name, found, errors);
+            } else if ports[..index]
+                .iter()
+                .any(|other| other.text("name") == name)
+            {
+                errors.push(FieldError::duplicate(&at.child("name"), name));
+            }
+        }
+        match item.int("containerPort").unwrap_or(0) {
+            0 => errors.push(FieldError::required(&at.child("containerPort"), "")),
+            number => port(number, &at.child("containerPort"), errors),
+        }
+        let host = item.int("hostPort").unwrap_or(0);
+        if host != 0 {
+            port(host, &at.child("hostPort"), errors);
+        }
+        one_of(item, &at, "protocol", &["SCTP", "TCP", "UDP"], errors);
+    }
+}
+
+fn host_port_conflicts(containers: &[Value], path: &Path<'_>, errors: &mut Errors) {
+    let mut taken = BTreeSet::new();
+    for (index, container) in containers.iter().enumerate() {
+        let at = path.index(index);
+        let ports = at.child("ports");
+        for (index, port) in container.list("ports").iter().enumerate() {
+            let number = port.int("hostPort").unwrap_or(0);
+            if number == 0 {
+                continue;
+            }
+            let (protocol, ip) = (port.text("protocol"), port.text("hostIP"));
+            if !taken.insert((protocol, ip, number)) {
+                let shown = format!("{protocol}/{ip}/{number}");
+                let at = ports.index(index);
+                errors.push(FieldError::duplicate(&at.child("hostPort"), shown));
+            }
+        }
+    }
+}
+
+fn environment(variables: &[Value], path: &Path<'_>, errors: &mut Errors) {
+    for (index, variable) in variables.iter().enumerate() {
+        let at = path.index(index);
+        let name = variable.text("name");
+        if name.is_empty() {
+            errors.push(FieldError::required(&at.child("name"), ""));
+        } else {
+            problems(&at.child("name"), name, formats::variable(name), errors);
+        }
+        if variable.has("valueFrom") {
+            value_from(variable, &at.child("valueFrom"), errors);
+        }
+    }
+}
+
+fn value_from(variable: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let source = variable.at("valueFrom");
+    let mut sources = 0;
+    if source.has("fieldRef") {
+        sources += 1;
+        field_reference(
+            source.at("fieldRef"),
+            &ENVIRONMENT,
+            &path.child("fieldRef"),
+            errors,
+        );
+    }
+    if source.has("resourceFieldRef") {
+        sources += 1;
+        let at = path.child("resourceFieldRef");
+        resource_reference(source.at("resourceFieldRef"), false, &at, errors);
+    }
+    for field in ["configMapKeyRef", "secretKeyRef"] {
+        if source.has(field) {
+            sources += 1;
+            let (reference, at) = (source.at(field), path.child(field));
+            subdomain(&at.child("name"), reference.text("name"), errors);
+            if required(reference, &at, "key", errors) {
+                let key = reference.text("key");
+                problems(&at.child("key"), key, formats::config_key(key), errors);
+            }
+        }
+    }
+    if source.has("fileKeyRef") {
+        sources += 1;
+    }
+    let detail = match sources {
+        0 => {
+            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
+        }
+        _ if !variable.text("value").is_empty() => "may not be specified when `value` is not empty",
+        1 => return,
+        _ => "may not have more than one field specified at a time",
+    };
+    errors.push(FieldError::invalid(path, "", detail));
+}
+
+const ENVIRONMENT: [&str; 9] = [
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+];
+
+/// A field of the pod that its containers can see.
+pub(super) fn field_reference(
+    reference: &Value,
+    supported: &[&str],
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
+    if !required(reference, path, "apiVersion", errors)
+        || !required(reference, path, "fieldPath", errors)
+    {
+        return;
+    }
+    let field = reference.text("fieldPath");
+    let version = reference.text("apiVersion");
+    let at = path.child("fieldPath");
+    let subscript = field
+        .strip_suffix("']")
+        .and_then(|field| field.split_once("['"));
+    let known = match subscript {
+        Some((base, _)) => matches!(base, "metadata.annotations" | "metadata.labels"),
+        None => KNOWN_FIELDS.contains(&field),
+    };
+    if version != "v1" || !known {
+        let why = if version == "v1" {
+            format!("field label not supported: {field}")
+        } else {
+            format!("unsupported pod version: {version}")
+        };
+        let detail = format!("error converting fieldPath: {why}");
+        errors.push(FieldError::invalid(&at, field, &detail));
+        return;
+    }
+    match subscript {
+        Some(("metadata.annotations", key)) => qualified_name(path, &key.to_lowercase(), errors),
+        Some((_, key)) => qualified_name(path, key, errors),
+        None if !supported.contains(&field) => {
+            errors.push(FieldError::not_supported(&at, field, supported));
+        }
+        None => {}
+    }
+}
+
+const KNOWN_FIELDS: [&str; 13] = [
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.restartPolicy",
+    "spec.serviceAccountName",
+    "spec.schedulerName",
+    "status.phase",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+];
+
+const RESOURCES: [&str; 6] = [
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+];
+
+/// A resource of a container, as a number of `divisor`s.
+pub(super) fn resource_reference(
+    reference: &Value,
+    in_volume: bool,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
+    let name = reference.text("resource");
+    if in_volume && reference.text("containerName").is_empty() {
+        errors.push(FieldError::required(&path.child("containerName"), ""));
+    } else if name.is_empty() {
+        errors.push(FieldError::required(&path.child("resource"), ""));
+    } else if !RESOURCES.contains(&name)
+        && !name.starts_with("limits.hugepages-")
+        && !name.starts_with("requests.hugepages-")
+    {
+        let at = path.child("resource");
+        errors.push(FieldError::not_supported(&at, name, &RESOURCES));
+    }
+    let Some(divisor) = Quantity::from_value(reference.at("divisor")) else {
+        return;
+    };
+    if divisor.is_zero() {
+        return;
+    }
+    let divisor = divisor.to_string();
+    let (of, allowed): (&str, &[&str]) = match name.split_once('.').map_or("", |(_, of)| of) {
+        "cpu" => ("cpu", &["1m", "1"]),
+        "memory" => ("memory", &BYTES),
+        "ephemeral-storage" => ("local ephemeral storage", &BYTES),
+        of if of.starts_with("hugepages-") => ("hugepages", &BYTES),
+        _ => return,
+    };
+    if !allowed.contains(&divisor.as_str()) {
+        let list = if of == "cpu" {
+            "1m and 1".to_owned()
+        } else {
+            allowed.join(", ")
+        };
+        let detail = format!("only divisor's values {list} are supported with the {of} resource");
+        errors.push(FieldError::invalid(&path.child("divisor"), name, &detail));
+    }
+}
+
+const BYTES: [&str; 13] = [
+    "1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei",
+];
+
+fn environment_from(sources: &[Value], path: &Path<'_>, errors: &mut Errors) {
+    for (index, source) in sources.iter().enumerate() {
+        let at = path.index(index);
+        let prefix = source.text("prefix");
+        if !prefix.is_empty() {
+            problems(
+                &at.child("prefix"),
+                prefix,
+                formats::variable(prefix),
+                errors,
+            );
+        }
+        let mut count = 0;
+        for field in ["configMapRef", "secretRef"] {
+            if source.has(field) {
+                count += 1;
+                let (reference, at) = (source.at(field), at.child(field));
+                if required(reference, &at, "name", errors) {
+                    subdomain(&at.child("name"), reference.text("name"), errors);
+                }
+            }
+        }
+        let detail = match count {
+            0 => "must specify one of: `configMapRef` or `secretRef`",
+            1 => continue,
+            _ => "may not have more than one field specified at a time",
+        };
+        errors.push(FieldError::invalid(path, "", detail));
+    }
+}
+
+fn resize_policies(container: &Value, context: Context<'_>, path: &Path<'_>, errors: &mut Errors) {
+    let policies = container.list("resizePolicy");
+    for (index, policy) in policies.iter().enumerate() {
+        let name = policy.text("resourceName");
+        if policies[..index]
+            .iter()
+            .any(|other| other.text("resourceName") == name)
+        {
+            errors.push(FieldError::duplicate(&path.index(index), name));
+        }
+        for (value, words) in [
+            (name, ["cpu", "memory"]),
+            (
+                policy.text("restartPolicy"),
+                ["NotRequired", "RestartContainer"],
+            ),
+        ] {
+            if value.is_empty() {
+                errors.push(FieldError::required(path, ""));
+            } else if !words.contains(&value) {
+                errors.push(FieldError::not_supported(path, value, &words));
+            }
+        }
+        let restart = policy.text("restartPolicy");
+        if context.restart_policy == "Never" && restart != "NotRequired" {
+            errors.push(FieldError::invalid(
+                path,
+                restart,
+                "must be 'NotRequired' when `restartPolicy` is 'Never'",
+            ));
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Pods and pod templates.
+
+mod containers;
+mod probes;
+mod resources;
+mod scheduling;
+mod security;
+mod update;
+mod volumes;
+
+use serde_json::Value;
+
+use super::check::{
+    Errors, annotations, ip, label, labels, one_of, one_of_if_set, problems, qualified_name,
+    subdomain,
+};
+use crate::field::{FieldError, Path};
+use crate::kinds::quantity::Quantity;
+use crate::kinds::view::View;
+
+pub(super) use resources::{is_overcommitted, requirements, resource_name};
+pub(super) use scheduling::node_selector;
+pub(super) use update::{ephemeral_containers, resize, status, update};
+pub(super) use volumes::{host_path, nfs};
+
+/// What a pod spec is part of: some rules are for real pods alone.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    /// The pod's name; `None` inside a template.
+    pod: Option<&'a str>,
+    grace_period: Option<i64>,
+    host_users: bool,
+    restart_policy: &'a str,
+    spec: &'a Value,
+}
+
+pub(super) fn create(pod: &Value, errors: &mut Errors) {
+    whole(pod, errors);
+    let spec = pod.at("spec");
+    let path = Path::new("spec");
+    if !spec.list("ephemeralContainers").is_empty() {
+        let detail = "cannot be set on create";
+        errors.push(FieldError::forbidden(
+            &path.child("ephemeralContainers"),
+            detail,
+        ));
+    }
+    if !spec.text("nodeName").is_empty() && !spec.list("schedulingGates").is_empty() {
+        errors.push(FieldError::forbidden(
+            &path.child("nodeName"),
+            "cannot be set until all schedulingGates have been cleared",
+        ));
+    }
+}
+
+/// Everything about a pod but its metadata.
+fn whole(pod: &Value, errors: &mut Errors) {
+    let metadata = pod.at("metadata");
+    let spec = pod.at("spec");
+    let path = Path::new("spec");
+    pod_annotations(
+        metadata.at("annotations"),
+        spec,
+        &Path::new("metadata.annotations"),
+        errors,
+    );
+    pod_spec(spec, Some(metadata.text("name")), &path, errors);
+    if spec.text("serviceAccountName").is_empty() {
+        let volumes = path.child("volumes");
+        for (index, volume) in spec.list("volumes").iter().enumerate() {
+            let at = volumes.index(index);
+            let sources = at.child("projected.sources");
+            let list = volume.at("projected").list("sources");
+            for (index, source) in list.iter().enumerate() {
+                if source.has("serviceAccountToken") {
+                    errors.push(FieldError::forbidden(
+                        &sources.index(index).child("serviceAccountToken"),
+                        "must not be specified when serviceAccountName is not set",
+                    ));
+                }
+            }
+        }
+    }
+    for list in ["containers", "initContainers"] {
+        let path = path.child(list);
+        for (index, container) in spec.list(list).iter().enumerate() {
+            containers::image_blanks(container, &path.index(index), errors);
+        }
+    }
+}
+
+/// A template inside another object.
+pub(super) fn template(template: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let metadata = template.at("metadata");
+    let spec = template.at("spec");
+    labels(metadata, path, "labels", errors);
+    annotations(metadata, path, errors);
+    let at = path.child("annotations");
+    pod_annotations(metadata.at("annotations"), spec, &at, errors);
+    pod_spec(spec, None, &path.child("spec"), errors);
+    if !spec.list("ephemeralContainers").is_empty() {
+        errors.push(FieldError::forbidden(
+            &path.child("spec.ephemeralContainers"),
+            "ephemeral containers not allowed in pod template",
+        ));
+    }
+}
+
+fn pod_annotations(annotations: &Value, spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    const COST: &str = "controller.kubernetes.io/pod-deletion-cost";
+    const MIRROR: &str = "kubernetes.io/config.mirror";
+    const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
+    const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
+    if annotations.has(MIRROR) && spec.text("nodeName").is_empty() {
+        errors.push(FieldError::invalid(
+            &path.key(MIRROR),
+            annotations.text(MIRROR),
+            "must set spec.nodeName if mirror pod annotation is set",
+        ));
+    }
+    if annotations.has(COST) {
+        let cost = annotations.text(COST);
+        let canonical = cost
+            .parse::<i32>()
+            .is_ok_and(|number| number.to_string() == cost);
+        if !canonical {
+            let detail = "must be a 32bit integer";
+            errors.push(FieldError::invalid(&path.key(COST), cost, detail));
+        }
+    }
+    let Some(annotations) = annotations.as_object() else {
+        return;
+    };
+    for (key, value) in annotations {
+        if key == SECCOMP_POD || key.starts_with(SECCOMP) {
+            let profile = value.as_str().unwrap_or_default();
+            let known = matches!(profile, "runtime/default" | "docker/default" | "unconfined")
+                || profile.starts_with("localhost/");
+            if !known {
+                errors.push(FieldError::invalid(
+                    &path.child(key),
+                    profile,
+                    "must be a valid seccomp profile",
+                ));
+            }
+        }
+    }
+}
+
+fn pod_spec(spec: &Value, pod: Option<&str>, path: &Path<'_>, errors: &mut Errors) {
+    let context = Context {
+        pod,
+        grace_period: spec.int("terminationGracePeriodSeconds"),
+        host_users: spec.at("hostUsers").as_bool().unwrap_or(true),
+        restart_policy: spec.text("restartPolicy"),
+        spec,
+    };
+    if context.grace_period.is_none() {
+        let at = path.child("terminationGracePeriodSeconds");
+        errors.push(FieldError::required(&at, ""));
+    }
+    let volumes = volumes::volumes(context, &path.child("volumes"), errors);
+    resources::pod_claims(
+        spec.list("resourceClaims"),
+        &path.child("resourceClaims"),
+        errors,
+    );
+    containers::containers(context, &volumes, &path.child("containers"), errors);
+    containers::init_containers(context, &volumes, &path.child("initContainers"), errors);
+    containers::ephemeral(
+        context,
+        &volumes,
+        &path.child("ephemeralContainers"),
+        errors,
+    );
+    if spec.has("resources") {
+        resources::whole_pod(spec, &path.child("resources"), errors);
+    }
+    host_ports(context, path, errors);
+    let policies = ["Always", "OnFailure", "Never"];
+    one_of(spec, path, "restartPolicy", &policies, errors);
+    let policies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
+    one_of(spec, path, "dnsPolicy", &policies, errors);
+    labels(spec, path, "nodeSelector", errors);
+    security::pod(spec, path, errors);
+    scheduling::affinity(spec.at("affinity"), &path.child("affinity"), errors);
+    dns(spec, &path.child("dnsConfig"), errors);
+    let gates = path.child("readinessGates");
+    for (index, gate) in spec.list("readinessGates").iter().enumerate() {
+        let at = gates.index(index);
+        qualified_name(
+            &at.child("conditionType"),
+            gate.text("conditionType"),
+            errors,
+        );
+    }
+    scheduling::gates(spec, &path.child("schedulingGates"), errors);
+    scheduling::spread(spec, &path.child("topologySpreadConstraints"), errors);
+    if !context.host_users {
+        for (field, shown) in [
+            ("hostNetwork", "hostNetwork"),
+            ("hostPID", "HostPID"),
+            ("hostIPC", "HostIPC"),
+        ] {
+            if spec.flag(field) {
+                let detail = "when `pod.Spec.HostUsers` is false";
+                errors.push(FieldError::forbidden(&path.child(shown), detail));
+            }
+        }
+    }
+    for field in ["serviceAccountName", "nodeName"] {
+        subdomain_if_set(spec, path, field, errors);
+    }
+    if let Some(deadline) = spec.int("activeDeadlineSeconds")
+        && !(1..=i64::from(i32::MAX)).contains(&deadline)
+    {
+        errors.push(FieldError::invalid(
+            &path.child("activeDeadlineSeconds"),
+            deadline,
+            "must be between 1 and 2147483647, inclusive",
+        ));
+    }
+    for field in ["hostname", "subdomain"] {
+        let value = spec.text(field);
+        if !value.is_empty() {
+            label(&path.child(field), value, errors);
+        }
+    }
+    scheduling::tolerations(spec, &path.child("tolerations"), errors);
+    host_aliases(spec, &path.child("hostAliases"), errors);
+    for field in ["priorityClassName", "runtimeClassName"] {
+        subdomain_if_set(spec, path, field, errors);
+    }
+    let policies = ["PreemptLowerPriority", "Never"];
+    one_of_if_set(spec, path, "preemptionPolicy", &policies, errors);
+    overhead(spec, path, errors);
+    let systems = ["linux", "windows"];
+    if spec.has("os") {
+        one_of(spec.at("os"), &path.child("os"), "name", &systems, errors);
+    }
+}
+
+fn subdomain_if_set(spec: &Value, path: &Path<'_>, field: &str, errors: &mut Errors) {
+    let value = spec.text(field);
+    if !value.is_empty() {
+        subdomain(&path.child(field), value, errors);
+    }
+}
+
+fn overhead(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    if spec.has("overhead") {
+        let limits = serde_json::json!({ "limits": spec.at("overhead") });
+        requirements(&limits, &[], &path.child("overhead"), errors);
+    }
+}
+
+fn host_ports(context: Context<'_>, path: &Path<'_>, errors: &mut Errors) {
+    if !context.spec.flag("hostNetwork") {
+        return;
+    }
+    let containers = path.child("containers");
+    for (index, container) in context.spec.list("containers").iter().enumerate() {
+        let at = containers.index(index);
+        let ports = at.child("ports");
+        for (index, port) in container.list("ports").iter().enumerate() {
+            let host = port.int("hostPort").unwrap_or(0);
+            let own = port.int("containerPort").unwrap_or(0);
+            if (context.pod.is_some() || host != 0) && host != own {
+                errors.push(FieldError::invalid(
+                    &ports.index(index).child("hostPort"),
+                    host,
+                    "must match `containerPort` when `hostNetwork` is true",
+                ));
+            }
+        }
+    }
+}
+
+fn host_aliases(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    for (index, alias) in spec.list("hostAliases").iter().enumerate() {
+        let at = path.index(index);
+        ip(alias.text("ip"), &at.child("ip"), errors);
+        let names = at.child("hostnames");
+        for (index, name) in alias.list("hostnames").iter().enumerate() {
+            let name = name.as_str().unwrap_or_default();
+            subdomain(&names.index(index), name, errors);
+        }
+    }
+}
+
+fn dns(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let config = spec.at("dnsConfig");
+    let servers = config.list("nameservers");
+    if spec.text("dnsPolicy") == "None" {
+        if config.is_null() {
+            let detail = "must provide `dnsConfig` when `dnsPolicy` is None";
+            errors.push(FieldError::required(path, detail));
+            return;
+        }
+        if servers.is_empty() {
+            errors.push(FieldError::required(
+                &path.child("nameservers"),
+                "must provide at least one DNS nameserver when `dnsPolicy` is None",
+            ));
+            return;
+        }
+    }
+    if config.is_null() {
+        return;
+    }
+    let at = path.child("nameservers");
+    if servers.len() > 3 {
+        errors.push(FieldError::invalid(
+            &at,
+            config.at("nameservers").clone(),
+            "must not have more than 3 nameservers",
+        ));
+    }
+    for (index, server) in servers.iter().enumerate() {
+        let server = server.as_str().unwrap_or_default();
+        ip(server, &at.index(index), errors);
+    }
+    let searches = config.list("searches");
+    let at = path.child("searches");
+    if searches.len() > 32 {
+        errors.push(FieldError::invalid(
+            &at,
+            config.at("searches").clone(),
+            "must not have more than 32 search paths",
+        ));
+    }
+    let length: usize = searches
+        .iter()
+        .map(|search| search.as_str().map_or(0, str::len) + 1)
+        .sum();
+    if length > 2049 {
+        errors.push(FieldError::invalid(
+            &at,
+            config.at("searches").clone(),
+            "must not have more than 2048 characters (including spaces) in the search list",
+        ));
+    }
+    for (index, search) in searches.iter().enumerate() {
+        let search = search.as_str().unwrap_or_default();
+        if search != "." {
+            let search = search.strip_suffix('.').unwrap_or(search);
+            // Names of services may have underscores.
+            let without = search.replace('_', "x");
+            let found = crate::kinds::names::dns1123_subdomain(&without);
+            problems(&at.index(index), search, found, errors);
+        }
+    }
+    let at = path.child("options");
+    for (index, option) in config.list("options").iter().enumerate() {
+        if option.text("name").is_empty() {
+            errors.push(FieldError::required(&at.index(index), "must not be empty"));
+        }
+    }
+}
+
+fn quantity_of(list: &Value, name: &str) -> Option<Quantity> {
+    Quantity::from_value(list.at(name))
+}

@@ -1,0 +1,379 @@
+//! What may change in a pod that exists.
+
+use serde_json::Value;
+use similar::TextDiff;
+
+use super::super::check::{Errors, immutable, ip, problems, qualified_name};
+use super::{pod_annotations, whole};
+use crate::field::{FieldError, Path, quoted};
+use crate::kinds::names;
+use crate::kinds::quantity::Quantity;
+use crate::kinds::strategy::{quality_of_service, same};
+use crate::kinds::view::{Edit, View};
+
+const FIELDS: &str = "`spec.containers[*].image`,`spec.initContainers[*].image`,\
+    `spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),\
+    `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+
+pub(in crate::kinds::validation) fn update(new: &Value, old: &Value, errors: &mut Errors) {
+    whole(new, errors);
+    annotations(new, old, errors);
+    let (spec, before) = (new.at("spec"), old.at("spec"));
+    let path = Path::new("spec");
+    for list in ["containers", "initContainers"] {
+        let path = path.child(list);
+        if spec.list(list).len() != before.list(list).len() {
+            let detail = "pod updates may not add or remove containers";
+            errors.push(FieldError::forbidden(&path, detail));
+            return;
+        }
+    }
+    if !deadline(spec, before, &path, errors) {
+        return;
+    }
+    tolerations(spec, before, &path.child("tolerations"), errors);
+    gates(spec, before, &path.child("schedulingGates"), errors);
+    if same(spec, before) {
+        return;
+    }
+    let mut munged = spec.clone();
+    for list in ["containers", "initContainers"] {
+        for (container, old) in munged.each(list).zip(before.list(list)) {
+            container.take_from(old, "image");
+        }
+    }
+    for field in ["activeDeadlineSeconds", "schedulingGates", "tolerations"] {
+        munged.take_from(before, field);
+    }
+    let grace = "terminationGracePeriodSeconds";
+    if before.int(grace).is_some_and(|seconds| seconds < 0) && munged.int(grace) == Some(1) {
+        munged.take_from(before, grace);
+    }
+    if !before.list("schedulingGates").is_empty() {
+        gated(&mut munged, before, &path, errors);
+    }
+    if !same(&munged, before) {
+        let detail = format!(
+            "pod updates may not change fields other than {FIELDS}\n{}",
+            difference(before, &munged)
+        );
+        errors.push(FieldError::forbidden(&path, &detail));
+    }
+}
+
+/// A unified difference of two values as JSON, indented by one blank.
+fn difference(old: &Value, new: &Value) -> String {
+    let text = |value: &Value| {
+        let mut out = Vec::new();
+        let format = serde_json::ser::PrettyFormatter::with_indent(b" ");
+        let mut writer = serde_json::Serializer::with_formatter(&mut out, format);
+        // Writing a value into memory cannot fail.
+        let _ = serde::Serialize::serialize(value, &mut writer);
+        String::from_utf8(out).unwrap_or_default()
+    };
+    let (old, new) = (text(old), text(new));
+    TextDiff::from_lines(old.as_str(), new.as_str())
+        .unified_diff()
+        .context_radius(3)
+        .missing_newline_hint(false)
+        .to_string()
+}
+
+fn annotations(new: &Value, old: &Value, errors: &mut Errors) {
+    const ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
+    const MIRROR: &str = "kubernetes.io/config.mirror";
+    let path = Path::new("metadata.annotations");
+    let (now, before) = (
+        new.at("metadata").at("annotations"),
+        old.at("metadata").at("annotations"),
+    );
+    let mut refuse = |key: &str, what: &str| {
+        let of = if key.starts_with(ARMOR) {
+            "AppArmor annotations"
+        } else if key == MIRROR {
+            "mirror pod annotation"
+        } else {
+            return;
+        };
+        let detail = format!("may not {what} {of}");
+        errors.push(FieldError::forbidden(&path.key(key), &detail));
+    };
+    for (key, value) in old.at("metadata").entries("annotations") {
+        if now.at(key) != value {
+            refuse(key, "remove or update");
+        }
+    }
+    for (key, _) in new.at("metadata").entries("annotations") {
+        if !before.has(key) {
+            refuse(key, "add");
+        }
+    }
+}
+
+fn deadline(spec: &Value, before: &Value, path: &Path<'_>, errors: &mut Errors) -> bool {
+    let field = "activeDeadlineSeconds";
+    let at = path.child(field);
+    match (spec.int(field), before.int(field)) {
+        (Some(seconds), _) if !(0..=i64::from(i32::MAX)).contains(&seconds) => {
+            let detail = "must be between 0 and 2147483647, inclusive";
+            errors.push(FieldError::invalid(&at, seconds, detail));
+            false
+        }
+        (Some(seconds), Some(old)) if old < seconds => {
+            let detail = "must be less than or equal to previous value";
+            errors.push(FieldError::invalid(&at, seconds, detail));
+            false
+        }
+        (None, Some(_)) => {
+            let detail = "must not update from a positive integer to nil value";
+            errors.push(FieldError::invalid(&at, Value::Null, detail));
+            true
+        }
+        _ => true,
+    }
+}
+
+fn tolerations(spec: &Value, before: &Value, path: &Path<'_>, errors: &mut Errors) {
+    for old in before.list("tolerations") {
+        let kept = spec.list("tolerations").iter().any(|new| {
+            let mut old = old.clone();
+            old.take_from(new, "tolerationSeconds");
+            same(&old, new)
+        });
+        if !kept {
+            let detail = "existing toleration can not be modified except its tolerationSeconds";
+            errors.push(FieldError::forbidden(path, detail));
+            return;
+        }
+    }
+}
+
+fn gates(spec: &Value, before: &Value, path: &Path<'_>, errors: &mut Errors) {
+    for (index, gate) in spec.list("schedulingGates").iter().enumerate() {
+        let name = gate.text("name");
+        let known = before.list("schedulingGates").iter();
+        if !known.clone().any(|old| old.text("name") == name) {
+            let detail =
+                format!("only deletion is allowed, but found new scheduling gate '{name}'");
+            let at = path.index(index);
+            errors.push(FieldError::forbidden(&at.child("name"), &detail));
+        }
+    }
+}
+
+/// A pod that is not scheduled yet may be bound to fewer nodes.
+fn gated(munged: &mut Value, before: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let widened = before
+        .entries("nodeSelector")
+        .any(|(key, value)| munged.at("nodeSelector").at(key) != value);
+    if widened {
+        errors.push(FieldError::invalid(
+            &path.child("nodeSelector"),
+            munged.at("nodeSelector").clone(),
+            "only additions to spec.nodeSelector are allowed (no mutations or deletions)",
+        ));
+    }
+    munged.take_from(before, "nodeSelector");
+    let affinity = |spec: &Value| spec.at("affinity").at("nodeAffinity").clone();
+    if !same(&affinity(munged), &affinity(before)) && affinity(before).is_null() {
+        // Going from no node affinity to some only narrows the choice.
+        if let Some(affinity) = munged.existing("affinity") {
+            affinity.drop_field("nodeAffinity");
+        }
+    }
+}
+
+pub(in crate::kinds::validation) fn status(new: &Value, old: &Value, errors: &mut Errors) {
+    annotations(new, old, errors);
+    let spec = new.at("spec");
+    let at = Path::new("metadata.annotations");
+    pod_annotations(new.at("metadata").at("annotations"), spec, &at, errors);
+    let conditions = Path::new("metadata.conditions");
+    let (now, before) = (new.at("status"), old.at("status"));
+    for (index, condition) in now.list("conditions").iter().enumerate() {
+        let kind = condition.text("type");
+        if !matches!(kind, "PodScheduled" | "Ready" | "Initialized") {
+            let at = conditions.index(index);
+            qualified_name(&at.child("Type"), kind, errors);
+        }
+    }
+    let path = Path::new("status");
+    let node = now.text("nominatedNodeName");
+    if node != before.text("nominatedNodeName") && !node.is_empty() {
+        let at = path.child("nominatedNodeName");
+        problems(&at, node, names::dns1123_subdomain(node), errors);
+    }
+    immutable(now, before, &path, "qosClass", errors);
+    for (list, policy) in [
+        ("containerStatuses", spec.text("restartPolicy")),
+        ("initContainerStatuses", spec.text("restartPolicy")),
+        ("ephemeralContainerStatuses", "Never"),
+    ] {
+        transitions(now, before, spec, list, policy, errors);
+    }
+    let addresses = path.child("podIPs");
+    for (index, address) in now.list("podIPs").iter().enumerate() {
+        ip(address.text("ip"), &addresses.index(index), errors);
+    }
+    let hosts = now.list("hostIPs");
+    let addresses = path.child("hostIPs");
+    if let Some(first) = hosts.first()
+        && first.text("ip") != now.text("hostIP")
+    {
+        let at = addresses.index(0);
+        let detail = "must be equal to `hostIP`";
+        errors.push(FieldError::invalid(
+            &at.child("ip"),
+            first.text("ip"),
+            detail,
+        ));
+    }
+    for (index, address) in hosts.iter().enumerate() {
+        ip(address.text("ip"), &addresses.index(index), errors);
+    }
+}
+
+/// What has ended for good stays ended.
+fn transitions(
+    now: &Value,
+    before: &Value,
+    spec: &Value,
+    list: &str,
+    policy: &str,
+    errors: &mut Errors,
+) {
+    if policy == "Always" {
+        return;
+    }
+    let path = Path::new("status");
+    let path = path.child(list);
+    for (index, old) in before.list(list).iter().enumerate() {
+        let ended = old.at("state").at("terminated");
+        let failed = ended.int("exitCode").unwrap_or(0) != 0;
+        let name = old.text("name");
+        let sidecar = spec
+            .list("initContainers")
+            .iter()
+            .any(|c| c.text("name") == name && c.text("restartPolicy") == "Always");
+        if ended.is_null() || (failed && policy == "OnFailure") || sidecar {
+            continue;
+        }
+        let back = now
+            .list(list)
+            .iter()
+            .any(|new| new.text("name") == name && !new.at("state").has("terminated"));
+        if back {
+            let at = path.index(index);
+            let detail = "may not be transitioned to non-terminated state";
+            errors.push(FieldError::forbidden(&at.child("state"), detail));
+        }
+    }
+}
+
+pub(in crate::kinds::validation) fn ephemeral_containers(
+    new: &Value,
+    old: &Value,
+    errors: &mut Errors,
+) {
+    whole(new, errors);
+    annotations(new, old, errors);
+    let path = Path::new("spec.ephemeralContainers");
+    for before in old.at("spec").list("ephemeralContainers") {
+        let name = before.text("name");
+        let now = new.at("spec").list("ephemeralContainers").iter();
+        match now.clone().find(|container| container.text("name") == name) {
+            None => {
+                let name = quoted(name);
+                let detail = format!("existing ephemeral containers {name} may not be removed\n");
+                errors.push(FieldError::forbidden(&path, &detail));
+            }
+            Some(now) if !same(now, before) => {
+                let (name, diff) = (quoted(name), difference(before, now));
+                let detail =
+                    format!("existing ephemeral containers {name} may not be changed\n{diff}");
+                errors.push(FieldError::forbidden(&path, &detail));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+pub(in crate::kinds::validation) fn resize(new: &Value, old: &Value, errors: &mut Errors) {
+    whole(new, errors);
+    let path = Path::new("spec");
+    if quality_of_service(new) != old.at("status").text("qosClass") {
+        errors.push(FieldError::invalid(
+            &path,
+            new.at("status").at("qosClass").clone(),
+            "Pod QOS Class may not change as a result of resizing",
+        ));
+    }
+    let mut munged = new.at("spec").clone();
+    for list in ["containers", "initContainers"] {
+        let at = path.child(list);
+        let before = old.at("spec").list(list);
+        let now = new.at("spec").list(list);
+        if before.len() != now.len() {
+            let detail = "only cpu and memory resources are mutable";
+            errors.push(FieldError::forbidden(&path, detail));
+            return;
+        }
+        for (index, ((now, before), container)) in
+            now.iter().zip(before).zip(munged.each(list)).enumerate()
+        {
+            if list == "initContainers" && before.text("restartPolicy") != "Always" {
+                if !same(now, before) {
+                    let detail = "resources for non-sidecar init containers are immutable";
+                    errors.push(FieldError::forbidden(&path, detail));
+                }
+                continue;
+            }
+            let at = at.index(index);
+            resized(now, before, &at.child("resources"), errors);
+            container.take_from(before, "resizePolicy");
+            let others_kept = ["limits", "requests"].into_iter().all(|list| {
+                let (now, before) = (now.at("resources"), before.at("resources"));
+                let other = |resources: &Value| {
+                    let mut map = resources.map(list).cloned().unwrap_or_default();
+                    map.retain(|name, _| name != "cpu" && name != "memory");
+                    map
+                };
+                other(now) == other(before)
+            });
+            if others_kept {
+                container.take_from(before, "resources");
+            }
+            if !same(container, before) {
+                let detail = "only cpu and memory resources are mutable";
+                errors.push(FieldError::forbidden(&path, detail));
+            }
+        }
+    }
+}
+
+fn resized(now: &Value, before: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let (new, old) = (now.at("resources"), before.at("resources"));
+    for list in ["requests", "limits"] {
+        let removed = old.entries(list).any(|(name, _)| !new.at(list).has(name));
+        if removed {
+            let detail = format!("resource {list} cannot be removed");
+            errors.push(FieldError::forbidden(&path.child(list), &detail));
+        }
+    }
+    let restarts = now.list("resizePolicy").iter().any(|policy| {
+        policy.text("resourceName") == "memory"
+            && policy.text("restartPolicy") == "RestartContainer"
+    });
+    let limit = |resources: &Value| Quantity::from_value(resources.at("limits").at("memory"));
+    let what = match (limit(new), limit(old)) {
+        (Some(new), Some(old)) if new < old => "decreased",
+        (Some(_), None) => "added",
+        _ => return,
+    };
+    if !restarts {
+        let detail =
+            format!("memory limits cannot be {what} unless resizePolicy is RestartContainer");
+        let at = path.child("limits");
+        errors.push(FieldError::forbidden(&at.key("memory"), &detail));
+    }
+}

@@ -1,0 +1,226 @@
+//! Resource quotas and limit ranges.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::check::{Errors, is_native, problems, quantity};
+use super::pod::{is_overcommitted, resource_name};
+use crate::field::{FieldError, Path};
+use crate::kinds::names;
+use crate::kinds::quantity::Quantity;
+use crate::kinds::view::View;
+
+pub(super) fn quota(object: &Value, errors: &mut Errors) {
+    hard(object.at("spec"), &Path::new("spec"), "hard", errors);
+    scopes(object.at("spec"), errors);
+    for list in ["hard", "used"] {
+        hard(object.at("status"), &Path::new("status"), list, errors);
+    }
+}
+
+pub(super) fn quota_update(new: &Value, old: &Value, errors: &mut Errors) {
+    let set = |object: &Value| -> BTreeSet<String> {
+        let scopes = object.at("spec").list("scopes").iter();
+        scopes
+            .filter_map(|scope| scope.as_str().map(str::to_owned))
+            .collect()
+    };
+    if set(new) != set(old) {
+        let value = new.at("spec").at("scopes").clone();
+        let at = Path::new("spec.scopes");
+        errors.push(FieldError::invalid(&at, value, super::check::IMMUTABLE));
+    }
+}
+
+fn hard(holder: &Value, path: &Path<'_>, list: &str, errors: &mut Errors) {
+    let path = path.child(list);
+    for (name, value) in holder.entries(list) {
+        let at = path.key(name);
+        if name.contains('/') {
+            problems(&at, name, names::qualified_name(name), errors);
+        } else {
+            resource_name(name, &at, errors);
+        }
+        quantity(name, value, &at, errors);
+    }
+}
+
+fn scopes(spec: &Value, errors: &mut Errors) {
+    let path = Path::new("spec.scopes");
+    let scopes = spec.list("scopes");
+    for scope in scopes {
+        let known = matches!(
+            scope.as_str().unwrap_or_default(),
+            "Terminating"
+                | "NotTerminating"
+                | "BestEffort"
+                | "NotBestEffort"
+                | "PriorityClass"
+                | "CrossNamespacePodAffinity"
+                | "VolumeAttributesClass"
+        );
+        if !known {
+            let value = spec.at("scopes").clone();
+            errors.push(FieldError::invalid(&path, value, "unsupported scope"));
+        }
+    }
+    for pair in [
+        ["BestEffort", "NotBestEffort"],
+        ["Terminating", "NotTerminating"],
+    ] {
+        if pair.iter().all(|scope| scopes.iter().any(|s| s == scope)) {
+            let value = spec.at("scopes").clone();
+            errors.push(FieldError::invalid(&path, value, "conflicting scopes"));
+        }
+    }
+}
+
+pub(super) fn limit_range(object: &Value, errors: &mut Errors) {
+    let limits = object.at("spec").list("limits");
+    let path = Path::new("spec.limits");
+    for (index, limit) in limits.iter().enumerate() {
+        let at = path.index(index);
+        let kind = limit.text("type");
+        limit_type(kind, &at.child("type"), errors);
+        if limits[..index]
+            .iter()
+            .any(|other| other.text("type") == kind)
+        {
+            errors.push(FieldError::duplicate(&at.child("type"), kind));
+        }
+        let mut keys = BTreeSet::new();
+        for list in [
+            "max",
+            "min",
+            "default",
+            "defaultRequest",
+            "maxLimitRequestRatio",
+        ] {
+            let listed = limit.map(list).is_some_and(|map| !map.is_empty());
+            if kind == "Pod" && matches!(list, "default" | "defaultRequest") {
+                if listed {
+                    let detail = "may not be specified when `type` is 'Pod'";
+                    errors.push(FieldError::forbidden(&at.child(list), detail));
+                }
+                continue;
+            }
+            let path = at.child(list);
+            for (name, _) in limit.entries(list) {
+                limited_resource(kind, name, &path.key(name), errors);
+                keys.insert(name);
+            }
+        }
+        if kind == "PersistentVolumeClaim"
+            && !limit.at("min").has("storage")
+            && !limit.at("max").has("storage")
+        {
+            let detail =
+                "either minimum or maximum storage value is required, but neither was provided";
+            errors.push(FieldError::required(&at.child("limits"), detail));
+        }
+        for name in keys {
+            bounds(limit, name, &at, errors);
+        }
+    }
+}
+
+fn limit_type(kind: &str, path: &Path<'_>, errors: &mut Errors) {
+    let found = names::qualified_name(kind);
+    let known = matches!(kind, "Pod" | "Container" | "PersistentVolumeClaim");
+    if found.is_empty() && !kind.contains('/') && !known {
+        let detail = "must be a standard limit type or fully qualified";
+        errors.push(FieldError::invalid(path, kind, detail));
+    }
+    problems(path, kind, found, errors);
+}
+
+fn limited_resource(kind: &str, name: &str, path: &Path<'_>, errors: &mut Errors) {
+    resource_name(name, path, errors);
+    let of_container =
+        matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-");
+    if matches!(kind, "Pod" | "Container")
+        && is_native(name)
+        && !of_container
+        && !name.contains('/')
+    {
+        let detail = "must be a standard resource for containers";
+        errors.push(FieldError::invalid(path, name, detail));
+    }
+}
+
+/// The lists must not contradict each other.
+fn bounds(limit: &Value, name: &str, path: &Path<'_>, errors: &mut Errors) {
+    let of = |list: &str| Quantity::from_value(limit.at(list).at(name));
+    let (min, max) = (of("min"), of("max"));
+    let (default, request) = (of("default"), of("defaultRequest"));
+    let mut above = |low: Option<Quantity>,
+                     high: Option<Quantity>,
+                     at: &str,
+                     shown: Option<Quantity>,
+                     words: (&str, &str)| {
+        if let (Some(low), Some(high), Some(shown)) = (low, high, shown)
+            && low > high
+        {
+            let detail = format!(
+                "{} value {low} is greater than {} value {high}",
+                words.0, words.1
+            );
+            let list = path.child(at);
+            errors.push(FieldError::invalid(
+                &list.key(name),
+                shown.to_string(),
+                &detail,
+            ));
+        }
+    };
+    above(min, max, "min", min, ("min", "max"));
+    above(
+        min,
+        request,
+        "defaultRequest",
+        request,
+        ("min", "default request"),
+    );
+    above(
+        request,
+        max,
+        "defaultRequest",
+        request,
+        ("default request", "max"),
+    );
+    above(
+        request,
+        default,
+        "defaultRequest",
+        request,
+        ("default request", "default limit"),
+    );
+    above(min, default, "default", min, ("min", "default"));
+    above(default, max, "default", max, ("default", "max"));
+    let ratio = of("maxLimitRequestRatio");
+    let one = Quantity::parse("1");
+    if let Some(ratio) = ratio.filter(|ratio| Some(*ratio) < one) {
+        let list = path.child("maxLimitRequestRatio");
+        let detail = format!("ratio {ratio} is less than 1");
+        errors.push(FieldError::invalid(
+            &list.key(name),
+            ratio.to_string(),
+            &detail,
+        ));
+    }
+    if let (Some(default), Some(request)) = (default, request)
+        && default != request
+        && !is_overcommitted(name)
+    {
+        let list = path.child("defaultRequest");
+        let detail = format!(
+            "default value {default} must equal to defaultRequest value {request} in {name}"
+        );
+        errors.push(FieldError::invalid(
+            &list.key(name),
+            request.to_string(),
+            &detail,
+        ));
+    }
+}

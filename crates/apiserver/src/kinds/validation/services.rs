@@ -1,0 +1,454 @@
+//! Services, endpoints and endpoint slices.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use serde_json::{Value, json};
+
+use super::check::{
+    Errors, ip, label, labels, one_of, one_of_if_set, port, port_or_name, problems, qualified_name,
+    required, subdomain,
+};
+use crate::field::{FieldError, Path};
+use crate::kinds::formats;
+use crate::kinds::strategy::same;
+use crate::kinds::view::View;
+
+const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
+
+pub(super) fn service(object: &Value, errors: &mut Errors) {
+    let spec = object.at("spec");
+    let path = Path::new("spec");
+    let kind = spec.text("type");
+    let first = spec.list("clusterIPs").first().and_then(Value::as_str);
+    let headless = first == Some("None");
+    let ports = spec.list("ports");
+    if ports.is_empty() && !headless && kind != "ExternalName" {
+        errors.push(FieldError::required(&path.child("ports"), ""));
+    }
+    match kind {
+        "LoadBalancer" | "NodePort" if headless => {
+            let at = path.child("clusterIPs");
+            let detail = format!("may not be set to 'None' for {kind} services");
+            errors.push(FieldError::invalid(&at.index(0), "None", &detail));
+        }
+        "ExternalName" => external_name(spec, &path, errors),
+        _ => {}
+    }
+    service_ports(spec, &path.child("ports"), errors);
+    labels(spec, &path, "selector", errors);
+    affinity(spec, &path, errors);
+    addresses(spec, &path, errors);
+    let external = path.child("externalIPs");
+    for (index, address) in spec.list("externalIPs").iter().enumerate() {
+        let (address, at) = (address.as_str().unwrap_or_default(), external.index(index));
+        if ip(address, &at, errors) {
+            ordinary(address, &at, errors);
+        }
+    }
+    let kinds = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
+    one_of(spec, &path, "type", &kinds, errors);
+    port_clashes(spec, &path.child("ports"), errors);
+    source_ranges(spec, &path, errors);
+    let allocate = "allocateLoadBalancerNodePorts";
+    if spec.has(allocate) && kind != "LoadBalancer" {
+        let detail = "may only be used when `type` is 'LoadBalancer'";
+        errors.push(FieldError::forbidden(&path.child(allocate), detail));
+    }
+    if spec.has("loadBalancerClass") {
+        let at = path.child("loadBalancerClass");
+        if kind == "LoadBalancer" {
+            qualified_name(&at, spec.text("loadBalancerClass"), errors);
+        } else {
+            let detail = "may only be used when `type` is 'LoadBalancer'";
+            errors.push(FieldError::forbidden(&at, detail));
+        }
+    }
+    traffic(spec, &path, errors);
+}
+
+pub(super) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
+    let path = Path::new("spec");
+    let (spec, before) = (new.at("spec"), old.at("spec"));
+    let named = |spec: &Value| spec.text("type") == "ExternalName";
+    if !named(spec) && !named(before) {
+        let first = |spec: &Value, list: &str| spec.list(list).first().cloned();
+        if let Some(was) = first(before, "clusterIPs")
+            && first(spec, "clusterIPs").is_some_and(|now| now != was)
+        {
+            let at = path.child("clusterIPs");
+            let value = spec.at("clusterIPs").clone();
+            let detail = "may not change once set";
+            errors.push(FieldError::invalid(&at.index(0), value, detail));
+        }
+        if let Some(was) = first(before, "ipFamilies")
+            && first(spec, "ipFamilies").is_some_and(|now| now != was)
+        {
+            let at = path.child("ipFamilies");
+            let value = spec.at("ipFamilies").clone();
+            let detail = "may not change once set";
+            errors.push(FieldError::invalid(&at.index(0), value, detail));
+        }
+    }
+    let balanced = |spec: &Value| spec.text("type") == "LoadBalancer";
+    let class = "loadBalancerClass";
+    if balanced(spec) && balanced(before) && !same(spec.at(class), before.at(class)) {
+        let detail = "may not change once set";
+        let value = spec.at(class).clone();
+        errors.push(FieldError::invalid(&path.child(class), value, detail));
+    }
+    let checked = |spec: &Value| balanced(spec) && spec.text("externalTrafficPolicy") == "Local";
+    let field = "healthCheckNodePort";
+    if checked(spec) && checked(before) && spec.at(field) != before.at(field) {
+        errors.push(FieldError::forbidden(
+            &path.child(field),
+            "field is immutable",
+        ));
+    }
+}
+
+pub(super) fn endpoints(object: &Value, errors: &mut Errors) {
+    let path = Path::new("subsets");
+    for (index, subset) in object.list("subsets").iter().enumerate() {
+        let at = path.index(index);
+        let lists = ["addresses", "notReadyAddresses"];
+        if lists.iter().all(|list| subset.list(list).is_empty()) {
+            let detail = "must specify `addresses` or `notReadyAddresses`";
+            errors.push(FieldError::required(&at, detail));
+        }
+        for list in lists {
+            let addresses = at.child(list);
+            for (index, address) in subset.list(list).iter().enumerate() {
+                let at = addresses.index(index);
+                let text = address.text("ip");
+                if ip(text, &at.child("ip"), errors) {
+                    ordinary(text, &at.child("ip"), errors);
+                }
+                if !address.text("hostname").is_empty() {
+                    label(&at.child("hostname"), address.text("hostname"), errors);
+                }
+                if address.has("nodeName") {
+                    subdomain(&at.child("nodeName"), address.text("nodeName"), errors);
+                }
+            }
+        }
+        let ports = subset.list("ports");
+        let list = at.child("ports");
+        for (index, item) in ports.iter().enumerate() {
+            let at = list.index(index);
+            if ports.len() > 1 {
+                required(item, &at, "name", errors);
+            }
+            if !item.text("name").is_empty() {
+                label(&at.child("name"), item.text("name"), errors);
+            }
+            port(item.int("port").unwrap_or(0), &at.child("port"), errors);
+            one_of(item, &at, "protocol", &PROTOCOLS, errors);
+        }
+    }
+}
+
+pub(super) fn endpoint_slice(object: &Value, errors: &mut Errors) {
+    let root = Path::root();
+    let kind = object.text("addressType");
+    one_of(
+        object,
+        &root,
+        "addressType",
+        &["FQDN", "IPv4", "IPv6"],
+        errors,
+    );
+    let endpoints = object.list("endpoints");
+    let list = Path::new("endpoints");
+    if endpoints.len() > 1000 {
+        errors.push(FieldError::too_many(&list, endpoints.len(), 1000));
+    }
+    for (index, endpoint) in endpoints.iter().enumerate() {
+        let at = list.index(index);
+        let at = at.child("addresses");
+        let addresses = endpoint.list("addresses");
+        if addresses.is_empty() {
+            let detail = "must contain at least 1 address";
+            errors.push(FieldError::required(&at, detail));
+        } else if addresses.len() > 100 {
+            errors.push(FieldError::too_many(&at, addresses.len(), 100));
+        }
+        for (index, address) in addresses.iter().enumerate() {
+            let (address, at) = (address.as_str().unwrap_or_default(), at.index(index));
+            match (kind, address.parse::<IpAddr>()) {
+                ("IPv4", Ok(IpAddr::V4(_))) | ("IPv6", Ok(IpAddr::V6(_))) => {
+                    ordinary(address, &at, errors);
+                }
+                ("IPv4", _) => {
+                    errors.push(FieldError::invalid(&at, address, "must be an IPv4 address"));
+                }
+                ("IPv6", _) => {
+                    errors.push(FieldError::invalid(&at, address, "must be an IPv6 address"));
+                }
+                ("FQDN", _) => subdomain(&at, address, errors),
+                _ => {}
+            }
+        }
+    }
+    let ports = object.list("ports");
+    let list = Path::new("ports");
+    for (index, item) in ports.iter().enumerate() {
+        let at = list.index(index);
+        let name = item.text("name");
+        if !name.is_empty() {
+            label(&at.child("name"), name, errors);
+        }
+        if ports[..index]
+            .iter()
+            .any(|other| other.text("name") == name)
+        {
+            errors.push(FieldError::duplicate(&at.child("name"), name));
+        }
+        one_of(item, &at, "protocol", &PROTOCOLS, errors);
+    }
+}
+
+fn external_name(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    for field in ["clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
+        if !same(spec.at(field), &Value::Null) {
+            let detail = "may not be set for ExternalName services";
+            errors.push(FieldError::forbidden(&path.child(field), detail));
+        }
+    }
+    let name = spec.text("externalName");
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let at = path.child("externalName");
+    if name.is_empty() {
+        errors.push(FieldError::required(&at, ""));
+    } else {
+        subdomain(&at, name, errors);
+    }
+}
+
+fn service_ports(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let ports = spec.list("ports");
+    for (index, item) in ports.iter().enumerate() {
+        let at = path.index(index);
+        let name = item.text("name");
+        if name.is_empty() {
+            if ports.len() > 1 {
+                errors.push(FieldError::required(&at.child("name"), ""));
+            }
+        } else {
+            label(&at.child("name"), name, errors);
+            if ports[..index]
+                .iter()
+                .any(|other| other.text("name") == name)
+            {
+                errors.push(FieldError::duplicate(&at.child("name"), name));
+            }
+        }
+        port(item.int("port").unwrap_or(0), &at.child("port"), errors);
+        one_of(item, &at, "protocol", &PROTOCOLS, errors);
+        port_or_name(item.at("targetPort"), &at.child("targetPort"), errors);
+        if item.has("appProtocol") {
+            qualified_name(&at.child("appProtocol"), item.text("appProtocol"), errors);
+        }
+    }
+}
+
+fn affinity(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    const MOST: i64 = 86_400;
+    one_of(spec, path, "sessionAffinity", &["ClientIP", "None"], errors);
+    let at = path.child("sessionAffinityConfig");
+    let config = spec.at("sessionAffinityConfig");
+    match spec.text("sessionAffinity") {
+        "ClientIP" => {
+            let seconds = config.at("clientIP").int("timeoutSeconds");
+            match seconds {
+                None => errors.push(FieldError::required(
+                    &at,
+                    "when session affinity type is ClientIP",
+                )),
+                Some(seconds) if !(1..=MOST).contains(&seconds) => {
+                    let detail = format!("must be greater than 0 and less than {MOST}");
+                    let at = at.child("clientIP.timeoutSeconds");
+                    errors.push(FieldError::invalid(&at, seconds, &detail));
+                }
+                Some(_) => {}
+            }
+        }
+        "None" if !config.is_null() => errors.push(FieldError::forbidden(
+            &at,
+            "must not be set when session affinity is None",
+        )),
+        _ => {}
+    }
+}
+
+fn addresses(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    if spec.text("type") == "ExternalName" {
+        return;
+    }
+    let list = spec.list("clusterIPs");
+    let at = path.child("clusterIPs");
+    let single = spec.text("clusterIP");
+    if !single.is_empty() && list.is_empty() {
+        errors.push(FieldError::required(&at, ""));
+    }
+    if let Some(first) = list.first()
+        && first != single
+    {
+        let value = spec.at("clusterIPs").clone();
+        let detail = "first value must match `clusterIP`";
+        errors.push(FieldError::invalid(&at, value, detail));
+    }
+    let families = ["IPv4", "IPv6"];
+    let family_path = path.child("ipFamilies");
+    let mut seen = BTreeSet::new();
+    for (index, family) in spec.list("ipFamilies").iter().enumerate() {
+        let (family, at) = (
+            family.as_str().unwrap_or_default(),
+            family_path.index(index),
+        );
+        if !families.contains(&family) {
+            errors.push(FieldError::not_supported(&at, family, &families));
+        }
+        if !seen.insert(family) {
+            errors.push(FieldError::duplicate(&at, family));
+        }
+    }
+    let policies = ["PreferDualStack", "RequireDualStack", "SingleStack"];
+    one_of_if_set(spec, path, "ipFamilyPolicy", &policies, errors);
+    for (index, address) in list.iter().enumerate() {
+        let (address, at) = (address.as_str().unwrap_or_default(), at.index(index));
+        if address == "None" {
+            if index > 0 {
+                let detail = "'None' must be the first and only value";
+                errors.push(FieldError::invalid(&at, address, detail));
+            }
+            continue;
+        }
+        ip(address, &at, errors);
+    }
+    if list.len() > 2 {
+        let value = spec.at("clusterIPs").clone();
+        let detail = "may only hold up to 2 values";
+        errors.push(FieldError::invalid(&at, value, detail));
+    }
+}
+
+fn port_clashes(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let ports = spec.list("ports");
+    if spec.text("type") == "ClusterIP" {
+        for (index, port) in ports.iter().enumerate() {
+            if port.int("nodePort").unwrap_or(0) != 0 {
+                let at = path.index(index);
+                let detail = "may not be used when `type` is 'ClusterIP'";
+                errors.push(FieldError::forbidden(&at.child("nodePort"), detail));
+            }
+        }
+    }
+    let mut node = BTreeSet::new();
+    for (index, port) in ports.iter().enumerate() {
+        let number = port.int("nodePort").unwrap_or(0);
+        if number != 0 && !node.insert((port.text("protocol"), number)) {
+            let at = path.index(index);
+            errors.push(FieldError::duplicate(&at.child("nodePort"), number));
+        }
+    }
+    let mut own = BTreeSet::new();
+    for (index, port) in ports.iter().enumerate() {
+        let (protocol, number) = (port.text("protocol"), port.int("port").unwrap_or(0));
+        if !own.insert((protocol, number)) {
+            // Go's struct without JSON names.
+            let shown = json!({ "AppProtocol": null, "Name": "", "NodePort": 0, "Port": number,
+                "Protocol": protocol, "TargetPort": 0 });
+            errors.push(FieldError::duplicate(&path.index(index), shown));
+        }
+    }
+}
+
+fn source_ranges(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let ranges = spec.list("loadBalancerSourceRanges");
+    if ranges.is_empty() {
+        return;
+    }
+    let at = path.child("LoadBalancerSourceRanges");
+    if spec.text("type") != "LoadBalancer" {
+        let detail = "may only be used when `type` is 'LoadBalancer'";
+        errors.push(FieldError::forbidden(&at, detail));
+    }
+    for (index, range) in ranges.iter().enumerate() {
+        let range = range.as_str().unwrap_or_default().trim();
+        problems(&at.index(index), range, formats::cidr(range), errors);
+    }
+}
+
+fn traffic(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let kind = spec.text("type");
+    let policies = ["Cluster", "Local"];
+    let outside = matches!(kind, "NodePort" | "LoadBalancer")
+        || (kind == "ClusterIP" && !spec.list("externalIPs").is_empty());
+    let policy = spec.text("externalTrafficPolicy");
+    if outside {
+        one_of(spec, path, "externalTrafficPolicy", &policies, errors);
+    } else if !policy.is_empty() {
+        errors.push(FieldError::invalid(
+            &path.child("externalTrafficPolicy"),
+            policy,
+            "may only be set for externally-accessible services",
+        ));
+    }
+    let check = spec.int("healthCheckNodePort").unwrap_or(0);
+    let at = path.child("healthCheckNodePort");
+    if kind == "LoadBalancer" && policy == "Local" {
+        if check == 0 {
+            errors.push(FieldError::required(&at, ""));
+        } else {
+            port(check, &at, errors);
+        }
+    } else if check != 0 {
+        errors.push(FieldError::invalid(
+            &at,
+            check,
+            "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
+        ));
+    }
+    let field = "internalTrafficPolicy";
+    if kind == "ExternalName" {
+        one_of_if_set(spec, path, field, &policies, errors);
+    } else {
+        one_of(spec, path, field, &policies, errors);
+    }
+    let ways = ["PreferClose", "PreferSameNode", "PreferSameZone"];
+    one_of_if_set(spec, path, "trafficDistribution", &ways, errors);
+}
+
+/// Addresses that mean the machine itself, or its link, cannot be an endpoint.
+fn ordinary(address: &str, path: &Path<'_>, errors: &mut Errors) {
+    let Ok(parsed) = address.parse::<IpAddr>() else {
+        return;
+    };
+    let (link, link_group) = match parsed {
+        IpAddr::V4(v4) => (v4.is_link_local(), v4.octets()[..3] == [224, 0, 0]),
+        IpAddr::V6(v6) => (v6.is_unicast_link_local(), v6.segments()[0] == 0xff02),
+    };
+    if parsed.is_unspecified() {
+        let detail = format!("may not be unspecified ({address})");
+        errors.push(FieldError::invalid(path, address, &detail));
+    }
+    for (is, detail) in [
+        (
+            parsed.is_loopback(),
+            "may not be in the loopback range (127.0.0.0/8, ::1/128)",
+        ),
+        (
+            link,
+            "may not be in the link-local range (169.254.0.0/16, fe80::/10)",
+        ),
+        (
+            link_group,
+            "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)",
+        ),
+    ] {
+        if is {
+            errors.push(FieldError::invalid(path, address, detail));
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Deployments, replica sets, stateful sets, daemon sets and replication controllers.
+
+use serde_json::{Value, json};
+
+use super::check::{
+    Errors, at_most_hundred_percent, count_or_percent, immutable, is_empty_selector, is_zero_count,
+    not_negative, one_of, selector,
+};
+use super::pod;
+use crate::field::{FieldError, Path};
+use crate::kinds::strategy::same;
+use crate::kinds::view::{Edit, View};
+use crate::selector::Labels;
+
+const MISMATCH: &str = "`selector` does not match template `labels`";
+
+pub(super) fn deployment(object: &Value, errors: &mut Errors) {
+    let spec = object.at("spec");
+    let path = Path::new("spec");
+    not_negative(spec, &path, "replicas", errors);
+    replica_selector(spec, &path, "Deployment", errors);
+    deployment_strategy(spec.at("strategy"), &path.child("strategy"), errors);
+    not_negative(spec, &path, "minReadySeconds", errors);
+    not_negative(spec, &path, "revisionHistoryLimit", errors);
+    if let Some(deadline) = spec.int("progressDeadlineSeconds") {
+        not_negative(spec, &path, "progressDeadlineSeconds", errors);
+        if deadline <= spec.int("minReadySeconds").unwrap_or(0) {
+            errors.push(FieldError::invalid(
+                &path.child("progressDeadlineSeconds"),
+                deadline,
+                "must be greater than minReadySeconds",
+            ));
+        }
+    }
+}
+
+pub(super) fn replica_set(object: &Value, errors: &mut Errors) {
+    let spec = object.at("spec");
+    let path = Path::new("spec");
+    not_negative(spec, &path, "replicas", errors);
+    not_negative(spec, &path, "minReadySeconds", errors);
+    replica_selector(spec, &path, "ReplicaSet", errors);
+}
+
+pub(super) fn replication_controller(object: &Value, errors: &mut Errors) {
+    let spec = object.at("spec");
+    let path = Path::new("spec");
+    not_negative(spec, &path, "minReadySeconds", errors);
+    let wanted = spec.at("selector");
+    let empty = wanted.as_object().is_none_or(serde_json::Map::is_empty);
+    if empty {
+        errors.push(FieldError::required(&path.child("selector"), ""));
+    }
+    not_negative(spec, &path, "replicas", errors);
+    let at = path.child("template");
+    if !spec.has("template") {
+        errors.push(FieldError::required(&at, ""));
+        return;
+    }
+    if !empty {
+        matches_template(&json!({ "matchLabels": wanted }), spec, &at, errors);
+    }
+    pod::template(spec.at("template"), &at, errors);
+    always(spec, &at, "ReplicationController", errors);
+}
+
+pub(super) fn stateful_set(object: &Value, errors: &mut Errors) {
+    let spec = object.at("spec");
+    let path = Path::new("spec");
+    match spec.text("podManagementPolicy") {
+        "OrderedReady" | "Parallel" => {}
+        "" => errors.push(FieldError::required(&path.child("podManagementPolicy"), "")),
+        other => errors.push(FieldError::invalid(
+            &path.child("podManagementPolicy"),
+            other,
+            "must be 'OrderedReady' or 'Parallel'",
+        )),
+    }
+    stateful_strategy(spec.at("updateStrategy"), &path, errors);
+    let retention = spec.at("persistentVolumeClaimRetentionPolicy");
+    let at = path.child("persistentVolumeClaimRetentionPolicy");
+    for field in ["whenDeleted", "whenScaled"] {
+        if retention.is_object() {
+            one_of(retention, &at, field, &["Delete", "Retain"], errors);
+        }
+    }
+    not_negative(spec, &path, "replicas", errors);
+    not_negative(spec, &path, "minReadySeconds", errors);
+    not_negative(
+        spec.at("ordinals"),
+        &path.child("ordinals"),
+        "start",
+        errors,
+    );
+    let at = path.child("selector");
+    if spec.has("selector") {
+        let wanted = spec.at("selector");
+        selector(wanted, &at, errors);
+        if is_empty_selector(wanted) {
+            let detail = "empty selector is invalid for statefulset";
+            errors.push(FieldError::invalid(&at, wanted.clone(), detail));
+        }
+    } else {
+        errors.push(FieldError::required(&at, ""));
+    }
+    let at = path.child("template");
+    if !is_empty_selector(spec.at("selector")) {
+        matches_template(spec.at("selector"), spec, &at, errors);
+    }
+    // Volumes come from claim templates too, so the API server leaves the pod's spec to the pods.
+    let metadata = spec.at("template").at("metadata");
+    super::check::labels(metadata, &at, "labels", errors);
+    super::check::annotations(metadata, &at, errors);
+    always(spec, &at, "StatefulSet", errors);
+}
+
+pub(super) fn daemon_set(object: &Value, errors: &mut Errors) {
+    let spec = object.at("spec");
+    let path = Path::new("spec");
+    let wanted = spec.at("selector");
+    let at = path.child("selector");
+    selector(wanted, &at, errors);
+    let template_path = path.child("template");
+    if wanted.is_null() {
+        let at = template_path.child("metadata.labels");
+        let labels = spec.at("template").at("metadata").at("labels");
+        errors.push(FieldError::invalid(&at, labels.clone(), MISMATCH));
+    } else {
+        matches_template(wanted, spec, &template_path, errors);
+        if is_empty_selector(wanted) {
+            let detail = "empty selector is invalid for daemonset";
+            errors.push(FieldError::invalid(&at, wanted.clone(), detail));
+        }
+    }
+    pod::template(spec.at("template"), &template_path, errors);
+    always(spec, &template_path, "DaemonSet", errors);
+    not_negative(spec, &path, "minReadySeconds", errors);
+    daemon_strategy(
+        spec.at("updateStrategy"),
+        &path.child("updateStrategy"),
+        errors,
+    );
+    not_negative(spec, &path, "revisionHistoryLimit", errors);
+}
+
+/// The selector says which pods are whose, so it cannot change.
+pub(super) fn selector_update(new: &Value, old: &Value, errors: &mut Errors) {
+    let path = Path::new("spec");
+    immutable(new.at("spec"), old.at("spec"), &path, "selector", errors);
+}
+
+pub(super) fn stateful_update(new: &Value, old: &Value, errors: &mut Errors) {
+    let mut spec = new.at("spec").clone();
+    for field in [
+        "replicas",
+        "ordinals",
+        "template",
+        "updateStrategy",
+        "revisionHistoryLimit",
+        "persistentVolumeClaimRetentionPolicy",
+        "minReadySeconds",
+    ] {
+        spec.take_from(old.at("spec"), field);
+    }
+    if !same(&spec, old.at("spec")) {
+        errors.push(FieldError::forbidden(
+            &Path::new("spec"),
+            "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', \
+             'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+        ));
+    }
+}
+
+/// Counters of a status: none is negative, and parts are not larger than the whole.
+pub(super) fn status(kind: &str, object: &Value, errors: &mut Errors) {
+    let status = object.at("status");
+    let path = Path::new("status");
+    let (parts, detail): (&[&str], &str) = match kind {
+        "Deployment" => (
+            &["updatedReplicas", "readyReplicas", "availableReplicas"],
+            "cannot be greater than status.replicas",
+        ),
+        "ReplicaSet" | "ReplicationController" => (
+            &["fullyLabeledReplicas", "readyReplicas", "availableReplicas"],
+            "cannot be greater than status.replicas",
+        ),
+        "StatefulSet" => (
+            &[
+                "readyReplicas",
+                "currentReplicas",
+                "updatedReplicas",
+                "availableReplicas",
+            ],
+            "cannot be greater than status.replicas",
+        ),
+        _ => (&[], ""),
+    };
+    let counters = [
+        "replicas",
+        "updatedReplicas",
+        "readyReplicas",
+        "availableReplicas",
+        "fullyLabeledReplicas",
+        "currentReplicas",
+        "unavailableReplicas",
+        "observedGeneration",
+        "collisionCount",
+        "currentNumberScheduled",
+        "numberMisscheduled",
+        "desiredNumberScheduled",
+        "numberReady",
+        "updatedNumberScheduled",
+        "numberAvailable",
+        "numberUnavailable",
+        "active",
+        "succeeded",
+        "failed",
+        "ready",
+    ];
+    for counter in counters {
+        not_negative(status, &path, counter, errors);
+    }
+    let all = status.int("replicas").unwrap_or(0);
+    for part in parts {
+        let number = status.int(part).unwrap_or(0);
+        if number > all {
+            errors.push(FieldError::invalid(&path.child(part), number, detail));
+        }
+    }
+    let available = status.int("availableReplicas").unwrap_or(0);
+    if !parts.is_empty() && available > status.int("readyReplicas").unwrap_or(0) {
+        errors.push(FieldError::invalid(
+            &path.child("availableReplicas"),
+            available,
+            "cannot be greater than readyReplicas",
+        ));
+    }
+}
+
+fn replica_selector(spec: &Value, path: &Path<'_>, kind: &str, errors: &mut Errors) {
+    let wanted = spec.at("selector");
+    let at = path.child("selector");
+    if wanted.is_null() {
+        errors.push(FieldError::required(&at, ""));
+    } else {
+        selector(wanted, &at, errors);
+        if is_empty_selector(wanted) {
+            // Replica sets say `deployment` as well.
+            let detail = "empty selector is invalid for deployment";
+            errors.push(FieldError::invalid(&at, wanted.clone(), detail));
+        }
+    }
+    let at = path.child("template");
+    if !is_empty_selector(wanted) {
+        matches_template(wanted, spec, &at, errors);
+    }
+    pod::template(spec.at("template"), &at, errors);
+    always(
+        spec,
+        &at,
+        if kind == "Deployment" {
+            "ReplicaSet"
+        } else {
+            kind
+        },
+        errors,
+    );
+}
+
+pub(super) fn matches_template(wanted: &Value, spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    // A selector that is wrong in itself was already refused.
+    let Ok(Some(wanted)) = Labels::from_object(wanted) else {
+        return;
+    };
+    let labels = spec.at("template").at("metadata").at("labels");
+    if !wanted.matches(labels.as_object()) {
+        let at = path.child("metadata.labels");
+        errors.push(FieldError::invalid(&at, labels.clone(), MISMATCH));
+    }
+}
+
+fn always(spec: &Value, path: &Path<'_>, kind: &str, errors: &mut Errors) {
+    let pod = spec.at("template").at("spec");
+    let policy = pod.text("restartPolicy");
+    if policy != "Always" {
+        errors.push(FieldError::not_supported(
+            &path.child("spec.restartPolicy"),
+            policy,
+            &["Always"],
+        ));
+    }
+    if pod.has("activeDeadlineSeconds") {
+        let detail = format!("activeDeadlineSeconds in {kind} is not Supported");
+        let at = path.child("spec.activeDeadlineSeconds");
+        errors.push(FieldError::forbidden(&at, &detail));
+    }
+}
+
+fn deployment_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let at = path.child("rollingUpdate");
+    let rolling = strategy.at("rollingUpdate");
+    match strategy.text("type") {
+        "Recreate" => {
+            if !rolling.is_null() {
+                let detail = "may not be specified when strategy `type` is 'Recreate'";
+                errors.push(FieldError::forbidden(&at, detail));
+            }
+        }
+        "RollingUpdate" if rolling.is_null() => {
+            let detail = "this should be defaulted and never be nil";
+            errors.push(FieldError::required(&at, detail));
+        }
+        "RollingUpdate" => {
+            let (most, surge) = (rolling.at("maxUnavailable"), rolling.at("maxSurge"));
+            let most_path = at.child("maxUnavailable");
+            count_or_percent(most, &most_path, errors);
+            count_or_percent(surge, &at.child("maxSurge"), errors);
+            if is_zero_count(most) && is_zero_count(surge) {
+                let detail = "may not be 0 when `maxSurge` is 0";
+                errors.push(FieldError::invalid(&most_path, most.clone(), detail));
+            }
+            at_most_hundred_percent(most, &most_path, errors);
+        }
+        other => errors.push(FieldError::not_supported(
+            &path.child("type"),
+            other,
+            &["Recreate", "RollingUpdate"],
+        )),
+    }
+}
+
+fn daemon_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let at = path.child("rollingUpdate");
+    let rolling = strategy.at("rollingUpdate");
+    match strategy.text("type") {
+        "OnDelete" => {}
+        "RollingUpdate" if rolling.is_null() => errors.push(FieldError::required(&at, "")),
+        "RollingUpdate" => {
+            let (most, surge) = (rolling.at("maxUnavailable"), rolling.at("maxSurge"));
+            let (most_path, surge_path) = (at.child("maxUnavailable"), at.child("maxSurge"));
+            count_or_percent(most, &most_path, errors);
+            count_or_percent(surge, &surge_path, errors);
+            match (is_zero_count(most), is_zero_count(surge)) {
+                (true, true) => {
+                    let detail = "cannot be 0 when maxSurge is 0";
+                    errors.push(FieldError::required(&most_path, detail));
+                }
+                (false, false) => {
+                    let detail = "may not be set when maxUnavailable is non-zero";
+                    errors.push(FieldError::invalid(&surge_path, surge.clone(), detail));
+                }
+                _ => {}
+            }
+            at_most_hundred_percent(most, &most_path, errors);
+            at_most_hundred_percent(surge, &surge_path, errors);
+        }
+        other => errors.push(FieldError::not_supported(
+            &path.child("type"),
+            other,
+            &["RollingUpdate", "OnDelete"],
+        )),
+    }
+}
+
+fn stateful_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let at = path.child("updateStrategy");
+    let rolling = strategy.at("rollingUpdate");
+    match strategy.text("type") {
+        "" => errors.push(FieldError::required(&at, "")),
+        "OnDelete" => {
+            if !rolling.is_null() {
+                errors.push(FieldError::invalid(
+                    &at.child("rollingUpdate"),
+                    rolling.clone(),
+                    "only allowed for updateStrategy 'RollingUpdate'",
+                ));
+            }
+        }
+        "RollingUpdate" => {
+            let at = at.child("rollingUpdate");
+            not_negative(rolling, &at, "partition", errors);
+            if rolling.has("maxUnavailable") {
+                let (most, at) = (rolling.at("maxUnavailable"), at.child("maxUnavailable"));
+                count_or_percent(most, &at, errors);
+                if is_zero_count(most) {
+                    errors.push(FieldError::invalid(&at, most.clone(), "cannot be 0"));
+                }
+                at_most_hundred_percent(most, &at, errors);
+            }
+        }
+        _ => errors.push(FieldError::invalid(
+            &at,
+            strategy.clone(),
+            "must be 'RollingUpdate' or 'OnDelete'",
+        )),
+    }
+}
