@@ -1,5 +1,7 @@
 //! The API server as its clients see it.
 
+#[cfg(test)]
+mod admission;
 mod cluster;
 
 mod creates;

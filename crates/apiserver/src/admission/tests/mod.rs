@@ -1,6 +1,7 @@
 //! The chain against webhooks that follow a script, over real TLS on loopback.
 
 mod client;
+mod conditions;
 mod hook;
 mod http_codes;
 mod order;

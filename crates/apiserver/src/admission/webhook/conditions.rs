@@ -3,28 +3,148 @@
 use serde_json::Value;
 
 use super::forms::Form;
+use super::review;
 use super::select::Invocation;
 use crate::admission::attributes::Attributes;
+use crate::admission::cluster::Cluster;
+use crate::cel::{Authority, Budget, Environment, EvaluationError, Program, Type, Variables};
 use crate::status::{Result, Status};
 
-/// The match conditions of one webhook.
+/// The match conditions of one webhook, compiled once per change of the configuration.
 #[derive(Debug)]
-pub(super) struct Conditions(Vec<String>);
+pub(super) struct Conditions(Vec<Condition>);
+
+#[derive(Debug)]
+struct Condition {
+    expression: String,
+    program: std::result::Result<Program, String>,
+}
+
+/// What the conditions come to together.
+enum Outcome {
+    Call,
+    Skip,
+    Failed(String),
+}
 
 impl Conditions {
     pub(super) fn from_object(conditions: &Value) -> Self {
         let conditions = conditions.as_array().into_iter().flatten();
-        let expression = |condition: &Value| condition["expression"].as_str().map(str::to_owned);
-        Self(conditions.filter_map(expression).collect())
+        let expressions = conditions.filter_map(|condition| condition["expression"].as_str());
+        Self(expressions.map(Condition::compile).collect())
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(super) fn hold(&self, _: &Attributes, _: &Invocation, _: &Form<'_>) -> Result<bool> {
-        Err(Status::not_implemented(
-            "this server does not evaluate the matchConditions of webhooks yet",
-        ))
+    /// Whether the webhook is called, with the objects in the form that it would get.
+    pub(super) fn hold(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &Attributes,
+        invocation: &Invocation,
+        form: &Form<'_>,
+    ) -> Result<bool> {
+        if self.is_empty() {
+            return Ok(true);
+        }
+        let request = review::request_for_conditions(attributes, invocation);
+        let authority = Authority::new(cluster.authorizer(), attributes.user.clone());
+        let checked = authority.request_resource(
+            &attributes.resource.group,
+            &attributes.resource.plural,
+            &attributes.subresource,
+            &attributes.namespace,
+            &attributes.name,
+        );
+        let variables = Variables::new()
+            .with_json("object", form.object)
+            .with_json("oldObject", form.old)
+            .with_json("request", &request)
+            .with_json("namespaceObject", &Value::Null)
+            .with("authorizer", authority.value())
+            .with("authorizer.requestResource", checked);
+        match self.outcome(&variables) {
+            Outcome::Call => Ok(true),
+            Outcome::Skip => Ok(false),
+            Outcome::Failed(_) if invocation.hook.ignore_failure => Ok(false),
+            Outcome::Failed(why) => Err(Status::forbidden(
+                &attributes.resource.group,
+                &attributes.resource.plural,
+                &attributes.name,
+                &why,
+            )),
+        }
+    }
+
+    /// Every expression is evaluated before any result counts: one that is false outweighs errors, but not a spent
+    /// budget.
+    fn outcome(&self, variables: &Variables<'_>) -> Outcome {
+        let mut budget = Budget::match_conditions();
+        let mut errors: Vec<String> = Vec::new();
+        let mut all_true = true;
+        for condition in &self.0 {
+            match condition.evaluate(variables, &mut budget) {
+                Ok(holds) => all_true &= holds,
+                Err(Failed::OutOfBudget(why)) => return Outcome::Failed(why),
+                Err(Failed::Error(why)) => {
+                    if !errors.contains(&why) {
+                        errors.push(why);
+                    }
+                }
+            }
+        }
+        match errors.as_slice() {
+            _ if !all_true => Outcome::Skip,
+            [] => Outcome::Call,
+            [one] => Outcome::Failed(one.clone()),
+            several => Outcome::Failed(format!("[{}]", several.join(", "))),
+        }
+    }
+}
+
+enum Failed {
+    OutOfBudget(String),
+    Error(String),
+}
+
+impl Condition {
+    fn compile(expression: &str) -> Self {
+        let compiled = Environment::admission().compile(expression);
+        let program = match compiled {
+            Err(error) => Err(error.to_string()),
+            Ok(program) if *program.output_type() != Type::Bool => Err(format!(
+                "must evaluate to bool but got {}",
+                program.output_type()
+            )),
+            Ok(program) => Ok(program),
+        };
+        Self {
+            expression: expression.to_owned(),
+            program,
+        }
+    }
+
+    fn evaluate(
+        &self,
+        variables: &Variables<'_>,
+        budget: &mut Budget,
+    ) -> std::result::Result<bool, Failed> {
+        let program = self
+            .program
+            .as_ref()
+            .map_err(|why| Failed::Error(format!("compilation error: {why}")))?;
+        match program.evaluate(variables, budget) {
+            Ok(value) => Ok(value.as_bool() == Some(true)),
+            Err(error @ EvaluationError::OutOfBudget) => {
+                Err(Failed::OutOfBudget(error.to_string()))
+            }
+            Err(error) => {
+                let expression = &self.expression;
+                let text = format!("expression '{expression}' resulted in error: {error}");
+                Err(Failed::Error(text))
+            }
+        }
     }
 }

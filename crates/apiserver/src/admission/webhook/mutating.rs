@@ -73,7 +73,10 @@ impl Dispatch<'_> {
         };
         if !hook.conditions.is_empty() {
             let form = self.forms.of(self.attributes, &invocation)?;
-            if !hook.conditions.hold(self.attributes, &invocation, &form)? {
+            let holds = hook
+                .conditions
+                .hold(self.cluster, self.attributes, &invocation, &form)?;
+            if !holds {
                 return Ok(None);
             }
         }

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::configuration::ReviewVersion;
 use super::select::Invocation;
@@ -41,6 +42,20 @@ impl ReviewVersion {
             Self::V1beta1 => "admission.k8s.io/v1beta1",
         }
     }
+}
+
+/// What match conditions see as `request`: the review's, without uid and objects.
+pub(super) fn request_for_conditions(attributes: &Attributes, invocation: &Invocation) -> Value {
+    let head = Head::of("", attributes, invocation);
+    let mut request = serde_json::to_value(head).expect("text keys");
+    if let Value::Object(members) = &mut request {
+        members.remove("uid");
+        members.insert("dryRun".to_owned(), attributes.dry_run.into());
+        if !attributes.options.is_null() {
+            members.insert("options".to_owned(), attributes.options.clone());
+        }
+    }
+    request
 }
 
 /// The members of `request` before the objects.

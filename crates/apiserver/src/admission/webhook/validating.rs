@@ -65,7 +65,10 @@ fn choose(
             continue;
         };
         let mut form = forms.of(attributes, &invocation)?;
-        if !hook.conditions.is_empty() && !hook.conditions.hold(attributes, &invocation, &form)? {
+        if !hook
+            .conditions
+            .hold(cluster, attributes, &invocation, &form)?
+        {
             continue;
         }
         let prepared = call::prepare(attributes, &invocation, &mut form);
