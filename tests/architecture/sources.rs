@@ -78,7 +78,12 @@ fn every_rust_example_in_the_docs_runs() {
 #[test]
 fn error_texts_start_low_and_end_without_a_period() {
     let mut wrong = Vec::new();
-    for (place, line) in lines(&sources()) {
+    // The embedded API server speaks in Kubernetes' own words.
+    let ours: Vec<File> = sources()
+        .into_iter()
+        .filter(|file| !file.path.starts_with("crates/apiserver/"))
+        .collect();
+    for (place, line) in lines(&ours) {
         let Some(text) = line.trim().strip_prefix("#[error(\"") else {
             continue;
         };
@@ -103,7 +108,8 @@ fn every_test_module_is_part_of_its_binary() {
         let Some((_, inside)) = folder.rsplit_once("/tests") else {
             continue;
         };
-        if !folder.starts_with("crates/") || !inside.is_empty() || name == "all.rs" {
+        let of_a_crate = folder.starts_with("crates/") && !folder.contains("/src/");
+        if !of_a_crate || !inside.is_empty() || name == "all.rs" {
             continue;
         }
         let binary = all
