@@ -143,7 +143,8 @@ fn unwrapped_size(value: &Value<'_>) -> u64 {
     }
 }
 
-/// Looking through a text once costs a tenth of its length, rounded up.
+/// Looking through a text once costs a tenth of its length, rounded up. Go computes this with floating point numbers; the
+/// results are the same.
 fn tenth(length: u64) -> u64 {
     length.div_ceil(10)
 }

@@ -75,7 +75,7 @@ impl Environment {
     pub fn compile(&self, expression: &str) -> Result<Program, CompileError> {
         let ast = parser::parse(expression).map_err(CompileError::Issues)?;
         let checked = checker::check(self, expression, ast).map_err(CompileError::Issues)?;
-        plan::plan(checked).map_err(CompileError::Instantiation)
+        plan::plan(&checked).map_err(CompileError::Instantiation)
     }
 
     pub(super) fn variable(&self, name: &str) -> Option<&Type> {

@@ -17,17 +17,17 @@ use super::value::{Key, List, Value};
 pub(super) enum Node {
     Constant(Value<'static>),
     Attribute(Box<Attribute>),
-    And(Box<[Node; 2]>),
-    Or(Box<[Node; 2]>),
-    Equal(Box<[Node; 2]>),
-    NotEqual(Box<[Node; 2]>),
+    And(Box<[Self; 2]>),
+    Or(Box<[Self; 2]>),
+    Equal(Box<[Self; 2]>),
+    NotEqual(Box<[Self; 2]>),
     Call(Box<Call>),
     /// Whether a value is one of some constants.
-    OneOf(Box<(Node, BTreeSet<Key<'static>>)>),
+    OneOf(Box<(Self, BTreeSet<Key<'static>>)>),
     /// `a.or(b)`, or `a.orValue(b)`.
     OptionalOr(Box<OptionalOr>),
-    List(Box<[(Node, bool)]>),
-    Map(Box<[(Node, Node, bool)]>),
+    List(Box<[(Self, bool)]>),
+    Map(Box<[(Self, Self, bool)]>),
     Record(Box<RecordNode>),
     Fold(Box<Fold>),
     Named(Box<Named>),
@@ -121,10 +121,10 @@ pub(super) struct Named {
 }
 
 /// Plans a checked expression.
-pub(super) fn plan(checked: Checked) -> Result<Program, String> {
+pub(super) fn plan(checked: &Checked) -> Result<Program, String> {
     let output = checked.types[checked.root.id as usize].clone();
     let mut planner = Planner {
-        checked: &checked,
+        checked,
         scopes: Vec::new(),
         slots: 0,
     };

@@ -18,12 +18,12 @@ pub enum Type {
     Bytes,
     Timestamp,
     Duration,
-    List(Arc<Type>),
-    Map(Arc<(Type, Type)>),
+    List(Arc<Self>),
+    Map(Arc<(Self, Self)>),
     /// A type as a value; the type itself where it is known.
-    Type(Option<Arc<Type>>),
+    Type(Option<Arc<Self>>),
     /// An abstract type with parameters, such as `optional_type(int)` or `net.IP`.
-    Opaque(Arc<str>, Arc<[Type]>),
+    Opaque(Arc<str>, Arc<[Self]>),
     /// A type with declared fields, or a named type without any, such as `kubernetes.Quantity`.
     Object(Arc<str>),
     /// A parameter of a function's declaration.
@@ -69,7 +69,6 @@ impl Type {
     /// The name that a value of this type answers to `type(value)`.
     pub fn name(&self) -> &str {
         match self {
-            Self::Dyn => "dyn",
             Self::Null => "null_type",
             Self::Bool => "bool",
             Self::Int => "int",
@@ -83,7 +82,7 @@ impl Type {
             Self::Map(_) => "map",
             Self::Type(_) => "type",
             Self::Opaque(name, _) | Self::Object(name) | Self::Param(name) => name,
-            Self::Variable(_) => "dyn",
+            Self::Dyn | Self::Variable(_) => "dyn",
             Self::Error => "error",
         }
     }

@@ -31,11 +31,11 @@ impl Checker<'_> {
                 None => self.undeclared(expr.id, name),
             };
         };
-        if let Some(prefix) = target.qualified_name() {
-            if let Some(function) = self.environment.function(&format!("{prefix}.{name}")) {
-                let function = Arc::clone(function);
-                return self.overloads(expr, &function, None, arguments, true);
-            }
+        if let Some(prefix) = target.qualified_name()
+            && let Some(function) = self.environment.function(&format!("{prefix}.{name}"))
+        {
+            let function = Arc::clone(function);
+            return self.overloads(expr, &function, None, arguments, true);
         }
         self.check(target);
         match self.environment.function(name) {

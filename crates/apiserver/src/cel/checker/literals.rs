@@ -21,7 +21,7 @@ impl Checker<'_> {
             } else {
                 found
             };
-            joined = Some(self.join(&element.value, joined, found));
+            joined = Some(self.join(joined, found));
         }
         Type::list(joined.unwrap_or_else(|| self.substitution.fresh()))
     }
@@ -31,7 +31,7 @@ impl Checker<'_> {
         for entry in entries {
             self.check(&entry.key);
             let key = self.type_of(&entry.key);
-            keys = Some(self.join(&entry.key, keys, key));
+            keys = Some(self.join(keys, key));
             self.check(&entry.value);
             let found = self.type_of(&entry.value);
             let found = if entry.optional {
@@ -39,7 +39,7 @@ impl Checker<'_> {
             } else {
                 found
             };
-            values = Some(self.join(&entry.value, values, found));
+            values = Some(self.join(values, found));
         }
         let keys = keys.unwrap_or_else(|| self.substitution.fresh());
         let values = values.unwrap_or_else(|| self.substitution.fresh());
@@ -92,14 +92,14 @@ impl Checker<'_> {
         found
     }
 
-    /// The common type of the elements so far and one more; literals must be of one type.
-    fn join(&mut self, expr: &Expr, before: Option<Type>, found: Type) -> Type {
+    /// The common type of the elements so far and one more. Literals of several types are refused later, since `format`
+    /// takes them.
+    fn join(&mut self, before: Option<Type>, found: Type) -> Type {
         let Some(before) = before else { return found };
         if self.substitution.assignable(&before, &found) {
             return most_general(&before, &found);
         }
-        self.mismatch(expr.id, &before, &found);
-        Type::Error
+        Type::Dyn
     }
 }
 

@@ -178,15 +178,13 @@ impl Checker<'_> {
     }
 
     fn select(&mut self, expr: &Expr, operand: &Expr, field: &str, test_only: bool) -> Type {
-        if !test_only && !self.is_scoped(operand) {
-            if let Some(prefix) = operand.qualified_name() {
-                if let Some((reference, found)) =
-                    self.resolve_declared(&format!("{prefix}.{field}"))
-                {
-                    self.refer(expr, reference);
-                    return found;
-                }
-            }
+        if !test_only
+            && !self.is_scoped(operand)
+            && let Some(prefix) = operand.qualified_name()
+            && let Some((reference, found)) = self.resolve_declared(&format!("{prefix}.{field}"))
+        {
+            self.refer(expr, reference);
+            return found;
         }
         let found = self.field(expr, operand, field, false);
         if test_only {
@@ -238,12 +236,11 @@ impl Checker<'_> {
             self.problem(id, format!("unexpected failed resolution of '{name}'"));
             return Type::Error;
         };
-        match object.get(field) {
-            Some(found) => found.clone(),
-            None => {
-                self.problem(id, format!("undefined field '{field}'"));
-                Type::Error
-            }
+        if let Some(found) = object.get(field) {
+            found.clone()
+        } else {
+            self.problem(id, format!("undefined field '{field}'"));
+            Type::Error
         }
     }
 

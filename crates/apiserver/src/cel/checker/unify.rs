@@ -110,9 +110,10 @@ impl Substitution {
             return self.substitutes(right, *number).0;
         }
         match (left, right) {
-            (Type::Dyn | Type::Error, _) | (_, Type::Dyn | Type::Error) => true,
+            (Type::Dyn | Type::Error, _)
+            | (_, Type::Dyn | Type::Error)
+            | (Type::Type(_), Type::Type(_)) => true,
             (Type::Null, other) | (other, Type::Null) => takes_null(other),
-            (Type::Type(_), Type::Type(_)) => true,
             (Type::List(left), Type::List(right)) => self.fits(left, right),
             (Type::Map(left), Type::Map(right)) => {
                 self.fits(&left.0, &right.0) && self.fits(&left.1, &right.1)
@@ -174,7 +175,7 @@ pub(super) fn most_general(left: &Type, right: &Type) -> Type {
 
 fn equal_or_less_specific(left: &Type, right: &Type) -> bool {
     match (left, right) {
-        (Type::Dyn | Type::Variable(_), _) => true,
+        (Type::Dyn | Type::Variable(_), _) | (Type::Type(_), Type::Type(_)) => true,
         (_, Type::Dyn | Type::Variable(_)) => false,
         (Type::List(left), Type::List(right)) => equal_or_less_specific(left, right),
         (Type::Map(left), Type::Map(right)) => {
@@ -188,7 +189,6 @@ fn equal_or_less_specific(left: &Type, right: &Type) -> bool {
                     .zip(others.iter())
                     .all(|(left, right)| equal_or_less_specific(left, right))
         }
-        (Type::Type(_), Type::Type(_)) => true,
         (left, right) => left == right,
     }
 }

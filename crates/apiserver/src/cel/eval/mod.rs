@@ -248,13 +248,12 @@ pub(super) fn run_overload<'a>(
             one.arguments.len() == values.len() && (!one.guarded || fit(&one.arguments, values))
         }),
     };
-    match chosen {
-        Some(overload) => (overload.run)(values),
-        None => {
-            let names: Vec<&str> = values.iter().map(Value::type_name).collect();
-            let message = format!("no such overload: {}({})", function.name, names.join(", "));
-            Err(Failure::new(message))
-        }
+    if let Some(overload) = chosen {
+        (overload.run)(values)
+    } else {
+        let names: Vec<&str> = values.iter().map(Value::type_name).collect();
+        let message = format!("no such overload: {}({})", function.name, names.join(", "));
+        Err(Failure::new(message))
     }
 }
 

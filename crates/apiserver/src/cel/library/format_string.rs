@@ -243,7 +243,7 @@ fn quoted(text: &str) -> String {
             '\t' => out.push_str("\\t"),
             '\u{b}' => out.push_str("\\v"),
             control if control.is_ascii_control() => {
-                out.push_str(&format!("\\x{:02x}", u32::from(control)));
+                push_hex(&mut out, "\\x", u32::from(control));
             }
             other => out.push(other),
         }
@@ -325,7 +325,13 @@ fn signed(value: i64, write: fn(u64) -> String) -> String {
 }
 
 fn hex(value: &Value<'_>) -> Option<String> {
-    let bytes = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let bytes = |bytes: &[u8]| {
+        let mut out = String::with_capacity(2 * bytes.len());
+        for byte in bytes {
+            push_hex(&mut out, "", u32::from(*byte));
+        }
+        out
+    };
     Some(match value {
         Value::Int(value) => signed(*value, |magnitude| format!("{magnitude:x}")),
         Value::Uint(value) => format!("{value:x}"),
@@ -333,4 +339,12 @@ fn hex(value: &Value<'_>) -> Option<String> {
         Value::Bytes(value) => bytes(value),
         _ => return None,
     })
+}
+
+/// Two hexadecimal digits behind a prefix.
+fn push_hex(out: &mut String, prefix: &str, byte: u32) {
+    let digit = |value: u32| char::from_digit(value & 0xf, 16).unwrap_or('0');
+    out.push_str(prefix);
+    out.push(digit(byte >> 4));
+    out.push(digit(byte));
 }

@@ -213,7 +213,7 @@ fn is_subdomain(text: &str) -> bool {
 
 fn dns1123_label(text: &str) -> Vec<String> {
     let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
-    if !(is_subdomain(text) && !text.contains('.')) {
+    if !is_subdomain(text) || text.contains('.') {
         problems.push(if is_subdomain(text) {
             "must not contain dots".to_owned()
         } else {
@@ -321,7 +321,7 @@ fn is_uuid(text: &str) -> bool {
 fn is_base64(text: &str) -> bool {
     let body = text.trim_end_matches('=');
     !text.is_empty()
-        && text.len() % 4 == 0
+        && text.len().is_multiple_of(4)
         && text.len() - body.len() <= 2
         && body
             .bytes()

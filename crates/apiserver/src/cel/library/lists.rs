@@ -288,10 +288,10 @@ fn list<'v, 'a>(values: &'v [Value<'a>]) -> Result<&'v List<'a>, Failure> {
 fn is_sorted<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     let mut before: Option<Value<'a>> = None;
     for element in list(values)?.iter() {
-        if let Some(before) = &before {
-            if compare(before, &element)?.is_gt() {
-                return Ok(Value::Bool(false));
-            }
+        if let Some(before) = &before
+            && compare(before, &element)?.is_gt()
+        {
+            return Ok(Value::Bool(false));
         }
         before = Some(element);
     }
@@ -301,7 +301,7 @@ fn is_sorted<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
 fn sum<'a>(values: &[Value<'a>], zero: Value<'a>) -> Evaluated<'a> {
     list(values)?
         .iter()
-        .try_fold(zero, |sum, element| super::standard::add(&[sum, element]))
+        .try_fold(zero, |sum, element| super::operators::add(&[sum, element]))
 }
 
 fn max<'a>(values: &[Value<'a>]) -> Evaluated<'a> {

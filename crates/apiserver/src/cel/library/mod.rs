@@ -7,6 +7,7 @@ pub(super) mod formats;
 mod json_patch;
 mod lists;
 pub(super) mod network;
+mod operators;
 mod optionals;
 pub(super) mod quantity;
 pub(super) mod regular;
@@ -144,6 +145,7 @@ impl Functions {
 }
 
 const BASE: &[&[Declaration]] = &[
+    operators::DECLARATIONS,
     standard::DECLARATIONS,
     times::DECLARATIONS,
     optionals::DECLARATIONS,

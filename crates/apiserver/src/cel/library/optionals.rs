@@ -110,6 +110,7 @@ fn of_non_zero<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the signature of all functions")]
 fn none<'a>(_: &[Value<'a>]) -> Evaluated<'a> {
     Ok(Value::Optional(None))
 }

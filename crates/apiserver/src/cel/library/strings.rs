@@ -185,11 +185,11 @@ fn last_index_of<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
 }
 
 fn lower<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
-    on_text(values, |text| text.to_ascii_lowercase())
+    on_text(values, str::to_ascii_lowercase)
 }
 
 fn upper<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
-    on_text(values, |text| text.to_ascii_uppercase())
+    on_text(values, str::to_ascii_uppercase)
 }
 
 fn trim<'a>(values: &[Value<'a>]) -> Evaluated<'a> {

@@ -231,7 +231,10 @@ fn escaped_path(path: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@!'()*[]%".contains(&byte) {
             out.push(char::from(byte));
         } else {
-            out.push_str(&format!("%{byte:02X}"));
+            let digit = |value: u8| char::from_digit(u32::from(value & 0xf), 16).unwrap_or('0');
+            out.push('%');
+            out.push(digit(byte >> 4).to_ascii_uppercase());
+            out.push(digit(byte).to_ascii_uppercase());
         }
     }
     out

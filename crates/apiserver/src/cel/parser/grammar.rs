@@ -1,6 +1,6 @@
 //! The grammar, by recursive descent.
 
-use super::super::ast::{Element, Entry, Expr, Field, Kind, Literal, Name, operators};
+use super::super::ast::{Expr, Kind, Literal, Name, operators};
 use super::super::source::Problem;
 use super::lexer::{Tok, Token};
 use super::{literals, macros};
@@ -11,7 +11,7 @@ const MAX_DEPTH: u16 = 250;
 /// A place where reading cannot go on; the problem is recorded.
 pub(super) struct Stop;
 
-type Parsed<T> = Result<T, Stop>;
+pub(super) type Parsed<T> = Result<T, Stop>;
 
 pub(super) struct Parser<'s> {
     tokens: Vec<Token<'s>>,
@@ -20,7 +20,7 @@ pub(super) struct Parser<'s> {
     problems: Vec<Problem>,
     open: Open,
     /// The height of the tree that was read last, counted as the reference implementation counts it.
-    height: u16,
+    pub(super) height: u16,
 }
 
 /// How often each recursive rule is open.
@@ -68,6 +68,10 @@ impl<'s> Parser<'s> {
         id
     }
 
+    pub(super) fn nodes(&self) -> usize {
+        self.positions.len()
+    }
+
     pub(super) fn position(&self, id: u32) -> u32 {
         self.positions[id as usize]
     }
@@ -78,7 +82,7 @@ impl<'s> Parser<'s> {
         self.node(at, Kind::Literal(Literal::Null))
     }
 
-    fn expression(&mut self) -> Parsed<Expr> {
+    pub(super) fn expression(&mut self) -> Parsed<Expr> {
         self.open.expressions += 1;
         self.limit(self.open.expressions)?;
         let condition = self.disjunction()?;
@@ -196,11 +200,11 @@ impl<'s> Parser<'s> {
             };
             self.syntax(
                 token.at,
-                format!("no viable alternative at input '-{text}'"),
+                &format!("no viable alternative at input '-{text}'"),
             );
             return Err(Stop);
         }
-        if count % 2 == 0 {
+        if count.is_multiple_of(2) {
             return self.member();
         }
         let id = self.id(at);
@@ -243,7 +247,7 @@ impl<'s> Parser<'s> {
                 _ if optional => format!("no viable alternative at input '{text}'"),
                 _ => format!("no viable alternative at input '.{text}'"),
             };
-            self.syntax(name.at, message);
+            self.syntax(name.at, &message);
             return Err(Stop);
         }
         self.take();
@@ -319,7 +323,7 @@ impl<'s> Parser<'s> {
             };
             self.syntax(
                 token.at,
-                format!("no viable alternative at input '.{text}'"),
+                &format!("no viable alternative at input '.{text}'"),
             );
             return Err(Stop);
         }
@@ -353,126 +357,6 @@ impl<'s> Parser<'s> {
         (self.peek_at(2 * length - 1) == Tok::OpenBrace).then_some(length)
     }
 
-    fn object(&mut self, rooted: bool, length: usize) -> Parsed<Expr> {
-        let mut name = if rooted {
-            ".".to_owned()
-        } else {
-            String::new()
-        };
-        for _ in 0..2 * length - 1 {
-            name.push_str(self.take().text);
-        }
-        let open = self.take();
-        let id = self.id(open.at);
-        let mut fields = Vec::new();
-        let mut height = 0;
-        self.first_of(OBJECT_ITEMS)?;
-        while !matches!(self.peek(), Tok::CloseBrace | Tok::Comma) {
-            let optional = self.question();
-            let token = self.current();
-            if !matches!(token.kind, Tok::Ident | Tok::EscapedIdent) {
-                self.syntax(
-                    token.at,
-                    format!("no viable alternative at input '{}'", token.text),
-                );
-                return Err(Stop);
-            }
-            self.take();
-            let colon = self.expect(Tok::Colon)?;
-            let field = self.id(colon);
-            let value = self.expression()?;
-            height = height.max(self.height);
-            let name = token.text.trim_matches('`').to_owned();
-            fields.push(Field {
-                id: field,
-                name,
-                value,
-                optional,
-            });
-            if !self.another(Tok::CloseBrace)? {
-                break;
-            }
-        }
-        self.close(Tok::CloseBrace)?;
-        self.height = height;
-        Ok(Expr {
-            id,
-            kind: Kind::Object { name, fields },
-        })
-    }
-
-    fn list(&mut self) -> Parsed<Expr> {
-        let open = self.take();
-        let id = self.id(open.at);
-        let mut elements = Vec::new();
-        let mut height = 0;
-        self.first_of(LIST_ITEMS)?;
-        while !matches!(self.peek(), Tok::CloseBracket | Tok::Comma) {
-            let optional = self.question();
-            let value = self.expression()?;
-            height = height.max(self.height);
-            elements.push(Element { value, optional });
-            if !self.another(Tok::CloseBracket)? {
-                break;
-            }
-        }
-        self.close(Tok::CloseBracket)?;
-        self.height = height;
-        Ok(Expr {
-            id,
-            kind: Kind::List(elements),
-        })
-    }
-
-    fn map(&mut self) -> Parsed<Expr> {
-        let open = self.take();
-        let id = self.id(open.at);
-        let mut entries = Vec::new();
-        let mut height = 0;
-        self.first_of(MAP_ITEMS)?;
-        while !matches!(self.peek(), Tok::CloseBrace | Tok::Comma) {
-            let optional = self.question();
-            let key = self.expression()?;
-            height = height.max(self.height);
-            self.expect(Tok::Colon)?;
-            let value = self.expression()?;
-            height = height.max(self.height);
-            entries.push(Entry {
-                key,
-                value,
-                optional,
-            });
-            if !self.another(Tok::CloseBrace)? {
-                break;
-            }
-        }
-        self.close(Tok::CloseBrace)?;
-        self.height = height;
-        Ok(Expr {
-            id,
-            kind: Kind::Map(entries),
-        })
-    }
-
-    fn arguments(&mut self) -> Parsed<Vec<Expr>> {
-        let mut arguments = Vec::new();
-        let mut height = 0;
-        self.first_of(ARGUMENTS)?;
-        if self.peek() != Tok::CloseParen {
-            loop {
-                arguments.push(self.expression()?);
-                height = height.max(self.height);
-                if self.peek() != Tok::Comma {
-                    break;
-                }
-                self.take();
-            }
-        }
-        self.expect(Tok::CloseParen)?;
-        self.height = height;
-        Ok(arguments)
-    }
-
     fn literal(&mut self) -> Parsed<Expr> {
         let start = self.take();
         let negative = start.kind == Tok::Minus;
@@ -489,7 +373,7 @@ impl<'s> Parser<'s> {
             _ => {
                 self.syntax(
                     token.at,
-                    format!("no viable alternative at input '{}'", token.text),
+                    &format!("no viable alternative at input '{}'", token.text),
                 );
                 return Err(Stop);
             }
@@ -500,50 +384,14 @@ impl<'s> Parser<'s> {
         })
     }
 
-    fn question(&mut self) -> bool {
-        let found = self.peek() == Tok::Question;
-        if found {
-            self.take();
-        }
-        found
-    }
-
-    /// Behind an item of a list in brackets or braces: whether another one follows.
-    fn another(&mut self, close: Tok) -> Parsed<bool> {
-        if self.peek() != Tok::Comma && self.peek() != close {
-            self.leave_out_or_stop(&[close, Tok::Comma])?;
-        }
-        if self.peek() != Tok::Comma || self.peek_at(1) == close {
-            return Ok(false);
-        }
-        self.take();
-        Ok(true)
-    }
-
-    /// The end of a list, behind a comma that may hang over.
-    fn close(&mut self, close: Tok) -> Parsed<()> {
-        if self.peek() == Tok::Comma {
-            self.take();
-        }
-        self.expect(close).map(|_| ())
-    }
-
-    fn first_of(&mut self, expected: &[Tok]) -> Parsed<()> {
-        if expected.contains(&self.peek()) {
-            Ok(())
-        } else {
-            self.leave_out_or_stop(expected)
-        }
-    }
-
     /// Leaves out the current token if the one behind it is expected.
-    fn leave_out_or_stop(&mut self, expected: &[Tok]) -> Parsed<()> {
+    pub(super) fn leave_out_or_stop(&mut self, expected: &[Tok]) -> Parsed<()> {
         let token = self.current();
         let fits = token.kind != Tok::End && expected.contains(&self.peek_at(1));
         let how = if fits { "extraneous" } else { "mismatched" };
         self.syntax(
             token.at,
-            format!(
+            &format!(
                 "{how} input '{}' expecting {}",
                 token.text,
                 list_of(expected)
@@ -557,7 +405,7 @@ impl<'s> Parser<'s> {
     }
 
     /// Reads one token, leaving out one before it or filling it in where that is all that is wrong.
-    fn expect(&mut self, kind: Tok) -> Parsed<u32> {
+    pub(super) fn expect(&mut self, kind: Tok) -> Parsed<u32> {
         let token = self.current();
         if token.kind == kind {
             self.take();
@@ -567,23 +415,23 @@ impl<'s> Parser<'s> {
         if token.kind != Tok::End && self.peek_at(1) == kind {
             self.syntax(
                 token.at,
-                format!("extraneous input '{}' expecting {name}", token.text),
+                &format!("extraneous input '{}' expecting {name}", token.text),
             );
             self.take();
             return Ok(self.take().at);
         }
         if may_follow(kind, token.kind) {
-            self.syntax(token.at, format!("missing {name} at '{}'", token.text));
+            self.syntax(token.at, &format!("missing {name} at '{}'", token.text));
             return Ok(token.at);
         }
         self.syntax(
             token.at,
-            format!("mismatched input '{}' expecting {name}", token.text),
+            &format!("mismatched input '{}' expecting {name}", token.text),
         );
         Err(Stop)
     }
 
-    fn syntax(&mut self, at: u32, message: String) {
+    pub(super) fn syntax(&mut self, at: u32, message: &str) {
         self.problems
             .push(Problem::at(at, format!("Syntax error: {message}")));
     }
@@ -608,21 +456,21 @@ impl<'s> Parser<'s> {
         Err(Stop)
     }
 
-    fn current(&self) -> Token<'s> {
+    pub(super) fn current(&self) -> Token<'s> {
         self.tokens[self.next.min(self.tokens.len() - 1)]
     }
 
-    fn peek(&self) -> Tok {
+    pub(super) fn peek(&self) -> Tok {
         self.current().kind
     }
 
-    fn peek_at(&self, ahead: usize) -> Tok {
+    pub(super) fn peek_at(&self, ahead: usize) -> Tok {
         self.tokens
             .get(self.next + ahead)
             .map_or(Tok::End, |token| token.kind)
     }
 
-    fn take(&mut self) -> Token<'s> {
+    pub(super) fn take(&mut self) -> Token<'s> {
         let token = self.current();
         self.next += 1;
         token
@@ -700,7 +548,7 @@ fn list_of(expected: &[Tok]) -> String {
     }
 }
 
-const STARTS: &[Tok] = &[
+pub(super) const STARTS: &[Tok] = &[
     Tok::OpenBracket,
     Tok::OpenBrace,
     Tok::OpenParen,
@@ -717,33 +565,6 @@ const STARTS: &[Tok] = &[
     Tok::Bytes,
     Tok::Ident,
 ];
-
-const ARGUMENTS: &[Tok] = &with(&[Tok::CloseParen]);
-const LIST_ITEMS: &[Tok] = &with(&[Tok::CloseBracket, Tok::Comma, Tok::Question]);
-const MAP_ITEMS: &[Tok] = &with(&[Tok::CloseBrace, Tok::Comma, Tok::Question]);
-const OBJECT_ITEMS: &[Tok] = &[
-    Tok::CloseBrace,
-    Tok::Comma,
-    Tok::Question,
-    Tok::Ident,
-    Tok::EscapedIdent,
-];
-
-/// The starts of an expression and `more`, which fills the rest with its first token.
-const fn with(more: &[Tok]) -> [Tok; 18] {
-    let mut all = [more[0]; 18];
-    let mut index = 0;
-    while index < STARTS.len() {
-        all[index] = STARTS[index];
-        index += 1;
-    }
-    let mut added = 0;
-    while added < more.len() {
-        all[index + added] = more[added];
-        added += 1;
-    }
-    all
-}
 
 const RESERVED: &[&str] = &[
     "as",

@@ -304,10 +304,10 @@ fn quoted(text: &str, open: usize, raw: bool) -> Result<usize, usize> {
     let quote = &text[open..=open];
     let triple = quote.repeat(3);
     let body = &text[open..];
-    if body.starts_with(&triple) {
-        if let Ok(end) = quoted_body(text, open + 3, &triple, raw) {
-            return Ok(end);
-        }
+    if body.starts_with(&triple)
+        && let Ok(end) = quoted_body(text, open + 3, &triple, raw)
+    {
+        return Ok(end);
     }
     quoted_body(text, open + 1, quote, raw)
 }

@@ -3,6 +3,9 @@
 use super::super::ast::{Comprehension, Element, Expr, Kind, Literal, Name, operators};
 use super::grammar::Parser;
 
+/// The most nodes of an expression: `optMap` writes its target twice, so a chain of them would double at each step.
+const MAX_NODES: usize = 200_000;
+
 /// The name of the accumulator, which no expression can write.
 const ACCUMULATOR: &str = "@result";
 
@@ -66,23 +69,23 @@ type Expanded = Result<Expr, (u32, String)>;
 fn has(parser: &mut Parser<'_>, id: u32, mut arguments: Vec<Expr>) -> Expr {
     let at = parser.position(id);
     let argument = arguments.remove(0);
-    match argument.kind {
-        Kind::Select {
-            operand,
-            field,
-            test_only: false,
-        } => parser.node(
+    if let Kind::Select {
+        operand,
+        field,
+        test_only: false,
+    } = argument.kind
+    {
+        parser.node(
             at,
             Kind::Select {
                 operand,
                 field,
                 test_only: true,
             },
-        ),
-        _ => {
-            let at = parser.position(argument.id);
-            parser.broken(at, "invalid argument to has() macro")
-        }
+        )
+    } else {
+        let at = parser.position(argument.id);
+        parser.broken(at, "invalid argument to has() macro")
     }
 }
 
@@ -260,6 +263,13 @@ fn optional_map(
         let message = format!("{name}() variable name must be a simple identifier");
         return Err((make.parser.position(variable.id), message));
     };
+    if make.parser.nodes() > MAX_NODES {
+        let at = make.at;
+        return Err((
+            at,
+            "expression is too large once its macros are expanded".to_owned(),
+        ));
+    }
     let again = make.copy(&target);
     let present = make.member("hasValue", target, Vec::new());
     let value = make.member("value", again, Vec::new());

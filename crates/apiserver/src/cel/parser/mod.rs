@@ -3,6 +3,7 @@
 //! The grammar is the one of the language definition. A syntax error is reported once, after one token was left out or
 //! filled in where that lets the rest be read; further errors that only follow from the first are not invented.
 
+mod aggregates;
 mod grammar;
 mod lexer;
 mod literals;

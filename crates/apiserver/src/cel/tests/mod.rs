@@ -1,7 +1,13 @@
 //! Tables of expressions and what they give, by the facts of the language's conformance suite, of cel-go and of the
 //! tests of Kubernetes' libraries.
 
+mod admission;
 mod core;
+mod costs;
+mod extensions;
+mod kubernetes;
+mod properties;
+mod syntax;
 
 use serde_json::{Value as Json, json};
 
@@ -21,6 +27,7 @@ fn environment() -> Environment {
         .variable_of_type("object", Type::Dyn)
         .variable_of_type("name", Type::String)
         .variable_of_type("numbers", Type::list(Type::Int))
+        .object_type("test.Item", [("name", Type::String), ("count", Type::Int)])
 }
 
 /// The result of an expression, or the text of what is wrong with it, and its cost.

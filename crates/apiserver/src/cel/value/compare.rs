@@ -35,17 +35,16 @@ pub(in super::super) fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<boo
                     })
         }
         (Value::Object(left), right) => return objects_equal(left, right),
-        _ => match numbers(left, right) {
-            Some(order) => order == Some(Ordering::Equal),
-            None => false,
-        },
+        _ => matches!(numbers(left, right), Numbers::Ordered(Ordering::Equal)),
     })
 }
 
 /// The order of two values; none for types that have none.
 pub(in super::super) fn compare(left: &Value<'_>, right: &Value<'_>) -> Result<Ordering, Failure> {
-    if let Some(order) = numbers(left, right) {
-        return order.ok_or_else(|| Failure::new("NaN values cannot be ordered"));
+    match numbers(left, right) {
+        Numbers::Ordered(order) => return Ok(order),
+        Numbers::NotOrdered => return Err(Failure::new("NaN values cannot be ordered")),
+        Numbers::None => {}
     }
     Ok(match (left, right) {
         (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
@@ -57,14 +56,32 @@ pub(in super::super) fn compare(left: &Value<'_>, right: &Value<'_>) -> Result<O
     })
 }
 
-/// The order of two numbers, none inside for NaN; none at all for what is no pair of numbers.
-fn numbers(left: &Value<'_>, right: &Value<'_>) -> Option<Option<Ordering>> {
-    Some(match (left, right) {
+/// How two values stand to each other as numbers.
+enum Numbers {
+    Ordered(Ordering),
+    /// One of them is NaN.
+    NotOrdered,
+    /// They are no pair of numbers.
+    None,
+}
+
+fn numbers(left: &Value<'_>, right: &Value<'_>) -> Numbers {
+    let order = match (left, right) {
         (Value::Double(left), Value::Double(right)) => left.partial_cmp(right),
-        (Value::Double(left), right) => double_with(*left, integer(right)?),
-        (left, Value::Double(right)) => double_with(*right, integer(left)?).map(Ordering::reverse),
-        _ => Some(integer(left)?.cmp(&integer(right)?)),
-    })
+        (Value::Double(left), right) => match integer(right) {
+            Some(right) => double_with(*left, right),
+            None => return Numbers::None,
+        },
+        (left, Value::Double(right)) => match integer(left) {
+            Some(left) => double_with(*right, left).map(Ordering::reverse),
+            None => return Numbers::None,
+        },
+        _ => match (integer(left), integer(right)) {
+            (Some(left), Some(right)) => Some(left.cmp(&right)),
+            _ => return Numbers::None,
+        },
+    };
+    order.map_or(Numbers::NotOrdered, Numbers::Ordered)
 }
 
 fn integer(value: &Value<'_>) -> Option<i128> {
@@ -98,10 +115,10 @@ fn double_with(double: f64, integer: i128) -> Option<Ordering> {
 }
 
 fn lists_equal(left: &List<'_>, right: &List<'_>) -> bool {
-    if let (List::Json(left), List::Json(right)) = (left, right) {
-        if std::ptr::eq(*left, *right) {
-            return true;
-        }
+    if let (List::Json(left), List::Json(right)) = (left, right)
+        && std::ptr::eq(*left, *right)
+    {
+        return true;
     }
     left.len() == right.len()
         && left
@@ -111,10 +128,10 @@ fn lists_equal(left: &List<'_>, right: &List<'_>) -> bool {
 }
 
 fn maps_equal(left: &Map<'_>, right: &Map<'_>) -> bool {
-    if let (Map::Json(left), Map::Json(right)) = (left, right) {
-        if std::ptr::eq(*left, *right) {
-            return true;
-        }
+    if let (Map::Json(left), Map::Json(right)) = (left, right)
+        && std::ptr::eq(*left, *right)
+    {
+        return true;
     }
     left.len() == right.len()
         && left.entries().iter().all(|(key, value)| {

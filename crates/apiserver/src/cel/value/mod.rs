@@ -43,7 +43,7 @@ pub enum Value<'a> {
     Duration(i64),
     List(List<'a>),
     Map(Map<'a>),
-    Optional(Option<Arc<Value<'a>>>),
+    Optional(Option<Arc<Self>>),
     Type(Arc<Type>),
     /// A value of one of Kubernetes' own types.
     Object(Object<'a>),
