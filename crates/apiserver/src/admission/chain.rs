@@ -7,13 +7,14 @@ use super::attributes::Attributes;
 use super::cluster::Cluster;
 use super::notes::Notes;
 use super::observer::Observer;
-use super::plugins;
+use super::plugins::{self, Plugins};
 use super::webhook::{Reinvocation, ServiceTable, Webhooks};
 use crate::status::Result;
 
 /// The admission chain of one server.
 #[derive(Debug)]
 pub struct Chain {
+    plugins: Plugins,
     webhooks: Webhooks,
 }
 
@@ -90,7 +91,7 @@ impl Chain {
         notes: &Notes,
         reinvocation: &mut Reinvocation,
     ) -> Result<()> {
-        plugins::mutate(cluster, attributes)?;
+        self.plugins.mutate(cluster, attributes)?;
         self.webhooks
             .mutate(cluster, attributes, notes, reinvocation)
             .await
@@ -129,6 +130,7 @@ impl ChainBuilder {
     /// The chain.
     pub fn build(self) -> Chain {
         Chain {
+            plugins: Plugins::default(),
             webhooks: Webhooks::new(self),
         }
     }

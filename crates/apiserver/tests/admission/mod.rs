@@ -1,6 +1,9 @@
 //! Webhooks as the API server calls them, from a client's request to the stored object.
 
-#[expect(dead_code, reason = "written for the chain's own tests, which use more of it")]
+#[expect(
+    dead_code,
+    reason = "written for the chain's own tests, which use more of it"
+)]
 #[path = "../../src/admission/tests/hook.rs"]
 mod hook;
 mod operations;

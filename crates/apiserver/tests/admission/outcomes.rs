@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::hook::{Hook, answer, but, webhook};
+use super::hook::{Hook, answer, but, patch, webhook};
 use super::{CONFIG_MAPS, config_map, start};
 
 #[tokio::test]
@@ -140,4 +140,28 @@ async fn a8_defaults_of_a_configuration_are_filled_in() {
     assert_eq!(cluster.post(CONFIG_MAPS, &config_map("a")).await.code, 201);
     let expected: Value = json!("/?timeout=10s");
     assert_eq!(json!(hook.received()[0].target), expected);
+}
+
+#[tokio::test]
+async fn a11_what_a_patch_makes_invalid_is_invalid_as_from_any_client() {
+    let cluster = start();
+    let hook = Hook::start(|call| {
+        patch(
+            call,
+            &json!([{"op": "add", "path": "/metadata/labels", "value": {"bad key!": "x"}}]),
+        )
+    })
+    .await;
+    cluster
+        .mutating("m", &[hook.webhook("m.example.com")])
+        .await;
+    let refused = cluster.post(CONFIG_MAPS, &config_map("a")).await;
+    assert_eq!(refused.code, 422);
+    let message = refused.json()["message"].as_str().unwrap().to_owned();
+    assert!(
+        message.starts_with(
+            "ConfigMap \"a\" is invalid: metadata.labels: Invalid value: \"bad key!\""
+        ),
+        "{message}"
+    );
 }

@@ -25,17 +25,25 @@ use super::notes::Notes;
 use crate::kinds::view::View as _;
 use crate::status::{Result, Status};
 
-/// Runs the plugins that may change the object.
-pub(super) fn mutate(cluster: &dyn Cluster, attributes: &mut Attributes) -> Result<()> {
-    namespace_lifecycle::admit(cluster, attributes)?;
-    taint_nodes_by_condition::admit(attributes);
-    priority::admit(cluster, attributes)?;
-    default_toleration_seconds::admit(attributes);
-    default_storage_class::admit(cluster, attributes);
-    storage_object_in_use_protection::admit(attributes);
-    runtime_class::admit(cluster, attributes)?;
-    default_ingress_class::admit(cluster, attributes);
-    Ok(())
+/// The plugins, and what they remember between requests.
+#[derive(Debug, Default)]
+pub(super) struct Plugins {
+    default_priority: priority::DefaultClass,
+}
+
+impl Plugins {
+    /// Runs the plugins that may change the object.
+    pub(super) fn mutate(&self, cluster: &dyn Cluster, attributes: &mut Attributes) -> Result<()> {
+        namespace_lifecycle::admit(cluster, attributes)?;
+        taint_nodes_by_condition::admit(attributes);
+        priority::admit(&self.default_priority, cluster, attributes)?;
+        default_toleration_seconds::admit(attributes);
+        default_storage_class::admit(cluster, attributes);
+        storage_object_in_use_protection::admit(attributes);
+        runtime_class::admit(cluster, attributes)?;
+        default_ingress_class::admit(cluster, attributes);
+        Ok(())
+    }
 }
 
 /// Runs the plugins that judge the final object.

@@ -1,5 +1,6 @@
 //! Priority: a pod's priority comes from its class, and there is one default class.
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::{creates, forbidden, is_about};
@@ -10,9 +11,17 @@ use crate::status::Result;
 
 const GROUP: &str = "scheduling.k8s.io";
 
-pub(super) fn admit(cluster: &dyn Cluster, attributes: &mut Attributes) -> Result<()> {
+/// The class of pods that name none, as of the last change of any class.
+#[derive(Debug, Default)]
+pub(super) struct DefaultClass(Mutex<Option<(u64, Class)>>);
+
+pub(super) fn admit(
+    default: &DefaultClass,
+    cluster: &dyn Cluster,
+    attributes: &mut Attributes,
+) -> Result<()> {
     if creates(attributes, "", "pods") {
-        resolve(cluster, attributes)
+        resolve(default, cluster, attributes)
     } else {
         if is_about(attributes, "", "pods") && attributes.operation == Operation::Update {
             keep(attributes);
@@ -45,16 +54,36 @@ pub(super) fn validate(cluster: &dyn Cluster, attributes: &Attributes) -> Result
     }
 }
 
+#[derive(Clone, Debug)]
 struct Class {
     name: String,
     value: i64,
     preemption: String,
 }
 
-fn resolve(cluster: &dyn Cluster, attributes: &mut Attributes) -> Result<()> {
+impl DefaultClass {
+    fn get(&self, cluster: &dyn Cluster) -> Class {
+        let number = cluster.change_number(GROUP, "priorityclasses");
+        let mut known = self.0.lock();
+        match &*known {
+            Some((of, class)) if *of == number => class.clone(),
+            _ => {
+                let class = find_default(cluster);
+                *known = Some((number, class.clone()));
+                class
+            }
+        }
+    }
+}
+
+fn resolve(
+    default: &DefaultClass,
+    cluster: &dyn Cluster,
+    attributes: &mut Attributes,
+) -> Result<()> {
     let spec = attributes.object.at("spec");
     let class = match spec.text("priorityClassName") {
-        "" => default(cluster),
+        "" => default.get(cluster),
         name => {
             let class = cluster.get(GROUP, "priorityclasses", "", name);
             let unknown = || format!("no PriorityClass with name {name} was found");
@@ -100,7 +129,7 @@ fn keep(attributes: &mut Attributes) {
 }
 
 /// Of several default classes (which only a race can make) the one with the lowest value.
-fn default(cluster: &dyn Cluster) -> Class {
+fn find_default(cluster: &dyn Cluster) -> Class {
     let classes = cluster.list(GROUP, "priorityclasses", "");
     let defaults = classes.iter().filter(|class| class.flag("globalDefault"));
     defaults.min_by_key(|class| class.int("value")).map_or_else(

@@ -4,6 +4,7 @@ mod client;
 mod conditions;
 mod hook;
 mod http_codes;
+mod observing;
 mod order;
 mod outcomes;
 mod patches;

@@ -1,5 +1,7 @@
 //! A.11: what the client sees for each answer, row by row.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::hook::{Hook, Received, Reply, answer, but, patch, review, webhook};
@@ -205,6 +207,17 @@ async fn a11_json_that_is_cut_short_says_so() {
 }
 
 #[tokio::test]
+async fn a11_broken_json_and_yaml_say_what_is_wrong() {
+    let status = outcome(|_| Reply::status(200, "{\"kind\": nope}")).await;
+    assert_eq!(
+        call_error(&status),
+        "failed to call webhook: couldn't get version/kind; json parse error: invalid character 'o' in literal null (expecting 'u')"
+    );
+    let status = outcome(|_| Reply::status(200, "a: [b")).await;
+    assert!(call_error(&status).starts_with("failed to call webhook: yaml: line "));
+}
+
+#[tokio::test]
 async fn a11_a_review_of_the_other_version_is_not_converted() {
     let v1beta1 = json!({"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview"});
     let status = outcome(move |_| Reply::json(&v1beta1)).await;
@@ -378,6 +391,21 @@ async fn a11_a_patch_that_is_no_list_of_operations_is_a_call_error() {
     assert_eq!(
         call_error(&status),
         "received undecodable patch in webhook response: json: cannot unmarshal object into Go value of type jsonpatch.Patch"
+    );
+}
+
+#[tokio::test]
+async fn a11_a_patch_that_is_no_json_is_a_call_error() {
+    let status = outcome(|call| {
+        answer(
+            call,
+            json!({"allowed": true, "patch": STANDARD.encode("[nope]"), "patchType": "JSONPatch"}),
+        )
+    })
+    .await;
+    assert_eq!(
+        call_error(&status),
+        "received undecodable patch in webhook response: invalid character 'o' in literal null (expecting 'u')"
     );
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::client::Reply;
 use super::configuration::ReviewVersion;
 use crate::field::quoted;
+use crate::schema;
 
 /// The call site that the real server's decoder names itself after.
 const SCHEME: &str = "pkg/runtime/scheme.go:111";
@@ -221,16 +222,12 @@ fn checked_status(status: Map<String, Value>) -> Result<Map<String, Value>, Stri
 fn document(body: &[u8]) -> Result<Value, String> {
     let is_json = body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
     if is_json {
-        return serde_json::from_slice(body).map_err(|error| {
-            format!(
-                "couldn't get version/kind; json parse error: {}",
-                in_go_words(&error, body)
-            )
-        });
+        return read_json(body)
+            .map_err(|why| format!("couldn't get version/kind; json parse error: {why}"));
     }
-    let text =
-        std::str::from_utf8(body).map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
-    let value: Value = serde_saphyr::from_str(text).map_err(|error| format!("yaml: {error}"))?;
+    let value = schema::yaml::parse(body)
+        .map_err(|error| error.to_string())?
+        .value;
     match value {
         Value::Object(_) => Ok(value),
         Value::Null => Ok(Value::Object(Map::new())),
@@ -242,18 +239,12 @@ fn document(body: &[u8]) -> Result<Value, String> {
     }
 }
 
-fn in_go_words(error: &serde_json::Error, body: &[u8]) -> String {
-    if error.is_eof() {
-        return "unexpected end of JSON input".to_owned();
-    }
-    let line = body
-        .split(|byte| *byte == b'\n')
-        .nth(error.line().saturating_sub(1));
-    let at = line.and_then(|line| line.get(error.column().saturating_sub(1)));
-    match at {
-        Some(byte) => format!("invalid character {:?} in JSON", char::from(*byte)),
-        None => error.to_string(),
-    }
+/// Reads JSON the fast way; only what is none is read again, for Go's words.
+pub(super) fn read_json(bytes: &[u8]) -> Result<Value, String> {
+    serde_json::from_slice(bytes).or_else(|_| {
+        let parsed = schema::json::parse(bytes).map_err(|error| error.to_string())?;
+        Ok(parsed.value)
+    })
 }
 
 fn type_meta(document: &Value, field: &str) -> Result<String, String> {

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde_json::Value;
 
-use super::answer::Answer;
+use super::answer::{Answer, read_json};
 use super::call::Failure;
 use super::forms::Forms;
 use super::reinvocation::Reinvocation;
@@ -36,8 +36,7 @@ pub(super) fn read(answer: &Answer) -> Result<Option<(Patch, Value)>, Failure> {
             "received undecodable patch in webhook response: {why}"
         ))
     };
-    let document: Value =
-        serde_json::from_slice(&answer.patch).map_err(|error| undecodable(&error))?;
+    let document = read_json(&answer.patch).map_err(|why| undecodable(&why))?;
     let patch = Patch::from_value(document.clone()).map_err(|error| undecodable(&error))?;
     if patch.is_empty() {
         return Ok(None);
