@@ -11,7 +11,7 @@ use serde_json::Value;
 /// [`Path::new`] takes several fields at once (`spec.template.spec`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Path<'a> {
-    parent: Option<&'a Path<'a>>,
+    parent: Option<&'a Self>,
     step: Step<'a>,
 }
 

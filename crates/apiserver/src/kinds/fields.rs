@@ -78,8 +78,9 @@ fn extra(resource: &Resource) -> &'static [&'static str] {
         ("", "Service") => &["spec.clusterIP", "spec.type"],
         ("", "ReplicationController") | ("apps", "ReplicaSet") => &["status.replicas"],
         ("batch", "Job") => &["status.successful"],
-        ("certificates.k8s.io", "CertificateSigningRequest")
-        | ("certificates.k8s.io", "ClusterTrustBundle") => &["spec.signerName"],
+        ("certificates.k8s.io", "CertificateSigningRequest" | "ClusterTrustBundle") => {
+            &["spec.signerName"]
+        }
         ("resource.k8s.io", "ResourceSlice") => &["spec.nodeName", "spec.driver"],
         ("", "Event") => &[
             "involvedObject.kind",

@@ -160,9 +160,10 @@ impl fmt::Display for Quantity {
             group += 1;
         }
         if self.format == Format::Exponent {
-            return match group {
-                3 => write!(f, "{mantissa}"),
-                _ => write!(f, "{mantissa}e{}", (group as i32 - 3) * 3),
+            return match group.cmp(&3) {
+                Ordering::Equal => write!(f, "{mantissa}"),
+                Ordering::Greater => write!(f, "{mantissa}e{}", (group - 3) * 3),
+                Ordering::Less => write!(f, "{mantissa}e-{}", (3 - group) * 3),
             };
         }
         write!(

@@ -51,7 +51,7 @@ impl View for Value {
         !self.at(field).is_null()
     }
 
-    fn entries<'a>(&'a self, field: &str) -> impl Iterator<Item = (&'a str, &'a Value)> {
+    fn entries<'a>(&'a self, field: &str) -> impl Iterator<Item = (&'a str, &'a Self)> {
         self.map(field)
             .into_iter()
             .flatten()
@@ -103,13 +103,13 @@ impl Edit for Value {
         }
     }
 
-    fn put(&mut self, field: &str, value: impl Into<Value>) {
+    fn put(&mut self, field: &str, value: impl Into<Self>) {
         if let Self::Object(map) = self {
             map.insert(field.to_owned(), value.into());
         }
     }
 
-    fn fill(&mut self, field: &str, value: impl Into<Value>) {
+    fn fill(&mut self, field: &str, value: impl Into<Self>) {
         if !self.has(field) {
             self.put(field, value);
         }

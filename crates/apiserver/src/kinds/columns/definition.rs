@@ -27,32 +27,31 @@ pub(super) fn of(group: &str, kind: &str) -> &'static [Column] {
         ("networking.k8s.io", "IPAddress") => IP_ADDRESS,
         ("", "Namespace") => NAMESPACE,
         ("", "Node") => NODE,
-        ("", "Event") | ("events.k8s.io", "Event") => EVENT,
+        ("" | "events.k8s.io", "Event") => EVENT,
         ("", "Secret") => SECRET,
         ("", "ConfigMap") => CONFIG_MAP,
         ("", "ServiceAccount") => SERVICE_ACCOUNT,
         ("", "ResourceQuota") => RESOURCE_QUOTA,
         ("", "ComponentStatus") => COMPONENT_STATUS,
-        ("rbac.authorization.k8s.io", "RoleBinding")
-        | ("rbac.authorization.k8s.io", "ClusterRoleBinding") => ROLE_BINDING,
+        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => ROLE_BINDING,
         ("certificates.k8s.io", "CertificateSigningRequest") => CERTIFICATE_SIGNING_REQUEST,
         ("certificates.k8s.io", "ClusterTrustBundle") => CLUSTER_TRUST_BUNDLE,
         ("coordination.k8s.io", "Lease") => LEASE,
         ("coordination.k8s.io", "LeaseCandidate") => LEASE_CANDIDATE,
         ("scheduling.k8s.io", "PriorityClass") => PRIORITY_CLASS,
         ("node.k8s.io", "RuntimeClass") => RUNTIME_CLASS,
-        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration")
-        | ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration") => {
-            MUTATING_WEBHOOK_CONFIGURATION
-        }
+        (
+            "admissionregistration.k8s.io",
+            "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
+        ) => MUTATING_WEBHOOK_CONFIGURATION,
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => {
             VALIDATING_ADMISSION_POLICY
         }
         ("admissionregistration.k8s.io", "MutatingAdmissionPolicy") => MUTATING_ADMISSION_POLICY,
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding")
-        | ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding") => {
-            VALIDATING_ADMISSION_POLICY_BINDING
-        }
+        (
+            "admissionregistration.k8s.io",
+            "ValidatingAdmissionPolicyBinding" | "MutatingAdmissionPolicyBinding",
+        ) => VALIDATING_ADMISSION_POLICY_BINDING,
         ("flowcontrol.apiserver.k8s.io", "FlowSchema") => FLOW_SCHEMA,
         ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration") => {
             PRIORITY_LEVEL_CONFIGURATION
@@ -66,9 +65,7 @@ pub(super) fn of(group: &str, kind: &str) -> &'static [Column] {
         ("storage.k8s.io", "CSINode") => CSI_NODE,
         ("storage.k8s.io", "CSIStorageCapacity") => CSI_STORAGE_CAPACITY,
         ("resource.k8s.io", "ResourceClaim") => RESOURCE_CLAIM,
-        ("resource.k8s.io", "ResourceClaimTemplate") | ("resource.k8s.io", "DeviceClass") => {
-            RESOURCE_CLAIM_TEMPLATE
-        }
+        ("resource.k8s.io", "ResourceClaimTemplate" | "DeviceClass") => RESOURCE_CLAIM_TEMPLATE,
         ("resource.k8s.io", "ResourceSlice") => RESOURCE_SLICE,
         _ => OTHER,
     }

@@ -45,14 +45,8 @@ pub fn apply(resource: &Resource, object: &mut Value) {
         ("apps", "DaemonSet") => workloads::daemon_set(object),
         ("batch", "Job") => workloads::job(object),
         ("batch", "CronJob") => workloads::cron_job(object),
-        ("policy", "PodDisruptionBudget") => {
-            object.part("spec");
-        }
         ("autoscaling", "HorizontalPodAutoscaler") => {
             autoscaling::autoscaler(&resource.version, object);
-        }
-        ("autoscaling", "Scale") => {
-            object.part("spec");
         }
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => {
             core::role_binding(object);
@@ -73,7 +67,9 @@ pub fn apply(resource: &Resource, object: &mut Value) {
             object.fill("volumeBindingMode", "Immediate");
         }
         ("storage.k8s.io", "CSIDriver") => core::csi_driver(object),
-        ("coordination.k8s.io", "Lease") => {
+        ("coordination.k8s.io", "Lease")
+        | ("autoscaling", "Scale")
+        | ("policy", "PodDisruptionBudget") => {
             object.part("spec");
         }
         ("flowcontrol.apiserver.k8s.io", "FlowSchema") => network::flow_schema(object),

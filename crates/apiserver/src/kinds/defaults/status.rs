@@ -28,8 +28,16 @@ pub(crate) fn fill(resource: &Resource, object: &mut Value) {
         },
         ("apps", "Deployment")
         | ("batch", "Job" | "CronJob")
-        | ("", "Pod" | "Node" | "Namespace" | "Service" | "ResourceQuota")
-        | ("", "PersistentVolume" | "PersistentVolumeClaim")
+        | (
+            "",
+            "Pod"
+            | "Node"
+            | "Namespace"
+            | "Service"
+            | "ResourceQuota"
+            | "PersistentVolume"
+            | "PersistentVolumeClaim",
+        )
         | ("networking.k8s.io", "Ingress" | "ServiceCIDR")
         | ("certificates.k8s.io", "CertificateSigningRequest")
         | ("flowcontrol.apiserver.k8s.io", _)

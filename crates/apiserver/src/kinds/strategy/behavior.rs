@@ -50,9 +50,14 @@ pub fn behavior(resource: &Resource) -> Behavior {
     let conditional = matches!(
         (group, kind),
         ("coordination.k8s.io", "Lease" | "LeaseCandidate")
-            | ("admissionregistration.k8s.io" | "node.k8s.io", _)
+            | (
+                "admissionregistration.k8s.io"
+                    | "node.k8s.io"
+                    | "apiextensions.k8s.io"
+                    | "apiregistration.k8s.io",
+                _
+            )
             | ("policy", "PodDisruptionBudget")
-            | ("apiextensions.k8s.io" | "apiregistration.k8s.io", _)
             | (
                 "storage.k8s.io",
                 "CSINode" | "CSIDriver" | "VolumeAttachment" | "CSIStorageCapacity"

@@ -167,8 +167,10 @@ fn has_generation(resource: &Resource) -> bool {
             | ("policy", "PodDisruptionBudget")
             | ("scheduling.k8s.io", "PriorityClass")
             | ("discovery.k8s.io", "EndpointSlice")
-            | ("flowcontrol.apiserver.k8s.io", _)
-            | ("admissionregistration.k8s.io", _)
+            | (
+                "flowcontrol.apiserver.k8s.io" | "admissionregistration.k8s.io",
+                _
+            )
             | ("resource.k8s.io", "ResourceSlice" | "DeviceClass")
     )
 }

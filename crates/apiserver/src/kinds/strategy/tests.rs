@@ -214,7 +214,7 @@ fn kinds_behave_as_the_spec_says() {
     );
 }
 
-fn service(spec: Value, pool: &mut Pool) -> Value {
+fn service(spec: &Value, pool: &mut Pool) -> Value {
     let mut service = created("", "Service", json!({ "spec": spec }));
     assert_eq!(allocate(&mut service, None, pool), []);
     service
@@ -223,25 +223,25 @@ fn service(spec: Value, pool: &mut Pool) -> Value {
 #[test]
 fn services_get_addresses_and_ports() {
     let mut pool = Pool::new();
-    let plain = service(json!({ "ports": [{ "port": 80 }] }), &mut pool);
+    let plain = service(&json!({ "ports": [{ "port": 80 }] }), &mut pool);
     let address = plain["spec"]["clusterIP"].as_str().unwrap();
     assert!(address.starts_with("10.0.0."), "{address}");
     assert_eq!(plain["spec"]["clusterIPs"], json!([address]));
     assert_eq!(plain["spec"]["ipFamilies"], json!(["IPv4"]));
     assert_eq!(plain["spec"]["ipFamilyPolicy"], "SingleStack");
     let open = service(
-        json!({ "type": "NodePort", "ports": [{ "port": 80 }] }),
+        &json!({ "type": "NodePort", "ports": [{ "port": 80 }] }),
         &mut pool,
     );
     let port = open["spec"]["ports"][0]["nodePort"].as_i64().unwrap();
     assert!((30_000..=32_767).contains(&port));
     let headless = service(
-        json!({ "clusterIP": "None", "selector": { "a": "b" } }),
+        &json!({ "clusterIP": "None", "selector": { "a": "b" } }),
         &mut pool,
     );
     assert_eq!(headless["spec"]["clusterIPs"], json!(["None"]));
     let external = service(
-        json!({ "type": "ExternalName", "externalName": "a.b" }),
+        &json!({ "type": "ExternalName", "externalName": "a.b" }),
         &mut pool,
     );
     assert_eq!(external["spec"]["clusterIP"], Value::Null);
@@ -251,7 +251,7 @@ fn services_get_addresses_and_ports() {
 fn what_is_taken_cannot_be_taken_again() {
     let mut pool = Pool::new();
     let spec = json!({ "type": "NodePort", "clusterIP": "10.0.0.7", "ports": [{ "port": 80, "nodePort": 30080 }] });
-    let first = service(spec.clone(), &mut pool);
+    let first = service(&spec, &mut pool);
     let mut second = created("", "Service", json!({ "spec": spec }));
     let errors: Vec<String> = allocate(&mut second.clone(), None, &mut pool)
         .iter()
@@ -272,7 +272,7 @@ fn what_is_taken_cannot_be_taken_again() {
 fn a_service_that_says_nothing_keeps_what_it_has() {
     let mut pool = Pool::new();
     let old = service(
-        json!({ "type": "NodePort", "ports": [{ "port": 80 }] }),
+        &json!({ "type": "NodePort", "ports": [{ "port": 80 }] }),
         &mut pool,
     );
     let services = resource("", "v1", "Service");

@@ -80,26 +80,18 @@ pub(super) fn secret(object: &Value, errors: &mut Errors) {
                 errors.push(FieldError::required(&path.key(annotation), ""));
             }
         }
-        "kubernetes.io/dockercfg" => {
-            if need(".dockercfg") {
-                json_text(data, ".dockercfg", &path, errors);
-            }
+        "kubernetes.io/dockercfg" if need(".dockercfg") => {
+            json_text(data, ".dockercfg", &path, errors);
         }
-        "kubernetes.io/dockerconfigjson" => {
-            if need(".dockerconfigjson") {
-                json_text(data, ".dockerconfigjson", &path, errors);
-            }
+        "kubernetes.io/dockerconfigjson" if need(".dockerconfigjson") => {
+            json_text(data, ".dockerconfigjson", &path, errors);
         }
-        "kubernetes.io/basic-auth" => {
-            if !data.has("username") && !data.has("password") {
-                need("username");
-                need("password");
-            }
+        "kubernetes.io/basic-auth" if !data.has("username") && !data.has("password") => {
+            need("username");
+            need("password");
         }
-        "kubernetes.io/ssh-auth" => {
-            if data.text("ssh-privatekey").is_empty() {
-                errors.push(FieldError::required(&path.key("ssh-privatekey"), ""));
-            }
+        "kubernetes.io/ssh-auth" if data.text("ssh-privatekey").is_empty() => {
+            errors.push(FieldError::required(&path.key("ssh-privatekey"), ""));
         }
         "kubernetes.io/tls" => {
             need("tls.crt");

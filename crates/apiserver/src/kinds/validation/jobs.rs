@@ -32,13 +32,11 @@ pub(super) fn cron_job(object: &Value, errors: &mut Errors) {
     let at = path.child("schedule");
     if schedule.is_empty() {
         errors.push(FieldError::required(&at, ""));
-    } else {
-        if schedule.contains("TZ") {
-            let detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
-            errors.push(FieldError::invalid(&at, schedule, detail));
-        } else if let Err(problem) = cron::check(schedule) {
-            errors.push(FieldError::invalid(&at, schedule, &problem));
-        }
+    } else if schedule.contains("TZ") {
+        let detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
+        errors.push(FieldError::invalid(&at, schedule, detail));
+    } else if let Err(problem) = cron::check(schedule) {
+        errors.push(FieldError::invalid(&at, schedule, &problem));
     }
     not_negative(spec, &path, "startingDeadlineSeconds", errors);
     if spec.has("timeZone") {

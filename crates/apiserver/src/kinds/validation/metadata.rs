@@ -162,9 +162,9 @@ fn name_problems(resource: &Resource, name: &str) -> Vec<String> {
         ("", "Service") => names::dns1035_label(name),
         // Events of the core group are taken as they come, however their sources name them.
         ("", "Event")
-        | ("rbac.authorization.k8s.io", _)
-        | ("certificates.k8s.io", _)
-        | ("apiregistration.k8s.io", _) => names::path_segment(name),
+        | ("rbac.authorization.k8s.io" | "certificates.k8s.io" | "apiregistration.k8s.io", _) => {
+            names::path_segment(name)
+        }
         ("batch", "CronJob") => {
             let mut found = names::dns1123_subdomain(name);
             // The controller appends 11 characters for the names of jobs, which are labels.

@@ -260,7 +260,7 @@ fn ingress_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
 fn url_path(text: &str, kind: &str, path: &Path<'_>, errors: &mut Errors) {
     let exact = matches!(kind, "Exact" | "Prefix");
     let absolute = text.starts_with('/');
-    if (exact && !absolute) || (!exact && !text.is_empty() && !absolute) {
+    if !absolute && (exact || !text.is_empty()) {
         let detail = "must be an absolute path";
         errors.push(FieldError::invalid(path, text, detail));
     }
