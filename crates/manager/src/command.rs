@@ -39,6 +39,15 @@ pub(crate) struct RunFlags {
 
     #[arg(
         long,
+        value_name = "FILE",
+        requires = "self_signed",
+        conflicts_with = "certificates",
+        help = "Write the CA of --self-signed here, for `manifests --ca-file`"
+    )]
+    pub(crate) write_ca: Option<PathBuf>,
+
+    #[arg(
+        long,
         value_name = "SECONDS",
         default_value = "30",
         help = "How long the end may take, calls in flight included"
@@ -216,10 +225,11 @@ mod tests {
     #[test]
     fn every_flag_of_run_is_read() {
         let flags = run_flags::<NoOptions>(
-            "hook --listen 127.0.0.1:0 --self-signed 127.0.0.1,hook.blue.svc --grace 60 --propagation 0 --log-format json --log-level debug",
+            "hook --listen 127.0.0.1:0 --self-signed 127.0.0.1,hook.blue.svc --write-ca ca.crt --grace 60 --propagation 0 --log-format json --log-level debug",
         );
         assert_eq!(flags.listen.to_string(), "127.0.0.1:0");
         assert_eq!(flags.identity.self_signed, ["127.0.0.1", "hook.blue.svc"]);
+        assert_eq!(flags.write_ca, Some(PathBuf::from("ca.crt")));
         assert_eq!((flags.grace, flags.propagation), (60, 0));
         assert_eq!(flags.log_format, LogFormat::Json);
         assert_eq!(flags.log_level, "debug");

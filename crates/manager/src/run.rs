@@ -25,9 +25,10 @@ use crate::{App, Needs, Program, StartError, logging};
 ///
 /// * `run`, the default, serves the webhooks until SIGTERM or Ctrl-C. Calls in flight are answered
 ///   first; a second signal ends at once. `--listen` sets the address, `--certificates` names the
-///   directory with the certificate, `--self-signed` makes one for the names given, `--log-format`
-///   and `--log-level` shape the log on standard error. As soon as it serves, it says
-///   `serving webhooks on https://<address>` on standard output.
+///   directory with the certificate, `--self-signed` makes one for the names given and
+///   `--write-ca` tells who signed it, `--log-format` and `--log-level` shape the log on standard
+///   error. As soon as it serves, it says `serving webhooks on https://<address>` on standard
+///   output.
 /// * `manifests` prints the webhook configurations as YAML: with `--url` or `--service` for where
 ///   the API server reaches the program, and `--ca-file` for what it is to trust.
 /// * `version` prints the name and the version.
@@ -103,6 +104,8 @@ enum CommandError {
     Manifests(#[from] ManifestError),
     #[error("cannot read {}", path.display())]
     ReadTrust { path: PathBuf, source: io::Error },
+    #[error("cannot write {}", path.display())]
+    WriteTrust { path: PathBuf, source: io::Error },
     #[error("cannot use {}", path.display())]
     Trust {
         path: PathBuf,
@@ -177,12 +180,12 @@ fn serve(
         .grace(seconds(flags.grace))
         .propagation(seconds(flags.propagation));
     let program = program.drain(drain);
-    let ended = if let Some(directory) = flags.identity.certificates {
+    let ended = if let Some(directory) = &flags.identity.certificates {
         let files = Files::in_dir(directory);
-        runtime.block_on(serve_until_told(program, flags.listen, files, output))
+        runtime.block_on(serve_until_told(program, &flags, files, output))
     } else {
-        let own = SelfSigned::for_names(flags.identity.self_signed);
-        runtime.block_on(serve_until_told(program, flags.listen, own, output))
+        let own = SelfSigned::for_names(&flags.identity.self_signed);
+        runtime.block_on(serve_until_told(program, &flags, own, output))
     };
     // A thread that waits for the system would hold a program that is told to end at once.
     runtime.shutdown_background();
@@ -191,16 +194,24 @@ fn serve(
 
 async fn serve_until_told(
     program: Program,
-    listen: std::net::SocketAddr,
+    flags: &RunFlags,
     certificates: impl CertificateSource,
     output: &mut (impl Write + Send),
 ) -> Result<ExitCode, CommandError> {
     let mut signals = Signals::listen().map_err(CommandError::System)?;
     let serving = tokio::select! {
-        bound = program.bind(listen, certificates) => bound?,
+        bound = program.bind(flags.listen, certificates) => bound?,
         // Nothing is served yet, so there is nothing to finish.
         () = signals.next() => return Ok(ExitCode::SUCCESS),
     };
+    if let Some(path) = &flags.write_ca {
+        std::fs::write(path, serving.trust().to_pem()).map_err(|source| {
+            CommandError::WriteTrust {
+                path: path.clone(),
+                source,
+            }
+        })?;
+    }
     let address = serving.local_addr();
     writeln!(output, "serving webhooks on https://{address}").map_err(CommandError::Output)?;
     output.flush().map_err(CommandError::Output)?;

@@ -37,5 +37,8 @@ impl IntoIterator for Manifests {
 }
 
 fn document(object: &Value) -> String {
-    serde_saphyr::to_string(object).expect("every JSON value can be written as YAML")
+    // A `caBundle` is one long word: it stays on the line of its key, where people look for it.
+    let options = serde_saphyr::ser_options! { folded_wrap_chars: usize::MAX };
+    serde_saphyr::to_string_with_options(object, options)
+        .expect("every JSON value can be written as YAML")
 }

@@ -66,7 +66,7 @@ fn manifests(hooks: &std::collections::BTreeMap<String, Described>) -> Manifests
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn the_same_webhooks_give_the_same_text(hooks in btree_map("[a-z]{1,8}", described(), 0..6)) {

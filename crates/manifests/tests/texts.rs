@@ -209,6 +209,23 @@ fn trust_stands_in_the_client_configuration_in_base64() {
 }
 
 #[test]
+fn a_long_bundle_stays_on_the_line_of_its_key() {
+    let block = format!("{}\n", "A".repeat(64)).repeat(20);
+    let pem = format!("-----BEGIN CERTIFICATE-----\n{block}-----END CERTIFICATE-----\n");
+    let manifests = configurations([mutator("a")], local())
+        .trusting(pem)
+        .build()
+        .unwrap();
+    let bundle = &manifests.objects()[0]["webhooks"][0]["clientConfig"]["caBundle"];
+    let line = format!("caBundle: {}\n", bundle.as_str().unwrap());
+    assert!(
+        manifests.to_yaml().contains(&line),
+        "{}",
+        manifests.to_yaml()
+    );
+}
+
+#[test]
 fn a_program_in_the_cluster_does_not_judge_its_own_namespace() {
     let own = json!({
         "key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["policy-system"],

@@ -129,6 +129,44 @@ async fn a_taken_port_is_an_error_with_its_cause() {
 }
 
 #[tokio::test]
+async fn what_it_signs_itself_can_be_trusted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ca.crt");
+    let file = path.to_str().unwrap();
+    let run = [
+        "--listen",
+        "127.0.0.1:0",
+        "--self-signed",
+        "127.0.0.1",
+        "--write-ca",
+        file,
+    ];
+    let mut serving = Process::start(&run);
+    let line = serving.output.next_line().await.unwrap().unwrap();
+    assert!(line.starts_with("serving "), "{line}");
+
+    let url = [
+        "manifests",
+        "--url",
+        "https://127.0.0.1:8080",
+        "--ca-file",
+        file,
+    ];
+    let mut manifests = Process::start(&url);
+    let mut lines = Vec::new();
+    while let Some(line) = manifests.output.next_line().await.unwrap() {
+        lines.push(line);
+    }
+    assert_eq!(manifests.child.wait().await.unwrap().code(), Some(0));
+    let bundle = lines
+        .iter()
+        .find_map(|line| line.trim().strip_prefix("caBundle: "))
+        .unwrap();
+    let pem = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, bundle).unwrap();
+    assert_eq!(pem, std::fs::read(&path).unwrap());
+}
+
+#[tokio::test]
 async fn help_says_what_it_does() {
     let mut process = Process::start(&["--help"]);
     let first = process.output.next_line().await.unwrap().unwrap();

@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use proptest::collection::vec;
+use proptest::prelude::*;
 use serde::Deserialize;
 use tempfile::TempDir;
 
@@ -150,4 +152,63 @@ async fn a_bad_or_missing_file_keeps_the_last_good_value() {
     }
     file.take(Seen::Content(b"text: better".to_vec()));
     assert_eq!(*live.current(), greeting("better"));
+}
+
+/// The clock is paused: whenever everything waits, the time of the next look has come.
+#[tokio::test(start_paused = true)]
+async fn what_no_event_tells_of_is_found_by_looking() {
+    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (link, target) = (
+        here.path().join("link.yaml"),
+        there.path().join("greeting.yaml"),
+    );
+    write(&target, "one");
+    symlink(&target, &link).unwrap();
+    let (mut file, mut live) = followed(&link);
+    file.load().await.unwrap();
+    assert_eq!(*live.next().await, greeting("one"));
+
+    let follower = tokio::spawn(Box::new(file).follow());
+    write(&target, "two");
+    assert_eq!(*live.next().await, greeting("two"));
+    follower.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_directory_may_come_after_the_program() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mounted/later/greeting.yaml");
+    let (mut file, mut live) = followed(&path);
+    file.load().await.unwrap();
+    let follower = tokio::spawn(Box::new(file).follow());
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    write(&path, "late");
+    assert_eq!(*live.next().await, greeting("late"));
+    follower.abort();
+}
+
+proptest! {
+    #[test]
+    fn the_value_is_always_the_last_good_one(
+        contents in vec(prop_oneof![
+            "[a-z]{1,8}".prop_map(Some),
+            Just(None),
+        ], 0..12),
+        gone in vec(any::<bool>(), 12),
+    ) {
+        let (mut file, live) = followed(Path::new("greeting.yaml"));
+        let mut good = "default".to_owned();
+        for (content, gone) in contents.into_iter().zip(gone) {
+            let seen = match &content {
+                Some(text) => Seen::Content(format!("text: t{text}").into_bytes()),
+                None if gone => Seen::Missing,
+                None => Seen::Content(b"text: [".to_vec()),
+            };
+            file.take(seen);
+            if let Some(text) = content {
+                good = format!("t{text}");
+            }
+            prop_assert_eq!(&*live.current(), &greeting(&good));
+        }
+    }
 }
