@@ -8,6 +8,7 @@ mod discovery;
 pub mod field;
 pub mod kinds;
 mod listen;
+pub mod openapi;
 pub mod patch;
 pub mod protobuf;
 mod rest;

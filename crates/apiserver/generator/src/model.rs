@@ -12,6 +12,8 @@ pub(crate) struct Type {
     pub(crate) description: String,
     /// The group and version, when objects of this type have a kind: `apps/v1`.
     pub(crate) served_as: Option<String>,
+    /// Whether server-side apply owns its objects as a whole.
+    pub(crate) atomic: bool,
     /// Its fields, by JSON name.
     pub(crate) fields: BTreeMap<String, Field>,
 }

@@ -17,6 +17,7 @@ pub(crate) type Messages = BTreeMap<(String, String), Message>;
 #[derive(Debug, Default)]
 pub(crate) struct Message {
     name: String,
+    markers: Vec<String>,
     fields: BTreeMap<String, Member>,
 }
 
@@ -44,6 +45,12 @@ pub(crate) fn add(messages: &Messages, only_here: &[&str], types: &mut Types) ->
         let Some((package, short)) = name.rsplit_once('.') else {
             continue;
         };
+        ty.atomic = find(messages, name).is_some_and(|message| {
+            message
+                .markers
+                .iter()
+                .any(|marker| marker == "structType=atomic")
+        });
         let jsons: Vec<String> = ty.fields.keys().map(|json| plain(json)).collect();
         let place = Place {
             messages,
@@ -160,6 +167,7 @@ fn read_package(directory: &Path, package: &str, messages: &mut Messages) -> Res
 fn message(item: &syn::ItemStruct) -> Message {
     let mut message = Message {
         name: item.ident.to_string(),
+        markers: markers(&item.attrs),
         fields: BTreeMap::new(),
     };
     for field in &item.fields {
@@ -207,15 +215,20 @@ fn member(attributes: &[Attribute]) -> Option<Member> {
             _ => {}
         }
     }
-    for attribute in attributes {
-        if let Meta::NameValue(pair) = &attribute.meta
-            && let Some(text) = literal(&pair.value)
-            && let Some(marker) = text.trim().strip_prefix('+')
-        {
-            member.markers.push(marker.to_owned());
-        }
-    }
+    member.markers = markers(attributes);
     Some(member)
+}
+
+/// The lines of the comment that begin with `+`.
+fn markers(attributes: &[Attribute]) -> Vec<String> {
+    attributes
+        .iter()
+        .filter_map(|attribute| match &attribute.meta {
+            Meta::NameValue(pair) => literal(&pair.value),
+            _ => None,
+        })
+        .filter_map(|line| Some(line.trim().strip_prefix('+')?.to_owned()))
+        .collect()
 }
 
 /// The name inside `Option<Box<Name>>`, if it is of the same package.

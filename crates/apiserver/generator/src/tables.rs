@@ -7,7 +7,7 @@ use crate::model::{Field, Types, Written};
 const TYPES_HEAD: &str = "\
 # Written by kubewright-apiserver-generator; do not edit.
 #
-# `type <name> [<group/version>]`: a type, with the group and version of its kind if it has one.
+# `type <name> [<group/version>] [atomic]`: a type, with the group and version of its kind if it has one.
 # ` <field> <number> <type> [flags]`: a field. The number is protobuf's; `2.5` is field 5 of the message in field 2. Types:
 # `*` pointer, `[]` list, `{}` map (with the Go type of its keys), `name=` what Go calls it. Flags: `!` required and always
 # written, `required`, `always`, `omitzero`; `in=` the structs that Go inlines around it; `merge[=key]`, `replace`, `retain`
@@ -20,7 +20,9 @@ pub(crate) fn types(types: &Types) -> String {
     for (name, ty) in types {
         let package = name.rsplit_once('.').map_or("", |(package, _)| package);
         let served_as = ty.served_as.as_ref().map(|gv| format!(" {gv}"));
-        let _ = write!(out, "\ntype {name}{}\n", served_as.unwrap_or_default());
+        let atomic = if ty.atomic { " atomic" } else { "" };
+        let served_as = served_as.unwrap_or_default();
+        let _ = write!(out, "\ntype {name}{served_as}{atomic}\n");
         for (json, field) in &ty.fields {
             let _ = writeln!(out, " {json} {}", line(field, package));
         }

@@ -102,6 +102,10 @@ pub struct Reference(TypeId);
 pub(crate) struct Type {
     /// The definition's name without `io.k8s.`.
     pub(crate) name: &'static str,
+    /// The kind of its objects, for a type of whole objects.
+    pub(crate) kind: Option<GroupVersionKind>,
+    /// Whether server-side apply owns its objects as a whole (`structType: atomic`).
+    pub(crate) atomic: bool,
     /// By name.
     pub(crate) fields: Vec<Field>,
     /// Which of the fields are written even when nothing is in them.
@@ -175,6 +179,16 @@ impl TypeRef {
     /// The last word of the name, which is Go's name of the type.
     pub fn short_name(self) -> &'static str {
         self.0.short_name()
+    }
+
+    /// The kind of its objects, for a type of whole objects.
+    pub fn kind(self) -> Option<&'static GroupVersionKind> {
+        self.0.kind.as_ref()
+    }
+
+    /// Whether server-side apply owns an object of this type as a whole, wherever it stands.
+    pub fn is_atomic(self) -> bool {
+        self.0.atomic
     }
 
     /// The field of this JSON name.

@@ -2,6 +2,8 @@
 
 use std::sync::{LazyLock, OnceLock};
 
+use crate::kinds::GroupVersionKind;
+
 use super::{Empty, Field, Merge, Ownership, Reference, Shape, Slot, Type};
 
 pub(super) static TABLE: LazyLock<Table> = LazyLock::new(Table::index);
@@ -20,6 +22,9 @@ type Kind = (&'static str, &'static str, &'static str);
 
 struct Entry {
     name: &'static str,
+    /// Group and version, for a type of whole objects.
+    served_as: Option<&'static str>,
+    atomic: bool,
     fields: &'static str,
     read: OnceLock<Type>,
 }
@@ -44,18 +49,23 @@ impl Table {
         let mut roots = Vec::with_capacity(150);
         for block in TEXT.split("\n\ntype ").skip(1) {
             let (head, fields) = block.split_once('\n').unwrap_or((block, ""));
-            let (name, served_as) = match head.split_once(' ') {
-                Some((name, served_as)) => (name, Some(served_as)),
-                None => (head, None),
-            };
+            let mut words = head.split(' ');
+            let name = words.next().unwrap_or_default();
+            let (mut served_as, mut atomic) = (None, false);
+            for word in words {
+                match word {
+                    "atomic" => atomic = true,
+                    _ => served_as = Some(word),
+                }
+            }
             if let Some(served_as) = served_as {
                 let id = TypeId(entries.len().try_into().expect("some hundred types"));
-                let (group, version) = served_as.split_once('/').unwrap_or(("", served_as));
-                let kind = name.rsplit('.').next().unwrap_or(name);
-                roots.push(((group, version, kind), id));
+                roots.push((kind(name, served_as), id));
             }
             entries.push(Entry {
                 name,
+                served_as,
+                atomic,
                 fields,
                 read: OnceLock::new(),
             });
@@ -92,6 +102,12 @@ impl TypeId {
     }
 }
 
+fn kind(name: &'static str, served_as: &'static str) -> Kind {
+    let (group, version) = served_as.split_once('/').unwrap_or(("", served_as));
+    let kind = name.rsplit('.').next().unwrap_or(name);
+    (group, version, kind)
+}
+
 fn read(entry: &Entry) -> Type {
     let package = entry
         .name
@@ -109,8 +125,18 @@ fn read(entry: &Entry) -> Type {
         .filter(|(_, field)| field.is_written_when_absent())
         .map(|(at, _)| at)
         .collect();
+    let kind = entry.served_as.map(|served_as| {
+        let (group, version, kind) = kind(entry.name, served_as);
+        GroupVersionKind {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+        }
+    });
     Type {
         name: entry.name,
+        kind,
+        atomic: entry.atomic,
         fields,
         always,
     }

@@ -1,0 +1,128 @@
+//! OpenAPI v3: the index, and a document for each group and version.
+//!
+//! kubectl reads it to explain kinds, and before it applies: whether the server knows `fieldValidation`, which patch types a
+//! kind takes, and by which keys its lists are merged.
+
+mod descriptions;
+mod paths;
+mod schemas;
+pub mod v2;
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, LazyLock};
+
+use parking_lot::Mutex;
+use ring::digest::{Context, SHA512};
+use serde_json::{Map, Value, json};
+
+use crate::kinds::{GroupVersion, Registry};
+
+/// A document and the hash by which clients know it.
+#[derive(Debug)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "bytes and their name, for the handler that serves them"
+)]
+pub struct Document {
+    /// The JSON text.
+    pub body: Vec<u8>,
+    /// The hash in the index's address and in the ETag.
+    pub hash: String,
+}
+
+/// The index: an address for each group and version, with the hash of its document.
+///
+/// The hashes are of what the documents are made from, so that none has to be made here.
+pub fn v3_index(registry: &Registry) -> Document {
+    let mut entries = Map::new();
+    for group in registry.groups() {
+        for version in &group.versions {
+            let place = place(&group.name, &version.version);
+            let hash = hash(&group.name, version);
+            let address = format!("/openapi/v3/{place}?hash={hash}");
+            entries.insert(place, json!({ "serverRelativeURL": address }));
+        }
+    }
+    let body = json!({ "paths": entries }).to_string().into_bytes();
+    let mut digest = Context::new(&SHA512);
+    digest.update(&body);
+    Document {
+        body,
+        hash: hex(digest),
+    }
+}
+
+/// The document of one group and version; none if the registry does not serve it.
+///
+/// It is made when it is first asked for and kept, as long as the version's resources stay as they are.
+pub fn v3_document(registry: &Registry, group: &str, version: &str) -> Option<Arc<Document>> {
+    static MADE: LazyLock<Mutex<HashMap<String, Arc<Document>>>> = LazyLock::new(Mutex::default);
+    let served = registry
+        .group(group)?
+        .versions
+        .iter()
+        .find(|served| served.version == version)?;
+    let place = place(group, version);
+    let hash = hash(group, served);
+    let current = |made: &HashMap<String, Arc<Document>>| {
+        made.get(&place)
+            .filter(|document| document.hash == hash)
+            .map(Arc::clone)
+    };
+    if let Some(document) = current(&MADE.lock()) {
+        return Some(document);
+    }
+    let body = document(group, served).to_string().into_bytes();
+    let document = Arc::new(Document { body, hash });
+    MADE.lock().insert(place, Arc::clone(&document));
+    Some(document)
+}
+
+fn document(group: &str, version: &GroupVersion) -> Value {
+    let mut components = schemas::Components::default();
+    let paths = paths::of(group, version, &mut components);
+    json!({
+        "openapi": "3.0.0",
+        "info": { "title": "Kubernetes", "version": "unversioned" },
+        "paths": paths,
+        "components": { "schemas": components.into_value() },
+    })
+}
+
+/// `api/v1` or `apis/apps/v1`.
+fn place(group: &str, version: &str) -> String {
+    if group.is_empty() {
+        format!("api/{version}")
+    } else {
+        format!("apis/{group}/{version}")
+    }
+}
+
+fn hash(group: &str, version: &GroupVersion) -> String {
+    static TABLES: LazyLock<Context> = LazyLock::new(|| {
+        let mut digest = Context::new(&SHA512);
+        digest.update(env!("CARGO_PKG_VERSION").as_bytes());
+        digest.update(include_bytes!("../schema/types.txt"));
+        digest.update(include_bytes!("descriptions.txt"));
+        digest
+    });
+    let mut digest = TABLES.clone();
+    digest.update(place(group, &version.version).as_bytes());
+    for resource in &version.resources {
+        digest.update(format!("{resource:?}").as_bytes());
+    }
+    hex(digest)
+}
+
+fn hex(digest: Context) -> String {
+    let bytes = digest.finish();
+    let mut out = String::with_capacity(2 * bytes.as_ref().len());
+    for byte in bytes.as_ref() {
+        let _ = write!(out, "{byte:02X}");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;
