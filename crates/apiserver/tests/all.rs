@@ -11,6 +11,7 @@ mod lists;
 mod namespaces;
 mod negotiation;
 mod objects;
+mod openapi;
 mod patches;
 mod reviews;
 mod subresources;

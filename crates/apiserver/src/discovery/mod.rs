@@ -1,6 +1,7 @@
 //! Every path that is not about a resource: discovery, version, health, OpenAPI.
 
 mod aggregated;
+mod openapi;
 mod plain;
 
 use base64::Engine as _;
@@ -48,10 +49,11 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
             Some(list) => json_answer(request, &list),
             None => not_found(),
         },
-        ["openapi", "v2"] => {
-            return Err(Status::not_implemented(
-                "this server does not serve OpenAPI v2; use /openapi/v3",
-            ));
+        ["openapi", "v2"] => openapi::swagger(request)?,
+        ["openapi", "v3"] => openapi::index(shared, request)?,
+        ["openapi", "v3", "api", version] => openapi::document(shared, request, "", version)?,
+        ["openapi", "v3", "apis", group, version] => {
+            openapi::document(shared, request, group, version)?
         }
         ["metrics"] => {
             return Err(Status::not_implemented(

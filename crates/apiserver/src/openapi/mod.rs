@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 use ring::digest::{Context, SHA512};
 use serde_json::{Map, Value, json};
@@ -26,7 +27,7 @@ use crate::kinds::{GroupVersion, Registry};
 )]
 pub struct Document {
     /// The JSON text.
-    pub body: Vec<u8>,
+    pub body: Bytes,
     /// The hash in the index's address and in the ETag.
     pub hash: String,
 }
@@ -44,11 +45,11 @@ pub fn v3_index(registry: &Registry) -> Document {
             entries.insert(place, json!({ "serverRelativeURL": address }));
         }
     }
-    let body = json!({ "paths": entries }).to_string().into_bytes();
+    let body = json!({ "paths": entries }).to_string();
     let mut digest = Context::new(&SHA512);
-    digest.update(&body);
+    digest.update(body.as_bytes());
     Document {
-        body,
+        body: body.into(),
         hash: hex(digest),
     }
 }
@@ -73,7 +74,7 @@ pub fn v3_document(registry: &Registry, group: &str, version: &str) -> Option<Ar
     if let Some(document) = current(&MADE.lock()) {
         return Some(document);
     }
-    let body = document(group, served).to_string().into_bytes();
+    let body = document(group, served).to_string().into();
     let document = Arc::new(Document { body, hash });
     MADE.lock().insert(place, Arc::clone(&document));
     Some(document)

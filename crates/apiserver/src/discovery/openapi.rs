@@ -1,0 +1,105 @@
+//! `/openapi/v3` and `/openapi/v2`: which document, in which form, and how long it may be kept (spec section C.3).
+
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION, VARY};
+use http::{HeaderValue, Response, StatusCode};
+
+use crate::openapi::{self, Document, v2};
+use crate::rest::Request;
+use crate::rest::answer;
+use crate::rest::body::Body;
+use crate::rest::dispatch::not_found;
+use crate::rest::negotiate::{Output, accepted};
+use crate::server::Shared;
+use crate::status::{Result, Status};
+
+/// The list of documents.
+pub(super) fn index(shared: &Shared, request: &Request) -> Result<Response<Body>> {
+    wants_json(request)?;
+    let index = openapi::v3_index(shared.registry);
+    Ok(cacheable(request, &index, "no-cache, private"))
+}
+
+/// The document of a group and version.
+///
+/// An address with the document's hash may be kept for ever; one with another hash leads to the right one.
+pub(super) fn document(
+    shared: &Shared,
+    request: &Request,
+    group: &str,
+    version: &str,
+) -> Result<Response<Body>> {
+    wants_json(request)?;
+    let Some(document) = openapi::v3_document(shared.registry, group, version) else {
+        return Ok(not_found());
+    };
+    match request.query.get("hash") {
+        None => Ok(cacheable(request, &document, "no-cache, private")),
+        Some(hash) if hash == document.hash => Ok(cacheable(
+            request,
+            &document,
+            "public, immutable, max-age=31536000",
+        )),
+        Some(_) => {
+            let location = format!("{}?hash={}", request.parts.uri.path(), document.hash);
+            let mut response = Response::new(Body::from(""));
+            *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
+            insert(&mut response, LOCATION, &location);
+            Ok(response)
+        }
+    }
+}
+
+/// The document that old kubectl reads before it looks at v3; it has no JSON form here.
+pub(super) fn swagger(request: &Request) -> Result<Response<Body>> {
+    if !accepted(&request.parts.headers)
+        .iter()
+        .any(|range| range.kind == v2::ACCEPT)
+    {
+        return Err(Status::not_implemented(
+            "this server does not describe itself in OpenAPI v2; use /openapi/v3",
+        ));
+    }
+    let mut response = Response::new(Body::from(v2::PROTOBUF));
+    insert(&mut response, CONTENT_TYPE, v2::CONTENT_TYPE);
+    insert(&mut response, VARY, "Accept");
+    Ok(response)
+}
+
+/// The protobuf form of v3 is not made; clients that prefer it name JSON too.
+fn wants_json(request: &Request) -> Result<()> {
+    let ranges = accepted(&request.parts.headers);
+    let json = |kind| matches!(kind, "application/json" | "application/*" | "*/*");
+    if ranges.is_empty() || ranges.iter().any(|range| json(range.kind)) {
+        return Ok(());
+    }
+    Err(Status::new(
+        406,
+        "NotAcceptable",
+        "only the following media types are accepted: application/json",
+    ))
+}
+
+fn cacheable(request: &Request, document: &Document, how_long: &str) -> Response<Body> {
+    let tag = format!("\"{}\"", document.hash);
+    let known = request.parts.headers.get_all(IF_NONE_MATCH).iter();
+    let mut response = if known
+        .filter_map(|value| value.to_str().ok())
+        .any(|known| known == tag)
+    {
+        let mut response = Response::new(Body::from(""));
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response
+    } else {
+        answer::whole(StatusCode::OK, &Output::json(), document.body.clone())
+    };
+    insert(&mut response, ETAG, &tag);
+    insert(&mut response, VARY, "Accept");
+    insert(&mut response, CACHE_CONTROL, how_long);
+    response
+}
+
+fn insert(response: &mut Response<Body>, name: http::HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response.headers_mut().insert(name, value);
+    }
+}
