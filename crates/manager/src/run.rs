@@ -133,7 +133,7 @@ fn execute<O: Args>(
     };
     let program = Program::new(|needs| app(asked.options, needs));
     match asked.task {
-        Task::Run(flags) => return serve(program, *flags, output),
+        Task::Run(flags) => return serve(program, &flags, output),
         Task::Manifests(flags) => {
             let text = manifests(&program, flags)?;
             output
@@ -167,7 +167,7 @@ fn read_trust(path: &Path) -> Result<TrustBundle, CommandError> {
 
 fn serve(
     program: Program,
-    flags: RunFlags,
+    flags: &RunFlags,
     output: &mut (impl Write + Send),
 ) -> Result<ExitCode, CommandError> {
     logging::start(flags.log_format, &flags.log_level);
@@ -182,10 +182,10 @@ fn serve(
     let program = program.drain(drain);
     let ended = if let Some(directory) = &flags.identity.certificates {
         let files = Files::in_dir(directory);
-        runtime.block_on(serve_until_told(program, &flags, files, output))
+        runtime.block_on(serve_until_told(program, flags, files, output))
     } else {
         let own = SelfSigned::for_names(&flags.identity.self_signed);
-        runtime.block_on(serve_until_told(program, &flags, own, output))
+        runtime.block_on(serve_until_told(program, flags, own, output))
     };
     // A thread that waits for the system would hold a program that is told to end at once.
     runtime.shutdown_background();
