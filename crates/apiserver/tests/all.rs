@@ -4,6 +4,7 @@
 mod admission;
 mod cluster;
 
+mod clients;
 mod creates;
 mod deletes;
 mod discovery;
@@ -14,6 +15,7 @@ mod objects;
 mod openapi;
 mod patches;
 mod reviews;
+mod secure;
 mod subresources;
 mod tables;
 mod updates;

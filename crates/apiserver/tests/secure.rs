@@ -1,0 +1,148 @@
+//! The HTTPS listener: who gets in, protocols, and the stop.
+
+use std::sync::Arc;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use kubewright_apiserver::{ApiServer, Listening};
+use rustls::RootCertStore;
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, ServerName};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+async fn listening() -> Listening {
+    ApiServer::start()
+        .listen(([127, 0, 0, 1], 0))
+        .await
+        .unwrap()
+}
+
+/// A client that trusts the server and has no credentials.
+async fn nobody(listening: &Listening) -> Config {
+    let kubeconfig = Kubeconfig::from_yaml(&listening.kubeconfig()).unwrap();
+    let options = KubeConfigOptions::default();
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &options)
+        .await
+        .unwrap();
+    config.auth_info = kube::config::AuthInfo::default();
+    config
+}
+
+async fn code(config: Config, path: &str) -> u16 {
+    let client = Client::try_from(config).unwrap();
+    let request = http::Request::get(path).body(Vec::new()).unwrap();
+    match client.request_text(request).await {
+        Ok(_) => 200,
+        Err(kube::Error::Api(status)) => status.code,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+async fn connect(listening: &Listening, protocols: &[&[u8]]) -> TlsStream<TcpStream> {
+    let authority = CertificateDer::from_pem_slice(listening.certificate_authority().as_bytes());
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+    let socket = TcpStream::connect(listening.local_addr()).await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    TlsConnector::from(Arc::new(config))
+        .connect(name, socket)
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn nobody_gets_in_without_credentials() {
+    let listening = listening().await;
+    for path in ["/api/v1/namespaces", "/apis", "/", "/openapi/v3"] {
+        assert_eq!(code(nobody(&listening).await, path).await, 401, "{path}");
+    }
+    for path in ["/healthz", "/readyz", "/livez", "/version"] {
+        assert_eq!(code(nobody(&listening).await, path).await, 200, "{path}");
+    }
+    let mut wrong = nobody(&listening).await;
+    wrong.auth_info.token = Some("wrong".to_owned().into());
+    assert_eq!(code(wrong, "/api/v1/namespaces").await, 401);
+}
+
+#[tokio::test]
+async fn the_admins_token_opens_the_door() {
+    let listening = listening().await;
+    let mut config = nobody(&listening).await;
+    config.auth_info.token = Some(listening.token().to_owned().into());
+    assert_eq!(code(config, "/api/v1/namespaces").await, 200);
+}
+
+#[tokio::test]
+async fn a_certificate_of_another_server_does_not() {
+    let (ours, theirs) = (listening().await, listening().await);
+    let kubeconfig = Kubeconfig::from_yaml(&theirs.kubeconfig()).unwrap();
+    let stranger = kubeconfig.auth_infos[0].auth_info.clone().unwrap();
+    let mut config = nobody(&ours).await;
+    config.auth_info = stranger;
+    let client = Client::try_from(config).unwrap();
+    assert!(client.apiserver_version().await.is_err());
+}
+
+#[tokio::test]
+async fn both_protocols_are_spoken() {
+    let listening = listening().await;
+    let modern = connect(&listening, &[b"h2", b"http/1.1"]).await;
+    assert_eq!(modern.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+    let mut plain = connect(&listening, &[]).await;
+    let request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    plain.write_all(request).await.unwrap();
+    let mut answer = String::new();
+    plain.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert!(answer.ends_with("\r\n\r\nok"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_stop_closes_the_door_and_every_connection() {
+    let listening = listening().await;
+    let address = listening.local_addr();
+    let mut idle = connect(&listening, &[]).await;
+    idle.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await
+        .unwrap();
+    let mut buffer = [0; 1024];
+    assert!(idle.read(&mut buffer).await.unwrap() > 0);
+    let token = listening.token().to_owned();
+    let mut watch = connect(&listening, &[]).await;
+    let request = format!(
+        "GET /api/v1/namespaces?watch=1&resourceVersion=6 HTTP/1.1\r\nHost: localhost\r\n\
+         Authorization: Bearer {token}\r\n\r\n"
+    );
+    watch.write_all(request.as_bytes()).await.unwrap();
+    assert!(watch.read(&mut buffer).await.unwrap() > 0);
+
+    listening.stop().await;
+    assert_eq!(idle.read(&mut buffer).await.unwrap(), 0);
+    let mut end = Vec::new();
+    watch.read_to_end(&mut end).await.unwrap();
+    assert!(end.ends_with(b"0\r\n\r\n"), "the watch ended cleanly");
+    assert!(TcpStream::connect(address).await.is_err());
+}
+
+#[tokio::test]
+async fn an_address_in_use_says_so() {
+    let listening = listening().await;
+    let error = ApiServer::start()
+        .listen(listening.local_addr())
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("cannot listen on {}", listening.local_addr())
+    );
+}
