@@ -14,6 +14,7 @@ mod negotiation;
 mod objects;
 mod openapi;
 mod patches;
+mod refusals;
 mod reviews;
 mod secure;
 mod subresources;

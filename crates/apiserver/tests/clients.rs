@@ -202,13 +202,11 @@ async fn a_condition_can_be_awaited(client: Client) {
         .unwrap();
     running.await.unwrap().unwrap();
     let uid = pods.get("x").await.unwrap().uid().unwrap();
-    let gone = tokio::spawn(await_condition(
-        pods.clone(),
-        "x",
-        conditions::is_deleted(&uid),
-    ));
-    pods.delete("x", &DeleteParams::default()).await.unwrap();
-    gone.await.unwrap().unwrap();
+    let gone = await_condition(pods.clone(), "x", conditions::is_deleted(&uid));
+    let params = DeleteParams::default();
+    let (gone, deleted) = tokio::join!(gone, pods.delete("x", &params));
+    gone.unwrap();
+    deleted.unwrap();
 }
 
 async fn a_reflector_follows_the_store(client: Client) {

@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 
-use super::{AUTHENTICATED, Decision, Question};
+use super::{AUTHENTICATED, Question, check as check_rights};
 use crate::admission::User;
 use crate::rest::path::decoded;
 use crate::server::Shared;
@@ -85,12 +85,10 @@ fn check(
         resource,
         namespace,
         name: target,
+        subresource: "",
         path: "",
     };
-    match shared.access.authorizer.decide(&question) {
-        Decision::Allow => Ok(()),
-        Decision::NoOpinion(why) => Err(Status::forbidden("", resource, target, &why)),
-    }
+    check_rights(&*shared.access.authorizer, &question)
 }
 
 fn service_account(name: &str) -> Option<(&str, &str)> {

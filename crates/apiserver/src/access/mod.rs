@@ -18,7 +18,7 @@ use crate::rest::subresource::user_of_token;
 use crate::server::Shared;
 use crate::status::{Result, Status};
 pub(crate) use authority::{Authority, AuthorityError};
-pub(crate) use authorizer::{AllowAll, Authorizer, Decision, Question};
+pub(crate) use authorizer::{AllowAll, Authorizer, Decision, Question, check};
 
 /// The secrets of one server.
 #[derive(Debug)]

@@ -91,6 +91,7 @@ fn rules(call: &Call, spec: &Value) -> Result<Value> {
         verb: "*",
         group: "*",
         resource: "*",
+        subresource: "",
         namespace: "",
         name: "",
         path: "",
@@ -148,17 +149,13 @@ fn access(call: &Call, spec: &Value, asker: Option<&User>) -> Result<Value> {
         return Err(Status::invalid(group, kind, "", &errors));
     }
     let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
-    let mut plural = text(resource, "resource");
-    let part = text(resource, "subresource");
-    if !part.is_empty() {
-        plural = format!("{plural}/{part}");
-    }
     let about = if resource.is_object() { resource } else { path };
     let question = Question {
         user,
         verb: &text(about, "verb"),
         group: &text(resource, "group"),
-        resource: &plural,
+        resource: &text(resource, "resource"),
+        subresource: &text(resource, "subresource"),
         namespace: &text(resource, "namespace"),
         name: &text(resource, "name"),
         path: &text(path, "path"),

@@ -155,11 +155,6 @@ impl Call {
     pub(crate) fn invalid(&self, name: &str, errors: &[crate::field::FieldError]) -> Status {
         Status::invalid(&self.resource.group, &self.resource.kind, name, errors)
     }
-
-    /// 405 for a verb that the resource does not have.
-    pub(crate) fn unsupported(&self, verb: &str) -> Status {
-        Status::verb_not_supported(&self.resource.group, &self.resource.plural, verb)
-    }
 }
 
 /// The name under which a resource's objects are stored.

@@ -18,7 +18,7 @@ use crate::store::{Draft, Raced};
 /// Creates the object in the body.
 pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     if !call.resource.allows(Verb::Create) {
-        return Err(call.unsupported("create"));
+        return Err(Status::method_not_allowed());
     }
     refuse_without_effect(call)?;
     let options = WriteOptions::read(&call.query, "CreateOptions")?;

@@ -39,7 +39,7 @@ enum Step {
 /// Deletes the object that the path names.
 pub(crate) async fn delete(call: &Call) -> Result<Response<Body>> {
     if !call.resource.allows(Verb::Delete) {
-        return Err(call.unsupported("delete"));
+        return Err(Status::method_not_allowed());
     }
     let options = DeleteOptions::read(call)?;
     match remove(
@@ -70,7 +70,7 @@ pub(crate) async fn delete(call: &Call) -> Result<Response<Body>> {
 /// Deletes every object that the selectors mean, one after the other.
 pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>> {
     if !call.resource.allows(Verb::DeleteCollection) {
-        return Err(call.unsupported("deletecollection"));
+        return Err(Status::method_not_allowed());
     }
     let options = DeleteOptions::read(call)?;
     let (objects, meta) = read::collect(call)?;

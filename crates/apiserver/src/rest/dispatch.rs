@@ -9,8 +9,9 @@ use super::body::Body;
 use super::call::{Call, table_of};
 use super::path::{Path, ResourcePath};
 use super::{Request, create, delete, patch, read, subresource, update};
-use crate::access::reviews;
+use crate::access::{Question, check, reviews};
 use crate::discovery;
+use crate::selector::Fields;
 use crate::server::Shared;
 use crate::status::{Result, Status};
 use crate::watch;
@@ -24,6 +25,18 @@ pub(crate) async fn dispatch(
     match path {
         Path::Resource(path) => to_resource(shared, request, path).await,
         Path::Other(segments) => {
+            let verb = request.parts.method.as_str().to_ascii_lowercase();
+            let question = Question {
+                user: &request.user,
+                verb: &verb,
+                group: "",
+                resource: "",
+                subresource: "",
+                namespace: "",
+                name: "",
+                path: request.parts.uri.path(),
+            };
+            check(&*shared.access.authorizer, &question)?;
             let words: Vec<&str> = segments.iter().map(String::as_str).collect();
             discovery::answer(&shared, &request, &words)
         }
@@ -67,6 +80,8 @@ async fn to_resource(
         shared,
     };
     let method = &request.parts.method;
+    authorize(&call, method)?;
+    warn_of_deprecation(&call);
     if call.path.subresource.is_empty() {
         to_object(call, method).await
     } else {
@@ -97,6 +112,52 @@ async fn to_object(call: Call, method: &Method) -> Result<Response<Body>> {
         Method::DELETE if named => delete::delete(&call).await,
         Method::DELETE if !everywhere => delete::delete_collection(&call).await,
         _ => Err(Status::method_not_allowed()),
+    }
+}
+
+/// Asks whether the user may do this.
+fn authorize(call: &Call, method: &Method) -> Result<()> {
+    let path = &call.path;
+    let named = !path.name.is_empty();
+    let watches = path.watch || (call.query.flag("watch") && !named);
+    let verb = match *method {
+        Method::GET | Method::HEAD if watches => "watch",
+        Method::GET | Method::HEAD if named => "get",
+        Method::GET | Method::HEAD => "list",
+        Method::POST => "create",
+        Method::PUT => "update",
+        Method::PATCH => "patch",
+        Method::DELETE if named => "delete",
+        _ => "deletecollection",
+    };
+    // A list of one name counts as a request for that name, so that rules with resource names apply.
+    let fields = Fields::parse(call.query.text("fieldSelector")).unwrap_or_default();
+    let name = fields.exact("metadata.name").unwrap_or(&path.name);
+    let question = Question {
+        user: &call.user,
+        verb,
+        group: &call.resource.group,
+        resource: &call.resource.plural,
+        subresource: &path.subresource,
+        namespace: &path.namespace,
+        name,
+        path: "",
+    };
+    check(&*call.shared.access.authorizer, &question)
+}
+
+/// The two built-in kinds that are deprecated and still served.
+fn warn_of_deprecation(call: &Call) {
+    let core = call.resource.group.is_empty();
+    match call.resource.plural.as_str() {
+        "endpoints" if core => call
+            .notes
+            .warn("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
+        "componentstatuses" if core => {
+            call.notes
+                .warn("v1 ComponentStatus is deprecated in v1.19+");
+        }
+        _ => {}
     }
 }
 

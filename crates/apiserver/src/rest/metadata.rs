@@ -1,7 +1,7 @@
 //! The metadata that the server owns: what a client may not set, and what is filled in on create.
 
 use jiff::{Timestamp, Unit};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::call::{Call, meta_text, metadata, metadata_mut};
@@ -104,15 +104,25 @@ pub(crate) fn keep_identity(new: &mut Value, old: &Value) {
             None => new.remove(name),
         };
     }
-    for name in ["name", "namespace", "uid", "creationTimestamp"] {
-        let said = new.get(name).and_then(Value::as_str);
+    fill(new, old, &["name", "namespace", "uid", "creationTimestamp"]);
+    new.remove("selfLink");
+}
+
+/// Fills in where the object is. Its uid is left out, where the client left it out, until mutating admission has run
+/// (measured on v1.36).
+pub(crate) fn keep_place(new: &mut Value, old: &Value) {
+    fill(metadata_mut(new), metadata(old), &["name", "namespace"]);
+}
+
+fn fill(new: &mut Map<String, Value>, old: &Map<String, Value>, names: &[&str]) {
+    for name in names {
+        let said = new.get(*name).and_then(Value::as_str);
         if said.is_none_or(str::is_empty)
-            && let Some(value) = old.get(name)
+            && let Some(value) = old.get(*name)
         {
-            new.insert(name.to_owned(), value.clone());
+            new.insert((*name).to_owned(), value.clone());
         }
     }
-    new.remove("selfLink");
 }
 
 /// The time as it stands in metadata: whole seconds, UTC.

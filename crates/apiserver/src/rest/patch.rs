@@ -28,7 +28,7 @@ pub(crate) enum Patch {
 /// Patches the object that the path names.
 pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
     if call.path.subresource.is_empty() && !call.resource.allows(Verb::Patch) {
-        return Err(call.unsupported("patch"));
+        return Err(Status::method_not_allowed());
     }
     let options = options(call)?;
     let patch = Patch::read(call, &options)?;

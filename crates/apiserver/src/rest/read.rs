@@ -26,6 +26,9 @@ pub(crate) struct Version {
 
 /// Answers the object that the path names.
 pub(crate) fn get(call: &Call) -> Result<Response<Body>> {
+    if !call.resource.allows(Verb::Get) {
+        return Err(Status::method_not_allowed());
+    }
     let wanted = number(call.query.text("resourceVersion"))?;
     let current = call.shared.store.revision();
     if wanted > current {
@@ -38,7 +41,7 @@ pub(crate) fn get(call: &Call) -> Result<Response<Body>> {
 /// Answers the objects of the resource that the selectors mean.
 pub(crate) fn list(call: &Call) -> Result<Response<Body>> {
     if !call.resource.allows(Verb::List) {
-        return Err(call.unsupported("list"));
+        return Err(Status::method_not_allowed());
     }
     let (objects, meta) = collect(call)?;
     answer::list(call, &objects, &meta)

@@ -45,11 +45,6 @@ impl Selection {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// The only name that can be meant, if the selector says so.
-    pub(crate) fn name(&self) -> Option<&str> {
-        self.fields.exact("metadata.name")
-    }
-
     /// Whether a stored object is meant.
     pub(crate) fn matches(&self, call: &Call, object: &Object) -> bool {
         if !self.labels.matches(Some(object.labels())) {

@@ -16,7 +16,7 @@ use crate::status::{Result, Status};
 /// Replaces the object that the path names.
 pub(crate) async fn update(call: &Call) -> Result<Response<Body>> {
     if call.path.subresource.is_empty() && !call.resource.allows(Verb::Update) {
-        return Err(call.unsupported("update"));
+        return Err(Status::method_not_allowed());
     }
     let options = WriteOptions::read(&call.query, "UpdateOptions")?;
     let mut decoded = Some(decode(call, &options)?);

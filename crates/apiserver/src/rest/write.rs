@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::addresses::{self, Allocation};
 use super::answer::Shown;
 use super::call::{Call, finalizers, meta_text, metadata};
-use super::metadata::{Stage, dedup_owners, keep_identity};
+use super::metadata::{Stage, dedup_owners, keep_identity, keep_place};
 use super::query::WriteOptions;
 use crate::admission::Operation;
 use crate::field::{FieldError, Path};
@@ -29,7 +29,7 @@ pub(crate) async fn write(
         let old = call.value(&stored)?;
         let mut new = next(&old)?;
         check_uid(call, &new, &old)?;
-        keep_identity(&mut new, &old);
+        keep_place(&mut new, &old);
         dedup_owners(&mut new, Stage::Received, &call.notes);
 
         let mut attributes = call.attributes(Operation::Update, options.to_value("UpdateOptions"));

@@ -23,7 +23,7 @@ use stream::Stream;
 /// Starts a watch.
 pub(crate) fn watch(call: Call) -> Result<Response<Body>> {
     if !call.resource.allows(Verb::Watch) {
-        return Err(call.unsupported("watch"));
+        return Err(Status::method_not_allowed());
     }
     let version = Version::read(&call.query, true)?;
     let selection = Selection::read(&call.query, &call.resource)?;
