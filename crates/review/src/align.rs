@@ -83,7 +83,7 @@ fn identity<'i>(node: Node<'i>, keys: &[&str]) -> [Option<Node<'i>>; 2] {
     [keys.first(), keys.get(1)].map(|key| {
         let key = key?;
         node.member(key)
-            .or_else(|| (*key == "protocol").then(|| Node::new(TCP)))
+            .or_else(|| (*key == "protocol").then(|| Node::new(TCP, &[])))
     })
 }
 

@@ -116,14 +116,13 @@ enum Node<'a> {
 
 impl<'a> Node<'a> {
     fn open(&mut self) -> Result<(), ApplyError> {
-        if let Self::Text(raw) = self {
+        if let Self::Text(raw) = *self {
             if raw.is_object() {
-                let members = raw.members()?.into_iter();
-                *self = Self::Object(
-                    members
-                        .map(|(key, value)| (key, Node::Text(Raw::new(value))))
-                        .collect(),
-                );
+                let members = raw.members()?.into_iter().map(|(key, text)| {
+                    let member = raw.member(&key, text);
+                    (key, Node::Text(member))
+                });
+                *self = Self::Object(members.collect());
             } else if raw.is_list() {
                 let elements = raw.elements()?.into_iter();
                 *self = Self::List(elements.map(|text| Node::Text(Raw::new(text))).collect());

@@ -70,7 +70,8 @@ impl<K: DeserializeOwned> Decoder<K> {
     ) -> Result<Members, JsonError> {
         reader.peek();
         let start = reader.offset();
-        let mut members = Members::with_capacity(8);
+        let mut members = Members::default();
+        members.object.reserve(8);
         match K::deserialize(Typed::object(reader, self.part, &mut members)) {
             Ok(object) => match which {
                 Which::Object => self.object = Some(object),
@@ -79,7 +80,7 @@ impl<K: DeserializeOwned> Decoder<K> {
             Err(error) => {
                 reader.go_to(start);
                 let text = reader.skip()?;
-                members.clear();
+                members = Members::default();
                 let name = name(which);
                 self.error.get_or_insert_with(|| DecodeError {
                     place: place(name, text, error.offset().saturating_sub(start)),
@@ -87,11 +88,7 @@ impl<K: DeserializeOwned> Decoder<K> {
                 });
             }
         }
-        for (key, value) in &mut members {
-            *key = key.start - start..key.end - start;
-            *value = value.start - start..value.end - start;
-        }
-        Ok(members)
+        Ok(members.relative_to(start))
     }
 
     pub(crate) fn change(self, operation: Operation) -> Result<Change<K>, DecodeError> {

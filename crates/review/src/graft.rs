@@ -19,6 +19,7 @@ const REARRANGING: usize = 1 << 20;
 /// The patch that gives a raw object the changes between two images of its typed form.
 pub(crate) fn graft(raw: Raw<'_>, before: &Image, after: &Image) -> Result<Patch, JsonError> {
     let mut graft = Graft {
+        after,
         patch: Patch::default(),
         path: Pointer::default(),
     };
@@ -26,12 +27,13 @@ pub(crate) fn graft(raw: Raw<'_>, before: &Image, after: &Image) -> Result<Patch
     Ok(graft.patch)
 }
 
-struct Graft {
+struct Graft<'g> {
+    after: &'g Image,
     patch: Patch,
     path: Pointer,
 }
 
-impl Graft {
+impl Graft<'_> {
     /// A value that the raw object has. The field is the last one on the way to it.
     fn value(
         &mut self,
@@ -60,12 +62,12 @@ impl Graft {
         after: Node<'_>,
     ) -> Result<(), JsonError> {
         // Without a map before, every member after is new.
-        let nothing = Node::new(EMPTY_MAP);
+        let nothing = Node::new(EMPTY_MAP, &[]);
         let before = before
             .filter(|node| node.kind() == Kind::Map)
             .unwrap_or(nothing);
-        let raw = raw.members()?;
-        let raw: Index<'_, '_> = Index::new(&raw);
+        let members = raw.members()?;
+        let index = Index::new(&members);
         let mut old = Lookup::new(before);
         for (key, value) in after.members() {
             let old = old.find(key);
@@ -73,10 +75,10 @@ impl Graft {
                 continue;
             }
             let key = key_text(key);
-            match raw.find(key) {
-                Some(raw) => {
+            match index.find(key) {
+                Some(text) => {
                     let above = self.path.enter(key);
-                    self.value(key, Raw::new(raw), old, value)?;
+                    self.value(key, raw.member(key, text), old, value)?;
                     self.path.leave(above);
                 }
                 None => self.add_changed(key, old, value),
@@ -86,7 +88,7 @@ impl Graft {
         for (key, _) in before.members() {
             if new.find(key).is_none() {
                 let key = key_text(key);
-                if raw.find(key).is_some() {
+                if index.find(key).is_some() {
                     let above = self.path.enter(key);
                     self.patch.remove(&self.path);
                     self.path.leave(above);
@@ -110,7 +112,8 @@ impl Graft {
 
     fn replace(&mut self, raw: Raw<'_>, before: Option<Node<'_>>, after: Node<'_>) {
         // A type may leave a member out of its serialization that the raw object has with this very value.
-        if before.is_none() && Image::of_json(raw.text()).is_ok_and(|raw| raw.root() == after) {
+        let is_after = |raw: Image| raw.root() == after;
+        if before.is_none() && self.after.then_json(raw.text()).is_ok_and(is_after) {
             return;
         }
         after.write(self.patch.begin("replace", &self.path));
@@ -221,7 +224,8 @@ impl Graft {
                 value.write(&mut list);
                 continue;
             };
-            let mut inner = Self {
+            let mut inner = Graft {
+                after: self.after,
                 patch: Patch::default(),
                 path: Pointer::default(),
             };

@@ -2,20 +2,30 @@
 
 use std::borrow::Cow;
 
-use crate::json::{JsonError, Members, Reader};
+use crate::json::{JsonError, Member, Members, Reader};
 
 /// A JSON value as text. Where the members of an object are can be known already.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Raw<'a> {
     text: &'a str,
-    members: Option<&'a Members>,
+    known: Known<'a>,
+}
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug)]
+enum Known<'a> {
+    Nothing,
+    /// It is the whole object.
+    Object(&'a Members),
+    /// It is the metadata of this object.
+    Metadata(&'a str, &'a Members),
 }
 
 impl<'a> Raw<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         Self {
             text,
-            members: None,
+            known: Known::Nothing,
         }
     }
 
@@ -23,7 +33,7 @@ impl<'a> Raw<'a> {
     pub(crate) fn object(text: &'a str, members: &'a Members) -> Self {
         Self {
             text,
-            members: Some(members),
+            known: Known::Object(members),
         }
     }
 
@@ -39,16 +49,26 @@ impl<'a> Raw<'a> {
         self.text.starts_with('[')
     }
 
+    /// The value of a member, of which as much is known as of this object.
+    pub(crate) fn member(self, key: &str, text: &'a str) -> Self {
+        match self.known {
+            Known::Object(members) if key == "metadata" => Self {
+                text,
+                known: Known::Metadata(self.text, members),
+            },
+            _ => Self::new(text),
+        }
+    }
+
     /// The members of an object, in the order of the text. Of members with one key, the last one counts, as in Go.
     pub(crate) fn members(self) -> Result<Vec<(Cow<'a, str>, &'a str)>, JsonError> {
         let mut found: Vec<(Cow<'a, str>, &'a str)> = Vec::new();
-        if let Some(members) = self.members {
-            for (key, value) in members {
-                let mut reader = Reader::new(&self.text[key.clone()]);
-                let key = reader.key()?;
-                found.push((reader.text(key), &self.text[value.clone()]));
-            }
-        } else {
+        let (base, known): (_, &[Member]) = match self.known {
+            Known::Nothing => ("", &[]),
+            Known::Object(members) => (self.text, &members.object),
+            Known::Metadata(object, members) => (object, &members.metadata),
+        };
+        if known.is_empty() {
             let mut reader = Reader::new(self.text);
             reader.expect(b'{', "an object")?;
             let mut more = reader.has_members(b'}');
@@ -57,6 +77,14 @@ impl<'a> Raw<'a> {
                 let key = reader.text(key);
                 found.push((key, reader.skip()?));
                 more = reader.has_more(b'}')?;
+            }
+        } else {
+            found.reserve_exact(known.len());
+            for (key, value) in known {
+                let mut reader = Reader::new(&base[key.clone()]);
+                reader.expect(b'"', "a key")?;
+                let key = reader.string()?;
+                found.push((reader.text(key), &base[value.clone()]));
             }
         }
         forget_repeated(&mut found);
@@ -78,9 +106,8 @@ impl<'a> Raw<'a> {
 }
 
 fn forget_repeated(members: &mut Vec<(Cow<'_, str>, &str)>) {
-    let mut keys: Vec<_> = members.iter().map(|(key, _)| &**key).collect();
-    keys.sort_unstable();
-    if keys.windows(2).all(|pair| pair[0] != pair[1]) {
+    let is_repeated = |at: usize| members[..at].iter().any(|(key, _)| *key == members[at].0);
+    if members.len() <= 32 && !(0..members.len()).any(is_repeated) {
         return;
     }
     let mut seen = std::collections::HashSet::new();

@@ -99,7 +99,7 @@ impl AdmissionReview {
     pub fn read(body: &Body) -> Result<Self, ReadError> {
         Self::read_envelope(body, &mut |_, reader| {
             reader.skip()?;
-            Ok(Members::new())
+            Ok(Members::default())
         })
     }
 
@@ -280,7 +280,7 @@ impl AdmissionReview {
             .object()
             .ok_or_else(|| ApplyError::Missing("object to change".to_owned()))?;
         Ok(
-            if self.changed.is_some() || self.envelope.members.is_empty() {
+            if self.changed.is_some() || self.envelope.members.object.is_empty() {
                 Raw::new(text)
             } else {
                 Raw::object(text, &self.envelope.members)
@@ -458,7 +458,7 @@ fn object(
     objects: &mut Objects<'_>,
 ) -> Result<(Option<Range<usize>>, Members), JsonError> {
     if reader.is_null()? {
-        return Ok((None, Members::new()));
+        return Ok((None, Members::default()));
     }
     let start = reader.offset();
     let members = objects(which, reader)?;

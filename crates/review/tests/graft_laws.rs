@@ -25,7 +25,7 @@ fn patch(object: &Value, change: impl FnOnce(&mut Thing)) -> (AdmissionReview, P
     };
     let before = Image::of(&thing, 0).unwrap();
     change(&mut thing);
-    let after = Image::of(&thing, 0).unwrap();
+    let after = before.then(&thing).unwrap();
     let patch = review.graft(&before, &after).unwrap();
     review.check(&patch).unwrap();
     (review, patch)

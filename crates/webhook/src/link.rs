@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use kubewright_review::{
-    AdmissionReview, Body, Change, DecodeError, Image, Kind, Patch, ReadError, Scope,
+    AdmissionReview, Body, Change, DecodeError, Image, ImageError, Kind, Patch, ReadError, Scope,
 };
 use tokio::time::Instant;
 
@@ -143,18 +143,17 @@ impl<K: Object, H: Mutate<K>> Handle<K> for Mutator<H> {
             ));
         };
         let size = review.request().object().map_or(0, str::len);
-        let before = image(new, size)?;
+        let unwritable = |error: ImageError| Stop::Failed(error.into());
+        let before = Image::of(new, size).map_err(unwritable)?;
         let after = self.0.mutate(change, review.clone()).await;
-        let after = image(&after.map_err(Stop::Rejected)?, size)?;
+        let after = before
+            .then(&after.map_err(Stop::Rejected)?)
+            .map_err(unwritable)?;
         review
             .request()
             .graft(&before, &after)
             .map_err(|error| Stop::Failed(error.into()))
     }
-}
-
-fn image<K: Object>(object: &K, size: usize) -> Result<Image, Stop> {
-    Image::of(object, size).map_err(|error| Stop::Failed(error.into()))
 }
 
 fn group_version(group: &str, version: &str) -> String {

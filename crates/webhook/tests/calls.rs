@@ -44,7 +44,10 @@ impl Answer {
 }
 
 /// Sends a request and reads the answer.
-pub(crate) async fn send(webhooks: &Webhooks, request: Request<Full<Bytes>>) -> Answer {
+pub(crate) async fn send<B>(webhooks: &Webhooks, request: Request<B>) -> Answer
+where
+    B: http_body::Body<Data = Bytes, Error = std::convert::Infallible> + Send + 'static,
+{
     let response = webhooks.clone().oneshot(request).await.unwrap();
     assert_eq!(response.headers()["content-type"], "application/json");
     let code = response.status().as_u16();

@@ -1,10 +1,14 @@
 //! The image of a typed object: everything that its serialization says, in one buffer that is compared by bytes.
 //!
 //! A value is a tag, then what the tag says: nothing, eight bytes of a number, or the length of what follows. Two equal
-//! values have equal bytes unless their maps are in another order, and a value is stepped over without a look inside.
+//! values have equal bytes unless their maps are in another order, and a value is stepped over without a look inside. Long
+//! texts stand beside the buffer and are shared by the images of one object, so that they are copied once.
 
 mod node;
 mod write;
+
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -14,7 +18,15 @@ pub use write::ImageError;
 use crate::json::{JsonError, Reader};
 
 /// What a typed object looks like as JSON, taken before or after a handler may change it.
-pub struct Image(Vec<u8>);
+#[derive(Default)]
+pub struct Image {
+    tape: Vec<u8>,
+    /// Long texts, which the tape only names by number.
+    texts: Vec<Arc<str>>,
+    /// Which of the texts is likely to be next, and where to find the others.
+    expected: usize,
+    numbers: HashMap<Arc<str>, usize>,
+}
 
 impl Image {
     /// Takes the image of an object. The hint is the size of its JSON, if it is known.
@@ -22,28 +34,49 @@ impl Image {
     /// # Errors
     ///
     /// If the object's type cannot be written as JSON.
-    pub fn of<K: Serialize>(object: &K, size_hint: usize) -> Result<Self, ImageError> {
-        let mut image = Vec::with_capacity(size_hint);
+    pub fn of<K: Serialize + ?Sized>(object: &K, size_hint: usize) -> Result<Self, ImageError> {
+        let mut image = Self {
+            tape: Vec::with_capacity(size_hint.min(16 * 1024)),
+            ..Self::default()
+        };
         object.serialize(write::Value(&mut image))?;
-        Ok(Self(image))
+        Ok(image)
     }
 
-    /// Takes the image of a JSON text.
-    pub(crate) fn of_json(text: &str) -> Result<Self, JsonError> {
-        let mut image = Vec::with_capacity(text.len());
+    /// Takes the image of the same object later. Long texts that did not change are shared.
+    ///
+    /// # Errors
+    ///
+    /// If the object's type cannot be written as JSON.
+    pub fn then<K: Serialize + ?Sized>(&self, object: &K) -> Result<Self, ImageError> {
+        let mut image = Self {
+            tape: Vec::with_capacity(self.tape.len() + 256),
+            texts: self.texts.clone(),
+            ..Self::default()
+        };
+        object.serialize(write::Value(&mut image))?;
+        Ok(image)
+    }
+
+    /// Takes the image of a JSON text, to be compared with this one.
+    pub(crate) fn then_json(&self, text: &str) -> Result<Self, JsonError> {
+        let mut image = Self {
+            texts: self.texts.clone(),
+            ..Self::default()
+        };
         let mut reader = Reader::new(text);
         write::transcribe(&mut reader, &mut image, write::DEEPEST)?;
         reader.end()?;
-        Ok(Self(image))
+        Ok(image)
     }
 
     pub(crate) fn root(&self) -> Node<'_> {
-        Node::new(&self.0)
+        Node::new(&self.tape, &self.texts)
     }
 }
 
 impl std::fmt::Debug for Image {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Image of {} bytes", self.0.len())
+        write!(f, "Image of {} bytes", self.tape.len())
     }
 }

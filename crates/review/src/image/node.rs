@@ -1,6 +1,8 @@
 //! Values inside an image.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use crate::json::write_string;
 
@@ -30,24 +32,43 @@ impl Kind {
             5 => Self::Float,
             6 => Self::Text,
             7 => Self::List,
-            _ => Self::Map,
+            8 => Self::Map,
+            _ => Self::Text,
         }
     }
 }
 
+/// The tag of a text that stands beside the image.
+pub(super) const LONG_TEXT: u8 = 9;
+
 /// A value inside an image. Equal values are equal bytes, but for maps in another order.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Node<'i>(&'i [u8]);
+#[derive(Clone, Copy)]
+pub(crate) struct Node<'i>(&'i [u8], &'i [Arc<str>]);
+
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Node<'_> {}
+
+impl Hash for Node<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
 
 impl<'i> Node<'i> {
     /// The value at the start of some bytes.
-    pub(crate) fn new(bytes: &'i [u8]) -> Self {
+    pub(crate) fn new(bytes: &'i [u8], texts: &'i [Arc<str>]) -> Self {
         let length = match Kind::of(bytes[0]) {
             Kind::Null | Kind::False | Kind::True => 1,
             Kind::Unsigned | Kind::Signed | Kind::Float => 9,
+            Kind::Text if bytes[0] == LONG_TEXT => 5,
             Kind::Text | Kind::List | Kind::Map => 5 + length(&bytes[1..]),
         };
-        Self(&bytes[..length])
+        Self(&bytes[..length], texts)
     }
 
     pub(crate) fn kind(self) -> Kind {
@@ -56,8 +77,10 @@ impl<'i> Node<'i> {
 
     /// The bytes of a text.
     pub(crate) fn text(self) -> &'i str {
-        // Images are only made of strings.
-        std::str::from_utf8(&self.0[5..]).unwrap_or_default()
+        if self.0[0] == LONG_TEXT {
+            return &self.1[length(&self.0[1..])];
+        }
+        key_text(&self.0[5..])
     }
 
     /// The elements of a list.
@@ -69,7 +92,7 @@ impl<'i> Node<'i> {
         };
         let mut elements = Vec::new();
         while !rest.is_empty() {
-            let element = Self::new(rest);
+            let element = Self::new(rest, self.1);
             rest = &rest[element.0.len()..];
             elements.push(element);
         }
@@ -78,11 +101,12 @@ impl<'i> Node<'i> {
 
     /// The members of a map.
     pub(crate) fn members(self) -> Members<'i> {
-        Members(if self.kind() == Kind::Map {
+        let members = if self.kind() == Kind::Map {
             &self.0[5..]
         } else {
             &[]
-        })
+        };
+        Members(members, self.1)
     }
 
     /// The member of a map with this key.
@@ -155,7 +179,7 @@ fn length(bytes: &[u8]) -> usize {
 
 /// The members of a map, in the order of its serialization.
 #[derive(Clone)]
-pub(crate) struct Members<'i>(&'i [u8]);
+pub(crate) struct Members<'i>(&'i [u8], &'i [Arc<str>]);
 
 impl<'i> Iterator for Members<'i> {
     type Item = (&'i [u8], Node<'i>);
@@ -165,7 +189,7 @@ impl<'i> Iterator for Members<'i> {
             return None;
         }
         let (key, rest) = self.0[4..].split_at(length(self.0));
-        let value = Node::new(rest);
+        let value = Node::new(rest, self.1);
         self.0 = &rest[value.0.len()..];
         Some((key, value))
     }

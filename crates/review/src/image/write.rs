@@ -1,11 +1,19 @@
 //! Makes images: of anything that serde can serialize, and of JSON.
 
 use std::fmt::Display;
+use std::sync::Arc;
 
 use serde::ser::{self, Serialize, Serializer};
 
-use super::node::Kind;
+use super::Image;
+use super::node::{Kind, LONG_TEXT};
 use crate::json::{JsonError, RAW_VALUE, Reader};
+
+/// From this length on, a text is kept beside the image.
+const LONG: usize = 512;
+
+/// So many long texts are compared one by one.
+const FEW: usize = 32;
 
 /// How deeply JSON inside an object can be nested.
 pub(super) const DEEPEST: u8 = 128;
@@ -27,7 +35,7 @@ impl ser::Error for ImageError {
 /// Copies a JSON text, nested at most as deeply as typed values can be, into an image.
 pub(super) fn transcribe(
     reader: &mut Reader<'_>,
-    image: &mut Vec<u8>,
+    image: &mut Image,
     depth: u8,
 ) -> Result<(), JsonError> {
     if depth == 0 {
@@ -61,7 +69,7 @@ pub(super) fn transcribe(
     done.map_err(|error| at(reader, &error))
 }
 
-fn scalar(reader: &mut Reader<'_>, image: &mut Vec<u8>) -> Result<(), JsonError> {
+fn scalar(reader: &mut Reader<'_>, image: &mut Image) -> Result<(), JsonError> {
     let value = Value(image);
     let done = match reader.peek() {
         Some(b'"') => {
@@ -100,14 +108,49 @@ fn at(reader: &Reader<'_>, error: &ImageError) -> JsonError {
 }
 
 /// Appends one value to an image.
-pub(super) struct Value<'i>(pub(super) &'i mut Vec<u8>);
+pub(super) struct Value<'i>(pub(super) &'i mut Image);
 
 impl Value<'_> {
     #[inline]
     fn number(self, kind: Kind, bits: u64) {
         let mut bytes = [kind as u8; 9];
         bytes[1..].copy_from_slice(&bits.to_le_bytes());
-        self.0.extend_from_slice(&bytes);
+        self.0.tape.extend_from_slice(&bytes);
+    }
+}
+
+impl Image {
+    /// Appends a long text: the number that it has beside the image.
+    fn long_text(&mut self, text: &str) -> Result<(), ImageError> {
+        let number = match self.number_of(text) {
+            Some(number) => number,
+            None => {
+                self.texts.push(text.into());
+                self.texts.len() - 1
+            }
+        };
+        self.expected = number + 1;
+        self.tape.push(LONG_TEXT);
+        self.tape.extend_from_slice(&length(number)?);
+        Ok(())
+    }
+
+    /// The number of a text that this image or an earlier one of the object has, so that equal texts are equal bytes.
+    fn number_of(&mut self, text: &str) -> Option<usize> {
+        if self
+            .texts
+            .get(self.expected)
+            .is_some_and(|next| **next == *text)
+        {
+            return Some(self.expected);
+        }
+        if self.texts.len() <= FEW {
+            return self.texts.iter().position(|known| **known == *text);
+        }
+        for number in self.numbers.len()..self.texts.len() {
+            self.numbers.insert(Arc::clone(&self.texts[number]), number);
+        }
+        self.numbers.get(text).copied()
     }
 }
 
@@ -121,7 +164,7 @@ fn length(length: usize) -> Result<[u8; 4], ImageError> {
 
 /// Appends the members of a list or map, and at the end their length.
 pub(super) struct Composite<'i> {
-    image: &'i mut Vec<u8>,
+    image: &'i mut Image,
     start: usize,
     /// How many of the maps just opened enclose this value as the content of an enum's variant.
     outer: Option<usize>,
@@ -129,9 +172,9 @@ pub(super) struct Composite<'i> {
 
 impl<'i> Composite<'i> {
     #[inline]
-    fn open(image: &'i mut Vec<u8>, kind: Kind) -> Self {
-        image.extend_from_slice(&[kind as u8, 0, 0, 0, 0]);
-        let start = image.len();
+    fn open(image: &'i mut Image, kind: Kind) -> Self {
+        image.tape.extend_from_slice(&[kind as u8, 0, 0, 0, 0]);
+        let start = image.tape.len();
         Self {
             image,
             start,
@@ -139,9 +182,9 @@ impl<'i> Composite<'i> {
         }
     }
 
-    fn open_variant(image: &'i mut Vec<u8>, kind: Kind, variant: &str) -> Result<Self, ImageError> {
-        image.extend_from_slice(&[Kind::Map as u8, 0, 0, 0, 0]);
-        let outer = image.len();
+    fn open_variant(image: &'i mut Image, kind: Kind, variant: &str) -> Result<Self, ImageError> {
+        image.tape.extend_from_slice(&[Kind::Map as u8, 0, 0, 0, 0]);
+        let outer = image.tape.len();
         write_key(image, variant)?;
         let mut this = Self::open(image, kind);
         this.outer = Some(outer);
@@ -151,17 +194,17 @@ impl<'i> Composite<'i> {
     #[inline]
     fn close(self) -> Result<(), ImageError> {
         for start in [Some(self.start), self.outer].into_iter().flatten() {
-            let length = length(self.image.len() - start)?;
-            self.image[start - 4..start].copy_from_slice(&length);
+            let length = length(self.image.tape.len() - start)?;
+            self.image.tape[start - 4..start].copy_from_slice(&length);
         }
         Ok(())
     }
 }
 
 #[inline]
-fn write_key(image: &mut Vec<u8>, key: &str) -> Result<(), ImageError> {
-    image.extend_from_slice(&length(key.len())?);
-    image.extend_from_slice(key.as_bytes());
+fn write_key(image: &mut Image, key: &str) -> Result<(), ImageError> {
+    image.tape.extend_from_slice(&length(key.len())?);
+    image.tape.extend_from_slice(key.as_bytes());
     Ok(())
 }
 
@@ -179,6 +222,7 @@ impl<'i> Serializer for Value<'i> {
     #[inline]
     fn serialize_bool(self, value: bool) -> Result<(), ImageError> {
         self.0
+            .tape
             .push(if value { Kind::True } else { Kind::False } as u8);
         Ok(())
     }
@@ -255,7 +299,10 @@ impl<'i> Serializer for Value<'i> {
 
     #[inline]
     fn serialize_str(self, value: &str) -> Result<(), ImageError> {
-        self.0.push(Kind::Text as u8);
+        if value.len() >= LONG {
+            return self.0.long_text(value);
+        }
+        self.0.tape.push(Kind::Text as u8);
         write_key(self.0, value)
     }
 
@@ -276,7 +323,7 @@ impl<'i> Serializer for Value<'i> {
     }
 
     fn serialize_unit(self) -> Result<(), ImageError> {
-        self.0.push(Kind::Null as u8);
+        self.0.tape.push(Kind::Null as u8);
         Ok(())
     }
 
@@ -428,7 +475,7 @@ impl ser::SerializeMap for Composite<'_> {
 
     #[inline]
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), ImageError> {
-        let start = self.image.len();
+        let start = self.image.tape.len();
         key.serialize(Value(self.image))?;
         key_of_value(self.image, start)
     }
@@ -445,27 +492,34 @@ impl ser::SerializeMap for Composite<'_> {
 
 /// Makes a key of the value that was just written: strings as they are, numbers and booleans as text.
 #[inline]
-fn key_of_value(image: &mut Vec<u8>, start: usize) -> Result<(), ImageError> {
-    let tag = image[start];
+fn key_of_value(image: &mut Image, start: usize) -> Result<(), ImageError> {
+    let tag = image.tape[start];
     if tag == Kind::Text as u8 {
-        image.remove(start);
+        image.tape.remove(start);
         return Ok(());
+    }
+    if tag == LONG_TEXT {
+        let text = super::Node::new(&image.tape[start..], &image.texts)
+            .text()
+            .to_owned();
+        image.tape.truncate(start);
+        return write_key(image, &text);
     }
     if tag == Kind::Null as u8 || tag >= Kind::List as u8 {
         return Err(ImageError("a key is not a string".to_owned()));
     }
     let mut text = Vec::new();
-    super::Node::new(&image[start..]).write(&mut text);
-    image.truncate(start);
-    image.extend_from_slice(&length(text.len())?);
-    image.extend_from_slice(&text);
+    super::Node::new(&image.tape[start..], &image.texts).write(&mut text);
+    image.tape.truncate(start);
+    image.tape.extend_from_slice(&length(text.len())?);
+    image.tape.extend_from_slice(&text);
     Ok(())
 }
 
 /// A struct, or a piece of JSON in the disguise of one.
 pub(super) enum Struct<'i> {
     Fields(Composite<'i>),
-    Json(&'i mut Vec<u8>),
+    Json(&'i mut Image),
 }
 
 impl ser::SerializeStruct for Struct<'_> {
@@ -484,14 +538,9 @@ impl ser::SerializeStruct for Struct<'_> {
                 value.serialize(Value(fields.image))
             }
             Self::Json(image) => {
-                let mut text = Vec::new();
-                value.serialize(Value(&mut text))?;
-                transcribe(
-                    &mut Reader::new(super::Node::new(&text).text()),
-                    image,
-                    DEEPEST,
-                )
-                .map_err(|error| ImageError(error.to_string()))
+                let text = Image::of(value, 0)?;
+                transcribe(&mut Reader::new(text.root().text()), image, DEEPEST)
+                    .map_err(|error| ImageError(error.to_string()))
             }
         }
     }

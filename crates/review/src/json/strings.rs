@@ -1,10 +1,10 @@
 //! The inside of JSON strings: where they end, what their escapes mean, and how to write them.
 
 /// The position of the first `"`, `\` or control character at or after `at`, or the end.
-#[inline]
-pub(super) fn special(bytes: &[u8], mut at: usize) -> usize {
+#[inline(always)]
+pub(super) fn special(bytes: &[u8], at: usize) -> usize {
     // Most strings of Kubernetes objects are shorter than two words, most bytes are in long ones.
-    for _ in 0..3 {
+    for at in [at, at + 8] {
         let Some(word) = word(bytes, at) else {
             return tail(bytes, at);
         };
@@ -12,16 +12,16 @@ pub(super) fn special(bytes: &[u8], mut at: usize) -> usize {
         if found != 0 {
             return at + first(found);
         }
-        at += 8;
     }
-    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<32>()) {
-        let found = chunk.iter().fold(0, |found, byte| {
-            found | u8::from(*byte < b' ') | u8::from(*byte == b'"') | u8::from(*byte == b'\\')
-        });
-        if found != 0 {
+    far_special(bytes, at + 16)
+}
+
+fn far_special(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(chunk) = chunk(bytes, at) {
+        if is_special(chunk) {
             break;
         }
-        at += 32;
+        at += chunk.len();
     }
     while let Some(word) = word(bytes, at) {
         let found = specials(word);
@@ -33,14 +33,85 @@ pub(super) fn special(bytes: &[u8], mut at: usize) -> usize {
     tail(bytes, at)
 }
 
+/// As much as the widest registers that every machine has look at in one go.
+#[inline(always)]
+fn chunk(bytes: &[u8], at: usize) -> Option<&[u8; 16]> {
+    bytes.get(at..)?.first_chunk()
+}
+
+#[inline(always)]
+fn is_special(chunk: &[u8; 16]) -> bool {
+    chunk.iter().fold(false, |found, byte| {
+        found | (*byte < b' ') | (*byte == b'"') | (*byte == b'\\')
+    })
+}
+
+/// Appends the rest of a string, decoded, and gives the position behind its closing quote.
+///
+/// The first byte is a special one.
+pub(super) fn decode(
+    bytes: &[u8],
+    mut at: usize,
+    out: &mut Vec<u8>,
+) -> Result<usize, (usize, &'static str)> {
+    loop {
+        match bytes.get(at) {
+            Some(b'"') => return Ok(at + 1),
+            Some(b'\\') => match bytes.get(at + 1) {
+                Some(b'n') => {
+                    out.push(b'\n');
+                    at += 2;
+                }
+                Some(same @ (b'"' | b'\\' | b'/')) => {
+                    out.push(*same);
+                    at += 2;
+                }
+                _ => {
+                    let Some((character, length)) = escape(&bytes[at + 1..]) else {
+                        return Err((at, "a string has an escape that JSON does not know"));
+                    };
+                    out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                    at += 1 + length;
+                }
+            },
+            Some(_) => return Err((at, "a string has a control character")),
+            None => return Err((at, "the text ends inside a string")),
+        }
+        // Copied as it is looked at: a chunk is written whole, and cut where it has something special.
+        loop {
+            if let Some(chunk) = chunk(bytes, at)
+                && !is_special(chunk)
+            {
+                out.extend_from_slice(chunk);
+                at += chunk.len();
+                continue;
+            }
+            let Some(next) = word(bytes, at) else {
+                let end = tail(bytes, at);
+                out.extend_from_slice(&bytes[at..end]);
+                at = end;
+                break;
+            };
+            let found = specials(next);
+            out.extend_from_slice(&next.to_le_bytes());
+            if found != 0 {
+                out.truncate(out.len() - 8 + first(found));
+                at += first(found);
+                break;
+            }
+            at += 8;
+        }
+    }
+}
+
 fn tail(bytes: &[u8], at: usize) -> usize {
-    bytes[at..]
-        .iter()
+    let rest = bytes.get(at..).unwrap_or_default();
+    rest.iter()
         .position(|byte| matches!(byte, 0..b' ' | b'"' | b'\\'))
         .map_or(bytes.len(), |found| at + found)
 }
 
-#[inline]
+#[inline(always)]
 fn word(bytes: &[u8], at: usize) -> Option<u64> {
     bytes
         .get(at..)?
@@ -49,7 +120,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 /// A word whose lowest set high bit marks the first special byte; later marks may be false, because of borrows.
-#[inline]
+#[inline(always)]
 fn specials(word: u64) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGHS: u64 = ONES << 7;
@@ -61,7 +132,7 @@ fn specials(word: u64) -> u64 {
         & HIGHS
 }
 
-#[inline]
+#[inline(always)]
 fn first(found: u64) -> usize {
     (found.trailing_zeros() / 8) as usize
 }

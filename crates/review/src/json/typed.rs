@@ -17,8 +17,26 @@ const DEEPEST: u16 = 128;
 /// The name under which serde_json's `RawValue` asks for the text of a value.
 pub(crate) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
-/// Where the members of an object are: each key with its quotes, and its value.
-pub(crate) type Members = Vec<(Range<usize>, Range<usize>)>;
+/// Where a member of an object is: its key with the quotes, and its value.
+pub(crate) type Member = (Range<usize>, Range<usize>);
+
+/// Where the members of an object and of its metadata are. Empty lists say nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Members {
+    pub(crate) object: Vec<Member>,
+    pub(crate) metadata: Vec<Member>,
+}
+
+impl Members {
+    /// Counts from the start of the object instead of the start of the document.
+    pub(crate) fn relative_to(mut self, start: usize) -> Self {
+        for (key, value) in self.object.iter_mut().chain(&mut self.metadata) {
+            *key = key.start - start..key.end - start;
+            *value = value.start - start..value.end - start;
+        }
+        self
+    }
+}
 
 /// Which part of an object is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +56,7 @@ pub(crate) struct Typed<'r, 'de> {
 /// What the value is in the object.
 enum Place<'r> {
     Object(Part, &'r mut Members),
-    Metadata,
+    Metadata(&'r mut Vec<Member>),
     Inside,
 }
 
@@ -267,7 +285,7 @@ impl<'de> ObjectMembers<'_, 'de> {
                     self.metadata_is_next = text == "metadata";
                     *part == Part::Metadata && !matches!(text, "metadata" | "kind" | "apiVersion")
                 }
-                Place::Metadata => text == "managedFields",
+                Place::Metadata(_) => text == "managedFields",
                 Place::Inside => false,
             };
             self.key = start..self.reader.offset();
@@ -282,9 +300,12 @@ impl<'de> ObjectMembers<'_, 'de> {
     }
 
     fn note(&mut self, value: usize) {
-        if let Place::Object(_, members) = &mut self.place {
-            members.push((self.key.clone(), value..self.reader.offset()));
-        }
+        let members = match &mut self.place {
+            Place::Object(_, members) => &mut members.object,
+            Place::Metadata(members) => &mut **members,
+            Place::Inside => return,
+        };
+        members.push((self.key.clone(), value..self.reader.offset()));
     }
 }
 
@@ -309,10 +330,14 @@ impl<'de> MapAccess<'de> for ObjectMembers<'_, 'de> {
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, JsonError> {
         self.reader.peek();
         let start = self.reader.offset();
-        let place = if self.metadata_is_next {
-            Place::Metadata
-        } else {
-            Place::Inside
+        let place = match &mut self.place {
+            Place::Object(_, members) if self.metadata_is_next => {
+                // Of metadata that comes twice, the last one counts.
+                members.metadata.clear();
+                members.metadata.reserve(16);
+                Place::Metadata(&mut members.metadata)
+            }
+            _ => Place::Inside,
         };
         let value = seed
             .deserialize(Typed {
