@@ -18,10 +18,12 @@ use crate::run::Shared;
 /// The body of a request, as a server hands it to its service.
 ///
 /// Reading it fails with a [`BodyError`] when it is over the limit or past its deadline. A service that passes such an
-/// error on lets the server word the answer: 413 or 408.
+/// error on lets the server word the answer: 413 or 408. The frame that crosses the limit is still handed out, so that a
+/// service with a limit of its own can be the one to say so.
 pub struct Body {
     incoming: Incoming,
     left: usize,
+    is_over: bool,
     limit: usize,
     deadline: Instant,
     /// There is a timer only for a body that has to be waited for.
@@ -73,6 +75,7 @@ impl Body {
         Self {
             incoming,
             left: limit,
+            is_over: false,
             limit,
             deadline,
             timer: None,
@@ -83,12 +86,6 @@ impl Body {
     /// Whether the length that the client has announced is over the limit.
     fn announces_too_much(&self) -> bool {
         usize::try_from(self.incoming.size_hint().lower()).map_or(true, |length| length > self.left)
-    }
-
-    fn too_large(&mut self) -> BodyError {
-        self.server.counters.count(Counter::bodies_too_large);
-        self.left = 0;
-        BodyError::TooLarge { limit: self.limit }
     }
 
     fn poll_deadline(&mut self, cx: &mut Context<'_>) -> Poll<BodyError> {
@@ -112,8 +109,8 @@ impl http_body::Body for Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        if self.announces_too_much() {
-            return Poll::Ready(Some(Err(self.too_large())));
+        if self.is_over || self.announces_too_much() {
+            return Poll::Ready(Some(Err(BodyError::TooLarge { limit: self.limit })));
         }
         let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(cx) else {
             return self.poll_deadline(cx).map(|error| Some(Err(error)));
@@ -125,15 +122,13 @@ impl http_body::Body for Body {
             source: source.into(),
         })?;
         let length = frame.data_ref().map_or(0, Bytes::len);
-        if length > self.left {
-            return Poll::Ready(Some(Err(self.too_large())));
-        }
-        self.left -= length;
+        self.is_over = length > self.left;
+        self.left = self.left.saturating_sub(length);
         Poll::Ready(Some(Ok(frame)))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.incoming.is_end_stream()
+        !self.is_over && self.incoming.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

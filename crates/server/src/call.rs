@@ -78,13 +78,8 @@ where
     };
     let _in_flight = server.counters.hold(Counter::calls_in_flight);
     let request = request.map(|incoming| Body::new(incoming, deadline, Arc::clone(server)));
-    match outcome(server, service.oneshot(request)).await {
-        Outcome::Answered(response) => {
-            if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                progress.leave_body();
-            }
-            Reply::of_service(response, Arc::clone(progress))
-        }
+    let response = match outcome(server, service.oneshot(request)).await {
+        Outcome::Answered(response) => Reply::of_service(response, Arc::clone(progress)),
         Outcome::Failed(error) => {
             let (status, sentence) = word(error.as_ref());
             progress.leave_body();
@@ -105,7 +100,12 @@ where
                 "the server stops before the call is done".to_owned(),
             )
         }
+    };
+    if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        server.counters.count(Counter::bodies_too_large);
+        progress.leave_body();
     }
+    response
 }
 
 /// Makes room for a call and its body.

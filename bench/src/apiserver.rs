@@ -1,0 +1,121 @@
+//! The embedded API server: how fast it starts, and what the creation of a pod costs it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt as _, Full};
+use kubewright_certificates::TrustBundle;
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::measure;
+use crate::payloads::Case;
+use crate::process::{Kind, Process};
+use crate::report::{self, Comparison};
+
+/// How fast the first answer has to come.
+const START: Duration = Duration::from_millis(3);
+
+/// How to measure.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// How many pairs of runs the creation of a pod gets.
+    #[arg(long, default_value_t = 5)]
+    pairs: usize,
+    /// How many times the server is started.
+    #[arg(long, default_value_t = 20)]
+    starts: usize,
+    /// Where every run is kept.
+    #[arg(long, default_value = "target/bench")]
+    keep: PathBuf,
+}
+
+/// Measures the start and the creation of a pod.
+pub(crate) async fn run(options: &Options) -> Result<()> {
+    std::fs::create_dir_all(&options.keep)?;
+    starts(options).await?;
+    let echo = Process::start(Kind::Echo, Some(0), &options.keep)?;
+    let server = Process::start(Kind::ApiServer, Some(0), &options.keep)?;
+    let webhooks = Process::start(Kind::Webhooks, Some(1), &options.keep)?;
+    install(&server, &webhooks).await?;
+    Comparison::print_heading();
+    let comparison = measure::compare(Case::Create, &echo, &server, options.pairs)?;
+    comparison.print();
+    report::keep(&options.keep.join("apiserver.json"), &[comparison])
+}
+
+/// From the start of the process to the first answer over TLS, with reading its address and trust on the way.
+async fn starts(options: &Options) -> Result<()> {
+    let mut times = Vec::new();
+    for _ in 0..options.starts {
+        let begin = Instant::now();
+        let server = Process::start(Kind::ApiServer, None, &options.keep)?;
+        send(
+            &server,
+            Request::get("https://localhost/version"),
+            Bytes::new(),
+        )
+        .await?;
+        times.push(Instant::now() - begin);
+    }
+    times.sort_unstable();
+    let median = times.get(times.len() / 2).copied().unwrap_or_default();
+    let best = times.first().copied().unwrap_or_default();
+    let verdict = if median <= START { "met" } else { "missed" };
+    println!(
+        "start to first TLS answer: median {median:.1?}, best {best:.1?}, bar {START:?}: {verdict}"
+    );
+    Ok(())
+}
+
+/// Has the API server call one of the webhooks for every pod.
+async fn install(server: &Process, webhooks: &Process) -> Result<()> {
+    let trust = TrustBundle::from_pem(std::fs::read(&webhooks.trust)?)?;
+    let configuration = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": "bench"},
+        "webhooks": [{
+            "name": "typed.bench.example.com",
+            "clientConfig": {
+                "url": format!("https://localhost:{}/typed", webhooks.address.port()),
+                "caBundle": trust.to_ca_bundle()
+            },
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"]
+        }]
+    });
+    let uri =
+        "https://localhost/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+    send(server, Request::post(uri), configuration.to_string().into()).await
+}
+
+async fn send(server: &Process, request: http::request::Builder, body: Bytes) -> Result<()> {
+    let connector = crate::load::connector(&read_trust(&server.trust)?)?;
+    let mut sender = crate::load::connect(server.address, &connector).await?;
+    let token = server
+        .token
+        .as_deref()
+        .context("a server without a token")?;
+    let request = request
+        .header("authorization", format!("Bearer {token}"))
+        .header("content-type", "application/json")
+        .body(Full::new(body))?;
+    let response = sender.send_request(request).await?;
+    let status = response.status();
+    let answer = response.into_body().collect().await?.to_bytes();
+    ensure!(
+        status.is_success(),
+        "{status}: {}",
+        String::from_utf8_lossy(&answer)
+    );
+    Ok(())
+}
+
+fn read_trust(path: &Path) -> Result<TrustBundle> {
+    Ok(TrustBundle::from_pem(std::fs::read(path)?)?)
+}

@@ -1,1 +1,0 @@
-//! Load and start-up measurements, each a ratio against a constant answer over the same TLS.

@@ -1,0 +1,73 @@
+//! Load and start-up measurements, each a ratio against a constant answer over the same TLS.
+//!
+//! `cargo run --release -p bench -- webhook` measures what webhooks cost a server's processor,
+//! and `-- apiserver` how fast the embedded API server starts and what creating a pod costs it. The server and the load are
+//! processes of their own, on a processor each where `taskset` can bind them.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "printing the figures is what this program is for"
+)]
+
+mod apiserver;
+mod echo;
+mod load;
+mod measure;
+mod payloads;
+mod process;
+mod report;
+mod subjects;
+mod webhook;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Measures webhooks on real reviews.
+    Webhook(webhook::Options),
+    /// Measures the embedded API server: its start, and the creation of a pod.
+    #[command(name = "apiserver")]
+    ApiServer(apiserver::Options),
+    /// Serves one of the servers that are compared; used by the measurements themselves.
+    #[command(hide = true)]
+    Serve {
+        /// Which server.
+        server: process::Kind,
+    },
+    /// Sends one run of requests; used by the measurements themselves.
+    #[command(hide = true)]
+    Load {
+        /// The server's address.
+        address: std::net::SocketAddr,
+        /// The file with the server's trust bundle.
+        trust: PathBuf,
+        #[command(flatten)]
+        plan: load::Plan,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        match Arguments::parse().command {
+            Command::Webhook(options) => webhook::run(&options),
+            Command::Serve { server } => process::serve(server).await,
+            Command::ApiServer(options) => apiserver::run(&options).await,
+            Command::Load {
+                address,
+                trust,
+                plan,
+            } => load::run(address, &trust, plan).await,
+        }
+    })
+}

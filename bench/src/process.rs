@@ -1,0 +1,145 @@
+//! The servers as processes of their own, and the processor's time they take.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use kubewright_apiserver::ApiServer;
+use kubewright_certificates::Authority;
+use kubewright_server::Server;
+use serde::{Deserialize, Serialize};
+use tokio::net::TcpListener;
+
+use crate::{echo, subjects};
+
+/// Which server a process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Kind {
+    /// The constant answer.
+    Echo,
+    /// The webhooks.
+    Webhooks,
+    /// The embedded API server.
+    #[value(name = "apiserver")]
+    ApiServer,
+}
+
+/// What a server says about itself once it listens.
+#[derive(Serialize, Deserialize)]
+struct Hello {
+    address: SocketAddr,
+    trust: String,
+    token: Option<String>,
+}
+
+/// A server that runs until it is dropped.
+pub(crate) struct Process {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    /// The file with the server's trust bundle.
+    pub(crate) trust: PathBuf,
+    pub(crate) token: Option<String>,
+}
+
+/// Is the server process: serves for ever.
+pub(crate) async fn serve(kind: Kind) -> Result<()> {
+    if kind == Kind::ApiServer {
+        let server = ApiServer::start();
+        let listening = server.listen(([127, 0, 0, 1], 0)).await?;
+        say(&Hello {
+            address: listening.local_addr(),
+            trust: listening.certificate_authority().to_owned(),
+            token: Some(listening.token().to_owned()),
+        })?;
+        return std::future::pending().await;
+    }
+    let authority = Authority::new("bench")?;
+    let day = Duration::from_hours(24);
+    let identity = authority.sign_server(["localhost"], day)?.identity()?;
+    let trust = authority.certificate_pem();
+    if kind == Kind::Echo {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        say(&Hello {
+            address: listener.local_addr()?,
+            trust,
+            token: None,
+        })?;
+        return echo::serve(listener, &identity).await;
+    }
+    let server = Server::new(subjects::service(), vec![identity].into_iter())
+        .listen(([127, 0, 0, 1], 0))
+        .bind()
+        .await?;
+    say(&Hello {
+        address: server.local_addr(),
+        trust,
+        token: None,
+    })?;
+    Ok(server.run(std::future::pending()).await?)
+}
+
+fn say(hello: &Hello) -> Result<()> {
+    println!("{}", serde_json::to_string(hello)?);
+    Ok(std::io::stdout().flush()?)
+}
+
+impl Process {
+    /// Starts a server on a processor of its own, or wherever the system likes.
+    pub(crate) fn start(kind: Kind, processor: Option<usize>, dir: &Path) -> Result<Self> {
+        let name = match kind {
+            Kind::Echo => "echo",
+            Kind::Webhooks => "webhooks",
+            Kind::ApiServer => "apiserver",
+        };
+        let mut child = this_program(processor)
+            .args(["serve", name])
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot start the server")?;
+        let output = child.stdout.take().context("the server has no output")?;
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line)?;
+        let hello: Hello = serde_json::from_str(&line).context("the server did not start")?;
+        let trust = dir.join(format!("{name}.pem"));
+        std::fs::write(&trust, hello.trust)?;
+        Ok(Self {
+            child,
+            address: hello.address,
+            trust,
+            token: hello.token,
+        })
+    }
+
+    /// The time that the server's threads have run, from the scheduler's accounts.
+    pub(crate) fn processor_time(&self) -> Result<Duration> {
+        let mut nanoseconds = 0;
+        for task in std::fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let account = std::fs::read_to_string(task?.path().join("schedstat"))?;
+            let first = account.split(' ').next().context("an empty account")?;
+            nanoseconds += first.parse::<u64>()?;
+        }
+        Ok(Duration::from_nanos(nanoseconds))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// This program again, bound to a processor if it should and the system can.
+pub(crate) fn this_program(processor: Option<usize>) -> Command {
+    let this = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("bench"));
+    let Some(number) = processor.filter(|_| Command::new("taskset").arg("-V").output().is_ok())
+    else {
+        return Command::new(this);
+    };
+    let mut command = Command::new("taskset");
+    command.arg("-c").arg(number.to_string()).arg(this);
+    command
+}
