@@ -72,7 +72,7 @@ fn run(server: &Process, case: Case, answer: Answer, requests: usize, first: usi
         .stderr(Stdio::inherit())
         .output()
         .context("cannot start the load")?;
-    let cost = server.processor_time()? - before;
+    let cost = server.processor_time()?.saturating_sub(before);
     ensure!(output.status.success(), "the load has failed");
     let seen: Seen = serde_json::from_slice(&output.stdout).context("the load said nothing")?;
     #[expect(clippy::cast_precision_loss, reason = "a few thousand requests")]
