@@ -1,0 +1,5 @@
+//! The test cluster as a test uses it.
+
+mod cluster;
+mod trace;
+mod webhooks;
