@@ -187,6 +187,22 @@ async fn a_directory_may_come_after_the_program() {
     follower.abort();
 }
 
+#[tokio::test]
+async fn a_file_that_is_deleted_and_made_again_is_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("greeting.yaml");
+    write(&path, "one");
+    let (mut file, mut live) = followed(&path);
+    file.load().await.unwrap();
+    assert_eq!(*live.next().await, greeting("one"));
+
+    let follower = tokio::spawn(Box::new(file).follow());
+    fs::remove_file(&path).unwrap();
+    write(&path, "two");
+    assert_eq!(*live.next().await, greeting("two"));
+    follower.abort();
+}
+
 proptest! {
     #[test]
     fn the_value_is_always_the_last_good_one(
