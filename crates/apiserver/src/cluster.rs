@@ -11,13 +11,16 @@ use crate::kinds::{Registry, Resource};
 use crate::status::qualified;
 use crate::store::{At, Object, Store};
 
+/// Table and path.
+type Place = (String, String);
+
 /// The store as admission sees it.
 #[derive(Debug)]
 pub(crate) struct StoredCluster {
     store: Arc<Store>,
     registry: &'static Registry,
     /// Parsed objects by table and path, each valid for one revision.
-    parsed: Mutex<HashMap<(String, String), (u64, Arc<Value>)>>,
+    parsed: Mutex<HashMap<Place, (u64, Arc<Value>)>>,
 }
 
 impl StoredCluster {

@@ -1,19 +1,78 @@
 //! An embedded Kubernetes API server for tests and development.
+//!
+//! It speaks the API of Kubernetes v1.36: every built-in kind with its defaults, its validation and its error texts,
+//! watches, patches, discovery, OpenAPI, and the whole admission webhook chain. Objects live in memory; a server starts
+//! in milliseconds and leaves nothing behind.
+//!
+//! # Example: one server, asked in process and over HTTPS
+//!
+//! ```
+//! use kubewright_apiserver::ApiServer;
+//! use tower::ServiceExt as _;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = ApiServer::start();
+//!
+//! // A tower service: `kube::Client::new(server.service(), "default")` needs no socket.
+//! let request = http::Request::get("/api/v1/namespaces/default").body(String::new())?;
+//! let answer = server.service().oneshot(request).await?;
+//! assert_eq!(answer.status(), 200);
+//!
+//! // HTTPS with an authority of its own, for kubectl and everything else.
+//! let listening = server.listen(([127, 0, 0, 1], 0)).await?;
+//! assert!(listening.kubeconfig().contains(&listening.url()));
+//! listening.stop().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What answers 501
+//!
+//! What this server does not do is refused with `501 NotImplemented` and a sentence, never accepted without effect:
+//!
+//! | Request | Instead |
+//! |---|---|
+//! | server-side apply (`application/apply-patch+yaml`) | client-side apply, merge or strategic merge patch |
+//! | CBOR bodies and answers | JSON |
+//! | creating a CustomResourceDefinition | nothing yet |
+//! | creating an APIService | nothing: no aggregation |
+//! | creating ValidatingAdmissionPolicies, MutatingAdmissionPolicies and their bindings | admission webhooks |
+//! | `exec`, `attach`, `portforward`, `proxy` (admission sees the CONNECT first) | nothing: there are no containers |
+//! | `pods/log` | nothing: there are no containers |
+//! | `/metrics`, `/logs` | nothing |
+//!
+//! # What differs without a word
+//!
+//! * Every authenticated user may do everything: RBAC objects are stored and not evaluated.
+//! * There are no controllers, as in a control plane of kube-apiserver and etcd alone: owners' objects are not
+//!   collected, a deleted namespace stays `Terminating` until its finalizers are taken, Deployments make no pods.
+//! * `managedFields` are not kept, ResourceQuotas and LimitRanges not enforced, Events not forgotten after an hour.
+//! * Answers are never protobuf and never compressed; watches are not served over WebSocket.
+//!
+//! Modules that are hidden from this page are the server's own parts and no interface to rely on.
 
 mod access;
 pub mod admission;
+#[doc(hidden)]
 pub mod cel;
 mod cluster;
 mod discovery;
+#[doc(hidden)]
 pub mod field;
 pub mod kinds;
 mod listen;
+#[doc(hidden)]
 pub mod openapi;
+#[doc(hidden)]
 pub mod patch;
+#[doc(hidden)]
 pub mod protobuf;
 mod rest;
+#[doc(hidden)]
 pub mod schema;
 mod seed;
+#[doc(hidden)]
 pub mod selector;
 mod server;
 pub mod status;

@@ -1,4 +1,9 @@
 //! The API server as its clients see it.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a helper of a test fails the test"
+)]
 
 #[cfg(test)]
 mod admission;

@@ -96,10 +96,7 @@ async fn answers_are_pretty_for_people() {
     cluster.post(MAPS, &map("x")).await.expect(201);
     let compact = cluster.get(&format!("{MAPS}/x")).await;
     assert!(compact.text.ends_with(b"}\n"));
-    assert_eq!(
-        compact.text.iter().filter(|byte| **byte == b'\n').count(),
-        1
-    );
+    assert_eq!(str::from_utf8(&compact.text).unwrap().lines().count(), 1);
     let pretty = cluster.get(&format!("{MAPS}/x?pretty=true")).await;
     assert!(pretty.text.starts_with(b"{\n  \""));
     assert_eq!(pretty.json(), compact.json());

@@ -133,16 +133,15 @@ fn access(call: &Call, spec: &Value, asker: Option<&User>) -> Result<Value> {
         _ => {}
     }
     let named;
-    let user = match asker {
-        Some(user) => user,
-        None => {
-            named = subject(spec);
-            if named.username.is_empty() && named.groups.is_empty() {
-                let detail = "at least one of user or group must be specified";
-                errors.push(FieldError::invalid(&Path::new("spec.user"), "", detail));
-            }
-            &named
+    let user = if let Some(user) = asker {
+        user
+    } else {
+        named = subject(spec);
+        if named.username.is_empty() && named.groups.is_empty() {
+            let detail = "at least one of user or group must be specified";
+            errors.push(FieldError::invalid(&Path::new("spec.user"), "", detail));
         }
+        &named
     };
     if !errors.is_empty() {
         let (group, kind) = (&call.resource.group, &call.resource.kind);

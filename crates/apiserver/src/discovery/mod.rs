@@ -4,6 +4,8 @@ mod aggregated;
 mod openapi;
 mod plain;
 
+use std::fmt::Write as _;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
@@ -30,11 +32,11 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
         ["version"] => json_answer(request, &version()),
         ["healthz" | "livez" | "readyz", rest @ ..] => health(request, words[0], rest),
         ["api"] => match aggregated::wanted(request) {
-            Some(version) => aggregated(request, version, aggregated::core(registry)),
+            Some(version) => aggregated(request, version, &aggregated::core(registry)),
             None => json_answer(request, &plain::versions(request)),
         },
         ["apis"] => match aggregated::wanted(request) {
-            Some(version) => aggregated(request, version, aggregated::groups(registry)),
+            Some(version) => aggregated(request, version, &aggregated::groups(registry)),
             None => json_answer(request, &plain::groups(registry)),
         },
         ["api", version] => match plain::resources(registry, "", version) {
@@ -127,7 +129,7 @@ fn json_answer(request: &Request, value: &Value) -> Response<Body> {
 }
 
 /// Answers an aggregated document, or 304 if the client has it already.
-fn aggregated(request: &Request, version: &'static str, items: Vec<Value>) -> Response<Body> {
+fn aggregated(request: &Request, version: &'static str, items: &[Value]) -> Response<Body> {
     let list = json!({
         "kind": "APIGroupDiscoveryList",
         "apiVersion": format!("apidiscovery.k8s.io/{version}"),
@@ -136,12 +138,11 @@ fn aggregated(request: &Request, version: &'static str, items: Vec<Value>) -> Re
     });
     let mut response = answer::value(StatusCode::OK, &Output::json(), &list);
     let digest = ring::digest::digest(&ring::digest::SHA512, list.to_string().as_bytes());
-    let tag: String = digest
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02X}"))
-        .collect();
-    let tag = format!("\"{tag}\"");
+    let mut tag = "\"".to_owned();
+    for byte in digest.as_ref() {
+        let _ = write!(tag, "{byte:02X}");
+    }
+    tag.push('"');
     let known = request.parts.headers.get_all(IF_NONE_MATCH).iter();
     if known
         .filter_map(|value| value.to_str().ok())

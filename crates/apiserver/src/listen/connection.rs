@@ -67,7 +67,7 @@ pub(super) async fn serve(
 
 fn builder() -> auto::Builder<TokioExecutor> {
     // hyper counts an idle connection as one that waits for headers, so this is an idle limit too.
-    const HEADERS: Duration = Duration::from_secs(120);
+    const HEADERS: Duration = Duration::from_mins(2);
     // Go's server allows 250 streams by default; the real API server lowers that to 100.
     const STREAMS: u32 = 100;
     const MIB: u32 = 1 << 20;

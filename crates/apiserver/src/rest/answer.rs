@@ -39,7 +39,7 @@ impl Shown {
     pub(crate) fn value(&self, call: &Call) -> Result<Value> {
         let mut value = serde_json::from_slice(&self.0)
             .map_err(|error| Status::internal(&error.to_string()))?;
-        call.from_storage(&mut value)?;
+        call.convert_from_storage(&mut value)?;
         Ok(value)
     }
 }

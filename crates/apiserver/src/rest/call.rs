@@ -60,12 +60,12 @@ impl Call {
     /// A stored object in the request's version.
     pub(crate) fn value(&self, object: &Object) -> Result<Value> {
         let mut value = object.value();
-        self.from_storage(&mut value)?;
+        self.convert_from_storage(&mut value)?;
         Ok(value)
     }
 
     /// Turns the stored form into the request's.
-    pub(crate) fn from_storage(&self, value: &mut Value) -> Result<()> {
+    pub(crate) fn convert_from_storage(&self, value: &mut Value) -> Result<()> {
         if self.stores_its_own_form() {
             return Ok(());
         }
@@ -127,13 +127,14 @@ impl Call {
     /// Lets the mutating steps of admission change the object.
     pub(crate) async fn mutate(&self, attributes: &mut Attributes) -> Result<()> {
         let Shared { chain, cluster, .. } = &*self.shared;
-        chain.mutate(cluster, attributes, &self.notes).await
+        // The chain's future is large, and most of its room is for webhooks that are not called.
+        Box::pin(chain.mutate(cluster, attributes, &self.notes)).await
     }
 
     /// Lets the validating steps of admission judge the object.
     pub(crate) async fn validate(&self, attributes: &Attributes) -> Result<()> {
         let Shared { chain, cluster, .. } = &*self.shared;
-        chain.validate(cluster, attributes, &self.notes).await
+        Box::pin(chain.validate(cluster, attributes, &self.notes)).await
     }
 
     /// Whether the resource is `namespaces` itself.

@@ -1,5 +1,7 @@
 //! From a request body to an object of the endpoint's kind, in the decoder's words where it is none.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use super::call::Call;
@@ -164,7 +166,10 @@ fn unrecognized(kind: &str, why: &str, body: &[u8]) -> Status {
     let start = match body {
         [] => "<empty>".to_owned(),
         [b'{', ..] => String::from_utf8_lossy(cut).into_owned(),
-        _ => cut.iter().map(|byte| format!("{byte:02x}")).collect(),
+        _ => cut.iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        }),
     };
     Status::bad_request(format!(
         "the object provided is unrecognized (must be of type {kind}): {why} ({start}{more})"

@@ -141,7 +141,7 @@ async fn handle(
 /// When the request must be answered, and whether it has a body that counts.
 fn deadline(method: &Method, query: &Query) -> Result<(Instant, bool)> {
     const WRITE: Duration = Duration::from_secs(34);
-    const READ: Duration = Duration::from_secs(60);
+    const READ: Duration = Duration::from_mins(1);
     let writes = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     let default = if writes { WRITE } else { READ };
     Ok((Instant::now() + query.timeout(default)?, writes))

@@ -134,9 +134,9 @@ impl Patch {
                 )))
             }
             FieldValidation::Warn => {
-                duplicates
-                    .iter()
-                    .for_each(|problem| call.notes.warn(problem));
+                for problem in &duplicates {
+                    call.notes.warn(problem);
+                }
                 Ok(patch)
             }
             FieldValidation::Ignore | FieldValidation::Strict => Ok(patch),

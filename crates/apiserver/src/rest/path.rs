@@ -90,7 +90,8 @@ pub(crate) fn decoded_query(text: &str) -> Cow<'_, str> {
 }
 
 fn decode(text: &str, plus: bool) -> Cow<'_, str> {
-    if !text.contains('%') && !(plus && text.contains('+')) {
+    let encoded = text.contains('%') || (plus && text.contains('+'));
+    if !encoded {
         return Cow::Borrowed(text);
     }
     let bytes = text.as_bytes();

@@ -95,7 +95,7 @@ impl Query {
     /// # Errors
     /// 400 if it is not a Go duration.
     pub(crate) fn timeout(&self, default: Duration) -> Result<Duration> {
-        const MAXIMUM: Duration = Duration::from_secs(60);
+        const MAXIMUM: Duration = Duration::from_mins(1);
         let text = self.text("timeout");
         if text.is_empty() {
             return Ok(default);

@@ -69,12 +69,11 @@ pub(crate) fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)> {
         }
         let page = Page::parse(token)?;
         start = page.start;
-        match u64::try_from(page.revision) {
-            Ok(revision) => At::Exactly(revision),
-            Err(_) => {
-                inconsistent = true;
-                At::Now
-            }
+        if let Ok(revision) = u64::try_from(page.revision) {
+            At::Exactly(revision)
+        } else {
+            inconsistent = true;
+            At::Now
         }
     };
     let fetch = if selection.is_empty() {

@@ -88,21 +88,18 @@ impl Draft {
 
     /// The text with the given revision in place (none: the member is left empty), for answers to dry runs.
     pub(crate) fn into_text(mut self, revision: Option<u64>) -> Bytes {
-        match revision {
-            Some(revision) => {
-                let digits = revision.to_string().into_bytes();
-                self.text.splice(self.hole..self.hole, digits);
-            }
-            None => {
-                let member = b"\"resourceVersion\":\"";
-                let start = self.hole - member.len();
-                let mut end = self.hole + 1;
-                if self.text.get(end) == Some(&b',') {
-                    end += 1;
-                }
-                self.text.drain(start..end);
-            }
+        if let Some(revision) = revision {
+            let digits = revision.to_string().into_bytes();
+            self.text.splice(self.hole..self.hole, digits);
+            return Bytes::from(self.text);
         }
+        let member = b"\"resourceVersion\":\"";
+        let start = self.hole - member.len();
+        let mut end = self.hole + 1;
+        if self.text.get(end) == Some(&b',') {
+            end += 1;
+        }
+        self.text.drain(start..end);
         Bytes::from(self.text)
     }
 }

@@ -41,7 +41,7 @@ impl Stream {
         ends: Instant,
         bookmarks: bool,
     ) -> Self {
-        const BOOKMARKS_EVERY: Duration = Duration::from_secs(60);
+        const BOOKMARKS_EVERY: Duration = Duration::from_mins(1);
         let bookmarks = bookmarks.then(|| {
             let first = Instant::now() + BOOKMARKS_EVERY;
             let mut interval = tokio::time::interval_at(first, BOOKMARKS_EVERY);
