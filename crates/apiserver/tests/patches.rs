@@ -119,7 +119,7 @@ async fn server_side_apply_and_cbor_say_that_they_are_missing() {
         "application/apply-patch+cbor",
     ] {
         let headers = [("content-type", kind)];
-        let path = format!("{path}?fieldManager=me");
+        let path = format!("{path}?fieldManager=me&force=true");
         let answer = cluster.send(Method::PATCH, &path, &headers, "{}").await;
         let _ = answer.refused(501, "NotImplemented");
     }

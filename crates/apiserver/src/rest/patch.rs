@@ -47,7 +47,8 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
 /// Reads the options of a patch.
 pub(crate) fn options(call: &Call) -> Result<WriteOptions> {
     let options = WriteOptions::read(&call.query, "PatchOptions")?;
-    if call.query.get("force").is_some() {
+    let applies = content_type(&call.headers).starts_with("application/apply-patch");
+    if call.query.get("force").is_some() && !applies {
         let path = Path::new("force");
         let error = FieldError::forbidden(&path, "may not be specified for non-apply patch");
         return Err(Status::invalid("meta.k8s.io", "PatchOptions", "", &[error]));
