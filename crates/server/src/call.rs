@@ -11,10 +11,10 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, Version, header};
 use http_body::Body as HttpBody;
 use hyper::body::Incoming;
-use tokio::sync::SemaphorePermit;
 use tokio::time::Instant;
 use tower::{Service, ServiceExt as _};
 
+use crate::body::Room;
 use crate::counters::Counter;
 use crate::drain::Phase;
 use crate::reply::Reply;
@@ -67,17 +67,19 @@ where
 {
     let say = |status, text: String| Reply::sentence(status, text, Arc::clone(progress));
     server.counters.count(Counter::calls);
-    let deadline = Instant::now() + server.limits.body_time;
-    let _room = match room(server, &request, deadline).await {
-        Ok(room) => room,
-        Err(sentence) => {
-            server.counters.count(Counter::calls_refused);
-            progress.leave_body();
-            return say(StatusCode::SERVICE_UNAVAILABLE, sentence.to_owned());
-        }
+    let Ok(_permit) = server.calls.try_acquire() else {
+        server.counters.count(Counter::calls_refused);
+        progress.leave_body();
+        return say(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too many calls are in flight".to_owned(),
+        );
     };
     let _in_flight = server.counters.hold(Counter::calls_in_flight);
-    let request = request.map(|incoming| Body::new(incoming, deadline, Arc::clone(server)));
+    let deadline = Instant::now() + server.limits.body_time;
+    let room = Room::of(&request, server);
+    let request =
+        request.map(|incoming| Body::new(incoming, deadline, room.clone(), Arc::clone(server)));
     let response = match outcome(server, service.oneshot(request)).await {
         Outcome::Answered(response) => Reply::of_service(response, Arc::clone(progress)),
         Outcome::Failed(error) => {
@@ -106,33 +108,6 @@ where
         progress.leave_body();
     }
     response
-}
-
-/// Makes room for a call and its body.
-async fn room<'a>(
-    server: &'a Shared,
-    request: &Request<Incoming>,
-    deadline: Instant,
-) -> Result<(SemaphorePermit<'a>, SemaphorePermit<'a>), &'static str> {
-    let Ok(call) = server.calls.try_acquire() else {
-        return Err("too many calls are in flight");
-    };
-    let limit = server.limits.body;
-    let size = request.body().size_hint();
-    // A length over the limit needs no room: reading such a body fails at once.
-    let bytes = match size.upper().map(usize::try_from) {
-        Some(Ok(length)) if length <= limit => length,
-        Some(_) => 0,
-        None => limit,
-    };
-    let units = server.body_units(bytes);
-    if let Ok(body) = server.bodies.try_acquire_many(units) {
-        return Ok((call, body));
-    }
-    match tokio::time::timeout_at(deadline, server.bodies.acquire_many(units)).await {
-        Ok(Ok(body)) => Ok((call, body)),
-        _ => Err("the bodies of the calls in flight leave no room for this one"),
-    }
 }
 
 enum Outcome<R> {
@@ -187,6 +162,7 @@ fn word(error: &(dyn Error + 'static)) -> (StatusCode, String) {
             (StatusCode::PAYLOAD_TOO_LARGE, error.to_string())
         }
         Some(error @ BodyError::TooSlow { .. }) => (StatusCode::REQUEST_TIMEOUT, error.to_string()),
+        Some(error @ BodyError::NoRoom) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
         Some(error @ BodyError::Broken { .. }) => (StatusCode::BAD_REQUEST, error.to_string()),
         None => {
             let cause = error.source().map(ToString::to_string);

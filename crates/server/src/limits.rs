@@ -46,10 +46,10 @@ impl Limits {
         self
     }
 
-    /// Sets how many bytes the bodies of all calls in flight may have together; 64 MiB unless set.
+    /// Sets how many bytes the large bodies of all calls in flight may have together; 64 MiB unless set.
     ///
-    /// A call that would go beyond waits, and its client is slowed down by flow control. A body of unknown length
-    /// counts as one of the largest allowed size.
+    /// A body of more than 64 KiB that would go beyond waits, and its client is slowed down by flow control. A body of
+    /// unknown length counts as one of the largest allowed size. Once it has room, a body must arrive at 4 MiB a second.
     pub fn bodies_in_flight(mut self, bytes: usize) -> Self {
         self.bodies_in_flight = bytes;
         self

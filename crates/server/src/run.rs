@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     pub(crate) answers_probes: bool,
     pub(crate) tls: TlsAcceptor,
     pub(crate) calls: Semaphore,
-    pub(crate) bodies: Semaphore,
+    pub(crate) bodies: Arc<Semaphore>,
     /// Tells the calls in flight that the grace ends.
     pub(crate) end: Notify,
     phase: AtomicU8,
@@ -46,7 +46,7 @@ impl Shared {
     ) -> Self {
         Self {
             calls: Semaphore::new(limits.calls.min(Semaphore::MAX_PERMITS)),
-            bodies: Semaphore::new(limits.bodies_in_flight.div_ceil(BODY_UNIT)),
+            bodies: Arc::new(Semaphore::new(limits.bodies_in_flight.div_ceil(BODY_UNIT))),
             counters: Counters::default(),
             end: Notify::new(),
             phase: AtomicU8::new(Phase::Serving as u8),
@@ -150,10 +150,11 @@ where
         loop {
             // Dropping the other two loses nothing: they keep what they wait for.
             tokio::select! {
+                // Those that have ended are counted out first, so that a rush of short connections is not refused for them.
                 biased;
                 () = &mut end => return,
-                stream = self.acceptor.accept() => self.admit(stream),
                 Some(_) = self.connections.join_next() => {}
+                stream = self.acceptor.accept() => self.admit(stream),
             }
         }
     }

@@ -8,7 +8,7 @@ use http::{Request, Response, Version};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use kubewright_certificates::{Authority, SelfSigned};
-use kubewright_server::{BindError, Body, Limits, Readiness, Server};
+use kubewright_server::{BindError, Body, BodyError, Limits, Readiness, Server};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::Semaphore;
 use tower::service_fn;
@@ -244,17 +244,29 @@ async fn one_connection_too_many_is_closed_at_once() {
 }
 
 #[tokio::test]
-async fn bodies_wait_for_room_and_are_refused_when_there_is_none_in_time() {
-    let (gate, service) = gated();
+async fn large_bodies_wait_for_room_and_are_refused_when_there_is_none_in_time() {
+    let gate = Arc::new(Semaphore::new(0));
+    let service = {
+        let gate = Arc::clone(&gate);
+        service_fn(move |request: Request<Body>| {
+            let gate = Arc::clone(&gate);
+            async move {
+                let answer = length(request).await?;
+                gate.acquire().await.unwrap().forget();
+                Ok::<_, BodyError>(answer)
+            }
+        })
+    };
     let limits = Limits::default()
         .body(100_000)
         .bodies_in_flight(150_000)
-        .body_time(Duration::from_millis(200));
+        .body_time(Duration::from_millis(300));
     let running = start(server(service).limits(limits)).await;
     let http2 = running.http2().http2().await.unwrap();
-    let first = tokio::spawn(http2.clone().send_request(post("/", vec![0; 90_000])));
+    let call = |size: usize| tokio::spawn(http2.clone().send_request(post("/", vec![0; size])));
+    let large = call(90_000);
     running
-        .until("the first call", |counts| counts.calls_in_flight == 1)
+        .until("the large call", |counts| counts.calls_in_flight == 1)
         .await;
     let refused = text(
         http2
@@ -264,20 +276,49 @@ async fn bodies_wait_for_room_and_are_refused_when_there_is_none_in_time() {
             .unwrap(),
     )
     .await;
-    assert_eq!(
-        refused,
-        (
-            503,
-            "the bodies of the calls in flight leave no room for this one".into()
-        )
-    );
-    let small = tokio::spawn(http2.clone().send_request(post("/", vec![0; 1000])));
+    let sentence = "the bodies of the calls in flight leave no room for this one";
+    assert_eq!(refused, (503, sentence.into()));
+    assert_eq!(running.counts().calls_refused, 1);
+    let small = call(60_000);
     running
         .until("the small call", |counts| counts.calls_in_flight == 2)
         .await;
     gate.add_permits(2);
-    assert_eq!(first.await.unwrap().unwrap().status(), 200);
-    assert_eq!(small.await.unwrap().unwrap().status(), 200);
+    assert_eq!(
+        text(large.await.unwrap().unwrap()).await,
+        (200, "90000".into())
+    );
+    assert_eq!(
+        text(small.await.unwrap().unwrap()).await,
+        (200, "60000".into())
+    );
+    gate.add_permits(1);
+    assert_eq!(
+        text(call(90_000).await.unwrap().unwrap()).await,
+        (200, "90000".into())
+    );
+}
+
+#[tokio::test]
+async fn clients_that_only_promise_large_bodies_take_no_room() {
+    let limits = Limits::default().bodies_in_flight(7 << 20);
+    let running = start(server(service_fn(length)).limits(limits)).await;
+    let mut promises = Vec::new();
+    for _ in 0..5 {
+        let mut stream = running.http1().connect().await.unwrap();
+        let head = "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 7000000\r\n\r\nabc";
+        stream.write_all(head.as_bytes()).await.unwrap();
+        promises.push(stream);
+    }
+    running
+        .until("the promises", |counts| counts.calls_in_flight == 5)
+        .await;
+    let mut http1 = running.http1().http1().await.unwrap();
+    let response = http1
+        .send_request(post("/", vec![0; 1_000_000]))
+        .await
+        .unwrap();
+    assert_eq!(text(response).await, (200, "1000000".into()));
 }
 
 #[tokio::test]
