@@ -24,7 +24,10 @@ pub(crate) trait View {
 
 impl View for Value {
     fn at(&self, field: &str) -> &Value {
-        self.get(field).unwrap_or(&Self::Null)
+        match self {
+            Self::Object(map) => map.get(field).unwrap_or(&Self::Null),
+            _ => &Self::Null,
+        }
     }
 
     fn text(&self, field: &str) -> &str {

@@ -75,6 +75,9 @@ pub(super) fn stateful_set(object: &mut Value) {
         claim.fill_text("kind", "PersistentVolumeClaim");
         claim.part("metadata");
         volumes::claim(claim);
+        if let Some(status) = claim.part("status") {
+            status.fill_text("phase", "Pending");
+        }
     }
 }
 

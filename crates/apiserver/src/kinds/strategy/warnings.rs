@@ -1,6 +1,6 @@
 //! Warnings that the API server itself sends for what is allowed and yet hardly meant.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -125,25 +125,31 @@ fn template(root: &Path<'_>, pod: &Value, is_template: bool, out: &mut Vec<Strin
     let security = spec.at("securityContext");
     seccomp(&annotated, annotations, SECCOMP_POD, security, out);
     let has_app_armor = security.has("appArmorProfile");
+    let profiled = pod
+        .at("metadata")
+        .entries("annotations")
+        .any(|(key, _)| key.starts_with("container."));
     each_container(&path, spec, &mut |container, at| {
-        let name = container.text("name");
-        let security = container.at("securityContext");
-        let key = format!("{SECCOMP_CONTAINER}{name}");
-        seccomp(&annotated, annotations, &key, security, out);
-        let key = format!("{APP_ARMOR}{name}");
-        let armed = has_app_armor || security.has("appArmorProfile");
-        if is_template && !armed && annotations.has(&key) {
-            out.push(format!(
-                "{}: deprecated since v1.30; use the \"appArmorProfile\" field instead",
-                annotated.key(&key)
-            ));
+        if profiled {
+            let name = container.text("name");
+            let security = container.at("securityContext");
+            let key = format!("{SECCOMP_CONTAINER}{name}");
+            seccomp(&annotated, annotations, &key, security, out);
+            let key = format!("{APP_ARMOR}{name}");
+            let armed = has_app_armor || security.has("appArmorProfile");
+            if is_template && !armed && annotations.has(&key) {
+                out.push(format!(
+                    "{}: deprecated since v1.30; use the \"appArmorProfile\" field instead",
+                    annotated.key(&key)
+                ));
+            }
         }
         let resources = at.child("resources");
+        let listed = container.at("resources");
+        let (limits, requests) = (listed.at("limits"), listed.at("requests"));
         for name in bytes {
-            for list in ["limits", "requests"] {
-                let listed = container.at("resources").at(list);
-                fractions(&resources.child(list), listed, &[name], out);
-            }
+            fractions(&resources.child("limits"), limits, &[name], out);
+            fractions(&resources.child("requests"), requests, &[name], out);
         }
         environment(&at.child("env"), container, out);
     });
@@ -239,15 +245,16 @@ fn volumes(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
     let volumes = path.child("volumes");
     for (index, volume) in spec.list("volumes").iter().enumerate() {
         let at = volumes.index(index);
-        for (source, message) in DEPRECATED_VOLUMES {
-            if volume.has(source) {
+        for (source, value) in volume.as_object().into_iter().flatten() {
+            let known = DEPRECATED_VOLUMES.iter().find(|(kind, _)| kind == source);
+            if let Some((_, message)) = known.filter(|_| !value.is_null()) {
                 out.push(format!("{}: {message}", at.child(source)));
             }
-        }
-        let template = volume.at("ephemeral").at("volumeClaimTemplate");
-        if template.is_object() {
-            let at = at.child("ephemeral.volumeClaimTemplate.spec");
-            claim(&at, template.at("spec"), out);
+            let template = value.at("volumeClaimTemplate");
+            if source == "ephemeral" && template.is_object() {
+                let at = at.child("ephemeral.volumeClaimTemplate.spec");
+                claim(&at, template.at("spec"), out);
+            }
         }
     }
 }
@@ -292,8 +299,14 @@ fn seccomp(
 }
 
 fn environment(path: &Path<'_>, container: &Value, out: &mut Vec<String>) {
+    let variables = container.list("env");
+    let mut names: Vec<&str> = variables.iter().map(|v| v.text("name")).collect();
+    names.sort_unstable();
+    if names.windows(2).all(|pair| pair[0] != pair[1]) {
+        return;
+    }
     let mut seen = BTreeSet::new();
-    for (index, variable) in container.list("env").iter().enumerate() {
+    for (index, variable) in variables.iter().enumerate() {
         let name = variable.text("name");
         if seen.insert(name) {
             continue;
@@ -311,47 +324,67 @@ fn environment(path: &Path<'_>, container: &Value, out: &mut Vec<String>) {
     }
 }
 
-fn ports(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
-    struct Port<'a> {
-        at: String,
-        ip: &'a str,
-        host: i64,
+/// A port of one container of a pod.
+struct Port<'a> {
+    list: &'static str,
+    container: usize,
+    index: usize,
+    value: &'a Value,
+    /// What two ports must share to be worth a warning.
+    key: (i64, &'a str),
+}
+
+impl Port<'_> {
+    fn path(&self, spec: &Path<'_>) -> String {
+        let list = spec.child(self.list);
+        let container = list.index(self.container);
+        let ports = container.child("ports");
+        ports.index(self.index).to_string()
     }
-    let mut seen: BTreeMap<(i64, &str), Vec<Port<'_>>> = BTreeMap::new();
-    let lists = ["initContainers", "containers", "ephemeralContainers"];
-    for list in lists {
-        let containers = path.child(list);
-        for (number, container) in spec.list(list).iter().enumerate() {
-            let container_path = containers.index(number);
-            let ports = container_path.child("ports");
-            for (index, port) in container.list("ports").iter().enumerate() {
-                let (ip, host) = (port.text("hostIP"), port.int("hostPort").unwrap_or(0));
-                let key = (
-                    port.int("containerPort").unwrap_or(0),
-                    port.text("protocol"),
-                );
-                let at = ports.index(index).to_string();
-                let others = seen.entry(key).or_default();
-                for other in others.iter() {
-                    let how = if ip == other.ip && host == other.host {
-                        "duplicate"
-                    } else if host == 0 || other.host == 0 {
-                        "overlapping"
-                    } else if host == other.host && ip.is_empty() != other.ip.is_empty() {
-                        "dangerously ambiguous"
-                    } else {
-                        continue;
-                    };
-                    out.push(format!("{at}: {how} port definition with {}", other.at));
-                }
-                others.push(Port { at, ip, host });
+}
+
+fn ports(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
+    let mut all: Vec<Port<'_>> = Vec::new();
+    for list in CONTAINERS {
+        for (container, holder) in spec.list(list).iter().enumerate() {
+            for (index, value) in holder.list("ports").iter().enumerate() {
+                let number = value.int("containerPort").unwrap_or(0);
+                all.push(Port {
+                    list,
+                    container,
+                    index,
+                    value,
+                    key: (number, value.text("protocol")),
+                });
             }
+        }
+    }
+    for (number, port) in all.iter().enumerate() {
+        for other in all[..number].iter().filter(|other| other.key == port.key) {
+            let of = |port: &Port<'_>| {
+                let host = port.value.int("hostPort").unwrap_or(0);
+                (port.value.text("hostIP").to_owned(), host)
+            };
+            let ((ip, host), (other_ip, other_host)) = (of(port), of(other));
+            let how = if ip == other_ip && host == other_host {
+                "duplicate"
+            } else if host == 0 || other_host == 0 {
+                "overlapping"
+            } else if host == other_host && ip.is_empty() != other_ip.is_empty() {
+                "dangerously ambiguous"
+            } else {
+                continue;
+            };
+            let (at, with) = (port.path(path), other.path(path));
+            out.push(format!("{at}: {how} port definition with {with}"));
         }
     }
 }
 
+const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
+
 fn each_container(path: &Path<'_>, spec: &Value, visit: &mut impl FnMut(&Value, &Path<'_>)) {
-    for list in ["initContainers", "containers", "ephemeralContainers"] {
+    for list in CONTAINERS {
         let containers = path.child(list);
         for (index, container) in spec.list(list).iter().enumerate() {
             visit(container, &containers.index(index));

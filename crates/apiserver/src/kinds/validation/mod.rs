@@ -25,8 +25,6 @@ use serde_json::Value;
 use super::Resource;
 use crate::field::FieldError;
 
-pub use webhooks::match_conditions;
-
 /// Checks a new object after defaults, admission and `strategy::prepare_for_create`.
 pub fn create(resource: &Resource, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -34,6 +32,9 @@ pub fn create(resource: &Resource, object: &Value) -> Vec<FieldError> {
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "Pod") => pod::create(object, &mut errors),
         _ => own(resource, object, &mut errors),
+    }
+    if has_webhooks(resource) {
+        webhooks::match_conditions(object, &Value::Null, &mut errors);
     }
     errors
 }
@@ -56,6 +57,9 @@ pub fn update(resource: &Resource, subresource: &str, new: &Value, old: &Value) 
         (_, _, "") => {
             changed(resource, new, old, out);
             own(resource, new, out);
+            if has_webhooks(resource) {
+                webhooks::match_conditions(new, old, out);
+            }
         }
         _ => {}
     }
@@ -71,6 +75,11 @@ pub fn part(kind: &str, object: &Value) -> Vec<FieldError> {
         _ => {}
     }
     errors
+}
+
+fn has_webhooks(resource: &Resource) -> bool {
+    resource.group == "admissionregistration.k8s.io"
+        && resource.kind.ends_with("WebhookConfiguration")
 }
 
 /// What only an update can do wrong.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::check::{Errors, one_of_if_set, qualified_name, selector};
+use crate::cel::{Environment, Type};
 use crate::field::{FieldError, Path};
 use crate::kinds::view::View;
 use crate::kinds::{formats, names};
@@ -27,45 +28,41 @@ pub(super) fn configuration(object: &Value, errors: &mut Errors) {
     }
 }
 
-/// Compiles every match condition of a configuration or policy with `compile`, which answers what is wrong with an
-/// expression. Expressions that the stored object (null for a new one) has already are not compiled again.
-pub fn match_conditions(
-    object: &Value,
-    old: &Value,
-    compile: &dyn Fn(&str) -> Result<(), String>,
-) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+/// Compiles every match condition. Expressions that the stored object (null for a new one) has already are left alone:
+/// what an older server accepted stays valid.
+pub(super) fn match_conditions(object: &Value, old: &Value, errors: &mut Errors) {
     let known: BTreeSet<&str> = old
         .list("webhooks")
         .iter()
-        .chain(std::iter::once(old.at("spec")))
-        .flat_map(|holder| holder.list("matchConditions"))
+        .flat_map(|webhook| webhook.list("matchConditions"))
         .map(|condition| condition.text("expression"))
         .collect();
-    let mut check = |holder: &Value, path: &Path<'_>| {
-        let path = path.child("matchConditions");
-        for (index, condition) in holder.list("matchConditions").iter().enumerate() {
+    let path = Path::new("webhooks");
+    for (index, webhook) in object.list("webhooks").iter().enumerate() {
+        let at = path.index(index);
+        let path = at.child("matchConditions");
+        for (index, condition) in webhook.list("matchConditions").iter().enumerate() {
             let expression = condition.text("expression").trim();
             if expression.is_empty() || known.contains(condition.text("expression")) {
                 continue;
             }
             if let Err(problem) = compile(expression) {
                 let at = path.index(index);
-                let detail = format!("compilation failed: {problem}");
-                errors.push(FieldError::invalid(
-                    &at.child("expression"),
-                    expression,
-                    &detail,
-                ));
+                let at = at.child("expression");
+                errors.push(FieldError::invalid(&at, expression, &problem));
             }
         }
-    };
-    let webhooks = Path::new("webhooks");
-    for (index, webhook) in object.list("webhooks").iter().enumerate() {
-        check(webhook, &webhooks.index(index));
     }
-    check(object.at("spec"), &Path::new("spec"));
-    errors
+}
+
+fn compile(expression: &str) -> Result<(), String> {
+    let program = Environment::admission()
+        .compile(expression)
+        .map_err(|error| error.to_string())?;
+    match program.output_type() {
+        Type::Bool => Ok(()),
+        other => Err(format!("must evaluate to bool but got {other}")),
+    }
 }
 
 fn webhook(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {

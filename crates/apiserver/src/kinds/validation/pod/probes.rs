@@ -63,19 +63,27 @@ pub(super) fn lifecycle(
 }
 
 fn handler(handler: &Value, grace_period: Option<i64>, path: &Path<'_>, errors: &mut Errors) {
-    let mut found = false;
-    for kind in ["exec", "httpGet", "tcpSocket", "grpc", "sleep"] {
-        if !handler.has(kind) {
-            continue;
-        }
+    let mut found: Vec<(&str, &Value)> = handler
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(kind, action)| KINDS.contains(&kind.as_str()) && !action.is_null())
+        .map(|(kind, action)| (kind.as_str(), action))
+        .collect();
+    // In the API server's order, so that the same one counts as the first.
+    if found.len() > 1 {
+        found.sort_by_key(|(kind, _)| KINDS.iter().position(|known| known == kind));
+    }
+    if found.is_empty() {
+        errors.push(FieldError::required(path, "must specify a handler type"));
+    }
+    for (index, (kind, action)) in found.into_iter().enumerate() {
         let at = path.child(kind);
-        if found {
+        if index > 0 {
             let detail = "may not specify more than 1 handler type";
             errors.push(FieldError::forbidden(&at, detail));
             continue;
         }
-        found = true;
-        let action = handler.at(kind);
         match kind {
             "exec" => {
                 required(action, &at, "command", errors);
@@ -89,10 +97,9 @@ fn handler(handler: &Value, grace_period: Option<i64>, path: &Path<'_>, errors: 
             _ => sleep(action, grace_period, &at, errors),
         }
     }
-    if !found {
-        errors.push(FieldError::required(path, "must specify a handler type"));
-    }
 }
+
+const KINDS: [&str; 5] = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];
 
 fn http_get(action: &Value, path: &Path<'_>, errors: &mut Errors) {
     required(action, path, "path", errors);

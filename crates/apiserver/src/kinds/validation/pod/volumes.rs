@@ -45,26 +45,26 @@ fn source(volume: &Value, context: Context<'_>, path: &Path<'_>, errors: &mut Er
     let Some(fields) = volume.as_object() else {
         return;
     };
-    let mut found = false;
-    // In the API server's order, so that the same type counts as the first.
-    for kind in KINDS {
-        if fields.get(*kind).is_none_or(Value::is_null) {
-            continue;
-        }
-        let at = path.child(kind);
-        if found {
-            errors.push(FieldError::forbidden(&at, MORE_THAN_ONE));
-            continue;
-        }
-        found = true;
-        one(kind, volume, context, &at, path, errors);
-    }
-    let unknown = fields
+    let mut kinds: Vec<&str> = fields
         .iter()
-        .any(|(field, value)| field != "name" && !value.is_null());
-    if !found && !unknown {
+        .filter(|(field, value)| *field != "name" && !value.is_null())
+        .map(|(field, _)| field.as_str())
+        .collect();
+    if kinds.is_empty() {
         let detail = "must specify a volume type";
         errors.push(FieldError::required(path, detail));
+    }
+    // In the API server's order, so that the same type counts as the first.
+    if kinds.len() > 1 {
+        kinds.sort_by_key(|kind| KINDS.iter().position(|known| known == kind));
+    }
+    for (index, kind) in kinds.into_iter().enumerate() {
+        let at = path.child(kind);
+        if index == 0 {
+            one(kind, volume, context, &at, path, errors);
+        } else {
+            errors.push(FieldError::forbidden(&at, MORE_THAN_ONE));
+        }
     }
 }
 

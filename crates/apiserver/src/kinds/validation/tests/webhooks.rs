@@ -117,23 +117,26 @@ fn a_bad_ca_bundle_is_accepted() {
 
 #[test]
 fn only_new_match_conditions_are_compiled() {
-    let compile = |expression: &str| match expression {
-        "good" => Ok(()),
-        _ => Err("ERROR: <input>:1:1: no".to_owned()),
-    };
-    let object = |expression: &str| json!({ "webhooks": [{ "matchConditions": [{ "name": "a", "expression": expression }] }] });
-    assert_eq!(
-        match_conditions(&object("good"), &Value::Null, &compile),
-        []
+    let condition = |expression: &str| json!([{ "name": "a", "expression": expression }]);
+    let mut sample = webhooks("MutatingWebhookConfiguration");
+    let pointer = "/webhooks/0/matchConditions";
+    let fine = condition("request.operation == 'CREATE'");
+    assert_eq!(created(&sample, pointer, fine), [""; 0]);
+    let errors = created(&sample, pointer, condition("object.x +"));
+    let start = "webhooks[0].matchConditions[0].expression: Invalid value: \"object.x +\": compilation failed: ERROR: ";
+    assert!(
+        errors.len() == 1 && errors[0].starts_with(start),
+        "{errors:?}"
     );
     assert_eq!(
-        texts(&match_conditions(&object("bad"), &Value::Null, &compile)),
+        created(&sample, pointer, condition("1 + 1")),
         [
-            "webhooks[0].matchConditions[0].expression: Invalid value: \"bad\": compilation failed: ERROR: <input>:1:1: no"
+            "webhooks[0].matchConditions[0].expression: Invalid value: \"1 + 1\": must evaluate to bool but got int"
         ]
     );
+    sample.3["webhooks"][0]["matchConditions"] = condition("object.x +");
     assert_eq!(
-        match_conditions(&object("bad"), &object("bad"), &compile),
-        []
+        updated(&sample, "/webhooks/0/timeoutSeconds", json!(5)),
+        [""; 0]
     );
 }
