@@ -1,8 +1,8 @@
 //! The plugins that are part of the server, in their order, before the webhooks.
 //!
 //! Those of the real server's default set that are not here: ServiceAccount (off, as in envtest), LimitRanger and
-//! ResourceQuota (limits and quotas are stored but not enforced), the certificate plugins, PodTopologyLabels.
-//! PodSecurity warns that it does not judge where a namespace asks for it.
+//! ResourceQuota (limits and quotas are stored with a warning), the certificate plugins, PodTopologyLabels. PodSecurity
+//! warns that it does not judge where a namespace asks for it.
 
 mod default_ingress_class;
 mod default_storage_class;
@@ -14,6 +14,7 @@ mod priority;
 mod runtime_class;
 mod storage_object_in_use_protection;
 mod taint_nodes_by_condition;
+mod without_effect;
 
 use std::sync::Arc;
 
@@ -52,6 +53,7 @@ pub(super) fn validate(
     attributes: &Attributes,
     notes: &Notes,
 ) -> Result<()> {
+    without_effect::validate(attributes, notes);
     pod_security::validate(cluster, attributes, notes);
     priority::validate(cluster, attributes)?;
     persistent_volume_claim_resize::validate(cluster, attributes)

@@ -429,3 +429,18 @@ async fn pod_security_says_that_it_does_not_judge() {
         ]
     );
 }
+
+#[tokio::test]
+async fn limits_and_quotas_say_that_they_are_not_enforced() {
+    for (kind, what) in [
+        ("LimitRange", "limit ranges"),
+        ("ResourceQuota", "resource quotas"),
+    ] {
+        let setting = Setting::new();
+        let metadata = json!({"name": "x", "namespace": "blue"});
+        let object = json!({"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": {}});
+        setting.validate(&create(object)).await.unwrap();
+        let expected = format!("this server stores {what} but does not enforce them");
+        assert_eq!(setting.notes.warnings(), [expected]);
+    }
+}

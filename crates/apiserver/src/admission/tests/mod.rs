@@ -3,6 +3,7 @@
 mod client;
 mod conditions;
 mod hook;
+mod http2;
 mod http_codes;
 mod observing;
 mod order;

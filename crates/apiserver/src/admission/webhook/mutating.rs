@@ -98,6 +98,7 @@ impl Dispatch<'_> {
         if !(hook.ignore_failure && matches!(failure, Failure::Call(_))) {
             return Err(failure.into_status(&hook.name));
         }
+        tracing::warn!(webhook = %hook.id, "a webhook failed, and its failure policy lets the request pass");
         let key = self.key(FAILED_OPEN, index);
         self.notes.annotate(&key, hook.name.as_str());
         if Instant::now() >= self.attributes.deadline {

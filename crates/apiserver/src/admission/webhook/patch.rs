@@ -12,7 +12,7 @@ use super::select::Invocation;
 use crate::admission::attributes::Attributes;
 use crate::field::quoted;
 use crate::kinds::view::{Edit as _, View as _};
-use crate::kinds::{GroupVersionKind, Registry, conversion, defaults};
+use crate::kinds::{GroupVersionKind, conversion, defaults};
 use crate::patch::json::Patch;
 use crate::schema;
 use crate::status::Status;
@@ -131,7 +131,7 @@ fn finish(
 }
 
 fn is_built_in(kind: &GroupVersionKind) -> bool {
-    Registry::with_all_versions().by_kind(kind).is_some()
+    schema::types::root(kind).is_some()
 }
 
 fn internal(why: &str) -> Failure {

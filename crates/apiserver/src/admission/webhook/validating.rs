@@ -120,6 +120,7 @@ impl Chosen {
         match answer {
             Ok(_) => Ok(()),
             Err(Failure::Call(_)) if hook.ignore_failure => {
+                tracing::warn!(webhook = %hook.id, "a webhook failed, and its failure policy lets the request pass");
                 notes.annotate(
                     &format!("{FAILED_OPEN}/round_0_index_{index}"),
                     hook.name.as_str(),
