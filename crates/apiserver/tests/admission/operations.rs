@@ -301,3 +301,19 @@ async fn a2_1_what_a_mutating_webhook_adds_is_validated_and_stored() {
     let stored = cluster.get(&format!("{CONFIG_MAPS}/a")).await.json();
     assert_eq!(stored["metadata"]["annotations"], welcome);
 }
+
+#[tokio::test]
+async fn a2_2_correction_15_the_uid_is_filled_in_before_validating_only() {
+    let (cluster, hook) = watched(&["configmaps"]).await;
+    let stored = cluster.post(CONFIG_MAPS, &config_map("a")).await.json();
+    cluster
+        .put(&format!("{CONFIG_MAPS}/a"), &config_map("a"))
+        .await
+        .ok();
+    let (mutating, validating) = shown(&hook);
+    assert_eq!(mutating[1]["object"]["metadata"].get("uid"), None);
+    assert_eq!(
+        validating[1]["object"]["metadata"]["uid"],
+        stored["metadata"]["uid"]
+    );
+}
