@@ -3,11 +3,17 @@
 //! Go keeps a text that looks canonical to it, and writes everything else anew: without fractions, with the largest
 //! suffix of the same family, rounded away from zero to nano units.
 
+use std::fmt::{self, Write as _};
+
 /// What the regular expression of the error says.
 const WRONG_FORM: &str =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const WRONG_NUMBER: &str = "unable to parse numeric part of quantity";
 const WRONG_SUFFIX: &str = "unable to parse quantity's suffix";
+
+/// Beyond this exponent, and beyond this value, a text is kept as it is; nothing that is measured comes near them.
+const MAX_EXPONENT: u32 = 1000;
+const MAX_VALUE: i128 = 10_i128.pow(36);
 
 /// How many decimal digits Go takes on its fast path, which is the one that keeps texts.
 const FAST_DIGITS: i64 = 18;
@@ -28,36 +34,74 @@ struct Amount {
 
 /// The canonical text; none if the text is canonical already.
 ///
-/// Numbers beyond 38 digits are left as they are.
+/// Numbers beyond 36 digits and exponents beyond 1000 are left as they are.
 ///
 /// # Errors
 ///
 /// The text of Go's error, when this is no quantity.
 pub(super) fn canonical(text: &str) -> Result<Option<String>, &'static str> {
     let trimmed = text.trim();
-    let changed = |new: String| Ok((new != text).then_some(new));
     if trimmed.is_empty() {
         return Err(WRONG_FORM);
     }
+    let kept = (trimmed.len() != text.len()).then(|| trimmed.to_owned());
     if trimmed == "0" {
-        return changed(trimmed.to_owned());
+        return Ok(kept);
     }
     let parts = Parts::of(trimmed)?;
     let (exponent, family) = suffix(parts.suffix).ok_or(WRONG_SUFFIX)?;
-    if let Some(amount) = fast(&parts, exponent, family)? {
+    if exponent.unsigned_abs() > MAX_EXPONENT {
+        return Ok(kept);
+    }
+    let (amount, family) = if let Some(amount) = fast(&parts, exponent, family)? {
         if parts.looks_canonical(amount.scale, exponent, family) {
-            return changed(trimmed.to_owned());
+            return Ok(kept);
         }
         let mut value = amount.value;
         if family == Family::Binary {
             value <<= exponent;
         }
-        let amount = Amount { value, ..amount };
-        return changed(parts.signed(amount).text(family));
+        (Amount { value, ..amount }, family)
+    } else if let Some(amount) = slow(&parts, exponent, family) {
+        amount
+    } else {
+        return Ok(kept);
+    };
+    let mut written = Written::default();
+    parts.signed(amount).write(family, &mut written);
+    Ok((written.text() != text).then(|| written.text().to_owned()))
+}
+
+/// A text of a number of at most 40 digits with a sign and a suffix, without an allocation.
+struct Written {
+    bytes: [u8; 64],
+    length: usize,
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        Self {
+            bytes: [0; 64],
+            length: 0,
+        }
     }
-    match slow(&parts, exponent, family) {
-        Some((amount, family)) => changed(parts.signed(amount).text(family)),
-        None => changed(trimmed.to_owned()),
+}
+
+impl Written {
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
+    }
+}
+
+impl fmt::Write for Written {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let place = self
+            .bytes
+            .get_mut(self.length..self.length + text.len())
+            .ok_or(fmt::Error)?;
+        place.copy_from_slice(text.as_bytes());
+        self.length += text.len();
+        Ok(())
     }
 }
 
@@ -205,6 +249,9 @@ fn slow(parts: &Parts<'_>, exponent: i32, family: Family) -> Option<(Amount, Fam
         value = divided_up(value, scale.abs_diff(-9));
         scale = -9;
     }
+    if value > MAX_VALUE {
+        return None;
+    }
     let mut amount = Amount { value, scale };
     let mut family = family;
     if family == Family::Binary {
@@ -224,14 +271,19 @@ fn slow(parts: &Parts<'_>, exponent: i32, family: Family) -> Option<(Amount, Fam
 }
 
 impl Amount {
-    fn text(self, family: Family) -> String {
+    fn write(self, family: Family, out: &mut Written) {
+        // The text has at most 39 digits, a sign and an exponent of at most 11 characters: it always fits.
+        let _ = self.write_parts(family, out);
+    }
+
+    fn write_parts(self, family: Family, out: &mut Written) -> fmt::Result {
         if self.value == 0 {
-            return "0".to_owned();
+            return out.write_str("0");
         }
         if family == Family::Binary
-            && let Some(text) = self.binary()
+            && let Some((value, suffix)) = self.binary()
         {
-            return text;
+            return write!(out, "{value}{suffix}");
         }
         let Self {
             mut value,
@@ -247,8 +299,8 @@ impl Amount {
         }
         if family == Family::Exponent {
             return match scale {
-                0 => value.to_string(),
-                _ => format!("{value}e{scale}"),
+                0 => write!(out, "{value}"),
+                _ => write!(out, "{value}e{scale}"),
             };
         }
         // Go has no suffix beyond these and then writes none at all.
@@ -264,13 +316,13 @@ impl Amount {
             18 => "E",
             _ => "",
         };
-        format!("{value}{suffix}")
+        write!(out, "{value}{suffix}")
     }
 
-    /// The binary form; none for small numbers and fractions, which are written decimally.
-    fn binary(self) -> Option<String> {
+    /// Number and suffix of the binary form; none for small numbers and fractions, which are written decimally.
+    fn binary(self) -> Option<(i128, &'static str)> {
         let unit = 10_i128.checked_pow(self.scale.unsigned_abs())?;
-        let value = if self.scale >= 0 {
+        let mut value = if self.scale >= 0 {
             self.value.checked_mul(unit)?
         } else if self.value % unit == 0 {
             self.value / unit
@@ -280,14 +332,13 @@ impl Amount {
         if value.abs() < 1024 {
             return None;
         }
-        let mut value = value;
         let mut power = 0;
         while value % 1024 == 0 {
             value /= 1024;
             power += 1;
         }
         let suffix = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].get(power)?;
-        Some(format!("{value}{suffix}"))
+        Some((value, suffix))
     }
 }
 

@@ -118,7 +118,29 @@ fn what_is_no_quantity_is_refused_in_the_words_of_go() {
     }
 }
 
+#[test]
+fn numbers_without_measure_are_kept() {
+    let long = "1".repeat(38) + "5E";
+    let longer = "9".repeat(1000);
+    for text in [
+        "10e2147483647",
+        "10e-2147483647",
+        "-10E1001",
+        &long,
+        &longer,
+    ] {
+        assert_eq!(read(text).as_deref(), Ok(text));
+    }
+    let largest = "9".repeat(36) + "m";
+    assert_eq!(read(&largest).as_deref(), Ok(&*largest));
+}
+
 proptest! {
+    #[test]
+    fn any_digits_and_suffix_are_read(text in "[-+]?[0-9]{0,45}(\\.[0-9]{0,45})?([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]{1,12})?") {
+        let _ = canonical(&text);
+    }
+
     #[test]
     fn a_canonical_text_stays(text in "[-+]?[0-9]{0,20}(\\.[0-9]{0,12})?([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]{1,2})?") {
         if let Ok(once) = read(&text) {
