@@ -46,19 +46,40 @@ pub(crate) fn align(field: &str, before: &[Node<'_>], after: &[Node<'_>]) -> Vec
     for position in found.iter().flatten() {
         taken[*position] = true;
     }
-    let mut left: Vec<_> = (0..before.len())
-        .filter(|position| !taken[*position])
-        .collect();
-    let missing = found.iter().filter(|position| position.is_none()).count();
-    // Objects carry fields that the type does not know, so they are paired only if none was added or removed. Scalars carry
-    // nothing, and a changed one is better replaced than removed and added.
-    if left.len() == missing || !objects {
-        left.reverse();
-        for position in found.iter_mut().filter(|position| position.is_none()) {
-            *position = left.pop();
-        }
+    if objects {
+        pair_all(&mut found, &taken);
+    } else {
+        pair_neighbours(&mut found, &mut taken);
     }
     found
+}
+
+/// Pairs what is left in its order. Objects carry fields that the type does not know, so this is done only if none was added
+/// or removed.
+fn pair_all(found: &mut [Option<usize>], taken: &[bool]) {
+    let left: Vec<_> = (0..taken.len()).filter(|place| !taken[*place]).collect();
+    let missing = found.iter().filter(|place| place.is_none()).count();
+    if left.len() == missing {
+        let missing = found.iter_mut().filter(|place| place.is_none());
+        for (place, left) in missing.zip(left) {
+            *place = Some(left);
+        }
+    }
+}
+
+/// Pairs what follows one and the same element. Scalars carry nothing, and one that changed in its place is better replaced
+/// than removed and added.
+fn pair_neighbours(found: &mut [Option<usize>], taken: &mut [bool]) {
+    let mut next = 0;
+    for place in found {
+        if place.is_none() && taken.get(next) == Some(&false) {
+            taken[next] = true;
+            *place = Some(next);
+        }
+        if let Some(place) = place {
+            next = *place + 1;
+        }
+    }
 }
 
 fn keys(field: &str, before: &[Node<'_>], after: &[Node<'_>]) -> Option<&'static [&'static str]> {

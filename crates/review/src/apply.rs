@@ -110,11 +110,11 @@ fn run<'a>(root: &mut Node<'a>, patch: &'a str) -> Result<(), ApplyError> {
 /// A value that is text until somebody looks inside.
 enum Node<'a> {
     Text(Raw<'a>),
-    Object(Vec<(Cow<'a, str>, Node<'a>)>),
-    List(Vec<Node<'a>>),
+    Object(Vec<(Cow<'a, str>, Self)>),
+    List(Vec<Self>),
 }
 
-impl<'a> Node<'a> {
+impl Node<'_> {
     fn open(&mut self) -> Result<(), ApplyError> {
         if let Self::Text(raw) = *self {
             if raw.is_object() {

@@ -6,6 +6,9 @@ use crate::json::{JsonError, Members, Part, Reader, Typed};
 use crate::request::Which;
 use crate::{Change, Operation};
 
+/// How many levels the path of an error has at most.
+const DEEPEST_PLACE: usize = 32;
+
 /// How much of an object is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -131,7 +134,8 @@ fn place(name: &str, text: &str, offset: usize) -> String {
 
 fn descend(path: &mut String, text: &str, offset: usize) -> Result<(), JsonError> {
     let mut reader = Reader::new(text);
-    loop {
+    // Each level is stepped over once more, so a path has an end even if the nesting has none.
+    for _ in 0..DEEPEST_PLACE {
         let object = match reader.peek() {
             Some(b'{') => true,
             Some(b'[') => false,
@@ -169,4 +173,5 @@ fn descend(path: &mut String, text: &str, offset: usize) -> Result<(), JsonError
         }
         reader.go_to(start);
     }
+    Ok(())
 }

@@ -109,8 +109,8 @@ impl Pointer {
     }
 
     /// Goes back up.
-    pub(crate) fn leave(&mut self, above: Above) {
-        self.0.truncate(above.0);
+    pub(crate) fn leave(&mut self, Above(length): Above) {
+        self.0.truncate(length);
     }
 }
 

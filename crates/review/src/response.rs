@@ -103,9 +103,9 @@ impl<'a> Response<'a> {
             out.extend_from_slice(b",\"patchType\":\"JSONPatch\",\"patch\":\"");
             let start = out.len();
             out.resize(start + patch.len().div_ceil(3) * 4, 0);
-            STANDARD
-                .encode_slice(&patch, &mut out[start..])
-                .expect("base64 makes four bytes of three, rounded up");
+            // Base64 makes four bytes of three, rounded up, so there is room.
+            let written = STANDARD.encode_slice(&patch, &mut out[start..]);
+            debug_assert_eq!(written, Ok(out.len() - start));
             out.push(b'"');
         }
         write_list(&mut out, b",\"warnings\":[", self.warnings, write_warning);

@@ -287,6 +287,10 @@ impl ReviewBuilder {
     }
 
     /// Builds it.
+    ///
+    /// # Panics
+    ///
+    /// Never: the builder writes every field that a review needs.
     pub fn build(self) -> Review {
         let body = serde_json::json!({
             "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": self.request,

@@ -1,6 +1,6 @@
 //! All webhooks of a program, as one value.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -144,7 +144,7 @@ impl Webhooks {
     /// If a name or path is used twice or is malformed, a mutator is called for DELETE, side effects also happen in a dry
     /// run, or a hook would never be called.
     pub fn check(&self) -> Result<(), DeclarationError> {
-        let mut names = HashMap::new();
+        let mut names = HashSet::new();
         let mut paths = HashMap::new();
         for declaration in self.declarations() {
             let name = declaration.name.clone();
@@ -156,7 +156,7 @@ impl Webhooks {
                     second: name,
                 });
             }
-            if names.insert(name.clone(), ()).is_some() {
+            if !names.insert(name.clone()) {
                 return Err(DeclarationError::NameClash(name));
             }
         }

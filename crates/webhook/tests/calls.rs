@@ -82,7 +82,8 @@ pub(crate) async fn review(webhooks: &Webhooks, path: &str, request: Value) -> A
 }
 
 /// The request that creates a pod.
-pub(crate) fn create(object: Value) -> Value {
+pub(crate) fn create(object: impl Into<Value>) -> Value {
+    let object = object.into();
     json!({
         "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
         "kind": {"group": "", "version": "v1", "kind": "Pod"},

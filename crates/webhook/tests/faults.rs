@@ -33,10 +33,6 @@ impl Drop for Bomb {
 struct Sync;
 
 impl Validate<Pod> for Sync {
-    #[expect(
-        clippy::manual_async_fn,
-        reason = "the panic has to come before the future"
-    )]
     fn validate(&self, _: Change<Pod>, _: Review) -> impl Future<Output = Validated> + Send {
         panic!("before the first await");
         #[expect(
@@ -256,16 +252,19 @@ async fn a_handler_that_begins_to_block_later_holds_one_thread_and_no_more() {
     }
 }
 
+/// Tells when it is dropped.
+struct Tell(Arc<Notify>);
+
+impl Drop for Tell {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
 #[tokio::test]
 async fn a_handler_is_dropped_when_the_caller_goes_away() {
     let entered = Arc::new(Notify::new());
     let dropped = Arc::new(Notify::new());
-    struct Tell(Arc<Notify>);
-    impl Drop for Tell {
-        fn drop(&mut self) {
-            self.0.notify_one();
-        }
-    }
     let handler = {
         let (entered, dropped) = (Arc::clone(&entered), Arc::clone(&dropped));
         move |_: Change<Pod>, _: Review| {

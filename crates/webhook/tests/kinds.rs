@@ -186,8 +186,13 @@ async fn a_dynamic_object_takes_every_kind() {
 #[tokio::test]
 async fn a_change_has_exactly_the_objects_that_exist() {
     async fn seen(change: Change<DynamicObject>, review: Review) -> Validated {
-        let label =
-            |object: &DynamicObject| object.metadata.labels.as_ref().map(|labels| labels.len());
+        let label = |object: &DynamicObject| {
+            object
+                .metadata
+                .labels
+                .as_ref()
+                .map(std::collections::BTreeMap::len)
+        };
         deny(match change {
             Change::Create(_) => "create".to_owned(),
             Change::Update { old, new } => format!("update {:?} {:?}", label(&old), label(&new)),

@@ -30,7 +30,6 @@ impl Kind {
             3 => Self::Unsigned,
             4 => Self::Signed,
             5 => Self::Float,
-            6 => Self::Text,
             7 => Self::List,
             8 => Self::Map,
             _ => Self::Text,

@@ -122,13 +122,10 @@ impl Value<'_> {
 impl Image {
     /// Appends a long text: the number that it has beside the image.
     fn long_text(&mut self, text: &str) -> Result<(), ImageError> {
-        let number = match self.number_of(text) {
-            Some(number) => number,
-            None => {
-                self.texts.push(text.into());
-                self.texts.len() - 1
-            }
-        };
+        let number = self.number_of(text).unwrap_or_else(|| {
+            self.texts.push(text.into());
+            self.texts.len() - 1
+        });
         self.expected = number + 1;
         self.tape.push(LONG_TEXT);
         self.tape.extend_from_slice(&length(number)?);

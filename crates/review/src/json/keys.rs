@@ -15,6 +15,10 @@ pub(super) enum Key<'de, 's> {
 }
 
 impl<'de> Key<'de, '_> {
+    #[expect(
+        clippy::match_same_arms,
+        reason = "the texts live differently long, which one pattern cannot say"
+    )]
     fn as_str(&self) -> &str {
         match self {
             Self::Plain(text) => text,

@@ -2,6 +2,11 @@
 //!
 //! Most bytes of a review are only stepped over, so the position stays in a register and nothing is stored on the way.
 
+#![expect(
+    clippy::inline_always,
+    reason = "a call per token costs more than the token: a third of the time of a whole review"
+)]
+
 use super::strings::{escape, special};
 
 /// The deepest nesting that is stepped over, a multiple of 64. Go's decoder goes to 10,000.

@@ -1,5 +1,10 @@
 //! The inside of JSON strings: where they end, what their escapes mean, and how to write them.
 
+#![expect(
+    clippy::inline_always,
+    reason = "a call per string costs more than most strings"
+)]
+
 /// The position of the first `"`, `\` or control character at or after `at`, or the end.
 #[inline(always)]
 pub(super) fn special(bytes: &[u8], at: usize) -> usize {
@@ -40,6 +45,10 @@ fn chunk(bytes: &[u8], at: usize) -> Option<&[u8; 16]> {
 }
 
 #[inline(always)]
+#[expect(
+    clippy::needless_bitwise_bool,
+    reason = "without branches the comparison of a chunk is a few wide instructions"
+)]
 fn is_special(chunk: &[u8; 16]) -> bool {
     chunk.iter().fold(false, |found, byte| {
         found | (*byte < b' ') | (*byte == b'"') | (*byte == b'\\')
@@ -124,11 +133,11 @@ fn word(bytes: &[u8], at: usize) -> Option<u64> {
 fn specials(word: u64) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGHS: u64 = ONES << 7;
-    let quote = word ^ (ONES * b'"' as u64);
-    let slash = word ^ (ONES * b'\\' as u64);
+    let quote = word ^ (ONES * 0x22);
+    let slash = word ^ (ONES * 0x5c);
     ((quote.wrapping_sub(ONES) & !quote)
         | (slash.wrapping_sub(ONES) & !slash)
-        | (word.wrapping_sub(ONES * b' ' as u64) & !word))
+        | (word.wrapping_sub(ONES * 0x20) & !word))
         & HIGHS
 }
 

@@ -251,6 +251,9 @@ impl<'de> Deserializer<'de> for Typed<'_, 'de> {
     }
 }
 
+/// A key as [`Reader::key`] gives it.
+type KeyText<'de> = Option<&'de str>;
+
 /// The members of an object, one after the other.
 struct ObjectMembers<'r, 'de> {
     reader: &'r mut Reader<'de>,
@@ -263,7 +266,7 @@ struct ObjectMembers<'r, 'de> {
 impl<'de> ObjectMembers<'_, 'de> {
     /// Reads the key of the next member that the type may see.
     #[inline]
-    fn advance(&mut self) -> Result<Option<Option<&'de str>>, JsonError> {
+    fn advance(&mut self) -> Result<Option<KeyText<'de>>, JsonError> {
         loop {
             match self.reader.peek() {
                 Some(b'}') => return Ok(None),
@@ -383,7 +386,7 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
 /// An enum whose variant holds something: an object with one member.
 struct Variant<'s, 'r, 'de>(&'s mut ObjectMembers<'r, 'de>);
 
-impl<'s, 'r, 'de> EnumAccess<'de> for Variant<'s, 'r, 'de> {
+impl<'de> EnumAccess<'de> for Variant<'_, '_, 'de> {
     type Error = JsonError;
     type Variant = Self;
 

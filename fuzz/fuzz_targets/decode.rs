@@ -1,0 +1,7 @@
+//! `cargo +nightly fuzz run decode`: no body makes the reader panic, and what it takes is JSON.
+#![no_main]
+
+#[path = "../../crates/review/tests/fuzz/mod.rs"]
+mod fuzz;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::decode(data));

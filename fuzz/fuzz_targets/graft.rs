@@ -1,0 +1,7 @@
+//! `cargo +nightly fuzz run graft`: every patch applies and makes the object that the handler wanted.
+#![no_main]
+
+#[path = "../../crates/review/tests/fuzz/mod.rs"]
+mod fuzz;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::graft(data));
