@@ -266,5 +266,32 @@ async fn the_log_shows_no_object_and_no_user() {
     }
 }
 
+#[tokio::test]
+async fn the_log_tells_what_is_wrong_with_the_configuration_and_not_what_is_in_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = directory.path().join("sidecarconfig.yaml");
+    let misspelt = "containers: [{name: a, imagepullpolicy: hunter2}]\n";
+    fs::write(&config, misspelt).unwrap();
+    renew(directory.path());
+    let (mut child, _) = started(directory.path()).await;
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+
+    let mut warning = async |words: &str| loop {
+        let line = log.next_line().await.unwrap().expect("the log goes on");
+        assert!(!line.contains("hunter2"), "{line}");
+        if line.contains("WARN") {
+            assert!(line.contains(words), "{line}");
+            break;
+        }
+    };
+    timeout(PATIENCE, warning("containers.0.imagepullpolicy"))
+        .await
+        .unwrap();
+    fs::write(&config, "volumes: [{name: hunter2}]\ncontainers: [").unwrap();
+    timeout(PATIENCE, warning("the last good configuration holds"))
+        .await
+        .unwrap();
+}
+
 /// How long a change may take to be seen before a test gives up.
 const PATIENCE: Duration = Duration::from_secs(20);

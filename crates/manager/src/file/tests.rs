@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::sync::Mutex;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -202,49 +201,6 @@ async fn a_file_that_is_deleted_and_made_again_is_followed() {
     write(&path, "two");
     assert_eq!(*live.next().await, greeting("two"));
     follower.abort();
-}
-
-/// What is logged while `act` runs.
-fn logged(act: impl FnOnce()) -> String {
-    let log = Arc::new(Mutex::new(Vec::new()));
-    let writer = Arc::clone(&log);
-    let subscriber = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .with_writer(move || Log(Arc::clone(&writer)))
-        .finish();
-    tracing::subscriber::with_default(subscriber, act);
-    String::from_utf8(log.lock().unwrap().clone()).unwrap()
-}
-
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-#[test]
-fn what_is_wrong_with_a_file_is_in_the_log_and_what_is_in_it_is_not() {
-    let cases = [
-        ("password: hunter2\ntext: [", "cannot decode greeting.yaml"),
-        ("password: hunter2\n", "missing field `text`"),
-        ("text: a\npassword: hunter2\n", "field=\"password\""),
-    ];
-    for (content, warning) in cases {
-        let (mut file, _live) = followed(Path::new("greeting.yaml"));
-        let log = logged(|| file.take(Seen::Content(content.as_bytes().to_vec())));
-        assert!(log.contains("WARN"), "{log}");
-        assert!(log.contains(warning), "{log}");
-        assert!(!log.contains("hunter2"), "{log}");
-    }
-    let (mut file, _live) = followed(Path::new("greeting.yaml"));
-    let log = logged(|| file.take(Seen::Content(b"text: fine\n".to_vec())));
-    assert!(!log.contains("WARN"), "{log}");
 }
 
 proptest! {
