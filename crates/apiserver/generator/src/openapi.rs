@@ -65,7 +65,10 @@ fn definition(root: &Path, file: &Source) -> Option<(String, String)> {
     Some((format!("{}::{short}", modules.join("::")), name.to_owned()))
 }
 
-fn read_type(text: &str, definitions: &BTreeMap<String, String>) -> Result<Option<(String, Type)>> {
+pub(crate) fn read_type(
+    text: &str,
+    definitions: &BTreeMap<String, String>,
+) -> Result<Option<(String, Type)>> {
     let name = text
         .lines()
         .next()

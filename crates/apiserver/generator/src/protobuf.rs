@@ -152,13 +152,18 @@ fn read_package(directory: &Path, package: &str, messages: &mut Messages) -> Res
             let package = format!("{package}{dot}{}", name.replace('_', "-"));
             read_package(&path, &package, messages)?;
         } else if name == "mod.rs" {
-            let file = syn::parse_file(&fs::read_to_string(&path)?)?;
-            for item in file.items {
-                if let Item::Struct(item) = item {
-                    let message = message(&item);
-                    messages.insert((package.to_owned(), plain(&message.name)), message);
-                }
-            }
+            read_module(&fs::read_to_string(&path)?, package, messages)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads the messages of one source file.
+pub(crate) fn read_module(text: &str, package: &str, messages: &mut Messages) -> Result<()> {
+    for item in syn::parse_file(text)?.items {
+        if let Item::Struct(item) = item {
+            let message = message(&item);
+            messages.insert((package.to_owned(), plain(&message.name)), message);
         }
     }
     Ok(())
