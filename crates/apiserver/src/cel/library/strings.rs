@@ -136,20 +136,16 @@ fn index_of<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
         [Value::String(text), Value::String(part), Value::Int(from)] => (text, part, *from),
         _ => return Err(Failure::no_such_overload()),
     };
+    // Nothing is found wherever it is looked for, even behind the end.
+    if part.is_empty() {
+        return Ok(Value::Int(from));
+    }
     let Ok(start) = usize::try_from(from) else {
         return out_of_range(from);
     };
-    let length = text.code_points();
-    if part.is_empty() {
-        return Ok(Value::Int(number(start.min(length))));
-    }
-    if start >= length {
+    let Some((offset, _)) = text.char_indices().nth(start) else {
         return Ok(Value::Int(-1));
-    }
-    let offset = text
-        .char_indices()
-        .nth(start)
-        .map_or(text.len(), |(offset, _)| offset);
+    };
     let found = text[offset..].find(&**part);
     Ok(Value::Int(found.map_or(-1, |at| {
         number(start + text[offset..offset + at].chars().count())
@@ -163,12 +159,12 @@ fn last_index_of<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
         _ => return Err(Failure::no_such_overload()),
     };
     let length = text.code_points();
+    if part.is_empty() {
+        return Ok(Value::Int(from.unwrap_or(number(length))));
+    }
     let Some(start) = from.map_or(Some(length), |from| usize::try_from(from).ok()) else {
         return out_of_range(from.unwrap_or(-1));
     };
-    if part.is_empty() {
-        return Ok(Value::Int(number(start.min(length))));
-    }
     if from.is_some() && start >= length {
         return Ok(Value::Int(-1));
     }

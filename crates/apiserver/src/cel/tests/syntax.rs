@@ -146,10 +146,19 @@ fn expressions_may_be_neither_too_long_nor_too_deep() {
 }
 
 #[test]
-fn deep_expressions_are_evaluated_on_a_small_stack() {
-    let nested = format!("{}numbers{}", "[1].map(x, ".repeat(60), ")".repeat(60));
-    let deep = format!("size({nested}) == 1");
-    let work = move || all_hold(&[&deep]);
+fn the_deepest_expressions_fit_on_the_stack_of_a_worker() {
+    let work = || {
+        let maps = format!(
+            "size({}numbers{}) == 1",
+            "[1].map(x, ".repeat(240),
+            ")".repeat(240)
+        );
+        let lists = format!("size({}1{}) == 1", "[".repeat(240), "]".repeat(240));
+        let either = format!("{}true{}", "(false || ".repeat(240), ")".repeat(240));
+        let sums = format!("{}1{} == 81", "(1 + ".repeat(80), ")".repeat(80));
+        let choices = format!("{}true{}", "true ? (".repeat(120), ") : false".repeat(120));
+        all_hold(&[&maps, &lists, &either, &sums, &choices]);
+    };
     std::thread::Builder::new()
         .stack_size(2 << 20)
         .spawn(work)
