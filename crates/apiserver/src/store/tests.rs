@@ -1,3 +1,5 @@
+//! The store: races, ranges, the past, and watchers.
+
 use serde_json::{Value, json};
 
 use super::*;
