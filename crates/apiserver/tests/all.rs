@@ -2,7 +2,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a helper of a test fails the test"
+    reason = "a test that cannot go on has failed"
 )]
 
 #[cfg(test)]
