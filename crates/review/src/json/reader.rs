@@ -120,6 +120,21 @@ impl<'a> Reader<'a> {
     /// Reads a key and its colon, as [`Reader::string`] reads a string.
     #[inline]
     pub(crate) fn key(&mut self) -> Result<Option<&'a str>, JsonError> {
+        let bytes = self.text.as_bytes();
+        if bytes.get(self.at) == Some(&b'"') {
+            let start = self.at + 1;
+            let end = special(bytes, start);
+            if let Some([b'"', b':']) = bytes.get(end..end + 2) {
+                self.at = end + 2;
+                return Ok(Some(&self.text[start..end]));
+            }
+        }
+        self.spaced_key()
+    }
+
+    /// Reads a key that has escapes or white space around it.
+    #[cold]
+    fn spaced_key(&mut self) -> Result<Option<&'a str>, JsonError> {
         self.expect(b'"', "a key")?;
         let key = self.string()?;
         self.expect(b':', "a colon")?;
