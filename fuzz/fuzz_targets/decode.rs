@@ -1,6 +1,7 @@
 //! `cargo +nightly fuzz run decode`: no body makes the reader panic, and what it takes is JSON.
 #![no_main]
 
+#[expect(dead_code, reason = "every target has one of the checks")]
 #[path = "../../crates/review/tests/fuzz/mod.rs"]
 mod fuzz;
 
