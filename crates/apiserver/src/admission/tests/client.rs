@@ -1,14 +1,16 @@
 //! A.13: how the client talks to webhooks.
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 
-use super::hook::{Authority, Hook, Received, Reply, allow, but, review, webhook};
-use super::setting::Setting;
+use super::hook::{Authority, Hook, Received, Reply, allow, review, webhook};
+use super::setting::{Setting, config_map, create};
 use crate::admission::Chain;
 
 const NAME: &str = "one.example.com";
@@ -364,15 +366,14 @@ async fn a13_only_429_and_5xx_with_a_number_of_seconds_are_tried_again() {
 #[tokio::test]
 async fn a13_a_retry_that_would_come_too_late_ends_at_the_deadline() {
     let hook = Hook::start(|_| Reply::status(503, "").header("Retry-After", "3600")).await;
-    let setting =
-        Setting::new().mutating("a", [but(hook.webhook(NAME), json!({"timeoutSeconds": 1}))]);
-    let why = refused(setting).await;
+    let setting = Setting::new().mutating("a", [hook.webhook(NAME)]);
+    let mut attributes = create(config_map());
+    attributes.deadline = Instant::now() + Duration::from_millis(150);
+    let status = setting.mutate(&mut attributes).await.unwrap_err();
+    let post = format!("Post \"https://{}/?timeout=1s\"", hook.address);
     assert_eq!(
-        why,
-        format!(
-            "Post \"https://{}/?timeout=1s\": context deadline exceeded",
-            hook.address
-        )
+        call_error(status.message()),
+        format!("{post}: context deadline exceeded")
     );
     assert_eq!(hook.calls(), 1);
 }

@@ -137,7 +137,7 @@ async fn a11_a_mutating_webhook_after_the_deadline_fails_without_a_url() {
 
 #[tokio::test]
 async fn a10_the_budget_shrinks_for_later_webhooks() {
-    // The first webhook is given up after its own second; the second one finds four of the five left.
+    // The first webhook is given up after its own second; the second one finds less than a second left.
     let slow = Hook::start(|_| Reply::Hang).await;
     let fast = Hook::start(allow).await;
     let first = but(
