@@ -1,5 +1,6 @@
 //! Kubernetes' own libraries.
 
+use super::super::{Budget, Environment, Type, Value, Variables};
 use super::{all_fail, all_hold, all_refused};
 
 #[test]
@@ -145,4 +146,51 @@ fn named_formats_say_what_is_wrong() {
         "format.dns1123Label().validate('a'.replace('a', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa')).value() \
             == ['must be no more than 63 bytes']",
     ]);
+}
+
+#[test]
+fn only_mutating_policies_can_escape_the_keys_of_patches() {
+    let expression = "jsonpatch.escapeKey('k8s.io/my~label') == 'k8s.io~1my~0label'";
+    assert!(Environment::kubernetes().compile(expression).is_err());
+    let program = Environment::kubernetes()
+        .with_json_patch()
+        .compile(expression)
+        .unwrap();
+    let (variables, mut budget) = (Variables::new(), Budget::policy());
+    let result = program.evaluate(&variables, &mut budget).unwrap();
+    assert_eq!((result.as_bool(), budget.last_cost()), (Some(true), 4));
+}
+
+#[test]
+fn expressions_can_make_objects_of_declared_types() {
+    let patch = [
+        ("op", Type::String),
+        ("path", Type::String),
+        ("value", Type::Dyn),
+    ];
+    let environment = Environment::kubernetes().object_type("JSONPatch", patch);
+    let program = environment
+        .compile("[JSONPatch{op: 'add', path: '/a', ?value: optional.none()}]")
+        .unwrap();
+    assert_eq!(program.output_type().to_string(), "list(JSONPatch)");
+    let (variables, mut budget) = (Variables::new(), Budget::policy());
+    let Value::List(list) = program.evaluate(&variables, &mut budget).unwrap() else {
+        panic!("no list");
+    };
+    let Some(Value::Record(record)) = list.iter().next() else {
+        panic!("no record")
+    };
+    let fields: Vec<&str> = record.fields().map(|(name, _)| name).collect();
+    assert_eq!((record.name(), fields), ("JSONPatch", vec!["op", "path"]));
+    for (expression, problem) in [
+        (
+            "JSONPatch{op: 1}",
+            "expected type of field 'op' is 'string' but provided type is 'int'",
+        ),
+        ("JSONPatch{other: 'x'}", "undefined field 'other'"),
+        ("int{a: 1}", "'int' is not a message type"),
+    ] {
+        let error = environment.compile(expression).unwrap_err().to_string();
+        assert!(error.contains(problem), "{expression}: {error}");
+    }
 }
