@@ -274,9 +274,8 @@ fn fits(wanted: &Type, value: &Value<'_>) -> bool {
         },
         Type::Map(entry) => match value {
             Value::Map(map) => map
-                .entries()
                 .first()
-                .is_none_or(|(key, value)| fits(&entry.0, key) && fits(&entry.1, value)),
+                .is_none_or(|(key, value)| fits(&entry.0, &key) && fits(&entry.1, &value)),
             _ => false,
         },
         _ => wanted.name() == value.type_name(),

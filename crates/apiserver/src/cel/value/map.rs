@@ -50,6 +50,20 @@ impl<'a> Map<'a> {
         }
     }
 
+    /// The first entry.
+    pub(in super::super) fn first(&self) -> Option<(Value<'a>, Value<'a>)> {
+        match self {
+            Self::Json(members) => {
+                let (key, value) = members.iter().next()?;
+                Some((Value::String(Text::Borrowed(key)), Value::from_json(value)))
+            }
+            Self::Values(entries) => {
+                let (key, value) = entries.first_key_value()?;
+                Some((key.to_value(), value.clone()))
+            }
+        }
+    }
+
     pub(in super::super) fn keys(&self) -> Vec<Value<'a>> {
         match self {
             Self::Json(members) => members
