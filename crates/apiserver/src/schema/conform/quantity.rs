@@ -15,6 +15,12 @@ const WRONG_SUFFIX: &str = "unable to parse quantity's suffix";
 const MAX_EXPONENT: u32 = 1000;
 const MAX_VALUE: i128 = 10_i128.pow(36);
 
+/// What Go cuts larger numbers of the binary family down to.
+const LARGEST: Amount = Amount {
+    value: i64::MAX as i128,
+    scale: 0,
+};
+
 /// How many decimal digits Go takes on its fast path, which is the one that keeps texts.
 const FAST_DIGITS: i64 = 18;
 
@@ -62,6 +68,8 @@ pub(super) fn canonical(text: &str) -> Result<Option<String>, &'static str> {
             value <<= exponent;
         }
         (Amount { value, ..amount }, family)
+    } else if !parts.has_digits {
+        return Err(WRONG_NUMBER);
     } else if let Some(amount) = slow(&parts, exponent, family) {
         amount
     } else {
@@ -112,6 +120,8 @@ struct Parts<'a> {
     whole: &'a str,
     fraction: &'a str,
     suffix: &'a str,
+    /// Go takes a text without a digit for zero on its fast path, and for no number on the other.
+    has_digits: bool,
 }
 
 impl<'a> Parts<'a> {
@@ -144,6 +154,7 @@ impl<'a> Parts<'a> {
             },
             fraction,
             suffix: rest,
+            has_digits: !whole.is_empty() || !fraction.is_empty(),
         })
     }
 
@@ -242,7 +253,12 @@ fn slow(parts: &Parts<'_>, exponent: i32, family: Family) -> Option<(Amount, Fam
     let mut value = parts.value()?;
     let mut scale = -i32::try_from(parts.fraction.len()).ok()?;
     match family {
-        Family::Binary => value = value.checked_mul(1 << exponent)?,
+        Family::Binary => match value.checked_mul(1 << exponent) {
+            Some(product) => value = product,
+            // At least 10^20, which is more than Go keeps.
+            None if scale >= -18 => return Some((LARGEST, family)),
+            None => return None,
+        },
         _ => scale = scale.checked_add(exponent)?,
     }
     if scale < -9 {
@@ -250,7 +266,7 @@ fn slow(parts: &Parts<'_>, exponent: i32, family: Family) -> Option<(Amount, Fam
         scale = -9;
     }
     if value > MAX_VALUE {
-        return None;
+        return (family == Family::Binary).then_some((LARGEST, family));
     }
     let mut amount = Amount { value, scale };
     let mut family = family;

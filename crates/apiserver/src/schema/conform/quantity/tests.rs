@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{WRONG_FORM, WRONG_SUFFIX, canonical};
+use super::{WRONG_FORM, WRONG_NUMBER, WRONG_SUFFIX, canonical};
 
 fn read(text: &str) -> Result<String, &'static str> {
     canonical(text).map(|new| new.unwrap_or_else(|| text.to_owned()))
@@ -55,6 +55,11 @@ fn texts_become_what_go_writes() {
         ("9223372036854775808", "9223372036854775808"),
         ("9Ei", "9223372036854775807"),
         ("100Ei", "9223372036854775807"),
+        ("5155682955069714614848Ei", "9223372036854775807"),
+        (
+            "-114825834876281033441000000.580001598792Ti",
+            "-9223372036854775807",
+        ),
         ("1234567890123456789012", "1234567890123456789012"),
         ("0.5Ki", "512"),
         ("512Ki", "512Ki"),
@@ -93,6 +98,8 @@ fn texts_become_what_go_writes() {
 fn what_is_no_quantity_is_refused_in_the_words_of_go() {
     let cases = [
         ("1e", WRONG_SUFFIX),
+        ("-Pi", WRONG_NUMBER),
+        (".Ei", WRONG_NUMBER),
         ("", WRONG_FORM),
         ("a", WRONG_FORM),
         ("1a", WRONG_FORM),
