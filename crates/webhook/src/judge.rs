@@ -120,6 +120,10 @@ fn answer(
     patch: &Patch,
 ) -> Result<Vec<u8>, Refusal> {
     let mut notes = review.take_notes();
+    if notes.user_is_unreadable {
+        hook.counters.count(Outcome::Failed);
+        return Err(Refusal::unreadable_user(review));
+    }
     if !notes.warnings.is_empty() {
         mend_warnings(&mut notes.warnings);
     }

@@ -87,6 +87,7 @@
 //! | no request | 400 | `the AdmissionReview has no request` |
 //! | no uid | 400 | `the request of the AdmissionReview has no uid` |
 //! | no operation, or an unknown one | 400 | `the operation of the AdmissionReview's request is none of CREATE, UPDATE, DELETE and CONNECT` |
+//! | `userInfo` of another type, if a handler looks at it | 400 | `the userInfo of the AdmissionReview's request ... is not what the protocol says` |
 //! | an object of another kind, null, nested more than 128 levels deep in what is read, or otherwise not of the handler's type | 422, or as [`Hook::when_undecodable`] says | `cannot read object.spec.replicas: expected i32, found string (request ...)` |
 //! | the handler fails | 500 | `the webhook failed on request ...; its log says why` |
 //! | the handler panics | 500 | `the webhook panicked on request ...; its log says why` |

@@ -84,6 +84,17 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, error.to_string())
     }
 
+    pub(crate) fn unreadable_user(review: &Review) -> Self {
+        Self::about(
+            StatusCode::BAD_REQUEST,
+            review,
+            format!(
+                "the userInfo of the AdmissionReview's request {} is not what the protocol says",
+                review.uid()
+            ),
+        )
+    }
+
     pub(crate) fn undecodable(review: &Review, hook: &str, message: &str) -> Self {
         tracing::error!(uid = review.uid(), hook, "{message}");
         Self::about(

@@ -26,6 +26,8 @@ struct Inner {
 pub(crate) struct Notes {
     pub(crate) warnings: Vec<String>,
     pub(crate) annotations: Vec<(String, String)>,
+    /// A handler asked who asks, and the review did not say it in a way that can be read.
+    pub(crate) user_is_unreadable: bool,
 }
 
 /// Who asks.
@@ -125,13 +127,16 @@ impl Review {
     }
 
     /// Who asks.
+    ///
+    /// If the review does not say it as the protocol has it, this is nobody, and the call fails whatever the handler answers.
     pub fn user(&self) -> &User {
         self.0.user.get_or_init(|| {
-            self.0
-                .request
-                .user_info()
-                .and_then(|json| serde_json::from_str(json).ok())
-                .unwrap_or_default()
+            let user = self.0.request.user_info().map(serde_json::from_str);
+            user.unwrap_or_else(|| Ok(User::default()))
+                .unwrap_or_else(|_| {
+                    self.notes(|notes| notes.user_is_unreadable = true);
+                    User::default()
+                })
         })
     }
 

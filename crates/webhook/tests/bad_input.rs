@@ -196,6 +196,27 @@ async fn the_answer_has_the_version_of_the_request() {
 }
 
 #[tokio::test]
+async fn a_user_that_cannot_be_read_is_not_taken_for_nobody() {
+    async fn not_alice(_: Change<Pod>, review: Review) -> Validated {
+        if review.user().username == "alice" {
+            return kubewright_webhook::deny("not alice");
+        }
+        Ok(())
+    }
+    let webhooks = Webhooks::new("example.com").with(validating("not-alice", not_alice));
+    let mut request = create(pod());
+    request["userInfo"] = json!({"username": ["alice"]});
+    let answer = review(&webhooks, "/not-alice", request.clone()).await;
+    assert_eq!(answer.code, 400);
+    assert_eq!(
+        answer.message(),
+        "the userInfo of the AdmissionReview's request 705ab4f5-6393-11e8-b7cc-42010a800002 is not what the protocol says"
+    );
+    request["userInfo"] = Value::Null;
+    assert!(review(&webhooks, "/not-alice", request).await.allowed());
+}
+
+#[tokio::test]
 async fn depth_costs_no_stack() {
     let body = |field: &str, depth: usize| {
         let deep = "[".repeat(depth) + &"]".repeat(depth);
