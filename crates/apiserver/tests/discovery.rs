@@ -162,10 +162,19 @@ async fn the_root_lists_every_path() {
     let cluster = Cluster::start();
     let root = cluster.get("/").await.expect(200);
     let paths = root["paths"].as_array().unwrap();
-    for path in ["/api/v1", "/apis/apps/v1", "/healthz", "/openapi/v3", "/version"] {
+    for path in [
+        "/api/v1",
+        "/apis/apps/v1",
+        "/healthz",
+        "/openapi/v3",
+        "/version",
+    ] {
         assert!(paths.contains(&json!(path)), "{path}");
         assert_ne!(cluster.get(path).await.code, 404, "{path}");
     }
-    let _ = cluster.post("/version", &json!({})).await.refused(405, "MethodNotAllowed");
+    let _ = cluster
+        .post("/version", &json!({}))
+        .await
+        .refused(405, "MethodNotAllowed");
     let _ = cluster.get("/metrics").await.refused(501, "NotImplemented");
 }

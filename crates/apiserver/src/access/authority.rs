@@ -1,6 +1,7 @@
 //! The server's own certificate authority: its serving certificate and the admin's client certificate.
 
 use std::net::IpAddr;
+use std::sync::OnceLock;
 
 use jiff::Timestamp;
 use rcgen::{
@@ -17,8 +18,14 @@ pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
     certificate_pem: String,
-    admin_certificate_pem: String,
-    admin_key_pem: String,
+    admin: OnceLock<AdminPem>,
+}
+
+/// The admin's client certificate and its key as PEM.
+#[derive(Debug)]
+pub(crate) struct AdminPem {
+    pub(crate) certificate: String,
+    pub(crate) key: String,
 }
 
 /// A certificate with its key.
@@ -34,7 +41,7 @@ pub(crate) struct ServingCertificate {
 pub(crate) struct AuthorityError(#[from] rcgen::Error);
 
 impl Authority {
-    /// Makes the authority and the admin's certificate.
+    /// Makes the authority.
     pub(crate) fn new() -> Result<Self, AuthorityError> {
         let mut params = params("kubewright-apiserver-ca", &[])?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -47,24 +54,11 @@ impl Authority {
         let certificate = params.self_signed(&key)?;
         let certificate_pem = certificate.pem();
         let issuer = Issuer::new(params, key);
-
-        let user = super::admin();
-        let groups: Vec<&str> = user
-            .groups
-            .iter()
-            .map(String::as_str)
-            .filter(|group| *group != super::AUTHENTICATED)
-            .collect();
-        let mut admin = self::params(&user.username, &groups)?;
-        admin.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        let admin_key = KeyPair::generate()?;
-        let admin_certificate = admin.signed_by(&admin_key, &issuer)?;
         Ok(Self {
             issuer,
             certificate: certificate.der().clone(),
             certificate_pem,
-            admin_certificate_pem: admin_certificate.pem(),
-            admin_key_pem: admin_key.serialize_pem(),
+            admin: OnceLock::new(),
         })
     }
 
@@ -111,9 +105,27 @@ impl Authority {
         &self.certificate_pem
     }
 
-    /// The admin's client certificate and key as PEM.
-    pub(crate) fn admin_pem(&self) -> (&str, &str) {
-        (&self.admin_certificate_pem, &self.admin_key_pem)
+    /// The admin's client certificate, made when it is first asked for: a server that starts does not wait for it.
+    pub(crate) fn admin(&self) -> Result<&AdminPem, AuthorityError> {
+        if let Some(admin) = self.admin.get() {
+            return Ok(admin);
+        }
+        let user = super::admin();
+        let groups: Vec<&str> = user
+            .groups
+            .iter()
+            .map(String::as_str)
+            .filter(|group| *group != super::AUTHENTICATED)
+            .collect();
+        let mut params = params(&user.username, &groups)?;
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, &self.issuer)?;
+        let made = AdminPem {
+            certificate: certificate.pem(),
+            key: key.serialize_pem(),
+        };
+        Ok(self.admin.get_or_init(|| made))
     }
 }
 

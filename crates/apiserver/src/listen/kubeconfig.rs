@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::access::Authority;
+use crate::access::{Authority, AuthorityError};
 
 /// The URL of a server that listens on `address`.
 pub(super) fn url(address: SocketAddr) -> String {
@@ -17,12 +17,15 @@ pub(super) fn url(address: SocketAddr) -> String {
 }
 
 /// A kubeconfig with everything inside it.
-pub(super) fn text(address: SocketAddr, authority: &Authority) -> String {
+pub(super) fn text(address: SocketAddr, authority: &Authority) -> Result<String, AuthorityError> {
     let url = url(address);
-    let (certificate, key) = authority.admin_pem();
+    let admin = authority.admin()?;
     let authority = STANDARD.encode(authority.certificate_pem());
-    let (certificate, key) = (STANDARD.encode(certificate), STANDARD.encode(key));
-    format!(
+    let (certificate, key) = (
+        STANDARD.encode(&admin.certificate),
+        STANDARD.encode(&admin.key),
+    );
+    Ok(format!(
         "apiVersion: v1\n\
          kind: Config\n\
          current-context: kubewright\n\
@@ -42,5 +45,5 @@ pub(super) fn text(address: SocketAddr, authority: &Authority) -> String {
            user:\n    \
              client-certificate-data: {certificate}\n    \
              client-key-data: {key}\n"
-    )
+    ))
 }

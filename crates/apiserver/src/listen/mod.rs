@@ -74,7 +74,7 @@ impl Listening {
         self.shared
             .access
             .authority()
-            .map(|authority| kubeconfig::text(self.address, authority))
+            .and_then(|authority| kubeconfig::text(self.address, authority))
             .unwrap_or_default()
     }
 
