@@ -60,12 +60,13 @@ fn is_special(chunk: &[u8; 16]) -> bool {
 /// The first byte is a special one.
 pub(super) fn decode(
     bytes: &[u8],
-    mut at: usize,
+    start: usize,
     out: &mut Vec<u8>,
 ) -> Result<usize, (usize, &'static str)> {
+    let mut at = start;
     loop {
         match bytes.get(at) {
-            Some(b'"') => return Ok(at + 1),
+            Some(b'"') => break,
             Some(b'\\') => match bytes.get(at + 1) {
                 Some(b'n') => {
                     out.push(b'\n');
@@ -83,33 +84,26 @@ pub(super) fn decode(
                     at += 1 + length;
                 }
             },
+            // Only the first special byte can be another one: below, none is looked for.
             Some(_) => return Err((at, "a string has a control character")),
             None => return Err((at, "the text ends inside a string")),
         }
-        // Copied as it is looked at: a chunk is written whole, and cut where it has something special.
-        loop {
-            if let Some(chunk) = chunk(bytes, at)
-                && !is_special(chunk)
-            {
-                out.extend_from_slice(chunk);
-                at += chunk.len();
-                continue;
-            }
-            let Some(next) = word(bytes, at) else {
-                let end = tail(bytes, at);
-                out.extend_from_slice(&bytes[at..end]);
-                at = end;
-                break;
-            };
-            let found = specials(next);
-            out.extend_from_slice(&next.to_le_bytes());
-            if found != 0 {
-                out.truncate(out.len() - 8 + first(found));
-                at += first(found);
-                break;
-            }
-            at += 8;
-        }
+        let rest = &bytes[at..];
+        let length = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+        out.extend_from_slice(&rest[..length]);
+        at += length;
+    }
+    // Looked for once and in one go, since there never is one.
+    let string = &bytes[start..at];
+    let controls = string
+        .iter()
+        .fold(0, |found, byte| found | u8::from(*byte < b' '));
+    if controls == 0 {
+        return Ok(at + 1);
+    }
+    match string.iter().position(|byte| *byte < b' ') {
+        Some(control) => Err((start + control, "a string has a control character")),
+        None => Ok(at + 1),
     }
 }
 
@@ -234,6 +228,24 @@ mod tests {
             let mut out = Vec::new();
             write_string(&mut out, &text);
             prop_assert_eq!(serde_json::from_slice::<String>(&out).unwrap(), text);
+        }
+
+        #[test]
+        fn strings_are_taken_and_read_as_serde_json_does(
+            pieces in prop::collection::vec(prop::sample::select(vec![
+                "plain", "ä", "\\n", "\\\"", "\\u00e4", "\\ud83d\\ude00", "\\x", "\u{1}", "\\", "x", "sixteen bytes...",
+            ]), 0..12)
+        ) {
+            let text = format!("\"{}\"", pieces.concat());
+            let mut reader = crate::json::Reader::new(&text);
+            reader.bump();
+            let own = reader.string();
+            let own = own.map(|read| reader.text(read).into_owned());
+            let own = own.ok().filter(|_| reader.end().is_ok());
+            // Half a surrogate pair is an error there.
+            if own.as_ref().is_none_or(|own| !own.contains(char::REPLACEMENT_CHARACTER)) {
+                prop_assert_eq!(own, serde_json::from_str::<String>(&text).ok());
+            }
         }
 
         #[test]
