@@ -38,7 +38,6 @@ const EDGES: &[(&str, &[&str])] = &[
             "certificates",
             "manager",
             "manifests",
-            "server",
             "webhook",
         ],
     ),

@@ -9,6 +9,7 @@ use kube::Client;
 use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Request};
 use kube::core::{NamespaceResourceScope, Resource};
 use kubewright_apiserver::{ApiServer, Listening};
+use kubewright_manager::{App, Needs, Program};
 use kubewright_webhook::Webhooks;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -34,14 +35,14 @@ pub struct TestCluster {
 struct Running {
     server: ApiServer,
     listening: Option<Listening>,
-    _webhooks: Vec<Serving>,
+    _programs: Vec<Serving>,
 }
 
 /// How a test cluster starts.
 #[derive(Debug, Default)]
 #[must_use = "a cluster starts with `.start().await`"]
 pub struct Builder {
-    webhooks: Vec<Webhooks>,
+    programs: Vec<Program>,
     listen: bool,
 }
 
@@ -54,10 +55,15 @@ impl fmt::Debug for TestCluster {
 }
 
 impl Builder {
-    /// Serves these webhooks over HTTPS and installs their configurations.
-    pub fn webhooks(mut self, webhooks: Webhooks) -> Self {
-        self.webhooks.push(webhooks);
+    /// Runs a program, its webhooks behind HTTPS, and installs its webhook configurations.
+    pub fn app(mut self, app: impl FnOnce(&mut Needs) -> App) -> Self {
+        self.programs.push(Program::new(app));
         self
+    }
+
+    /// Serves these webhooks over HTTPS and installs their configurations, named `under-test`.
+    pub fn webhooks(self, webhooks: Webhooks) -> Self {
+        self.app(|_| App::new("under-test").webhooks(webhooks))
     }
 
     /// Also opens a socket, for clients outside this process: see [`TestCluster::kubeconfig`].
@@ -66,7 +72,7 @@ impl Builder {
         self
     }
 
-    /// Starts the cluster and waits until every webhook serves.
+    /// Starts the cluster and waits until every program serves.
     ///
     /// # Panics
     /// Something could not start; the message says what.
@@ -83,18 +89,18 @@ impl Builder {
         };
         let client = Client::new(server.service(), DEFAULT_NAMESPACE);
         let mut serving = Vec::new();
-        for webhooks in self.webhooks {
-            let webhooks = Serving::start(webhooks).await;
-            for configuration in webhooks.configurations() {
+        for program in self.programs {
+            let program = Serving::start(program).await;
+            for configuration in program.configurations() {
                 Outcome::new(apply(&client, DEFAULT_NAMESPACE, configuration).await)
                     .expect_allowed();
             }
-            serving.push(webhooks);
+            serving.push(program);
         }
         let running = Running {
             server,
             listening,
-            _webhooks: serving,
+            _programs: serving,
         };
         TestCluster {
             client,

@@ -3,9 +3,7 @@
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod};
-use kubewright::Program;
-use kubewright::certificates::SelfSigned;
-use kubewright::manifests::Endpoint;
+use kubewright::Needs;
 use kubewright::testing::{TestCluster, yaml};
 use serde_json::json;
 use tower::ServiceExt;
@@ -14,20 +12,8 @@ use super::options;
 
 /// A cluster that calls the program, with the configurations that `manifests` writes.
 async fn cluster(arguments: &[&str]) -> TestCluster {
-    let program = Program::new(|needs| deny_env::app(options(arguments), needs));
-    let certificates = SelfSigned::for_names(["127.0.0.1"]);
-    let serving = program
-        .bind(([127, 0, 0, 1], 0), certificates)
-        .await
-        .unwrap();
-    let endpoint = Endpoint::url(&format!("https://{}", serving.local_addr())).unwrap();
-    let manifests = serving.manifests(endpoint).unwrap();
-    tokio::spawn(serving.run(std::future::pending()));
-    let cluster = TestCluster::start().await;
-    for object in manifests {
-        cluster.apply(&object).await.expect_allowed();
-    }
-    cluster
+    let app = |needs: &mut Needs| deny_env::app(options(arguments), needs);
+    TestCluster::builder().app(app).start().await
 }
 
 const WITH_ENV: &str = include_str!("../demo/nginx-with-env.yaml");

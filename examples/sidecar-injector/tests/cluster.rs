@@ -5,9 +5,7 @@ use std::path::Path;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
-use kubewright::Program;
-use kubewright::certificates::SelfSigned;
-use kubewright::manifests::Endpoint;
+use kubewright::Needs;
 use kubewright::testing::{TestCluster, eventually, yaml};
 use serde_json::json;
 
@@ -15,20 +13,8 @@ use super::options;
 
 /// A cluster that calls the program, with the configuration that `manifests` writes.
 async fn cluster(config: &Path) -> TestCluster {
-    let program = Program::new(|needs| sidecar_injector::app(options(config), needs));
-    let certificates = SelfSigned::for_names(["127.0.0.1"]);
-    let serving = program
-        .bind(([127, 0, 0, 1], 0), certificates)
-        .await
-        .unwrap();
-    let endpoint = Endpoint::url(&format!("https://{}", serving.local_addr())).unwrap();
-    let manifests = serving.manifests(endpoint).unwrap();
-    tokio::spawn(serving.run(std::future::pending()));
-    let cluster = TestCluster::start().await;
-    for object in manifests {
-        cluster.apply(&object).await.expect_allowed();
-    }
-    cluster
+    let app = |needs: &mut Needs| sidecar_injector::app(options(config), needs);
+    TestCluster::builder().app(app).start().await
 }
 
 /// The same, seen from a namespace that asks for sidecars.
