@@ -193,8 +193,8 @@ fn pod() -> Value {
                     {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}]}}
                 ]}}
             ],
-            "initContainers": [container("migrate", 3)],
-            "containers": [container("checkout", 8), container("proxy", 5)],
+            "initContainers": [init_container("migrate", 3)],
+            "containers": [container("checkout", 10), container("proxy", 6)],
             "restartPolicy": "Always",
             "terminationGracePeriodSeconds": 30,
             "dnsPolicy": "ClusterFirst",
@@ -225,17 +225,27 @@ fn new_pod() -> Value {
         "name": format!("checkout-{NUMBER}"), "namespace": "default",
         "labels": pod["metadata"]["labels"], "annotations": pod["metadata"]["annotations"],
     });
-    pod["spec"]["containers"] = json!([container("checkout", 13), container("proxy", 7)]);
-    for field in [
-        "serviceAccountName",
-        "serviceAccount",
-        "priority",
-        "preemptionPolicy",
-    ] {
-        pod["spec"][field].take();
+    pod["spec"]["containers"] = json!([container("checkout", 16), container("proxy", 9)]);
+    if let Some(fields) = pod["spec"].as_object_mut() {
+        fields.retain(|field, _| !field.starts_with("serviceAccount") && field != "priority");
     }
-    pod["status"].take();
+    // The token of a service account that this cluster does not have.
+    if let Some(sources) = pod["spec"]["volumes"][3]["projected"]["sources"].as_array_mut() {
+        sources.remove(0);
+    }
+    if let Some(fields) = pod.as_object_mut() {
+        fields.remove("status");
+    }
     pod
+}
+
+/// A container that ends has no probes.
+fn init_container(name: &str, variables: usize) -> Value {
+    let mut container = container(name, variables);
+    if let Some(fields) = container.as_object_mut() {
+        fields.retain(|field, _| !field.ends_with("Probe"));
+    }
+    container
 }
 
 fn container(name: &str, variables: usize) -> Value {
