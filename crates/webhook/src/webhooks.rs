@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::declaration::{Declaration, Role, SideEffects};
+use crate::declaration::{Declaration, Reinvocation, Role, SideEffects};
 use crate::hook::Hook;
 use crate::outcomes::Outcomes;
 use kubewright_review::Operation;
@@ -81,6 +81,9 @@ pub enum DeclarationError {
     /// A timeout that the API server does not accept.
     #[error("the timeout of the hook `{0}` is not 1 to 30 whole seconds")]
     Timeout(String),
+    /// A validator that would be called again, which the API server does with mutators alone.
+    #[error("the hook `{0}` validates, and only mutators are called again")]
+    ValidatesAgain(String),
     /// A hook that takes no reviews.
     #[error("the hook `{0}` takes no version of the review protocol, or one twice")]
     ReviewVersions(String),
@@ -196,6 +199,10 @@ fn check_one(declaration: &Declaration) -> Result<(), DeclarationError> {
     let whole = Duration::from_secs(declaration.timeout.as_secs());
     if whole != declaration.timeout || !(1..=30).contains(&whole.as_secs()) {
         return Err(DeclarationError::Timeout(name()));
+    }
+    let again = declaration.reinvocation == Reinvocation::IfNeeded;
+    if again && declaration.role == Role::Validating {
+        return Err(DeclarationError::ValidatesAgain(name()));
     }
     let versions = &declaration.review_versions;
     if versions.is_empty()

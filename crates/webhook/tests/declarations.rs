@@ -134,6 +134,10 @@ fn what_the_api_server_would_refuse_is_refused_first() {
             "the timeout of the hook `a.example.com` is not 1 to 30 whole seconds",
         ),
         (
+            vec![hook().reinvoked()],
+            "the hook `a.example.com` validates, and only mutators are called again",
+        ),
+        (
             vec![hook().review_versions([])],
             "the hook `a.example.com` takes no version of the review protocol, or one twice",
         ),
