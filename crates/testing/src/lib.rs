@@ -58,10 +58,11 @@ pub fn yaml<K: DeserializeOwned>(text: &str) -> K {
         .map(|line| line.len() - line.trim_start().len())
         .min()
         .unwrap_or_default();
-    let text: String = text
+    let lines: Vec<&str> = text
         .lines()
-        .map(|line| format!("{}\n", line.get(indent..).unwrap_or_default()))
+        .map(|line| line.get(indent..).unwrap_or_default())
         .collect();
+    let text = lines.join("\n");
     match serde_saphyr::from_str(&text) {
         Ok(object) => object,
         Err(error) => fail(format_args!(
