@@ -26,11 +26,14 @@ pub(crate) fn kubewright(folder: &Path, arguments: &[&str]) -> Command {
 
 /// Runs the command to its end.
 pub(crate) async fn run(folder: &Path, arguments: &[&str]) -> Ran {
-    let output = kubewright(folder, arguments).output().await.unwrap();
+    let output = kubewright(folder, arguments)
+        .output()
+        .await
+        .expect("the command runs");
     Ran {
         code: output.status.code(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
 }
 

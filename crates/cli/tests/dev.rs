@@ -12,7 +12,7 @@ fn example(name: &str) -> PathBuf {
         .join("../../examples")
         .join(name)
         .canonicalize()
-        .unwrap()
+        .expect("the examples stand beside the crates")
 }
 
 #[tokio::test]

@@ -10,12 +10,11 @@ async fn anything(_: Change<Pod>, _: Review) -> Validated {
 }
 
 fn address(kubeconfig: &str) -> String {
-    let (_, rest) = kubeconfig.split_once("https://").unwrap();
-    rest.split(['\n', '"', '\''])
-        .next()
-        .unwrap()
-        .trim()
-        .to_owned()
+    let (_, rest) = kubeconfig
+        .split_once("https://")
+        .expect("the kubeconfig names a server");
+    let end = rest.find(['\n', '"', '\'']).expect("the name ends");
+    rest[..end].to_owned()
 }
 
 #[tokio::test]

@@ -146,4 +146,4 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
 }
 
 /// The certificate of a development run: nobody develops for a month without a restart.
-const CERTIFICATE_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
+const CERTIFICATE_LIFETIME: Duration = Duration::from_hours(30 * 24);

@@ -108,7 +108,7 @@ mod tests {
         all(&Ui::new(), &ApiServer::start(), &demo).await.unwrap()
     }
 
-    fn step(expect: Value) -> Value {
+    fn step(expect: &Value) -> Value {
         let object = json!({
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -121,7 +121,7 @@ mod tests {
     #[tokio::test]
     async fn a_demo_whose_expectations_hold_succeeds() {
         assert_eq!(
-            failures(step(json!({"stored": {"data": {"mode": "slow"}}}))).await,
+            failures(step(&json!({"stored": {"data": {"mode": "slow"}}}))).await,
             0
         );
     }
@@ -129,14 +129,14 @@ mod tests {
     #[tokio::test]
     async fn an_object_that_differs_from_what_was_expected_is_a_failure() {
         assert_eq!(
-            failures(step(json!({"stored": {"data": {"mode": "fast"}}}))).await,
+            failures(step(&json!({"stored": {"data": {"mode": "fast"}}}))).await,
             1
         );
     }
 
     #[tokio::test]
     async fn a_denial_that_does_not_come_is_a_failure() {
-        assert_eq!(failures(step(json!({"denied": {"by": "a.b.c"}}))).await, 1);
+        assert_eq!(failures(step(&json!({"denied": {"by": "a.b.c"}}))).await, 1);
     }
 
     #[tokio::test]
