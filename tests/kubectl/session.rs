@@ -21,7 +21,6 @@ pub(crate) struct Session {
 /// What a command printed, with what changes from run to run replaced.
 #[derive(Debug)]
 pub(crate) struct Printed {
-    pub(crate) command: String,
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
@@ -53,7 +52,6 @@ impl Session {
     pub(crate) async fn run(&self, command: &str) -> Printed {
         let output = self.command(command).output().await.expect("kubectl runs");
         Printed {
-            command: command.to_owned(),
             code: output.status.code().unwrap_or(-1),
             out: redacted(&output.stdout),
             err: redacted(&output.stderr),
