@@ -88,6 +88,34 @@ async fn an_interrupt_leaves_nothing_behind() {
     assert!(children.stdout.is_empty(), "the program still runs");
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn an_interrupted_demo_has_shown_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let example = example("annotate-pod");
+    let arguments = ["dev", example.to_str().unwrap(), "--once"];
+    let mut dev = kubewright(folder.path(), &arguments)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(dev.stderr.take().unwrap()).lines();
+    assert!(
+        lines
+            .next_line()
+            .await
+            .unwrap()
+            .unwrap()
+            .starts_with("· building")
+    );
+    let id = dev.id().unwrap().to_string();
+    tokio::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status()
+        .await
+        .unwrap();
+    assert_eq!(dev.wait().await.unwrap().code(), Some(1));
+}
+
 #[tokio::test]
 async fn a_folder_without_a_package_is_refused_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();

@@ -45,13 +45,14 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    let once = arguments.once;
     runtime.block_on(async {
         let mut interrupt = Interrupt::listen()?;
         tokio::select! {
             outcome = develop(ui, arguments) => outcome,
             () = interrupt.wait() => {
                 ui.note("stopped");
-                Ok(())
+                if once { Err(Failure::new("the demo was interrupted")) } else { Ok(()) }
             }
         }
     })
