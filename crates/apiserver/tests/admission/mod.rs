@@ -8,6 +8,7 @@
 mod hook;
 mod operations;
 mod outcomes;
+mod subresources;
 
 use kubewright_apiserver::ApiServer;
 use serde_json::{Value, json};

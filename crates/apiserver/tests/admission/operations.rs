@@ -7,7 +7,7 @@ use super::{CONFIG_MAPS, config_map, for_all, start};
 use crate::cluster::Cluster;
 
 /// A server whose every request about these resources is shown to a mutating and a validating webhook.
-async fn watched(resources: &[&str]) -> (Cluster, Hook) {
+pub(super) async fn watched(resources: &[&str]) -> (Cluster, Hook) {
     let (cluster, hook) = (start(), Hook::start(allow).await);
     let mutating = for_all(hook.webhook_at("m.example.com", "/mutate"), resources);
     let validating = for_all(hook.webhook_at("v.example.com", "/validate"), resources);
@@ -17,7 +17,7 @@ async fn watched(resources: &[&str]) -> (Cluster, Hook) {
 }
 
 /// The requests shown to the mutating and to the validating webhook.
-fn shown(hook: &Hook) -> (Vec<Value>, Vec<Value>) {
+pub(super) fn shown(hook: &Hook) -> (Vec<Value>, Vec<Value>) {
     let (mutating, validating): (Vec<Received>, Vec<Received>) = hook
         .received()
         .into_iter()
