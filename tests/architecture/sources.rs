@@ -99,6 +99,47 @@ fn error_texts_start_low_and_end_without_a_period() {
 }
 
 #[test]
+fn only_the_named_crates_do_what_others_must_leave_to_them() {
+    let rules: [(&str, &[&str], &str); 4] = [
+        (
+            "tokio::spawn(",
+            &["apiserver", "cli", "manager", "server", "testing"],
+            "a task belongs to whoever listens or runs a program, and ends with it",
+        ),
+        (
+            "std::fs",
+            &["certificates", "cli", "generator", "manager"],
+            "only these follow or write files",
+        ),
+        (
+            "env::var",
+            &["cli", "generator"],
+            "a library takes settings as values",
+        ),
+        (
+            "process::exit",
+            &[],
+            "destructors run; an ExitCode is returned",
+        ),
+    ];
+    let mut wrong = Vec::new();
+    let files: Vec<File> = sources()
+        .into_iter()
+        .filter(|file| file.path.starts_with("crates/") && !file.path.contains("test"))
+        .collect();
+    for (what, owners, reason) in rules {
+        for (place, line) in lines(&files) {
+            let owned = place.split('/').any(|part| owners.contains(&part));
+            let said = line.trim_start().starts_with("//");
+            if line.contains(what) && !owned && !said {
+                wrong.push(format!("{place}: {what}: {reason}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
 fn every_test_module_is_part_of_its_binary() {
     let all = files(".rs");
     for file in &all {
