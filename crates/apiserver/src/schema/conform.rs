@@ -10,6 +10,7 @@ mod scalar;
 mod schema;
 mod time;
 
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
@@ -106,32 +107,31 @@ impl Walk {
         }
         let mut fields = ty.fields.iter();
         let mut next = fields.next();
-        let mut stop = None;
-        object.retain(|key, value| {
-            if stop.is_some() {
-                return true;
-            }
-            while next.is_some_and(|field| field.name < key.as_str()) {
-                next = fields.next();
-            }
-            let Some(field) = next.filter(|field| field.name == key) else {
+        // Nearly every object keeps all it has, so that noting what goes is cheaper than `retain`.
+        let mut gone = Vec::new();
+        for (key, value) in &mut *object {
+            let field = loop {
+                match next.map(|field| field.name.cmp(key)) {
+                    Some(Ordering::Less) => next = fields.next(),
+                    Some(Ordering::Equal) => break next,
+                    Some(Ordering::Greater) | None => break None,
+                }
+            };
+            let Some(field) = field else {
                 self.unknown_field(parent, key);
-                return false;
+                gone.push(key.clone());
+                continue;
             };
             let place = Place {
                 parent,
                 step: Step::Field(ty, field),
             };
-            match self.field(value, field, &place, depth) {
-                Ok(keep) => keep,
-                Err(error) => {
-                    stop = Some(error);
-                    true
-                }
+            if !self.field(value, field, &place, depth)? {
+                gone.push(key.clone());
             }
-        });
-        if let Some(error) = stop {
-            return Err(error);
+        }
+        for key in gone {
+            object.remove(&key);
         }
         for &at in &ty.always {
             let field = &ty.fields[at];

@@ -5,6 +5,7 @@ mod syntax;
 use std::fmt::{self, Write as _};
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 use crate::field::quoted;
@@ -37,23 +38,27 @@ const MAX_DUPLICATES: usize = 100;
 /// The text of Go's `encoding/json`, such as `invalid character '}' looking for beginning of value`, when this is not JSON;
 /// also when it is nested deeper than 128 levels.
 pub fn parse(bytes: &[u8]) -> Result<Parsed, Malformed> {
-    match read(bytes) {
-        Ok(parsed) => Ok(parsed),
-        Err(error) => match syntax::first_error(bytes) {
-            Some(text) => Err(Malformed(text)),
-            // Go replaces what is no UTF-8; everything else that it takes is out of our range.
-            None => match std::str::from_utf8(bytes) {
-                Err(_) => read(String::from_utf8_lossy(bytes).as_bytes())
-                    .map_err(|error| Malformed(unreadable(&error))),
-                Ok(_) => Err(Malformed(unreadable(&error))),
-            },
-        },
+    // Checked once as a whole: the reader would otherwise check each string by itself.
+    let text = std::str::from_utf8(bytes);
+    let error = match text.map(read) {
+        Ok(Ok(parsed)) => return Ok(parsed),
+        Ok(Err(error)) => Some(error),
+        Err(_) => None,
+    };
+    match (syntax::first_error(bytes), error) {
+        (Some(text), _) => Err(Malformed(text)),
+        // Everything that Go takes and this reader does not is out of our range.
+        (None, Some(error)) => Err(Malformed(unreadable(&error))),
+        // Go replaces what is no UTF-8.
+        (None, None) => {
+            read(&String::from_utf8_lossy(bytes)).map_err(|error| Malformed(unreadable(&error)))
+        }
     }
 }
 
-fn read(bytes: &[u8]) -> serde_json::Result<Parsed> {
+fn read(text: &str) -> serde_json::Result<Parsed> {
     let mut duplicates = Duplicates::default();
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let mut reader = serde_json::Deserializer::from_str(text);
     let value = Place {
         found: &mut duplicates,
         parent: None,
@@ -199,10 +204,15 @@ impl<'de> Visitor<'de> for Place<'_> {
                 step: Step::Key(&key),
             };
             let value = entries.next_value_seed(place)?;
-            if map.contains_key(&key) {
-                self.found.add(&path, &key);
+            match map.entry(key) {
+                Entry::Vacant(place) => {
+                    place.insert(value);
+                }
+                Entry::Occupied(mut place) => {
+                    self.found.add(&path, place.key());
+                    place.insert(value);
+                }
             }
-            map.insert(key, value);
         }
         Ok(Value::Object(map))
     }
