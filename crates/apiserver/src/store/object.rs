@@ -37,7 +37,7 @@ impl Draft {
             .get("metadata")
             .and_then(Value::as_object)
             .unwrap_or(&empty);
-        let mut text = Vec::with_capacity(1024);
+        let mut text = Vec::with_capacity(8192);
         text.extend_from_slice(b"{\"kind\":");
         write(&mut text, object.get("kind").unwrap_or(&Value::Null));
         text.extend_from_slice(b",\"apiVersion\":");

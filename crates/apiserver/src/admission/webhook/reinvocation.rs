@@ -30,14 +30,15 @@ impl Reinvocation {
 
     /// The webhooks start: a change by the steps before them counts as a change after each webhook called so far.
     pub(super) fn begin_webhooks(&mut self, object: &Value) {
-        if self.round > 0 && self.last_output.as_ref() != Some(object) {
+        let awaited = self.round > 0 && !self.previous.is_empty();
+        if awaited && self.last_output.as_ref() != Some(object) {
             self.move_previous();
         }
     }
 
-    /// The webhooks are done. The object is kept only where a second round will compare with it.
+    /// The webhooks are done. The object is kept only where a second round will compare with it for a webhook's sake.
     pub(super) fn end_webhooks(&mut self, object: &Value) {
-        if self.round == 0 && self.wanted {
+        if self.round == 0 && self.wanted && !self.previous.is_empty() {
             self.last_output = Some(object.clone());
         }
     }
