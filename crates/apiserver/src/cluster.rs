@@ -1,7 +1,7 @@
 //! What admission reads of the cluster: the store, with the objects that it reads again and again kept parsed.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -18,13 +18,13 @@ type Place = (String, String);
 #[derive(Debug)]
 pub(crate) struct StoredCluster {
     store: Arc<Store>,
-    registry: &'static Registry,
+    registry: &'static LazyLock<Registry>,
     /// Parsed objects by table and path, each valid for one revision.
     parsed: Mutex<HashMap<Place, (u64, Arc<Value>)>>,
 }
 
 impl StoredCluster {
-    pub(crate) fn new(store: Arc<Store>, registry: &'static Registry) -> Self {
+    pub(crate) fn new(store: Arc<Store>, registry: &'static LazyLock<Registry>) -> Self {
         Self {
             store,
             registry,

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -50,7 +50,7 @@ pub struct ApiService {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) store: Arc<Store>,
-    pub(crate) registry: &'static Registry,
+    pub(crate) registry: &'static LazyLock<Registry>,
     pub(crate) chain: Chain,
     pub(crate) cluster: StoredCluster,
     pub(crate) addresses: Mutex<Pool>,
@@ -130,7 +130,7 @@ impl Builder {
         let store = Arc::new(Store::new(self.limits));
         let mut addresses = Pool::new();
         seed::fill(&store, &mut addresses);
-        let registry = Registry::builtin();
+        let registry = Registry::builtin_when_asked();
         ApiServer {
             shared: Arc::new(Shared {
                 cluster: StoredCluster::new(store.clone(), registry),

@@ -44,6 +44,11 @@ pub struct GroupVersion {
 impl Registry {
     /// The built-in resources that a server of the emulated version serves by default.
     pub fn builtin() -> &'static Self {
+        Self::builtin_when_asked()
+    }
+
+    /// The same, made when it is first looked into: a server that starts does not wait for it.
+    pub(crate) fn builtin_when_asked() -> &'static LazyLock<Self> {
         static DEFAULT: LazyLock<Registry> =
             LazyLock::new(|| Registry::of(table::builtin(table::Versions::Default)));
         &DEFAULT
