@@ -9,38 +9,41 @@
 #[inline(always)]
 pub(super) fn special(bytes: &[u8], at: usize) -> usize {
     // Most strings of Kubernetes objects are shorter than two words, most bytes are in long ones.
-    for at in [at, at + 8] {
-        let Some(word) = word(bytes, at) else {
-            return tail(bytes, at);
-        };
-        let found = specials(word);
-        if found != 0 {
-            return at + first(found);
-        }
+    match chunk(bytes, at) {
+        Some(chunk) => match place_in(chunk) {
+            Some(place) => at + place,
+            None => far_special(bytes, at + chunk.len()),
+        },
+        None => near_end(bytes, at),
     }
-    far_special(bytes, at + 16)
 }
 
 fn far_special(bytes: &[u8], mut at: usize) -> usize {
     while let Some(chunk) = chunk(bytes, at) {
         if is_special(chunk) {
-            break;
+            return at + place_in(chunk).unwrap_or(chunk.len());
         }
         at += chunk.len();
     }
-    while let Some(word) = word(bytes, at) {
-        let found = specials(word);
-        if found != 0 {
-            return at + first(found);
-        }
-        at += 8;
+    near_end(bytes, at)
+}
+
+fn near_end(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let Some(word) = rest.first_chunk() else {
+        return tail(bytes, at);
+    };
+    match specials(u64::from_le_bytes(*word)) {
+        0 => tail(bytes, at + word.len()),
+        found => at + first(found),
     }
-    tail(bytes, at)
 }
 
 /// As much as the widest registers that every machine has look at in one go.
+type Chunk = [u8; 16];
+
 #[inline(always)]
-fn chunk(bytes: &[u8], at: usize) -> Option<&[u8; 16]> {
+fn chunk(bytes: &[u8], at: usize) -> Option<&Chunk> {
     bytes.get(at..)?.first_chunk()
 }
 
@@ -49,61 +52,99 @@ fn chunk(bytes: &[u8], at: usize) -> Option<&[u8; 16]> {
     clippy::needless_bitwise_bool,
     reason = "without branches the comparison of a chunk is a few wide instructions"
 )]
-fn is_special(chunk: &[u8; 16]) -> bool {
+fn is_special(chunk: &Chunk) -> bool {
     chunk.iter().fold(false, |found, byte| {
         found | (*byte < b' ') | (*byte == b'"') | (*byte == b'\\')
     })
 }
 
+/// Where the first special byte of a chunk is.
+#[inline(always)]
+fn place_in(chunk: &Chunk) -> Option<usize> {
+    let (words, _) = chunk.as_chunks();
+    let found = specials(u64::from_le_bytes(words[0]));
+    if found != 0 {
+        return Some(first(found));
+    }
+    let found = specials(u64::from_le_bytes(words[1]));
+    (found != 0).then(|| 8 + first(found))
+}
+
+/// What the escapes of one letter stand for, by the letter; no escape stands for NUL.
+const SHORT: [u8; 256] = {
+    let mut short = [0; 256];
+    short[b'"' as usize] = b'"';
+    short[b'\\' as usize] = b'\\';
+    short[b'/' as usize] = b'/';
+    short[b'b' as usize] = 8;
+    short[b'f' as usize] = 12;
+    short[b'n' as usize] = b'\n';
+    short[b'r' as usize] = b'\r';
+    short[b't' as usize] = b'\t';
+    short
+};
+
+/// How much of a string is decoded before it is appended.
+const BLOCK: usize = 512;
+
+/// The most that one step of [`decode`] writes: a chunk, and a character behind what counts of it.
+const STEP: usize = 16 + 4;
+
 /// Appends the rest of a string, decoded, and gives the position behind its closing quote.
-///
-/// The first byte is a special one.
 pub(super) fn decode(
     bytes: &[u8],
     start: usize,
     out: &mut Vec<u8>,
 ) -> Result<usize, (usize, &'static str)> {
+    // Texts inside texts have an escape every ten bytes: a step is a chunk up to its first special byte, and an escape.
+    let mut block = [0; BLOCK];
+    let mut filled = 0;
     let mut at = start;
     loop {
+        if filled > BLOCK - STEP {
+            out.extend_from_slice(&block[..filled]);
+            filled = 0;
+        }
+        if let Some(chunk) = chunk(bytes, at) {
+            // All of it is copied at once, and what follows the special byte is overwritten by the next step.
+            block[filled..filled + chunk.len()].copy_from_slice(chunk);
+            let Some(plain) = place_in(chunk) else {
+                filled += chunk.len();
+                at += chunk.len();
+                continue;
+            };
+            filled += plain;
+            at += plain;
+        } else {
+            let end = near_end(bytes, at);
+            let rest = &bytes[at..end];
+            block[filled..filled + rest.len()].copy_from_slice(rest);
+            filled += rest.len();
+            at = end;
+        }
         match bytes.get(at) {
-            Some(b'"') => break,
-            Some(b'\\') => match bytes.get(at + 1) {
-                Some(b'n') => {
-                    out.push(b'\n');
+            Some(b'"') => {
+                out.extend_from_slice(&block[..filled]);
+                return Ok(at + 1);
+            }
+            Some(b'\\') => {
+                let letter = bytes.get(at + 1).copied().unwrap_or_default();
+                let short = SHORT[usize::from(letter)];
+                if short != 0 {
+                    block[filled] = short;
+                    filled += 1;
                     at += 2;
-                }
-                Some(same @ (b'"' | b'\\' | b'/')) => {
-                    out.push(*same);
-                    at += 2;
-                }
-                _ => {
+                } else {
                     let Some((character, length)) = escape(&bytes[at + 1..]) else {
                         return Err((at, "a string has an escape that JSON does not know"));
                     };
-                    out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                    filled += character.encode_utf8(&mut block[filled..]).len();
                     at += 1 + length;
                 }
-            },
-            // Only the first special byte can be another one: below, none is looked for.
+            }
             Some(_) => return Err((at, "a string has a control character")),
             None => return Err((at, "the text ends inside a string")),
         }
-        let rest = &bytes[at..];
-        let length = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
-        out.extend_from_slice(&rest[..length]);
-        at += length;
-    }
-    // Looked for once and in one go, since there never is one.
-    let string = &bytes[start..at];
-    let controls = string
-        .iter()
-        .fold(0, |found, byte| found | u8::from(*byte < b' '));
-    if controls == 0 {
-        return Ok(at + 1);
-    }
-    match string.iter().position(|byte| *byte < b' ') {
-        Some(control) => Err((start + control, "a string has a control character")),
-        None => Ok(at + 1),
     }
 }
 
@@ -114,25 +155,15 @@ fn tail(bytes: &[u8], at: usize) -> usize {
         .map_or(bytes.len(), |found| at + found)
 }
 
-#[inline(always)]
-fn word(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes
-        .get(at..)?
-        .first_chunk::<8>()
-        .map(|chunk| u64::from_le_bytes(*chunk))
-}
-
 /// A word whose lowest set high bit marks the first special byte; later marks may be false, because of borrows.
 #[inline(always)]
 fn specials(word: u64) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGHS: u64 = ONES << 7;
-    let quote = word ^ (ONES * 0x22);
-    let slash = word ^ (ONES * 0x5c);
-    ((quote.wrapping_sub(ONES) & !quote)
-        | (slash.wrapping_sub(ONES) & !slash)
-        | (word.wrapping_sub(ONES * 0x20) & !word))
-        & HIGHS
+    // Swapping 32 with 34 and 33 with 35 puts the quote right behind the control characters: one comparison finds both.
+    let control_or_quote = (word ^ (ONES * 2)).wrapping_sub(ONES * 33);
+    let slash = (word ^ (ONES * 0x5c)).wrapping_sub(ONES);
+    (control_or_quote | slash) & !word & HIGHS
 }
 
 #[inline(always)]
@@ -246,6 +277,24 @@ mod tests {
             if own.as_ref().is_none_or(|own| !own.contains(char::REPLACEMENT_CHARACTER)) {
                 prop_assert_eq!(own, serde_json::from_str::<String>(&text).ok());
             }
+        }
+
+        #[test]
+        fn long_strings_decode_as_serde_json_decodes_them(
+            pieces in prop::collection::vec(prop_oneof![
+                4 => "[ -~ä€😀]{0,40}",
+                4 => Just("\n".to_owned()),
+                2 => Just("\u{1}\u{7f}\t\r\u{8}\u{c}".to_owned()),
+                1 => any::<String>(),
+            ], 0..200),
+            behind in "[ \"\\\\x]{0,20}",
+        ) {
+            let text = pieces.concat();
+            let json = serde_json::to_string(&text).unwrap();
+            let document = format!("{json}{behind}");
+            let mut out = b"before".to_vec();
+            prop_assert_eq!(decode(document.as_bytes(), 1, &mut out), Ok(json.len()));
+            prop_assert_eq!(out.strip_prefix(b"before"), Some(text.as_bytes()));
         }
 
         #[test]
