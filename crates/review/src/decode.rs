@@ -98,20 +98,18 @@ impl<K: DeserializeOwned> Decoder<K> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        let object = self
-            .object
-            .ok_or_else(|| DecodeError::null(name(Which::Object)));
-        let old = self
-            .old_object
-            .ok_or_else(|| DecodeError::null(name(Which::OldObject)));
+        let needed =
+            |object: Option<K>, which| object.ok_or_else(|| DecodeError::null(name(which)));
+        let object = |object| needed(object, Which::Object);
+        let old = |object| needed(object, Which::OldObject);
         Ok(match operation {
-            Operation::Create => Change::Create(object?),
+            Operation::Create => Change::Create(object(self.object)?),
             Operation::Update => Change::Update {
-                old: old?,
-                new: object?,
+                old: old(self.old_object)?,
+                new: object(self.object)?,
             },
-            Operation::Delete => Change::Delete(old?),
-            Operation::Connect => Change::Connect(object?),
+            Operation::Delete => Change::Delete(old(self.old_object)?),
+            Operation::Connect => Change::Connect(object(self.object)?),
         })
     }
 }

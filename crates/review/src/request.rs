@@ -289,10 +289,7 @@ impl AdmissionReview {
     }
 
     fn text<'s>(&'s self, text: &'s Text) -> &'s str {
-        match text {
-            Text::Span(span) => &self.body.0[span.clone()],
-            Text::Decoded(text) => text,
-        }
+        text.within(&self.body.0)
     }
 
     fn span(&self, span: Option<&Range<usize>>) -> Option<&str> {
@@ -346,6 +343,15 @@ enum Text {
     Decoded(Box<str>),
 }
 
+impl Text {
+    fn within<'s>(&'s self, body: &'s str) -> &'s str {
+        match self {
+            Self::Span(span) => &body[span.clone()],
+            Self::Decoded(text) => text,
+        }
+    }
+}
+
 impl Default for Text {
     fn default() -> Self {
         Self::Span(0..0)
@@ -394,12 +400,8 @@ impl Envelope {
             more = reader.has_more(b'}')?;
         }
         reader.end()?;
-        let show = |text: &Text| match text {
-            Text::Span(span) => body[span.clone()].to_owned(),
-            Text::Decoded(text) => text.clone().into_string(),
-        };
-        let (api_version, kind) = (show(&api_version), show(&kind));
-        match Version::parse(&api_version) {
+        let (api_version, kind) = (api_version.within(body), kind.within(body));
+        match Version::parse(api_version) {
             Some(version) if kind == "AdmissionReview" => {
                 Ok((version, request.ok_or(ReadError::NoRequest)?))
             }

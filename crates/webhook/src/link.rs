@@ -69,7 +69,11 @@ impl<K: Object, H: Handle<K>> Typed<K, H> {
             return Box::pin(std::future::ready(Err(Stop::Undecodable(mismatch))));
         }
         match change {
-            Ok(change) => Box::pin(async move { self.handler.handle(change, review).await }),
+            Ok(change) => {
+                // Objects are large, and each future that holds one is moved as a whole.
+                let change = Box::new(change);
+                Box::pin(async move { self.handler.handle(change, review).await })
+            }
             Err(error) => Box::pin(std::future::ready(Err(error.into()))),
         }
     }
@@ -118,7 +122,7 @@ fn scope<K: Object>() -> Scope {
 trait Handle<K>: Send + Sync + 'static {
     fn handle(
         &self,
-        change: Change<K>,
+        change: Box<Change<K>>,
         review: Review,
     ) -> impl Future<Output = Result<Patch, Stop>> + Send;
 }
@@ -126,8 +130,8 @@ trait Handle<K>: Send + Sync + 'static {
 struct Validator<H>(H);
 
 impl<K: Object, H: Validate<K>> Handle<K> for Validator<H> {
-    async fn handle(&self, change: Change<K>, review: Review) -> Result<Patch, Stop> {
-        let judged = self.0.validate(change, review).await;
+    async fn handle(&self, change: Box<Change<K>>, review: Review) -> Result<Patch, Stop> {
+        let judged = self.0.validate(*change, review).await;
         judged.map_err(Stop::Rejected)?;
         Ok(Patch::default())
     }
@@ -136,7 +140,7 @@ impl<K: Object, H: Validate<K>> Handle<K> for Validator<H> {
 struct Mutator<H>(H);
 
 impl<K: Object, H: Mutate<K>> Handle<K> for Mutator<H> {
-    async fn handle(&self, change: Change<K>, review: Review) -> Result<Patch, Stop> {
+    async fn handle(&self, change: Box<Change<K>>, review: Review) -> Result<Patch, Stop> {
         let Some(new) = change.new_object() else {
             return Err(Stop::Failed(
                 "a mutating webhook was called for DELETE, where nothing can be changed".into(),
@@ -145,7 +149,7 @@ impl<K: Object, H: Mutate<K>> Handle<K> for Mutator<H> {
         let size = review.request().object().map_or(0, str::len);
         let unwritable = |error: ImageError| Stop::Failed(error.into());
         let before = Image::of(new, size).map_err(unwritable)?;
-        let after = self.0.mutate(change, review.clone()).await;
+        let after = self.0.mutate(*change, review.clone()).await;
         let after = before
             .then(&after.map_err(Stop::Rejected)?)
             .map_err(unwritable)?;
