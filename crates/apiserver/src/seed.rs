@@ -1,4 +1,4 @@
-//! The objects that a real server makes at its start: the first namespaces and the Service `kubernetes`.
+//! The objects that a real server makes at its start: the first namespaces the priority classes of the system and the Service `kubernetes`.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -12,6 +12,10 @@ pub(crate) fn fill(store: &Store, addresses: &mut Pool) {
     let time = now();
     for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
         write(store, "namespaces", name, &namespace(name, &time));
+    }
+    for (name, value, description) in PRIORITY_CLASSES {
+        let class = priority_class(name, value, description, &time);
+        write(store, "priorityclasses.scheduling.k8s.io", name, &class);
     }
     let service = service(&time);
     addresses.adopt(&service);
@@ -36,6 +40,36 @@ fn namespace(name: &str, time: &str) -> Value {
         },
         "spec": {"finalizers": ["kubernetes"]},
         "status": {"phase": "Active"},
+    })
+}
+
+/// The classes that admission lets system pods use.
+const PRIORITY_CLASSES: [(&str, i64, &str); 2] = [
+    (
+        "system-node-critical",
+        2_000_001_000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+    (
+        "system-cluster-critical",
+        2_000_000_000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+    ),
+];
+
+fn priority_class(name: &str, value: i64, description: &str, time: &str) -> Value {
+    json!({
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {
+            "name": name,
+            "uid": Uuid::new_v4().to_string(),
+            "creationTimestamp": time,
+            "generation": 1,
+        },
+        "value": value,
+        "description": description,
+        "preemptionPolicy": "PreemptLowerPriority",
     })
 }
 

@@ -10,6 +10,7 @@ mod admission;
 mod cluster;
 
 mod clients;
+mod compared;
 mod creates;
 mod deletes;
 mod discovery;

@@ -43,7 +43,6 @@ fn described(group: &Group) -> Value {
     if !group.name.is_empty() {
         metadata.insert("name".to_owned(), group.name.as_str().into());
     }
-    metadata.insert("creationTimestamp".to_owned(), Value::Null);
     json!({"metadata": metadata, "versions": versions})
 }
 

@@ -9,6 +9,7 @@ use super::call::Call;
 use super::decode;
 use super::negotiate::{cbor, content_type};
 use super::query::{FieldValidation, WriteOptions};
+use super::update::check_name;
 use super::write;
 use crate::field::{FieldError, Path};
 use crate::kinds::{GroupVersionKind, Verb, defaults};
@@ -37,6 +38,7 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
         let mut object = current.clone();
         patch.apply(&kind, &mut object)?;
         let mut object = settle(call, &kind, &options, object)?;
+        check_name(call, &mut object)?;
         defaults::apply(&call.resource, &mut object);
         Ok(object)
     })

@@ -139,7 +139,7 @@ impl WriteOptions {
             "Ignore" => FieldValidation::Ignore,
             "Strict" => FieldValidation::Strict,
             other => {
-                let supported = ["Ignore", "Strict", "Warn"];
+                let supported = ["", "Ignore", "Strict", "Warn"];
                 let path = Path::new("fieldValidation");
                 errors.push(FieldError::not_supported(&path, other, &supported));
                 FieldValidation::Warn

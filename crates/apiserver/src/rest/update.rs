@@ -47,10 +47,15 @@ fn decode(call: &Call, options: &WriteOptions) -> Result<Value> {
     Ok(object)
 }
 
-/// The name and namespace in the body, where there are any, are those of the path.
-fn check_name(call: &Call, object: &mut Value) -> Result<()> {
+/// The name in the body is that of the path, and so is the namespace where there is one.
+pub(super) fn check_name(call: &Call, object: &mut Value) -> Result<()> {
     let (name, url) = (meta_text(object, "name"), &call.path.name);
-    if !name.is_empty() && name != url {
+    if name.is_empty() {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({url} based on URL) was undeterminable: name must be provided"
+        )));
+    }
+    if name != url {
         return Err(Status::bad_request(format!(
             "the name of the object ({name}) does not match the name on the URL ({url})"
         )));
@@ -61,9 +66,9 @@ fn check_name(call: &Call, object: &mut Value) -> Result<()> {
     }
     let (namespace, url) = (meta_text(object, "namespace"), &call.path.namespace);
     if !namespace.is_empty() && namespace != url {
-        return Err(Status::bad_request(format!(
-            "the namespace of the object ({namespace}) does not match the namespace on the URL ({url})"
-        )));
+        return Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
     }
     Ok(())
 }

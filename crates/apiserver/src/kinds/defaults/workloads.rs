@@ -139,6 +139,7 @@ fn job_spec(spec: &mut Value) {
         };
         spec.put("backoffLimit", limit);
     }
+    spec.fill("manualSelector", false);
     spec.fill("completionMode", "NonIndexed");
     spec.fill("suspend", false);
     if let Some(policy) = spec.existing("podFailurePolicy") {

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::Resource;
 use super::defaults::status;
 use super::view::{Edit, View, empty};
+use crate::rest::now;
 
 pub use behavior::{Behavior, Propagation, behavior, grace_period};
 pub use warnings::warnings;
@@ -31,12 +32,18 @@ pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
         object.put("status", empty());
         status::fill(resource, object);
     }
+    drop_disabled(resource, object);
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "Pod") => pods::create(object),
         ("", "Namespace") => namespace(object),
         ("", "Service") => services::normalize_addresses(object, None),
         ("", "ServiceAccount") => service_account(object),
         ("", "PersistentVolumeClaim") => data_sources(object),
+        ("", "PersistentVolume") => {
+            if let Some(status) = object.part("status") {
+                status.put("lastPhaseTransitionTime", now());
+            }
+        }
         ("apps", "DaemonSet") => template_generation(object, None),
         ("batch", "Job") => job(object),
         _ => {}
@@ -321,5 +328,27 @@ fn job(object: &mut Value) {
         .and_then(|selector| selector.part("matchLabels"))
     {
         labels.fill("batch.kubernetes.io/controller-uid", uid);
+    }
+    // Defaulting runs again when the object is read back, and gives a job without labels those of its template.
+    let labels = spec.at("template").at("metadata").at("labels").clone();
+    if object
+        .at("metadata")
+        .map("labels")
+        .is_none_or(serde_json::Map::is_empty)
+        && let Some(metadata) = object.part("metadata")
+    {
+        metadata.put("labels", labels);
+    }
+}
+
+/// Takes away what is behind a feature gate that is off unless somebody turns it on.
+fn drop_disabled(resource: &Resource, object: &mut Value) {
+    if (resource.group.as_str(), resource.kind.as_str()) == ("apps", "StatefulSet")
+        && let Some(rolling) = object
+            .existing("spec")
+            .and_then(|spec| spec.existing("updateStrategy"))
+            .and_then(|strategy| strategy.existing("rollingUpdate"))
+    {
+        rolling.drop_field("maxUnavailable");
     }
 }

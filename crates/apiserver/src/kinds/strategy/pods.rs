@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::kinds::quantity::Quantity;
 use crate::kinds::view::{Edit, View};
+use crate::rest::now;
 
 pub(super) fn create(pod: &mut Value) {
     let mut status = json!({ "phase": "Pending", "qosClass": quality_of_service(pod) });
@@ -16,7 +17,7 @@ pub(super) fn create(pod: &mut Value) {
                 "reason": "SchedulingGated",
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
                 "lastProbeTime": null,
-                "lastTransitionTime": null,
+                "lastTransitionTime": now(),
             }]),
         );
     }

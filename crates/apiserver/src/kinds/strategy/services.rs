@@ -74,7 +74,7 @@ impl Addresses for Pool {
         };
         let [10, 0, 0, 1..=254] = wanted.octets() else {
             return Err(format!(
-                "provided IP ({wanted}) is not in the valid range. The range of valid IPs is 10.0.0.0/24"
+                "the provided IP ({wanted}) is not in the valid range. The range of valid IPs is 10.0.0.0/24"
             ));
         };
         if self.addresses.insert(wanted) {
@@ -144,6 +144,7 @@ pub fn allocate(
     if needs_ports(spec) {
         give_ports(spec, &ports, addresses, &mut errors);
     }
+    give_health_check(spec, &ports, addresses, &mut errors);
     if errors.is_empty() {
         let kept = addresses_of(spec);
         for address in had.into_iter().filter(|address| !kept.contains(address)) {
@@ -404,6 +405,15 @@ fn give_ports(
             }
         }
     }
+}
+
+/// The port for health checks does not hang on whether the other node ports are wanted.
+fn give_health_check(
+    spec: &mut Value,
+    had: &BTreeSet<u16>,
+    addresses: &mut impl Addresses,
+    errors: &mut Vec<FieldError>,
+) {
     if needs_health_check(spec) {
         let number = spec.int("healthCheckNodePort").unwrap_or(0);
         let wanted = u16::try_from(number).ok().filter(|number| *number != 0);

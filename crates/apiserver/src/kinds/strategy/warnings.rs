@@ -46,11 +46,27 @@ pub fn warnings(resource: &Resource, new: &Value, old: &Value) -> Vec<String> {
             }
         }
         ("", "Service") => service(new, &mut out),
+        ("", "PersistentVolume")
+            if new.at("spec").text("persistentVolumeReclaimPolicy") == "Recycle" =>
+        {
+            out.push(RECYCLE.to_owned());
+        }
+        ("networking.k8s.io", "Ingress")
+            if fresh && new.at("metadata").at("annotations").has(INGRESS_CLASS) =>
+        {
+            out.push(format!(
+                "annotation {} is deprecated, please use 'spec.ingressClassName' instead",
+                quoted(INGRESS_CLASS)
+            ));
+        }
         ("", "PersistentVolumeClaim") => claim(&spec, new.at("spec"), &mut out),
         _ => {}
     }
     out
 }
+
+const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
+const RECYCLE: &str = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.";
 
 fn name(object: &Value, used: &str, out: &mut Vec<String>) {
     let problems = names::dns1123_label(object.at("metadata").text("name"));
@@ -79,6 +95,16 @@ fn service(object: &Value, out: &mut Vec<String>) {
         if spec.text("sessionAffinity") != "None" {
             ignored("SessionAffinity");
         }
+    }
+    if external {
+        let detail = "is deprecated and may no longer be implemented in some clusters";
+        out.push(format!("spec.externalIPs {detail}"));
+    }
+    if spec.text("trafficDistribution") == "PreferClose" {
+        let path = Path::new("spec.trafficDistribution");
+        out.push(format!(
+            "{path}: \"PreferClose\" is deprecated; use \"PreferSameZone\""
+        ));
     }
     if kind == "ExternalName" && external {
         out.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());

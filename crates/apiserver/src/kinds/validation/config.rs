@@ -218,13 +218,13 @@ pub(super) fn priority_class(object: &Value, errors: &mut Errors) {
     if name.starts_with("system-") && !system {
         errors.push(FieldError::forbidden(
             &Path::new("metadata.name"),
-            "priority class names with 'system-' prefix are reserved for system use only. error: name is not reserved",
+            &format!("priority class names with 'system-' prefix are reserved for system use only. error: {name} is not a known system priority class"),
         ));
     } else if !system && value > HIGHEST {
         let detail = format!("maximum allowed value of a user defined priority is {HIGHEST}");
         errors.push(FieldError::forbidden(&root.child("value"), &detail));
     }
-    let policies = ["Never", "PreemptLowerPriority"];
+    let policies = ["PreemptLowerPriority", "Never"];
     one_of_if_set(object, &root, "preemptionPolicy", &policies, errors);
 }
 

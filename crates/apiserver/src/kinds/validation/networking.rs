@@ -17,7 +17,7 @@ pub(super) fn ingress(object: &Value, errors: &mut Errors) {
     let rules = spec.list("rules");
     if rules.is_empty() && !spec.has("defaultBackend") {
         let detail = "either `defaultBackend` or `rules` must be specified";
-        errors.push(FieldError::invalid(&path, spec.clone(), detail));
+        errors.push(FieldError::invalid(&path, Value::Null, detail));
     }
     if spec.has("defaultBackend") {
         let at = path.child("defaultBackend");
@@ -133,7 +133,7 @@ pub(super) fn network_policy(object: &Value, errors: &mut Errors) {
 }
 
 fn policy_port(port: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let protocols = ["SCTP", "TCP", "UDP"];
+    let protocols = ["TCP", "UDP", "SCTP"];
     if port.has("protocol") && !protocols.contains(&port.text("protocol")) {
         errors.push(FieldError::not_supported(
             &path.child("protocol"),
@@ -151,17 +151,18 @@ fn policy_port(port: &Value, path: &Path<'_>, errors: &mut Errors) {
     };
     match number {
         Value::Null => {
-            let detail = "must not be specified when `port` is not specified";
+            let detail = "may not be specified when `port` is not specified";
             errors.push(FieldError::invalid(&end, last, detail));
         }
         Value::String(_) => {
-            let detail = "must not be specified when `port` is non-numeric";
+            let detail = "may not be specified when `port` is non-numeric";
             errors.push(FieldError::invalid(&end, last, detail));
         }
         number => {
             if last < number.as_i64().unwrap_or(0) {
+                // The server shows the port here, not the end.
                 let detail = "must be greater than or equal to `port`";
-                errors.push(FieldError::invalid(&end, last, detail));
+                errors.push(FieldError::invalid(&end, number.clone(), detail));
             }
             super::check::port(last, &end, errors);
         }
@@ -205,8 +206,8 @@ fn ip_block(block: &Value, path: &Path<'_>, errors: &mut Errors) {
         if formats::cidr(except).is_some() {
             problems(&at, except, formats::cidr(except), errors);
         } else if !is_inside(range, except) {
-            let detail = format!("must be a strict subset of `cidr`: {range}");
-            errors.push(FieldError::invalid(&at, except, &detail));
+            let detail = "must be a strict subset of `cidr`";
+            errors.push(FieldError::invalid(&at, except, detail));
         }
     }
 }
@@ -301,7 +302,7 @@ fn backend(backend: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
     if !service && !resource {
         let detail = "resource or service backend is required";
-        errors.push(FieldError::required(path, detail));
+        errors.push(FieldError::invalid(path, "", detail));
         return;
     }
     if resource {
@@ -314,7 +315,7 @@ fn backend(backend: &Value, path: &Path<'_>, errors: &mut Errors) {
     let (service, at) = (backend.at("service"), path.child("service"));
     if required(service, &at, "name", errors) {
         let name = service.text("name");
-        let found = names::dns1035_label(name);
+        let found = names::dns1123_label(name);
         problems(&at.child("name"), name, found, errors);
     }
     let port = service.at("port");

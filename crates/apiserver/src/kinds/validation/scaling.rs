@@ -42,6 +42,11 @@ pub(super) fn autoscaler(version: &str, object: &Value, errors: &mut Errors) {
         &path.child("scaleTargetRef"),
         errors,
     );
+    target_version(
+        spec.at("scaleTargetRef"),
+        &path.child("scaleTargetRef.apiVersion"),
+        errors,
+    );
     let at = path.child("metrics");
     for (index, metric) in spec.list("metrics").iter().enumerate() {
         self::metric(metric, &at.index(index), errors);
@@ -83,6 +88,18 @@ fn reference(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
             problems(&path.child(field), text, found, errors);
         }
     }
+}
+
+/// The target's version names a group; replication controllers, older than groups, may do without.
+fn target_version(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let version = reference.text("apiVersion");
+    let why = match version.matches('/').count() {
+        0 if reference.text("kind") == "ReplicationController" => return,
+        0 => "apiVersion must specify API group".to_owned(),
+        1 => return,
+        _ => format!("unexpected GroupVersion string: {version}"),
+    };
+    errors.push(FieldError::invalid(path, version, &why));
 }
 
 const KINDS: [(&str, &str); 5] = [

@@ -416,7 +416,7 @@ fn traffic(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     } else {
         one_of(spec, path, field, &policies, errors);
     }
-    let ways = ["PreferClose", "PreferSameNode", "PreferSameZone"];
+    let ways = ["PreferClose", "PreferSameZone", "PreferSameNode"];
     one_of_if_set(spec, path, "trafficDistribution", &ways, errors);
 }
 

@@ -104,7 +104,9 @@ pub(super) fn stateful_set(object: &Value, errors: &mut Errors) {
         errors.push(FieldError::required(&at, ""));
     }
     let at = path.child("template");
-    if !is_empty_selector(spec.at("selector")) {
+    if !spec.has("selector") {
+        no_match(spec, &at, errors);
+    } else if !is_empty_selector(spec.at("selector")) {
         matches_template(spec.at("selector"), spec, &at, errors);
     }
     // Volumes come from claim templates too, so the API server leaves the pod's spec to the pods.
@@ -122,9 +124,7 @@ pub(super) fn daemon_set(object: &Value, errors: &mut Errors) {
     selector(wanted, &at, errors);
     let template_path = path.child("template");
     if wanted.is_null() {
-        let at = template_path.child("metadata.labels");
-        let labels = spec.at("template").at("metadata").at("labels");
-        errors.push(FieldError::invalid(&at, labels.clone(), MISMATCH));
+        no_match(spec, &template_path, errors);
     } else {
         matches_template(wanted, spec, &template_path, errors);
         if is_empty_selector(wanted) {
@@ -251,7 +251,9 @@ fn replica_selector(spec: &Value, path: &Path<'_>, kind: &str, errors: &mut Erro
         }
     }
     let at = path.child("template");
-    if !is_empty_selector(wanted) {
+    if wanted.is_null() {
+        no_match(spec, &at, errors);
+    } else if !is_empty_selector(wanted) {
         matches_template(wanted, spec, &at, errors);
     }
     pod::template(spec.at("template"), &at, errors);
@@ -274,9 +276,15 @@ pub(super) fn matches_template(wanted: &Value, spec: &Value, path: &Path<'_>, er
     };
     let labels = spec.at("template").at("metadata").at("labels");
     if !wanted.matches(labels.as_object()) {
-        let at = path.child("metadata.labels");
-        errors.push(FieldError::invalid(&at, labels.clone(), MISMATCH));
+        no_match(spec, path, errors);
     }
+}
+
+/// What is said of a template that the selector does not match, as no template matches an absent selector.
+fn no_match(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let labels = spec.at("template").at("metadata").at("labels");
+    let at = path.child("metadata.labels");
+    errors.push(FieldError::invalid(&at, labels.clone(), MISMATCH));
 }
 
 fn always(spec: &Value, path: &Path<'_>, kind: &str, errors: &mut Errors) {

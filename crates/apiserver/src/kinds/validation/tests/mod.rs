@@ -148,7 +148,7 @@ fn names_follow_the_rule_of_their_kind() {
     };
     for (group, kind, good, bad) in [
         ("", "Namespace", "a-b", "a.b"),
-        ("", "Service", "a1", "1a"),
+        ("", "Service", "1a", "a.b"),
         ("", "Pod", "a.b", "A"),
         ("rbac.authorization.k8s.io", "Role", "system:A_b", "a/b"),
         (

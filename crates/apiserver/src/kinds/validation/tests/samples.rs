@@ -108,7 +108,7 @@ pub(super) fn webhooks(kind: &'static str) -> Sample {
 
 pub(super) fn autoscaler(version: &'static str) -> Sample {
     let object = json!({ "metadata": { "name": "h" }, "spec": { "maxReplicas": 3,
-        "scaleTargetRef": { "kind": "Deployment", "name": "web" } } });
+        "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "web" } } });
     ("autoscaling", version, "HorizontalPodAutoscaler", object)
 }
 

@@ -15,7 +15,10 @@ fn deployments_are_refused_with_the_api_servers_words() {
         (
             "/spec/selector",
             Value::Null,
-            vec!["spec.selector: Required value"],
+            vec![
+                "spec.selector: Required value",
+                "spec.template.metadata.labels: Invalid value: {\"app\":\"web\"}: `selector` does not match template `labels`",
+            ],
         ),
         (
             "/spec/template/metadata/labels",
