@@ -158,8 +158,7 @@ pub(super) fn standard_finalizer(name: &str, path: &Path<'_>, errors: &mut Error
 
 fn name_problems(resource: &Resource, name: &str) -> Vec<String> {
     match (resource.group.as_str(), resource.kind.as_str()) {
-        ("", "Namespace") => names::dns1123_label(name),
-        ("", "Service") => names::dns1123_label(name),
+        ("", "Namespace" | "Service") => names::dns1123_label(name),
         // Events of the core group are taken as they come, however their sources name them.
         ("", "Event")
         | ("rbac.authorization.k8s.io" | "certificates.k8s.io" | "apiregistration.k8s.io", _) => {
