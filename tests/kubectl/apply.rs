@@ -1,6 +1,6 @@
 //! Declaring: apply once, twice, changed; diff; kustomize; what is refused.
 
-use crate::session::with_each_kubectl;
+use crate::session::{with_each_kubectl, with_each_kubectl_since};
 
 const DEPLOYMENT: &str = "\
 apiVersion: apps/v1
@@ -38,7 +38,7 @@ async fn applying_twice_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_file_changes_the_object() {
-    with_each_kubectl(async |person| {
+    with_each_kubectl_since(27, async |person| {
         person.file("web.yaml", DEPLOYMENT);
         person.prints("apply -f web.yaml", "deployment.apps/web created").await;
         person.prints("scale deployment web --replicas=7", "deployment.apps/web scaled").await;
@@ -59,7 +59,7 @@ async fn a_changed_file_changes_the_object() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn diff_shows_what_would_change() {
-    with_each_kubectl(async |person| {
+    with_each_kubectl_since(27, async |person| {
         person.file("web.yaml", DEPLOYMENT);
         person
             .prints("apply -f web.yaml", "deployment.apps/web created")
@@ -88,7 +88,7 @@ async fn diff_shows_what_would_change() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kustomization_is_applied() {
-    with_each_kubectl(async |person| {
+    with_each_kubectl_since(27, async |person| {
         person.file("app/web.yaml", DEPLOYMENT);
         person.file(
             "app/kustomization.yaml",
@@ -107,7 +107,7 @@ async fn a_kustomization_is_applied() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_fields_are_refused_by_name() {
-    with_each_kubectl(async |person| {
+    with_each_kubectl_since(27, async |person| {
         person.file("web.yaml", &DEPLOYMENT.replace("  replicas: 2\n", "  replicas: 2\n  replica: 3\n"));
         person
             .refuses(

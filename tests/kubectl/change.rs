@@ -1,10 +1,10 @@
 //! Changing: create, patch, label, annotate, scale, set image, edit, expose, delete, wait.
 
-use crate::session::with_each_kubectl;
+use crate::session::{with_each_kubectl, with_each_kubectl_since};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_are_created_by_name() {
-    with_each_kubectl(async |person| {
+    with_each_kubectl_since(27, async |person| {
         person
             .prints("create ns blue", "namespace/blue created")
             .await;
@@ -104,7 +104,7 @@ async fn all_three_kinds_of_patch_work() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn labels_annotations_scale_and_images_change() {
-    with_each_kubectl(async |person| {
+    with_each_kubectl_since(27, async |person| {
         person.prints("create deployment web --image=nginx", "deployment.apps/web created").await;
         person.prints("label deployment web team=blue", "deployment.apps/web labeled").await;
         person.prints("label deployment web team=blue", "deployment.apps/web not labeled").await;
@@ -201,7 +201,7 @@ async fn deleted_objects_are_gone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn conditions_are_waited_for() {
-    with_each_kubectl(async |person| {
+    with_each_kubectl_since(27, async |person| {
         person
             .prints("run nginx --image=nginx", "pod/nginx created")
             .await;

@@ -2,7 +2,7 @@
 
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use crate::session::with_each_kubectl;
+use crate::session::{with_each_kubectl, with_each_kubectl_since};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn get_shows_tables() {
@@ -153,7 +153,7 @@ async fn get_watches() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn explain_and_discovery_know_every_kind() {
-    with_each_kubectl(async |person| {
+    with_each_kubectl_since(27, async |person| {
         person
             .shows(
                 "explain pods.spec",

@@ -28,7 +28,16 @@ pub(crate) struct Printed {
 
 /// Runs a scenario once for each kubectl of the machine.
 pub(crate) async fn with_each_kubectl(scenario: impl AsyncFn(&Session)) {
+    with_each_kubectl_since(0, scenario).await;
+}
+
+/// Runs a scenario once for each kubectl that is young enough to be asked for it.
+pub(crate) async fn with_each_kubectl_since(minor: u32, scenario: impl AsyncFn(&Session)) {
     for kubectl in kubectls() {
+        if kubectl.minor < minor {
+            println!("kubectl 1.{} cannot do this: it came later", kubectl.minor);
+            continue;
+        }
         println!("kubectl 1.{}", kubectl.minor);
         let cluster = TestCluster::builder().listen().start().await;
         let home = tempfile::tempdir().unwrap();
