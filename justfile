@@ -24,6 +24,14 @@ generate:
 bench what="webhook":
     cargo run --release -p bench -- {{what}}
 
+# The embedded API server and a real kube-apiserver, case by case.
+conformance *filter:
+    cargo run -q -p conformance -- compare {{filter}}
+
+# What the real kube-apiserver answers, for machines that have none.
+record *filter:
+    cargo run -q -p conformance -- record {{filter}}
+
 # Licences, sources and duplicate versions; advisories need the network.
 audit:
     cargo deny check licenses bans sources

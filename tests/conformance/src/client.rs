@@ -1,0 +1,200 @@
+//! One HTTP/2 connection to an API server, with answers as they came.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use bytes::Bytes;
+use http::{HeaderMap, Request};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http2::{self, SendRequest};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::pki_types::ServerName;
+use serde_json::{Map, Value};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_rustls::TlsConnector;
+
+use crate::server::Server;
+
+/// Longer than any deadline that a case can set on the server's side.
+const PATIENCE: Duration = Duration::from_secs(45);
+
+/// How long a watch may keep silent before the case goes on without the events that are missing.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// The largest answer that is read; the largest of a real server, its OpenAPI document, has about four.
+const LARGEST: usize = 64 << 20;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    server: Server,
+    sender: SendRequest<Full<Bytes>>,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ask {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// What was answered.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
+}
+
+impl Client {
+    pub(crate) async fn connect(server: &Server) -> Result<Self> {
+        let (host, port) = server
+            .authority
+            .rsplit_once(':')
+            .context("the URL names no port")?;
+        let stream = TcpStream::connect((host, port.parse()?)).await;
+        let stream = stream.with_context(|| format!("connect to {}", server.authority))?;
+        stream.set_nodelay(true)?;
+        let name = ServerName::try_from(host.to_owned())?;
+        let stream = TlsConnector::from(server.tls.clone())
+            .connect(name, stream)
+            .await;
+        let stream = TokioIo::new(stream.context("shake hands with the API server")?);
+        let (sender, connection) = http2::handshake(TokioExecutor::new(), stream).await?;
+        tokio::spawn(connection);
+        Ok(Self {
+            server: server.clone(),
+            sender,
+        })
+    }
+
+    pub(crate) async fn send(&self, ask: Ask) -> Result<Answer> {
+        let what = format!("{} {}", ask.method, ask.path);
+        let asked = async {
+            let (parts, body) = self.start(ask).await?.into_parts();
+            let body = http_body_util::Limited::new(body, LARGEST).collect().await;
+            let body = body.map_err(|error| anyhow::anyhow!(error))?.to_bytes();
+            Ok::<_, anyhow::Error>(Answer {
+                status: parts.status.as_u16(),
+                headers: parts.headers,
+                body: read(&body),
+            })
+        };
+        match timeout(PATIENCE, asked).await {
+            Ok(answer) => answer.with_context(|| what),
+            Err(_) => bail!("{what}: no answer within {PATIENCE:?}"),
+        }
+    }
+
+    /// Opens a watch. An answer that is no stream comes back whole.
+    pub(crate) async fn watch(&self, ask: Ask) -> Result<Watch> {
+        let response = timeout(PATIENCE, self.start(ask)).await??;
+        let (parts, body) = response.into_parts();
+        Ok(Watch {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            body,
+            unread: Vec::new(),
+        })
+    }
+
+    async fn start(&self, ask: Ask) -> Result<http::Response<Incoming>> {
+        let uri = format!("https://{}{}", self.server.authority, ask.path);
+        let mut request = Request::builder().method(ask.method.as_str()).uri(uri);
+        request = request.header("authorization", format!("Bearer {}", self.server.token));
+        for (name, value) in &ask.headers {
+            request = request.header(name, value);
+        }
+        let request = request.body(Full::new(Bytes::from(ask.body)))?;
+        let mut sender = self.sender.clone();
+        sender.ready().await?;
+        Ok(sender.send_request(request).await?)
+    }
+}
+
+/// An open watch.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    body: Incoming,
+    unread: Vec<u8>,
+}
+
+impl Watch {
+    /// Reads events until there are so many, or the stream ends, or is silent for too long, which is told as one more.
+    pub(crate) async fn events(mut self, count: Option<usize>) -> Result<Vec<Value>> {
+        let mut events = Vec::new();
+        while count.is_none_or(|count| events.len() < count) {
+            if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.unread.drain(..=end).collect();
+                events.push(read(&line));
+                continue;
+            }
+            match timeout_at(Instant::now() + SILENCE, self.body.frame()).await {
+                Ok(Some(frame)) => {
+                    if let Ok(data) = frame?.into_data() {
+                        self.unread.extend_from_slice(&data);
+                        ensure!(self.unread.len() < LARGEST, "an event without end");
+                    }
+                }
+                Ok(None) => {
+                    if !self.unread.is_empty() {
+                        events.push(read(&self.unread));
+                    }
+                    events.push("the stream ended".into());
+                    break;
+                }
+                Err(_) => {
+                    events.push("no more events came".into());
+                    break;
+                }
+            }
+        }
+        Ok(events)
+    }
+}
+
+impl Answer {
+    pub(crate) fn succeeded(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+/// The headers that are compared. Those that name the server, the moment or the connection say nothing about behaviour.
+pub(crate) fn compared(headers: &HeaderMap) -> Map<String, Value> {
+    const COMPARED: [&str; 9] = [
+        "allow",
+        "cache-control",
+        "content-type",
+        "etag",
+        "location",
+        "retry-after",
+        "vary",
+        "warning",
+        "x-content-type-options",
+    ];
+    COMPARED
+        .into_iter()
+        .filter_map(|name| {
+            let values: Vec<&str> = headers
+                .get_all(name)
+                .iter()
+                .flat_map(|value| value.to_str())
+                .collect();
+            match values[..] {
+                [] => None,
+                [one] => Some((name.to_owned(), one.into())),
+                _ => Some((name.to_owned(), values.into())),
+            }
+        })
+        .collect()
+}
+
+/// JSON where it is JSON, else the text.
+fn read(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap_or_else(|_| String::from_utf8_lossy(body).into())
+}

@@ -1,0 +1,209 @@
+//! The scripted webhook: an HTTPS server that answers as a case says and keeps what it was sent.
+
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use kubewright_certificates::Authority;
+use rustls::ServerConfig;
+use rustls::server::ResolvesServerCert;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use crate::case::{Hook, Raw};
+use crate::vars::Vars;
+
+/// The webhook server; one for all cases of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Hooks {
+    address: SocketAddr,
+    ca_bundle: String,
+    scripts: Arc<Mutex<HashMap<String, Script>>>,
+}
+
+#[derive(Debug, Default)]
+struct Script {
+    answers: Vec<Raw>,
+    /// How many calls there were.
+    count: usize,
+    calls: Vec<Call>,
+}
+
+/// What a webhook was sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) request: String,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) body: Value,
+}
+
+impl Hooks {
+    pub(crate) async fn start() -> Result<Self> {
+        let authority = Authority::new("conformance webhooks")?;
+        let issued = authority.sign_server(["127.0.0.1", "localhost"], Duration::from_hours(24))?;
+        let key = issued.identity()?.certified_key();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(Always(key)));
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+        let listener = listener.context("listen for webhook calls")?;
+        let hooks = Self {
+            address: listener.local_addr()?,
+            ca_bundle: authority.trust().to_ca_bundle(),
+            scripts: Arc::default(),
+        };
+        tokio::spawn(
+            hooks
+                .clone()
+                .accept(listener, TlsAcceptor::from(Arc::new(tls))),
+        );
+        Ok(hooks)
+    }
+
+    /// `https://127.0.0.1:port`.
+    pub(crate) fn url(&self) -> String {
+        format!("https://{}", self.address)
+    }
+
+    pub(crate) fn ca_bundle(&self) -> &str {
+        &self.ca_bundle
+    }
+
+    /// Stands ready at `/namespace/name`.
+    pub(crate) fn script(&self, namespace: &str, name: &str, hook: &Hook) {
+        let answers = if hook.raw.0.is_empty() {
+            hook.answer.0.iter().map(enveloped).collect()
+        } else {
+            hook.raw.0.clone()
+        };
+        let script = Script {
+            answers,
+            ..Script::default()
+        };
+        self.lock().insert(format!("/{namespace}/{name}"), script);
+    }
+
+    /// How often a hook was called so far.
+    pub(crate) fn count(&self, namespace: &str, name: &str) -> usize {
+        let path = format!("/{namespace}/{name}");
+        self.lock().get(&path).map_or(0, |script| script.count)
+    }
+
+    /// Takes the calls that a hook got since the last time.
+    pub(crate) fn take(&self, namespace: &str, name: &str) -> Vec<Call> {
+        let path = format!("/{namespace}/{name}");
+        let mut scripts = self.lock();
+        let script = scripts.get_mut(&path);
+        script
+            .map(|script| std::mem::take(&mut script.calls))
+            .unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Script>> {
+        self.scripts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn accept(self, listener: TcpListener, tls: TlsAcceptor) {
+        while let Ok((stream, _)) = listener.accept().await {
+            let (hooks, tls) = (self.clone(), tls.clone());
+            tokio::spawn(async move {
+                let Ok(stream) = tls.accept(stream).await else {
+                    return;
+                };
+                let service = service_fn(move |request| hooks.clone().answer(request));
+                // A cut connection is one of the answers that a case may ask for.
+                let _ = http1::Builder::new()
+                    .serve_connection(TokioIo::new(stream), service)
+                    .await;
+            });
+        }
+    }
+
+    async fn answer(self, request: Request<Incoming>) -> Result<Response<Full<Bytes>>> {
+        let (parts, body) = request.into_parts();
+        let body = body.collect().await?.to_bytes();
+        let body: Value =
+            serde_json::from_slice(&body).unwrap_or_else(|_| String::from_utf8_lossy(&body).into());
+        let uid = body.pointer("/request/uid").cloned().unwrap_or_default();
+        let path = parts.uri.path().to_owned();
+        let answer = {
+            let mut scripts = self.lock();
+            let script = scripts.entry(path).or_default();
+            script.calls.push(Call {
+                request: format!("{} {}", parts.method, parts.uri),
+                headers: parts.headers,
+                body,
+            });
+            script.count += 1;
+            let last = script.answers.len().saturating_sub(1);
+            script.answers.get(last.min(script.count - 1)).cloned()
+        };
+        let answer = answer.unwrap_or_else(|| enveloped(&json!({})));
+        tokio::time::sleep(Duration::from_millis(answer.delay)).await;
+        anyhow::ensure!(!answer.close, "the case wants the connection closed");
+        let mut vars = Vars::default();
+        vars.set("uid", uid);
+        let body = match vars.value(&answer.body) {
+            Value::Null => String::new(),
+            Value::String(text) => text,
+            structure => structure.to_string(),
+        };
+        let mut response = Response::builder().status(answer.status.unwrap_or(200));
+        if !answer
+            .headers
+            .keys()
+            .any(|name| name.eq_ignore_ascii_case("content-type"))
+        {
+            response = response.header("content-type", "application/json");
+        }
+        for (name, value) in answer.headers {
+            response = response.header(name, value);
+        }
+        Ok(response.body(Full::new(Bytes::from(body)))?)
+    }
+}
+
+/// An AdmissionReview around a `response`: allowed unless it says otherwise, its patch encoded.
+fn enveloped(response: &Value) -> Raw {
+    let mut response = response.clone();
+    if let Value::Object(fields) = &mut response {
+        fields.entry("uid").or_insert_with(|| "{uid}".into());
+        fields.entry("allowed").or_insert(true.into());
+        if let Some(patch) = fields.get_mut("patch").filter(|patch| patch.is_array()) {
+            *patch = STANDARD.encode(patch.to_string()).into();
+            fields.entry("patchType").or_insert("JSONPatch".into());
+        }
+        // A case says `~` for a field that is to be missing.
+        fields.retain(|_, value| !value.is_null());
+    }
+    Raw {
+        body: json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}),
+        ..Raw::default()
+    }
+}
+
+#[derive(Debug)]
+struct Always(Arc<rustls::sign::CertifiedKey>);
+
+impl ResolvesServerCert for Always {
+    fn resolve(
+        &self,
+        _: rustls::server::ClientHello<'_>,
+    ) -> Option<Arc<rustls::sign::CertifiedKey>> {
+        Some(self.0.clone())
+    }
+}

@@ -1,0 +1,17 @@
+//! One suite, two servers: the same cases are run on the embedded API server and on a real kube-apiserver, and the
+//! answers are compared field by field.
+//!
+//! `cases/` holds the cases, `recordings/` what the real server answered to each, and
+//! `crates/apiserver/DIFFERENCES.md` the differences that are known, with a reason each.
+
+pub mod case;
+mod client;
+pub mod compare;
+pub mod differences;
+mod hooks;
+pub mod recording;
+mod redact;
+pub mod report;
+pub mod run;
+pub mod server;
+mod vars;

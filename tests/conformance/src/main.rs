@@ -1,0 +1,141 @@
+//! `conformance`: compares the embedded API server with a real one, and records what the real one answers.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program that reports"
+)]
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use tokio::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use clap::{Parser, Subcommand};
+use conformance::case::{self, Case};
+use conformance::differences::Known;
+use conformance::report::Report;
+use conformance::server::Server;
+use conformance::{recording, run};
+use kubewright_apiserver::{ApiServer, Listening};
+use serde_json::Value;
+
+/// Compares the embedded API server with a real kube-apiserver.
+#[derive(Debug, Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    /// Only cases whose title (`file: name`) contains this.
+    #[arg(global = true, default_value = "")]
+    filter: String,
+    /// The kubeconfig (with a token) of a real API server that runs already.
+    #[arg(long, global = true)]
+    real: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, Subcommand)]
+enum Command {
+    /// Runs the cases on both servers and compares the answers.
+    Compare,
+    /// Runs the cases on the real server and writes the recordings.
+    Record,
+    /// Runs the cases on the embedded server and compares with the recordings.
+    Embedded,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match conformance(Arguments::parse()).await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether everything held.
+async fn conformance(arguments: Arguments) -> Result<bool> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let recordings = here.join("recordings");
+    let all = case::read_all(&here.join("cases"))?;
+    let chosen = |case: &Case| case.title().contains(&arguments.filter);
+    let cases: Vec<Case> = all.iter().filter(|case| chosen(case)).cloned().collect();
+    ensure!(!cases.is_empty(), "no case contains `{}`", arguments.filter);
+
+    let real = match arguments.command {
+        Command::Embedded => recording::read(&recordings, &cases)?,
+        Command::Compare | Command::Record => {
+            let server = real(arguments.real.as_deref())?;
+            let version = run::version(&server).await?;
+            let outcomes = timed(&format!("kube-apiserver {version}"), &server, &cases).await?;
+            if matches!(arguments.command, Command::Record) {
+                let mut recorded = recording::read(&recordings, &all)?;
+                let worked = |outcome: &Value| outcome.get("cannot").is_none();
+                recorded.extend(
+                    outcomes
+                        .clone()
+                        .into_iter()
+                        .filter(|(_, outcome)| worked(outcome)),
+                );
+                recording::write(&recordings, &version, &all, &recorded)?;
+            }
+            outcomes
+        }
+    };
+    let (listening, server) = embedded().await?;
+    let version = run::version(&server).await?;
+    let embedded = timed(&format!("embedded server {version}"), &server, &cases).await?;
+    listening.stop().await;
+
+    let known = Known::read(&here.join("../../crates/apiserver/DIFFERENCES.md"))?;
+    let report = Report::new(&cases, &real, &embedded, &known);
+    print!("{report}");
+    let mut holds = report.holds();
+    if arguments.filter.is_empty() {
+        for gone in known.unseen(&report.seen) {
+            println!("no longer a difference, take it off the list: {gone}");
+            holds = false;
+        }
+        println!("known differences on the list: {}", known.len());
+    }
+    Ok(holds)
+}
+
+async fn timed(name: &str, server: &Server, cases: &[Case]) -> Result<BTreeMap<String, Value>> {
+    let (start, watched) = (Instant::now(), std::io::stderr().is_terminal());
+    let progress = |done| {
+        if watched {
+            eprint!("\r{name}: {done} of {} cases", cases.len());
+        }
+    };
+    let outcomes = run::run(server, cases, progress).await;
+    if watched {
+        eprint!("\r");
+    }
+    let outcomes = outcomes.with_context(|| format!("run the cases on {name}"))?;
+    println!(
+        "{name}: {} cases in {:.1} s",
+        cases.len(),
+        start.elapsed().as_secs_f64()
+    );
+    Ok(outcomes)
+}
+
+async fn embedded() -> Result<(Listening, Server)> {
+    let listening = ApiServer::start().listen(([127, 0, 0, 1], 0)).await?;
+    let server = Server::new(
+        &listening.url(),
+        listening.certificate_authority(),
+        listening.token(),
+    )?;
+    Ok((listening, server))
+}
+
+fn real(kubeconfig: Option<&Path>) -> Result<Server> {
+    let path = kubeconfig.context("name a real API server with `--real KUBECONFIG`")?;
+    let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
+    Server::from_kubeconfig(&text)
+}

@@ -1,0 +1,195 @@
+//! The one list of what may differ between two servers without meaning anything: uids, times, versions, ports.
+//!
+//! Equal values get equal numbers within a case, so that "the same uid as before" is still compared.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+use serde_json::{Map, Value};
+
+use crate::vars::Vars;
+
+/// Gives values that differ from run to run names that do not. One for a case.
+#[derive(Debug, Default)]
+pub(crate) struct Redactor {
+    uids: Vec<String>,
+    versions: Vec<String>,
+    namespace: (String, String),
+    saved: Vec<(String, String)>,
+}
+
+impl Redactor {
+    /// Shows a namespace of this run under the name that it has in every run.
+    pub(crate) fn new(namespace: &str, shown: &str) -> Self {
+        Self {
+            namespace: (namespace.to_owned(), shown.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// Shows a value that a case saved under its name. Short ones would be found where they are not meant.
+    pub(crate) fn saved(&mut self, vars: &Vars) {
+        self.saved = vars
+            .iter()
+            .filter_map(|(name, value)| Some((value.as_str()?, name)))
+            .filter(|(value, name)| value.len() >= 5 && name.as_str() != "ns")
+            .map(|(value, name)| (value.to_owned(), format!("{{{name}}}")))
+            .collect();
+    }
+
+    pub(crate) fn value(&mut self, value: &Value) -> Value {
+        self.field("", value)
+    }
+
+    fn field(&mut self, name: &str, value: &Value) -> Value {
+        match value {
+            Value::Object(fields) => self.object(fields),
+            Value::Array(items) => items.iter().map(|item| self.field(name, item)).collect(),
+            Value::String(text) => self.text(text).into(),
+            // Allocated from the range of node ports.
+            Value::Number(number)
+                if matches!(name, "nodePort" | "healthCheckNodePort")
+                    && number
+                        .as_u64()
+                        .is_some_and(|port| (30_000..=32_767).contains(&port)) =>
+            {
+                "NODE-PORT".into()
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn object(&mut self, fields: &Map<String, Value>) -> Value {
+        // The version of a list is the server's, and others write to the server at the same time.
+        let is_list = fields.contains_key("items") || fields.contains_key("rows");
+        let mut redacted = Map::new();
+        for (name, value) in fields {
+            let value = match (name.as_str(), value) {
+                ("metadata", Value::Object(metadata)) if is_list => list_metadata(metadata),
+                ("resourceVersion", Value::String(version)) if is_number(version) => {
+                    number_of(&mut self.versions, version, "VERSION").into()
+                }
+                _ => self.field(name, value),
+            };
+            redacted.insert(self.text(name), value);
+        }
+        Value::Object(redacted)
+    }
+
+    pub(crate) fn text(&mut self, text: &str) -> String {
+        let mut text = text.to_owned();
+        if !self.namespace.0.is_empty() {
+            text = text.replace(&self.namespace.0, &self.namespace.1);
+        }
+        for (value, name) in &self.saved {
+            text = text.replace(value, name);
+        }
+        let uids = &mut self.uids;
+        let text = UID.replace_all(&text, |found: &Captures<'_>| {
+            number_of(uids, &found[0], "UID")
+        });
+        let text = TIME.replace_all(&text, |found: &Captures<'_>| {
+            if found.get(1).is_some() {
+                "MICROTIME"
+            } else {
+                "TIME"
+            }
+        });
+        let text = PORT.replace_all(&text, "$1:PORT");
+        let text = CLUSTER_IP.replace_all(&text, "10.0.0.X");
+        let text = CREDENTIAL.replace_all(&text, "$1=CREDENTIAL");
+        // Versions within texts: conflicts, and objects in the answers to patches that cannot be applied.
+        let text = VERSION.replace_all(&text, "${1}VERSION");
+        text.into_owned()
+    }
+}
+
+fn list_metadata(metadata: &Map<String, Value>) -> Value {
+    let mut metadata = metadata.clone();
+    if let Some(version) = metadata.get_mut("resourceVersion")
+        && version.as_str().is_some_and(is_number)
+    {
+        *version = "LIST-VERSION".into();
+    }
+    if let Some(token) = metadata.get_mut("continue")
+        && token.as_str().is_some_and(|token| !token.is_empty())
+    {
+        *token = "CONTINUE".into();
+    }
+    Value::Object(metadata)
+}
+
+fn number_of(known: &mut Vec<String>, value: &str, what: &str) -> String {
+    let at = known
+        .iter()
+        .position(|known| known == value)
+        .unwrap_or_else(|| {
+            known.push(value.to_owned());
+            known.len() - 1
+        });
+    format!("{what}-{}", at + 1)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text != "0" && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn pattern(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the patterns of this file are well formed")
+}
+
+static UID: LazyLock<Regex> =
+    LazyLock::new(|| pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
+// Cases write years before 2026 where they mean a certain time.
+static TIME: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?:202[6-9]|20[3-9]\d)-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"));
+static PORT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(127\.0\.0\.1|localhost|\[::1\]):\d{2,5}"));
+static CLUSTER_IP: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b10\.0\.0\.\d+\b"));
+static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| pattern("(X509SHA256|JTI)=[0-9a-f-]+"));
+static VERSION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"(record \(|ResourceVersion in the precondition \(|\\?"resourceVersion\\?":\\?")\d+"#)
+});
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn equal_values_get_equal_names() {
+        let mut redactor = Redactor::default();
+        let (one, two) = (
+            "0b5a8a4e-7d3f-4e44-9d0c-0f1f8a7f1a11",
+            "1b5a8a4e-7d3f-4e44-9d0c-0f1f8a7f1a11",
+        );
+        let object =
+            json!({"uid": one, "owner": two, "metadata": {"uid": one, "resourceVersion": "17"}});
+        assert_eq!(
+            redactor.value(&object),
+            json!({"uid": "UID-1", "owner": "UID-2", "metadata": {"uid": "UID-1", "resourceVersion": "VERSION-1"}}),
+            "fields come in alphabetical order: metadata is first"
+        );
+    }
+
+    #[test]
+    fn times_of_the_run_go_and_times_of_a_case_stay() {
+        let mut redactor = Redactor::default();
+        assert_eq!(
+            redactor.text(
+                "at 2026-11-20T10:00:00Z, 2026-11-20T10:00:00.000001Z and 2020-01-01T00:00:00Z"
+            ),
+            "at TIME, MICROTIME and 2020-01-01T00:00:00Z"
+        );
+    }
+
+    #[test]
+    fn the_version_of_a_list_says_nothing() {
+        let mut redactor = Redactor::default();
+        assert_eq!(
+            redactor.value(&json!({"items": [], "metadata": {"resourceVersion": "812"}})),
+            json!({"items": [], "metadata": {"resourceVersion": "LIST-VERSION"}})
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! Puts a case's webhooks in place and waits until the server really calls them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Result, bail, ensure};
+use serde_json::{Map, Value, json};
+use tokio::time::{Instant, sleep};
+
+use crate::case::{Case, Hook};
+use crate::client::{Ask, Client};
+use crate::run::Runner;
+use crate::vars::Vars;
+
+/// How long a server may take to see a new configuration.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The label that only probe objects carry.
+const PROBE: &str = "conformance.kubewright.dev/probe";
+
+impl Runner {
+    /// Installs the configurations; their names come back for [`Runner::remove`].
+    pub(crate) async fn install(
+        &self,
+        client: &Client,
+        case: &Case,
+        vars: &Vars,
+    ) -> Result<Vec<String>> {
+        let mut configurations: BTreeMap<(&str, String), Vec<Value>> = BTreeMap::new();
+        for hook in &case.hooks {
+            let hook = vars.fill_hook(hook);
+            let (resource, name) = kind_and_name(&hook)?;
+            self.hooks.script(&case.namespace, name, &hook);
+            let configuration = hook.configuration.as_deref().unwrap_or(name);
+            let configuration = format!("{}-{configuration}", case.namespace);
+            let webhook = self.webhook(&case.namespace, name, &hook);
+            configurations
+                .entry((resource, configuration))
+                .or_default()
+                .push(webhook);
+        }
+        let mut installed = Vec::new();
+        for ((resource, name), mut webhooks) in configurations {
+            webhooks.push(self.probe(&case.namespace, &name));
+            let kind = if resource.starts_with("mutating") {
+                "Mutating"
+            } else {
+                "Validating"
+            };
+            let object = json!({
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": format!("{kind}WebhookConfiguration"),
+                "metadata": {"name": name},
+                "webhooks": webhooks,
+            });
+            let path = format!("/apis/admissionregistration.k8s.io/v1/{resource}");
+            let answer = client.send(ask("POST", &path, Some(&object))).await?;
+            ensure!(answer.succeeded(), "install {name}: {}", answer.body);
+            installed.push(format!("{path}/{name}"));
+            self.called(client, &case.namespace, &name, true).await?;
+        }
+        Ok(installed)
+    }
+
+    /// Removes the configurations. A case that runs alone leaves none that is still called.
+    pub(crate) async fn remove(
+        &self,
+        client: &Client,
+        case: &Case,
+        installed: Vec<String>,
+    ) -> Result<()> {
+        for path in installed {
+            client.send(ask("DELETE", &path, None)).await?;
+            if case.alone {
+                let name = path.rsplit('/').next().unwrap_or_default();
+                self.called(client, &case.namespace, name, false).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn webhook(&self, namespace: &str, name: &str, hook: &Hook) -> Value {
+        let mut webhook = json!({
+            "name": format!("{name}.{namespace}.example.com"),
+            "rules": hook.rules,
+            "clientConfig": {"url": format!("{}/{namespace}/{name}", self.hooks.url())},
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+            "admissionReviewVersions": ["v1"],
+            "sideEffects": "None",
+        });
+        let fields = webhook
+            .as_object_mut()
+            .expect("an object was written above");
+        fields.extend(hook.fields.clone());
+        fields.retain(|_, value| !value.is_null());
+        if let Some(client) = fields
+            .get_mut("clientConfig")
+            .and_then(Value::as_object_mut)
+        {
+            client
+                .entry("caBundle")
+                .or_insert_with(|| self.hooks.ca_bundle().into());
+        }
+        webhook
+    }
+
+    /// A webhook of the same configuration that sees nothing but probe objects: servers take configurations whole.
+    fn probe(&self, namespace: &str, configuration: &str) -> Value {
+        let probe = Hook::probe(json!([
+            {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]},
+        ]));
+        let name = format!("probe-{configuration}");
+        self.hooks.script(namespace, &name, &probe);
+        let mut webhook = self.webhook(namespace, &name, &probe);
+        webhook["objectSelector"] = json!({"matchLabels": {PROBE: configuration}});
+        webhook["name"] = format!("probe.{namespace}.example.com").into();
+        webhook
+    }
+
+    /// Sends probes, as dry runs, until the configuration is called, or is called no more.
+    async fn called(
+        &self,
+        client: &Client,
+        namespace: &str,
+        configuration: &str,
+        wanted: bool,
+    ) -> Result<()> {
+        let path = format!("/api/v1/namespaces/{namespace}/configmaps?dryRun=All");
+        let object = json!({"metadata": {"name": "probe", "labels": {PROBE: configuration}}});
+        let hook = format!("probe-{configuration}");
+        let late = Instant::now() + PATIENCE;
+        while Instant::now() < late {
+            let before = self.hooks.count(namespace, &hook);
+            client.send(ask("POST", &path, Some(&object))).await?;
+            if (self.hooks.count(namespace, &hook) > before) == wanted {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+        bail!("the server does not see the change of {configuration} within {PATIENCE:?}")
+    }
+}
+
+pub(crate) fn kind_and_name(hook: &Hook) -> Result<(&'static str, &str)> {
+    match (&hook.mutating, &hook.validating) {
+        (Some(name), None) => Ok(("mutatingwebhookconfigurations", name)),
+        (None, Some(name)) => Ok(("validatingwebhookconfigurations", name)),
+        _ => bail!("a hook is either `mutating` or `validating`"),
+    }
+}
+
+fn ask(method: &str, path: &str, body: Option<&Value>) -> Ask {
+    Ask {
+        method: method.to_owned(),
+        path: path.to_owned(),
+        headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+        body: body.map(Value::to_string).unwrap_or_default().into_bytes(),
+    }
+}
+
+impl Hook {
+    fn probe(rules: Value) -> Self {
+        let mut fields = Map::new();
+        fields.insert("failurePolicy".into(), "Ignore".into());
+        Self {
+            mutating: None,
+            validating: None,
+            configuration: None,
+            rules,
+            fields,
+            answer: crate::case::OneOrMany::default(),
+            raw: crate::case::OneOrMany::default(),
+        }
+    }
+}

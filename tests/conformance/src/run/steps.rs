@@ -1,0 +1,244 @@
+//! The steps of a case, one after another.
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Map, Value, json};
+
+use crate::case::{Case, Step, set};
+use crate::client::{Ask, Client, Watch, compared};
+use crate::hooks::Call;
+use crate::redact::Redactor;
+use crate::run::Runner;
+use crate::run::install::kind_and_name;
+use crate::vars::Vars;
+
+/// The headers of a webhook call that are compared.
+const HEADERS_OF_CALLS: [&str; 4] = ["accept", "accept-encoding", "content-type", "user-agent"];
+
+impl Runner {
+    /// Runs a case in a namespace of its own, which is shown under the name that the case has when written.
+    pub(crate) async fn case(&self, case: &Case, written: &str) -> Result<Value> {
+        let client = Client::connect(&self.server).await?;
+        let mut vars = Vars::default();
+        vars.set("ns", case.namespace.as_str());
+        vars.set("hooks", format!("{}/{}", self.hooks.url(), case.namespace));
+        vars.set("caBundle", self.hooks.ca_bundle());
+        let namespace =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": case.namespace}});
+        let given = Step {
+            create: Some(namespace),
+            ..Step::default()
+        };
+        for given in std::iter::once(&given).chain(&case.given) {
+            let ask = self.ask(&client, given, &vars, &case.namespace).await?;
+            let answer = client.send(ask).await?;
+            ensure!(
+                answer.succeeded(),
+                "what is given is refused: {}",
+                answer.body
+            );
+            save(given, &answer.body, &mut vars)?;
+        }
+        let installed = self.install(&client, case, &vars).await?;
+        let outcome = self.steps(&client, case, written, vars).await;
+        self.remove(&client, case, installed).await?;
+        outcome
+    }
+
+    async fn steps(
+        &self,
+        client: &Client,
+        case: &Case,
+        written: &str,
+        mut vars: Vars,
+    ) -> Result<Value> {
+        let mut redactor = Redactor::new(&case.namespace, written);
+        let mut outcomes: Vec<Value> = Vec::new();
+        let mut watches: Vec<(usize, Watch, Option<usize>)> = Vec::new();
+        for step in &case.steps {
+            let ask = self.ask(client, step, &vars, &case.namespace).await?;
+            let mut outcome = Map::new();
+            // What a case saved differs from server to server, so the request is shown as it is written.
+            let written = step
+                .send
+                .clone()
+                .or_else(|| step.watch.as_ref().map(|path| format!("WATCH {path}")));
+            let what = written.unwrap_or_else(|| format!("{} {}", ask.method, ask.path));
+            outcome.insert("request".into(), redactor.text(&what).into());
+            if step.watch.is_some() {
+                let watch = client.watch(ask).await?;
+                answered(
+                    &mut outcome,
+                    watch.status,
+                    &compared(&watch.headers),
+                    &mut redactor,
+                );
+                watches.push((outcomes.len(), watch, step.events));
+            } else {
+                let answer = client.send(ask).await?;
+                save(step, &answer.body, &mut vars).with_context(|| answer.body.to_string())?;
+                redactor.saved(&vars);
+                answered(
+                    &mut outcome,
+                    answer.status,
+                    &compared(&answer.headers),
+                    &mut redactor,
+                );
+                outcome.insert("body".into(), redactor.value(&answer.body));
+            }
+            let calls = self.calls(case, &mut redactor)?;
+            if !calls.is_empty() {
+                outcome.insert("calls".into(), calls.into());
+            }
+            outcomes.push(outcome.into());
+        }
+        for (step, watch, count) in watches {
+            let events = watch.events(count).await?;
+            outcomes[step]["events"] = events.iter().map(|event| redactor.value(event)).collect();
+        }
+        Ok(json!({"steps": outcomes}))
+    }
+
+    /// What the hooks were sent since the last step: mutating ones are called in order, validating ones in any.
+    fn calls(&self, case: &Case, redactor: &mut Redactor) -> Result<Vec<Value>> {
+        let mut calls = Vec::new();
+        for hook in &case.hooks {
+            let (_, name) = kind_and_name(hook)?;
+            for Call {
+                request,
+                headers,
+                body,
+            } in self.hooks.take(&case.namespace, name)
+            {
+                let headers: Map<String, Value> = HEADERS_OF_CALLS
+                    .into_iter()
+                    .filter_map(|name| {
+                        Some((name.to_owned(), headers.get(name)?.to_str().ok()?.into()))
+                    })
+                    .collect();
+                calls.push(json!({
+                    "request": redactor.text(&request),
+                    "headers": headers,
+                    "body": redactor.value(&body),
+                }));
+            }
+        }
+        Ok(calls)
+    }
+
+    async fn ask(&self, client: &Client, step: &Step, vars: &Vars, namespace: &str) -> Result<Ask> {
+        let step = vars.fill_step(step);
+        let mut ask = if let Some(object) = &step.create {
+            let path = self.discovery.collection(client, object, namespace).await?;
+            let path = match &step.subresource {
+                Some(subresource) => format!("{path}/{}/{subresource}", name(object)?),
+                None => path,
+            };
+            json_ask("POST", path, Some(object))
+        } else if let Some(object) = &step.change {
+            let path = self.discovery.collection(client, object, namespace).await?;
+            let path = format!("{path}/{}", name(object)?);
+            let current = client.send(json_ask("GET", path.clone(), None)).await?;
+            ensure!(
+                current.succeeded(),
+                "read what is to be changed: {}",
+                current.body
+            );
+            let mut object = current.body;
+            for (pointer, value) in &step.set {
+                set(&mut object, pointer, value.clone())?;
+            }
+            let path = match &step.subresource {
+                Some(subresource) => format!("{path}/{subresource}"),
+                None => path,
+            };
+            json_ask("PUT", path, Some(&object))
+        } else if let Some(path) = &step.watch {
+            let path = if path.contains("watch=") {
+                path.clone()
+            } else {
+                format!(
+                    "{path}{}watch=1",
+                    if path.contains('?') { '&' } else { '?' }
+                )
+            };
+            json_ask("GET", path, None)
+        } else {
+            let send = step.send.as_deref().unwrap_or_default();
+            let (method, path) = send
+                .split_once(' ')
+                .context("`send` is a method and a path")?;
+            json_ask(method, path.to_owned(), step.body.as_ref())
+        };
+        if let Some(query) = &step.query {
+            ask.path = format!(
+                "{}{}{query}",
+                ask.path,
+                if ask.path.contains('?') { '&' } else { '?' }
+            );
+        }
+        if let Some(text) = &step.text {
+            ask.body = text.clone().into_bytes();
+        }
+        for (name, value) in &step.headers {
+            ask.headers
+                .retain(|(have, _)| !have.eq_ignore_ascii_case(name));
+            // A header that is empty is left out.
+            if !value.is_empty() {
+                ask.headers.push((name.to_lowercase(), value.clone()));
+            }
+        }
+        if let Some(user) = &step.user {
+            ask.headers
+                .push(("impersonate-user".into(), user.user.clone()));
+            for group in &user.groups {
+                ask.headers
+                    .push(("impersonate-group".into(), group.clone()));
+            }
+            for (key, value) in &user.extra {
+                ask.headers
+                    .push((format!("impersonate-extra-{key}"), value.clone()));
+            }
+        }
+        Ok(ask)
+    }
+}
+
+fn json_ask(method: &str, path: String, body: Option<&Value>) -> Ask {
+    Ask {
+        method: method.to_owned(),
+        path,
+        headers: vec![
+            ("accept".to_owned(), "application/json".to_owned()),
+            ("content-type".to_owned(), "application/json".to_owned()),
+        ],
+        body: body.map(Value::to_string).unwrap_or_default().into_bytes(),
+    }
+}
+
+fn name(object: &Value) -> Result<&str> {
+    let name = object.pointer("/metadata/name").and_then(Value::as_str);
+    name.context("an object without a name")
+}
+
+fn save(step: &Step, body: &Value, vars: &mut Vars) -> Result<()> {
+    for (name, pointer) in &step.save {
+        let Some(value) = body.pointer(pointer) else {
+            bail!("the answer has nothing at {pointer}");
+        };
+        vars.set(name, value.clone());
+    }
+    Ok(())
+}
+
+fn answered(
+    outcome: &mut Map<String, Value>,
+    status: u16,
+    headers: &Map<String, Value>,
+    redactor: &mut Redactor,
+) {
+    outcome.insert("status".into(), status.into());
+    outcome.insert(
+        "headers".into(),
+        redactor.value(&Value::Object(headers.clone())),
+    );
+}

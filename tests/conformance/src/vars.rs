@@ -1,0 +1,112 @@
+//! What stands in braces: `{ns}`, the cells of a row, and what earlier answers saved.
+
+use serde_json::{Map, Value};
+
+use crate::case::{Hook, OneOrMany, Raw, Step};
+
+/// Names and their values.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Vars(Map<String, Value>);
+
+impl From<Map<String, Value>> for Vars {
+    fn from(values: Map<String, Value>) -> Self {
+        Self(values)
+    }
+}
+
+impl Vars {
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.0.insert(name.to_owned(), value.into());
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &Value)> {
+        self.0.iter()
+    }
+
+    /// A text with every known name replaced by its value.
+    pub(crate) fn text(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (name, value) in &self.0 {
+            let name = format!("{{{name}}}");
+            if text.contains(&name) {
+                text = text.replace(&name, &plain(value));
+            }
+        }
+        text
+    }
+
+    /// A value with every text in it filled; a text that is nothing but a name becomes the value as it is.
+    pub(crate) fn value(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => {
+                let name = text
+                    .strip_prefix('{')
+                    .and_then(|rest| rest.strip_suffix('}'));
+                match name.and_then(|name| self.0.get(name)) {
+                    Some(whole) => whole.clone(),
+                    None => self.text(text).into(),
+                }
+            }
+            Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
+            Value::Object(fields) => Value::Object(self.fields(fields)),
+            other => other.clone(),
+        }
+    }
+
+    pub(crate) fn fill_step(&self, step: &Step) -> Step {
+        let text = |text: &Option<String>| text.as_ref().map(|text| self.text(text));
+        let value = |value: &Option<Value>| value.as_ref().map(|value| self.value(value));
+        let mut filled = Step {
+            create: value(&step.create),
+            change: value(&step.change),
+            send: text(&step.send),
+            watch: text(&step.watch),
+            subresource: text(&step.subresource),
+            query: text(&step.query),
+            body: value(&step.body),
+            text: text(&step.text),
+            ..step.clone()
+        };
+        for header in filled.headers.values_mut() {
+            *header = self.text(header);
+        }
+        for set in filled.set.values_mut() {
+            *set = self.value(set);
+        }
+        filled
+    }
+
+    pub(crate) fn fill_hook(&self, hook: &Hook) -> Hook {
+        let fill_raw = |raw: &Raw| Raw {
+            body: self.value(&raw.body),
+            ..raw.clone()
+        };
+        Hook {
+            rules: self.value(&hook.rules),
+            fields: self.fields(&hook.fields),
+            answer: OneOrMany(
+                hook.answer
+                    .0
+                    .iter()
+                    .map(|answer| self.value(answer))
+                    .collect(),
+            ),
+            raw: OneOrMany(hook.raw.0.iter().map(fill_raw).collect()),
+            ..hook.clone()
+        }
+    }
+
+    pub(crate) fn fields(&self, fields: &Map<String, Value>) -> Map<String, Value> {
+        fields
+            .iter()
+            .map(|(name, value)| (self.text(name), self.value(value)))
+            .collect()
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

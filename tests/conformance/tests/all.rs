@@ -1,0 +1,41 @@
+//! The embedded server, held to what was recorded of the real one; and the suite itself, held to its rules.
+
+use std::path::{Path, PathBuf};
+
+use conformance::case::{self, Case};
+use conformance::differences::Known;
+use conformance::report::Report;
+use conformance::server::Server;
+use conformance::{recording, run};
+use kubewright_apiserver::ApiServer;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_embedded_server_answers_as_was_recorded_of_the_real_one() {
+    let cases = cases();
+    let recorded = recording::read(&folder("recordings"), &cases).expect("recordings");
+    let listening = ApiServer::start()
+        .listen(([127, 0, 0, 1], 0))
+        .await
+        .expect("a port");
+    let (url, authority) = (listening.url(), listening.certificate_authority());
+    let server = Server::new(&url, authority, listening.token()).expect("a server");
+    let embedded = run::run(&server, &cases, |_| ()).await.expect("outcomes");
+    listening.stop().await;
+
+    let known = Known::read(&folder("../../crates/apiserver/DIFFERENCES.md")).expect("a table");
+    let report = Report::new(&cases, &recorded, &embedded, &known);
+    assert!(report.holds(), "{report}");
+    let gone = known.unseen(&report.seen);
+    assert!(
+        gone.is_empty(),
+        "no longer differences, take them off the list: {gone:#?}"
+    );
+}
+
+fn cases() -> Vec<Case> {
+    case::read_all(&folder("cases")).expect("cases")
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
