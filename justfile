@@ -32,6 +32,10 @@ conformance *filter:
 record *filter:
     cargo run -q -p conformance -- record {{filter}}
 
+# Proves that the suite sees deliberate breaks of the embedded server: one build each.
+mutants *filter:
+    cargo run -q -p conformance -- mutants {{filter}}
+
 # Licences, sources and duplicate versions; advisories need the network.
 audit:
     cargo deny check licenses bans sources

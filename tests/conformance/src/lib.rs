@@ -9,6 +9,7 @@ mod client;
 pub mod compare;
 pub mod differences;
 mod hooks;
+pub mod mutants;
 pub mod recording;
 mod redact;
 pub mod report;

@@ -15,6 +15,7 @@ use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
 use conformance::case::{self, Case};
 use conformance::differences::Known;
+use conformance::mutants::{self, Fate, Nursery};
 use conformance::report::Report;
 use conformance::server::Server;
 use conformance::{recording, run};
@@ -42,6 +43,8 @@ enum Command {
     Record,
     /// Runs the cases on the embedded server and compares with the recordings.
     Embedded,
+    /// Breaks the embedded server on purpose, in a copy, and asserts that the recordings show each break.
+    Mutants,
 }
 
 #[tokio::main]
@@ -59,6 +62,9 @@ async fn main() -> ExitCode {
 /// Whether everything held.
 async fn conformance(arguments: Arguments) -> Result<bool> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    if matches!(arguments.command, Command::Mutants) {
+        return try_mutants(here, &arguments.filter);
+    }
     let recordings = here.join("recordings");
     let all = case::read_all(&here.join("cases"))?;
     let chosen = |case: &Case| case.title().contains(&arguments.filter);
@@ -66,7 +72,7 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
     ensure!(!cases.is_empty(), "no case contains `{}`", arguments.filter);
 
     let real = match arguments.command {
-        Command::Embedded => recording::read(&recordings, &cases)?,
+        Command::Embedded | Command::Mutants => recording::read(&recordings, &cases)?,
         Command::Compare | Command::Record => {
             let server = real(arguments.real.as_deref())?;
             let version = run::version(&server).await?;
@@ -102,6 +108,32 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
         println!("known differences on the list: {}", known.len());
     }
     Ok(holds)
+}
+
+/// Whether every mutant was caught.
+fn try_mutants(here: &Path, filter: &str) -> Result<bool> {
+    let mut mutants = mutants::read(&here.join("mutants.yaml"))?;
+    mutants.retain(|mutant| mutant.name.contains(filter));
+    let nursery = Nursery::new(&here.join("../..").canonicalize()?)?;
+    println!("building the copy that is broken {} times", mutants.len());
+    ensure!(
+        nursery.suite()? == Fate::Survived,
+        "the suite must hold before anything is broken: run `cargo test -p conformance`"
+    );
+    let mut caught = 0;
+    for mutant in &mutants {
+        let fate = match nursery.try_out(mutant)? {
+            Fate::Caught(report) => {
+                caught += 1;
+                format!("caught: {report}")
+            }
+            Fate::NotBuilt(why) => format!("NOT BUILT: {why}"),
+            _ => "SURVIVED".to_owned(),
+        };
+        println!("{}\n  {fate}", mutant.name);
+    }
+    println!("{caught} of {} breaks were caught", mutants.len());
+    Ok(caught == mutants.len())
 }
 
 async fn timed(name: &str, server: &Server, cases: &[Case]) -> Result<BTreeMap<String, Value>> {

@@ -6,7 +6,7 @@ use conformance::case::{self, Case};
 use conformance::differences::Known;
 use conformance::report::Report;
 use conformance::server::Server;
-use conformance::{recording, run};
+use conformance::{mutants, recording, run};
 use kubewright_apiserver::ApiServer;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -30,6 +30,20 @@ async fn the_embedded_server_answers_as_was_recorded_of_the_real_one() {
         gone.is_empty(),
         "no longer differences, take them off the list: {gone:#?}"
     );
+}
+
+#[test]
+fn every_deliberate_break_still_names_a_text_of_the_source() {
+    let mutants = mutants::read(&folder("mutants.yaml")).expect("a list");
+    assert!(mutants.len() >= 20, "{} breaks are too few", mutants.len());
+    for mutant in mutants {
+        let applied = mutant.applied(&folder("../.."));
+        assert!(
+            applied.is_ok(),
+            "{:#}",
+            applied.expect_err("a mutant that does not apply")
+        );
+    }
 }
 
 fn cases() -> Vec<Case> {
