@@ -47,6 +47,8 @@ pub(crate) struct Call {
     pub(crate) request: String,
     pub(crate) headers: http::HeaderMap,
     pub(crate) body: Value,
+    /// The body as it came.
+    pub(crate) raw: Bytes,
 }
 
 impl Hooks {
@@ -135,9 +137,9 @@ impl Hooks {
 
     async fn answer(self, request: Request<Incoming>) -> Result<Response<Full<Bytes>>> {
         let (parts, body) = request.into_parts();
-        let body = body.collect().await?.to_bytes();
+        let raw = body.collect().await?.to_bytes();
         let body: Value =
-            serde_json::from_slice(&body).unwrap_or_else(|_| String::from_utf8_lossy(&body).into());
+            serde_json::from_slice(&raw).unwrap_or_else(|_| String::from_utf8_lossy(&raw).into());
         let uid = body.pointer("/request/uid").cloned().unwrap_or_default();
         let path = parts.uri.path().to_owned();
         let answer = {
@@ -147,6 +149,7 @@ impl Hooks {
                 request: format!("{} {}", parts.method, parts.uri),
                 headers: parts.headers,
                 body,
+                raw,
             });
             script.count += 1;
             let last = script.answers.len().saturating_sub(1);

@@ -5,7 +5,6 @@
     reason = "a program that reports"
 )]
 
-use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,6 +16,7 @@ use conformance::case::{self, Case};
 use conformance::differences::Known;
 use conformance::mutants::{self, Fate, Nursery};
 use conformance::report::Report;
+use conformance::run::Run;
 use conformance::server::Server;
 use conformance::{recording, run};
 use kubewright_apiserver::{ApiServer, Listening};
@@ -76,7 +76,8 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
         Command::Compare | Command::Record => {
             let server = real(arguments.real.as_deref())?;
             let version = run::version(&server).await?;
-            let outcomes = timed(&format!("kube-apiserver {version}"), &server, &cases).await?;
+            let run = timed(&format!("kube-apiserver {version}"), &server, &cases).await?;
+            let outcomes = run.outcomes;
             if matches!(arguments.command, Command::Record) {
                 let mut recorded = recording::read(&recordings, &all)?;
                 let worked = |outcome: &Value| outcome.get("cannot").is_none();
@@ -87,13 +88,18 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
                         .filter(|(_, outcome)| worked(outcome)),
                 );
                 recording::write(&recordings, &version, &all, &recorded)?;
+                if arguments.filter.is_empty() {
+                    recording::write_reviews(&recordings, &run.reviews)?;
+                }
             }
             outcomes
         }
     };
     let (listening, server) = embedded().await?;
     let version = run::version(&server).await?;
-    let embedded = timed(&format!("embedded server {version}"), &server, &cases).await?;
+    let embedded = timed(&format!("embedded server {version}"), &server, &cases)
+        .await?
+        .outcomes;
     listening.stop().await;
 
     let known = Known::read(&here.join("../../crates/apiserver/DIFFERENCES.md"))?;
@@ -136,24 +142,24 @@ fn try_mutants(here: &Path, filter: &str) -> Result<bool> {
     Ok(caught == mutants.len())
 }
 
-async fn timed(name: &str, server: &Server, cases: &[Case]) -> Result<BTreeMap<String, Value>> {
+async fn timed(name: &str, server: &Server, cases: &[Case]) -> Result<Run> {
     let (start, watched) = (Instant::now(), std::io::stderr().is_terminal());
     let progress = |done| {
         if watched {
             eprint!("\r{name}: {done} of {} cases", cases.len());
         }
     };
-    let outcomes = run::run(server, cases, progress).await;
+    let run = run::run(server, cases, progress).await;
     if watched {
         eprint!("\r");
     }
-    let outcomes = outcomes.with_context(|| format!("run the cases on {name}"))?;
+    let run = run.with_context(|| format!("run the cases on {name}"))?;
     println!(
         "{name}: {} cases in {:.1} s",
         cases.len(),
         start.elapsed().as_secs_f64()
     );
-    Ok(outcomes)
+    Ok(run)
 }
 
 async fn embedded() -> Result<(Listening, Server)> {

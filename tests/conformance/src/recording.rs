@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -79,3 +80,38 @@ fn by_file(cases: &[Case]) -> BTreeMap<&str, Vec<&Case>> {
 fn path(folder: &Path, file: &str) -> PathBuf {
     folder.join(format!("{file}.json"))
 }
+
+/// Reads the AdmissionReviews that the real server sent, byte for byte, by the case that made it send them.
+///
+/// # Errors
+/// The recording cannot be read.
+pub fn read_reviews(folder: &Path) -> Result<Vec<(String, String)>> {
+    let path = folder.join(REVIEWS);
+    let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    let mut reviews = Vec::new();
+    for line in text.lines() {
+        let (title, review) = line
+            .split_once('\t')
+            .context("a line is a case and a review")?;
+        reviews.push((title.to_owned(), review.to_owned()));
+    }
+    Ok(reviews)
+}
+
+/// Writes the AdmissionReviews that the real server sent, one a line.
+///
+/// # Errors
+/// The recording cannot be written.
+pub fn write_reviews(folder: &Path, reviews: &BTreeMap<String, Bytes>) -> Result<()> {
+    let mut text = String::new();
+    for (title, review) in reviews {
+        let review =
+            std::str::from_utf8(review).with_context(|| format!("the review of {title}"))?;
+        text.extend([title.as_str(), "\t", review.trim_end(), "\n"]);
+    }
+    let path = folder.join(REVIEWS);
+    fs::write(&path, text).with_context(|| format!("write {}", path.display()))
+}
+
+/// A line is a case, a tab and the body of a webhook call.
+const REVIEWS: &str = "reviews.tsv";

@@ -5,10 +5,11 @@ mod install;
 mod steps;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
+use bytes::Bytes;
 use futures::stream::{self, StreamExt};
 use serde_json::{Value, json};
 
@@ -21,19 +22,26 @@ use crate::server::Server;
 /// How many cases run at once.
 const AT_ONCE: usize = 8;
 
-/// Runs every case; the outcome of each by its title. A case that could not be run has `cannot` as its outcome.
+/// What came of the cases, by their titles.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Run {
+    /// The redacted answers. A case that could not be run has `cannot` instead.
+    pub outcomes: BTreeMap<String, Value>,
+    /// The first AdmissionReview of each case that has webhooks, as it came over the wire.
+    pub reviews: BTreeMap<String, Bytes>,
+}
+
+/// Runs every case.
 ///
 /// # Errors
 /// The server or the scripted webhook cannot be reached at all.
-pub async fn run(
-    server: &Server,
-    cases: &[Case],
-    progress: impl Fn(usize),
-) -> Result<BTreeMap<String, Value>> {
+pub async fn run(server: &Server, cases: &[Case], progress: impl Fn(usize)) -> Result<Run> {
     let runner = Arc::new(Runner {
         server: server.clone(),
         hooks: Hooks::start().await?,
         discovery: Discovery::default(),
+        reviews: Mutex::default(),
     });
     // A server that is asked a second time still has the namespaces of the first.
     let run = token();
@@ -55,7 +63,14 @@ pub async fn run(
             progress(outcomes.len());
         }
     }
-    Ok(outcomes)
+    let mut reviews = runner
+        .reviews
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    Ok(Run {
+        outcomes,
+        reviews: std::mem::take(&mut reviews),
+    })
 }
 
 /// Five characters that no other run has.
@@ -90,4 +105,5 @@ struct Runner {
     server: Server,
     hooks: Hooks,
     discovery: Discovery,
+    reviews: Mutex<BTreeMap<String, Bytes>>,
 }

@@ -1,5 +1,7 @@
 //! The embedded server, held to what was recorded of the real one; and the suite itself, held to its rules.
 
+mod reviews;
+
 use std::path::{Path, PathBuf};
 
 use conformance::case::{self, Case};
@@ -19,7 +21,10 @@ async fn the_embedded_server_answers_as_was_recorded_of_the_real_one() {
         .expect("a port");
     let (url, authority) = (listening.url(), listening.certificate_authority());
     let server = Server::new(&url, authority, listening.token()).expect("a server");
-    let embedded = run::run(&server, &cases, |_| ()).await.expect("outcomes");
+    let embedded = run::run(&server, &cases, |_| ())
+        .await
+        .expect("outcomes")
+        .outcomes;
     listening.stop().await;
 
     let known = Known::read(&folder("../../crates/apiserver/DIFFERENCES.md")).expect("a table");

@@ -1,5 +1,7 @@
 //! The steps of a case, one after another.
 
+use std::sync::PoisonError;
+
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
@@ -107,8 +109,12 @@ impl Runner {
                 request,
                 headers,
                 body,
+                raw,
             } in self.hooks.take(&case.namespace, name)
             {
+                let mut reviews = self.reviews.lock().unwrap_or_else(PoisonError::into_inner);
+                reviews.entry(case.title()).or_insert(raw);
+                drop(reviews);
                 let headers: Map<String, Value> = HEADERS_OF_CALLS
                     .into_iter()
                     .filter_map(|name| {
