@@ -51,6 +51,8 @@
 //! * Answers are never protobuf and never compressed; watches are not served over WebSocket.
 //!
 //! Modules that are hidden from this page are the server's own parts and no interface to rely on.
+//!
+#![doc = include_str!("../DIFFERENCES.md")]
 
 mod access;
 pub mod admission;
