@@ -33,6 +33,8 @@
 
 mod apply;
 mod cluster;
+#[cfg(unix)]
+mod control_plane;
 mod eventually;
 mod outcome;
 mod serving;
@@ -40,6 +42,8 @@ mod user;
 
 pub use apply::apply;
 pub use cluster::{Builder, Object, TestCluster};
+#[cfg(unix)]
+pub use control_plane::{ControlPlane, ControlPlaneBuilder, ControlPlaneError};
 pub use eventually::eventually;
 pub use outcome::{Denied, Outcome};
 pub use user::{ActingAs, acting_as};

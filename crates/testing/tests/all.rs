@@ -1,5 +1,11 @@
 //! The test cluster as a test uses it.
 
+#![cfg(test)]
+
 mod cluster;
+#[cfg(feature = "real")]
+mod control_plane;
+#[cfg(unix)]
+mod control_plane_errors;
 mod trace;
 mod webhooks;
