@@ -10,6 +10,7 @@ pub mod compare;
 pub mod differences;
 mod hooks;
 pub mod mutants;
+pub mod real;
 pub mod recording;
 mod redact;
 pub mod report;

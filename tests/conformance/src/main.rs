@@ -15,6 +15,7 @@ use clap::{Parser, Subcommand};
 use conformance::case::{self, Case};
 use conformance::differences::Known;
 use conformance::mutants::{self, Fate, Nursery};
+use conformance::real::Real;
 use conformance::report::Report;
 use conformance::run::Run;
 use conformance::server::Server;
@@ -30,7 +31,7 @@ struct Arguments {
     /// Only cases whose title (`file: name`) contains this.
     #[arg(global = true, default_value = "")]
     filter: String,
-    /// The kubeconfig (with a token) of a real API server that runs already.
+    /// The kubeconfig (with a token) of a real API server that runs already, instead of one that is started.
     #[arg(long, global = true)]
     real: Option<PathBuf>,
 }
@@ -74,7 +75,13 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
     let real = match arguments.command {
         Command::Embedded | Command::Mutants => recording::read(&recordings, &cases)?,
         Command::Compare | Command::Record => {
-            let server = real(arguments.real.as_deref())?;
+            let (_running, server) = if let Some(kubeconfig) = &arguments.real {
+                (None, given(kubeconfig)?)
+            } else {
+                let real = Real::start().await?;
+                let server = real.server().clone();
+                (Some(real), server)
+            };
             let version = run::version(&server).await?;
             let run = timed(&format!("kube-apiserver {version}"), &server, &cases).await?;
             let outcomes = run.outcomes;
@@ -172,8 +179,8 @@ async fn embedded() -> Result<(Listening, Server)> {
     Ok((listening, server))
 }
 
-fn real(kubeconfig: Option<&Path>) -> Result<Server> {
-    let path = kubeconfig.context("name a real API server with `--real KUBECONFIG`")?;
-    let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
+fn given(kubeconfig: &Path) -> Result<Server> {
+    let path = kubeconfig.display();
+    let text = std::fs::read_to_string(kubeconfig).with_context(|| format!("read {path}"))?;
     Server::from_kubeconfig(&text)
 }

@@ -1,0 +1,47 @@
+//! The real server: a kube-apiserver with an etcd, whose admin has the name that the embedded server's has.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use kubewright_testing::ControlPlane;
+use tempfile::TempDir;
+
+use crate::server::Server;
+
+/// What the admin says.
+const TOKEN: &str = "conformance";
+
+/// A running control plane; it ends when this is dropped.
+#[derive(Debug)]
+pub struct Real {
+    _plane: ControlPlane,
+    _tokens: TempDir,
+    server: Server,
+}
+
+impl Real {
+    /// Starts the programs of `KUBEBUILDER_ASSETS`, or those that `tests/kube-apiserver/build` has built.
+    ///
+    /// # Errors
+    /// They are not there, or do not start.
+    pub async fn start() -> Result<Self> {
+        let tokens = TempDir::new().context("make a folder for the token")?;
+        let path = tokens.path().join("tokens.csv");
+        fs::write(&path, format!("{TOKEN},kubernetes-admin,,system:masters\n"))?;
+        let plane = ControlPlane::builder()
+            .flag(format!("--token-auth-file={}", path.display()))
+            .start()
+            .await
+            .context("start a real API server")?;
+        Ok(Self {
+            server: Server::new(plane.url(), plane.ca_pem(), TOKEN)?,
+            _plane: plane,
+            _tokens: tokens,
+        })
+    }
+
+    /// Where it is.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+}
