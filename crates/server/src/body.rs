@@ -3,22 +3,20 @@
 use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Request;
+use http::StatusCode;
 use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit};
 use tokio::time::{Instant, Sleep};
 
 use crate::counters::Counter;
+use crate::place::{FREE, Place};
 use crate::run::Shared;
-
-/// What every body may have without asking for room: most reviews are smaller, and never wait for a large one.
-const FREE: usize = 64 * 1024;
 
 /// How fast a body that was given room has to arrive, in bytes a second: others may be waiting for that room.
 const PACE: usize = 4 << 20;
@@ -26,44 +24,22 @@ const PACE: usize = 4 << 20;
 /// The body of a request, as a server hands it to its service.
 ///
 /// Reading it fails with a [`BodyError`] when it is over the limit or past its deadline. A service that passes such an
-/// error on lets the server word the answer: 413, 408 or 503. The frame that crosses the limit is still handed out, so
-/// that a service with a limit of its own can be the one to say so.
+/// error on lets the server word the answer: 413, 408 or 503. What the server has cut for being slow or for want of room
+/// it words itself even if the service answers with an error of its own, which cannot know the reason. The frame that
+/// crosses the limit is still handed out, so that a service with a limit of its own can be the one to say so.
 pub struct Body {
     incoming: Incoming,
     received: usize,
     deadline: Instant,
     /// There is a timer only for a body that has to be waited for.
     timer: Option<Pin<Box<Sleep>>>,
-    room: Option<Arc<Room>>,
+    has_pace: bool,
+    place: Arc<Place>,
     wait: Option<Wait>,
     server: Arc<Shared>,
 }
 
 type Wait = Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send>>;
-
-/// The room of a large body among those of the calls in flight. It is kept until the call is done, not only until the
-/// body is read: the service still has the bytes.
-#[derive(Debug)]
-pub(crate) struct Room {
-    units: u32,
-    permit: OnceLock<OwnedSemaphorePermit>,
-}
-
-impl Room {
-    /// The room that the body of a request may come to need.
-    pub(crate) fn of(request: &Request<Incoming>, server: &Shared) -> Option<Arc<Self>> {
-        let limit = server.limits.body;
-        let length = request.body().size_hint().upper();
-        let bytes = length.map_or(limit, |length| usize::try_from(length).unwrap_or(limit));
-        (bytes > FREE).then(|| {
-            let units = server.body_units(bytes.min(limit));
-            Arc::new(Self {
-                units,
-                permit: OnceLock::new(),
-            })
-        })
-    }
-}
 
 /// A body that cannot be read to its end.
 #[derive(Debug, thiserror::Error)]
@@ -81,6 +57,17 @@ pub enum BodyError {
         /// The time it had.
         time: Duration,
     },
+    /// The body was given room that others may wait for, and did not arrive at a fair pace.
+    #[error(
+        "the request's body, for which others may have to wait, came at less than {pace} bytes a second"
+    )]
+    TooSlowForItsRoom {
+        /// The pace, in bytes a second.
+        pace: usize,
+    },
+    /// The body is there, and there are too many other calls to work on.
+    #[error("too many calls are in flight")]
+    TooManyCalls,
     /// The bodies of the calls in flight left no room for this one in time.
     #[error("the bodies of the calls in flight leave no room for this one")]
     NoRoom,
@@ -93,6 +80,21 @@ pub enum BodyError {
 }
 
 impl BodyError {
+    /// The status of an answer that says no more than this.
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooSlow { .. } | Self::TooSlowForItsRoom { .. } => StatusCode::REQUEST_TIMEOUT,
+            Self::NoRoom | Self::TooManyCalls => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Broken { .. } => StatusCode::BAD_REQUEST,
+        }
+    }
+
+    /// Whether it is the server that has cut the body, for a reason that its service cannot know.
+    fn is_cut(&self) -> bool {
+        !matches!(self, Self::TooLarge { .. } | Self::Broken { .. })
+    }
+
     /// Looks for a body's error among the causes of a service's error.
     pub(crate) fn among<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Self> {
         let mut cause = Some(error);
@@ -110,7 +112,7 @@ impl Body {
     pub(crate) fn new(
         incoming: Incoming,
         deadline: Instant,
-        room: Option<Arc<Room>>,
+        place: Arc<Place>,
         server: Arc<Shared>,
     ) -> Self {
         Self {
@@ -118,7 +120,8 @@ impl Body {
             received: 0,
             deadline,
             timer: None,
-            room,
+            has_pace: false,
+            place,
             wait: None,
             server,
         }
@@ -136,24 +139,22 @@ impl Body {
 
     /// Waits for room, once the body is larger than what is free.
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(room) = self.room.as_ref().filter(|_| self.received >= FREE) else {
-            return Poll::Ready(());
-        };
-        if room.permit.get().is_some() {
+        if self.received < FREE || self.place.has_room() {
             return Poll::Ready(());
         }
-        let bodies = &self.server.bodies;
+        let (bodies, units) = (&self.server.bodies, self.place.units());
         let wait = self
             .wait
-            .get_or_insert_with(|| Box::pin(Arc::clone(bodies).acquire_many_owned(room.units)));
-        if let Ok(permit) = ready!(wait.as_mut().poll(cx)) {
-            // Nobody else sets it: a call has one body.
-            let _ = room.permit.set(permit);
+            .get_or_insert_with(|| Box::pin(Arc::clone(bodies).acquire_many_owned(units)));
+        if let Ok(room) = ready!(wait.as_mut().poll(cx)) {
+            self.place.give_room(room);
         }
         self.wait = None;
         let left = u32::try_from(self.left().unwrap_or_default() / PACE).unwrap_or(u32::MAX);
         let pace = Duration::from_secs(1).saturating_mul(left.saturating_add(2));
-        self.deadline = self.deadline.min(Instant::now() + pace);
+        let fair = Instant::now() + pace;
+        self.has_pace = fair < self.deadline;
+        self.deadline = self.deadline.min(fair);
         self.timer = None;
         Poll::Ready(())
     }
@@ -169,18 +170,17 @@ impl Body {
             return Poll::Ready(BodyError::NoRoom);
         }
         self.server.counters.count(Counter::bodies_too_slow);
-        Poll::Ready(BodyError::TooSlow {
-            time: self.server.limits.body_time,
+        Poll::Ready(if self.has_pace {
+            BodyError::TooSlowForItsRoom { pace: PACE }
+        } else {
+            BodyError::TooSlow {
+                time: self.server.limits.body_time,
+            }
         })
     }
-}
 
-impl http_body::Body for Body {
-    type Data = Bytes;
-    type Error = BodyError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
+    fn poll_checked(
+        &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         if self.is_too_large() {
@@ -193,14 +193,45 @@ impl http_body::Body for Body {
         let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(cx) else {
             return self.poll_deadline(cx).map(|error| Some(Err(error)));
         };
-        let Some(frame) = frame else {
-            return Poll::Ready(None);
-        };
-        let frame = frame.map_err(|source| BodyError::Broken {
+        let frame = frame.transpose().map_err(|source| BodyError::Broken {
             source: source.into(),
         })?;
-        self.received += frame.data_ref().map_or(0, Bytes::len);
-        Poll::Ready(Some(Ok(frame)))
+        let length = frame
+            .as_ref()
+            .and_then(Frame::data_ref)
+            .map_or(0, Bytes::len);
+        self.received += length;
+        let refusal = if !self.place.has_room() && !self.place.take_small(length) {
+            Some(BodyError::NoRoom)
+        } else if (frame.is_none() || self.incoming.is_end_stream()) && !self.place.may_work() {
+            Some(BodyError::TooManyCalls)
+        } else {
+            None
+        };
+        if let Some(refusal) = refusal {
+            self.server.counters.count(Counter::calls_refused);
+            return Poll::Ready(Some(Err(refusal)));
+        }
+        Poll::Ready(frame.map(Ok))
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let frame = self.poll_checked(cx);
+        self.place.set_awaits_client(frame.is_pending());
+        if let Poll::Ready(Some(Err(error))) = &frame
+            && error.is_cut()
+        {
+            self.place.cut(error.status(), error.to_string());
+        }
+        frame
     }
 
     fn is_end_stream(&self) -> bool {
@@ -209,6 +240,12 @@ impl http_body::Body for Body {
 
     fn size_hint(&self) -> SizeHint {
         self.incoming.size_hint()
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        self.place.set_awaits_client(false);
     }
 }
 

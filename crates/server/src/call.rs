@@ -14,9 +14,9 @@ use hyper::body::Incoming;
 use tokio::time::Instant;
 use tower::{Service, ServiceExt as _};
 
-use crate::body::Room;
 use crate::counters::Counter;
 use crate::drain::Phase;
+use crate::place::Place;
 use crate::reply::Reply;
 use crate::run::Shared;
 use crate::watchdog::Progress;
@@ -67,21 +67,29 @@ where
 {
     let say = |status, text: String| Reply::sentence(status, text, Arc::clone(progress));
     server.counters.count(Counter::calls);
-    let Ok(_permit) = server.calls.try_acquire() else {
+    let refuse = || {
         server.counters.count(Counter::calls_refused);
         progress.leave_body();
-        return say(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "too many calls are in flight".to_owned(),
-        );
+        let sentence = BodyError::TooManyCalls.to_string();
+        say(StatusCode::SERVICE_UNAVAILABLE, sentence)
     };
+    let Some(place) = Place::of(&request, server) else {
+        return refuse();
+    };
+    let place = Leaving(place);
     let _in_flight = server.counters.hold(Counter::calls_in_flight);
     let deadline = Instant::now() + server.limits.body_time;
-    let room = Room::of(&request, server);
-    let request =
-        request.map(|incoming| Body::new(incoming, deadline, room.clone(), Arc::clone(server)));
-    let response = match outcome(server, service.oneshot(request)).await {
-        Outcome::Answered(response) => Reply::of_service(response, Arc::clone(progress)),
+    let request = request
+        .map(|incoming| Body::new(incoming, deadline, Arc::clone(&place.0), Arc::clone(server)));
+    let outcome = outcome(server, &place.0, service.oneshot(request)).await;
+    let response = match outcome {
+        Outcome::Answered(response) => match place.0.why_cut() {
+            Some((status, sentence)) if is_error(response.status()) => {
+                progress.leave_body();
+                say(*status, sentence.clone())
+            }
+            _ => Reply::of_service(response, Arc::clone(progress)),
+        },
         Outcome::Failed(error) => {
             let (status, sentence) = word(error.as_ref());
             progress.leave_body();
@@ -95,6 +103,7 @@ where
                 "the call failed: see the server's log".to_owned(),
             )
         }
+        Outcome::Refused => refuse(),
         Outcome::Cut => {
             server.counters.count(Counter::calls_cut);
             say(
@@ -114,11 +123,25 @@ enum Outcome<R> {
     Answered(R),
     Failed(BoxError),
     Panicked,
+    Refused,
     Cut,
 }
 
+/// Leaves the place of a call when the call ends, however it ends.
+struct Leaving(Arc<Place>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+fn is_error(status: StatusCode) -> bool {
+    status.is_client_error() || status.is_server_error()
+}
+
 /// Waits for the service, but neither beyond the end of the grace nor beyond a panic.
-async fn outcome<F, R, E>(server: &Shared, call: F) -> Outcome<R>
+async fn outcome<F, R, E>(server: &Shared, place: &Place, call: F) -> Outcome<R>
 where
     F: Future<Output = Result<R, E>>,
     E: Into<BoxError>,
@@ -132,6 +155,10 @@ where
     let outcome = std::future::poll_fn(|cx| match poll_unwinding(call.as_mut(), cx) {
         Ok(Poll::Ready(Ok(answer))) => Poll::Ready(Outcome::Answered(answer)),
         Ok(Poll::Ready(Err(error))) => Poll::Ready(Outcome::Failed(error.into())),
+        // A service that works without its body takes its place like any other.
+        Ok(Poll::Pending) if !place.awaits_client() && !place.may_work() => {
+            Poll::Ready(Outcome::Refused)
+        }
         Ok(Poll::Pending) => end.as_mut().poll(cx).map(|()| Outcome::Cut),
         Err(Panicked) => Poll::Ready(Outcome::Panicked),
     })
@@ -157,22 +184,15 @@ fn poll_unwinding<F: Future>(
 
 /// Words the answer to a call whose service has failed. The client sees what it did itself, never the server's causes.
 fn word(error: &(dyn Error + 'static)) -> (StatusCode, String) {
-    match BodyError::among(error) {
-        Some(error @ BodyError::TooLarge { .. }) => {
-            (StatusCode::PAYLOAD_TOO_LARGE, error.to_string())
-        }
-        Some(error @ BodyError::TooSlow { .. }) => (StatusCode::REQUEST_TIMEOUT, error.to_string()),
-        Some(error @ BodyError::NoRoom) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
-        Some(error @ BodyError::Broken { .. }) => (StatusCode::BAD_REQUEST, error.to_string()),
-        None => {
-            let cause = error.source().map(ToString::to_string);
-            tracing::error!(%error, cause, "the service has failed");
-            (
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "the call failed: see the server's log".to_owned(),
-            )
-        }
+    if let Some(error) = BodyError::among(error) {
+        return (error.status(), error.to_string());
     }
+    let cause = error.source().map(ToString::to_string);
+    tracing::error!(%error, cause, "the service has failed");
+    (
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "the call failed: see the server's log".to_owned(),
+    )
 }
 
 /// Notes on the connection that a call is open.

@@ -1,6 +1,6 @@
 //! One connection: the handshake, the protocol, and its end.
 
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -13,6 +13,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant};
+use tokio_rustls::server::TlsStream;
 use tower::Service;
 
 use crate::call::{self, BoxError};
@@ -41,17 +42,9 @@ pub(crate) async fn serve<S, B>(
     S::Future: Send,
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
-    // Answers are small and written at once: waiting for more to send would only delay them.
-    let _ = stream.set_nodelay(true);
-    let handshake = tokio::time::timeout(server.limits.handshake, server.tls.accept(stream));
-    let tls = match handshake.await {
-        Ok(Ok(tls)) => tls,
-        Ok(Err(error)) => {
-            server.counters.count(Counter::handshakes_failed);
-            tracing::debug!(%error, "a TLS handshake failed");
-            return;
-        }
-        Err(_) => return server.counters.count(Counter::handshakes_slow),
+    // On the heap, like the connection: a task that held both would be large for as long as its client stays.
+    let Some(tls) = Box::pin(handshake(stream, &server)).await else {
+        return;
     };
     let is_http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
     let protocol = if is_http2 {
@@ -80,17 +73,27 @@ pub(crate) async fn serve<S, B>(
         is_told: false,
     };
     if is_http2 {
-        guide
-            .drive(
-                http2_builder(&server.limits).serve_connection(io, calls),
-                &server,
-            )
-            .await;
+        let connection = http2_builder(&server.limits).serve_connection(io, calls);
+        guide.drive(Box::pin(connection), &server).await;
     } else {
-        guide
-            .drive(http1_builder().serve_connection(io, calls), &server)
-            .await;
+        let connection = http1_builder().serve_connection(io, calls);
+        guide.drive(Box::pin(connection), &server).await;
     }
+}
+
+async fn handshake(stream: TcpStream, server: &Shared) -> Option<TlsStream<TcpStream>> {
+    // Answers are small and written at once: waiting for more to send would only delay them.
+    let _ = stream.set_nodelay(true);
+    let handshake = tokio::time::timeout(server.limits.handshake, server.tls.accept(stream));
+    match handshake.await {
+        Ok(Ok(tls)) => return Some(tls),
+        Ok(Err(error)) => {
+            server.counters.count(Counter::handshakes_failed);
+            tracing::debug!(%error, "a TLS handshake failed");
+        }
+        Err(_) => server.counters.count(Counter::handshakes_slow),
+    }
+    None
 }
 
 fn http1_builder() -> http1::Builder {
@@ -166,8 +169,7 @@ struct Guide {
 }
 
 impl Guide {
-    async fn drive<C: Connection>(mut self, connection: C, server: &Shared) {
-        let mut connection = pin!(connection);
+    async fn drive<C: Connection>(mut self, mut connection: Pin<Box<C>>, server: &Shared) {
         let mut watchdog = Watchdog::new(server.limits.clone());
         let mut phase = *self.phase.borrow_and_update();
         loop {

@@ -44,6 +44,7 @@ mod health;
 mod limits;
 mod live;
 mod meter;
+mod place;
 mod readiness;
 mod reply;
 mod run;

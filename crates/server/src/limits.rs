@@ -55,7 +55,11 @@ impl Limits {
         self
     }
 
-    /// Sets how many calls may be in flight at once; 1024 unless set. One more is refused at once with 503.
+    /// Sets how many calls may be worked on at once; 1024 unless set. One more is refused at once with 503.
+    ///
+    /// A call counts from when its body has arrived or its service does not wait for it: clients that are slow to send
+    /// theirs keep nobody from being served. As many calls may be arriving as connections may be open, with bodies of
+    /// 64 KiB times this number together, beside those of [`bodies_in_flight`](Self::bodies_in_flight).
     pub fn calls(mut self, calls: usize) -> Self {
         self.calls = calls;
         self

@@ -18,6 +18,7 @@ use crate::accept::Acceptor;
 use crate::call::BoxError;
 use crate::counters::{Counter, Counters};
 use crate::drain::Phase;
+use crate::place::Places;
 use crate::{Body, Condition, Drain, Limits, LiveIdentity, Readiness, RunError, connection};
 
 /// Bodies are accounted for in these, so that the largest budget fits the semaphore's numbers.
@@ -30,7 +31,7 @@ pub(crate) struct Shared {
     pub(crate) readiness: Readiness,
     pub(crate) answers_probes: bool,
     pub(crate) tls: TlsAcceptor,
-    pub(crate) calls: Semaphore,
+    pub(crate) places: Places,
     pub(crate) bodies: Arc<Semaphore>,
     /// Tells the calls in flight that the grace ends.
     pub(crate) end: Notify,
@@ -45,7 +46,7 @@ impl Shared {
         tls: TlsAcceptor,
     ) -> Self {
         Self {
-            calls: Semaphore::new(limits.calls.min(Semaphore::MAX_PERMITS)),
+            places: Places::default(),
             bodies: Arc::new(Semaphore::new(limits.bodies_in_flight.div_ceil(BODY_UNIT))),
             counters: Counters::default(),
             end: Notify::new(),

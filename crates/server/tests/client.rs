@@ -24,6 +24,7 @@ pub(crate) const HTTP2: &[u8] = b"h2";
 pub(crate) struct Client {
     pub(crate) address: SocketAddr,
     connector: TlsConnector,
+    is_http2: bool,
 }
 
 impl Client {
@@ -51,24 +52,45 @@ impl Client {
         Self {
             address,
             connector: TlsConnector::from(Arc::new(config)),
+            is_http2: protocol == HTTP2,
         }
     }
 
+    pub(crate) fn is_http2(&self) -> bool {
+        self.is_http2
+    }
+
     pub(crate) async fn connect(&self) -> io::Result<TlsStream<TcpStream>> {
-        let stream = TcpStream::connect(self.address).await?;
+        self.secure(TcpStream::connect(self.address).await?).await
+    }
+
+    /// The handshake on a connection that somebody else has made.
+    pub(crate) async fn secure(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         stream.set_nodelay(true)?;
         let name = ServerName::try_from("localhost").unwrap();
         self.connector.connect(name, stream).await
     }
 
     pub(crate) async fn http1(&self) -> Result<http1::SendRequest<Full<Bytes>>, BoxError> {
-        let (sender, connection) = http1::handshake(TokioIo::new(self.connect().await?)).await?;
+        Self::http1_over(self.connect().await?).await
+    }
+
+    pub(crate) async fn http1_over(
+        stream: TlsStream<TcpStream>,
+    ) -> Result<http1::SendRequest<Full<Bytes>>, BoxError> {
+        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
         Ok(sender)
     }
 
     pub(crate) async fn http2(&self) -> Result<http2::SendRequest<Full<Bytes>>, BoxError> {
-        let io = TokioIo::new(self.connect().await?);
+        Self::http2_over(self.connect().await?).await
+    }
+
+    pub(crate) async fn http2_over(
+        stream: TlsStream<TcpStream>,
+    ) -> Result<http2::SendRequest<Full<Bytes>>, BoxError> {
+        let io = TokioIo::new(stream);
         let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await?;
         tokio::spawn(connection);
         Ok(sender)

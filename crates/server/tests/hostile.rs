@@ -175,23 +175,6 @@ async fn a_slow_body_is_answered_with_408_however_often_a_byte_comes() {
 }
 
 #[tokio::test]
-async fn three_hundred_slow_clients_do_not_keep_a_good_one_waiting() {
-    let running = start(server(service_fn(length))).await;
-    let mut slow = Vec::new();
-    for number in 0..300 {
-        let mut stream = running.http1().connect().await.unwrap();
-        let text = if number % 2 == 0 {
-            "POST / HTTP/1.1\r\nhost: localh"
-        } else {
-            "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\nabc"
-        };
-        stream.write_all(text.as_bytes()).await.unwrap();
-        slow.push(stream);
-    }
-    within(assert_serves_others(&running), "an answer among the slow").await;
-}
-
-#[tokio::test]
 async fn lengths_that_lie_are_refused() {
     let running = impatient_server().await;
     for (head, status) in [
