@@ -1,14 +1,14 @@
-//! The test cluster: an embedded API server, the webhooks under test behind real TLS, and a client on both.
+//! The test cluster: an API server, the webhooks under test behind real TLS, and a client on both.
 
 use std::any::TypeId;
 use std::fmt::{self, Debug};
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use kube::Client;
 use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Request};
+use kube::client::Body;
 use kube::core::{NamespaceResourceScope, Resource};
-use kubewright_apiserver::{ApiServer, Listening};
+use kubewright_apiserver::ApiServer;
 use kubewright_manager::{App, Needs, Program};
 use kubewright_webhook::Webhooks;
 use serde::Serialize;
@@ -17,13 +17,19 @@ use serde_json::Value;
 
 use crate::apply::apply;
 use crate::fail;
+use crate::host::{Host, webhook_address};
 use crate::outcome::Outcome;
+use crate::server::Server;
 use crate::serving::Serving;
-use crate::user::acting_as;
 
-/// A Kubernetes cluster inside this process: an API server without nodes or controllers.
+/// A Kubernetes cluster for a test: an API server without nodes or controllers, by default inside this process.
 ///
 /// Clones share the cluster. It ends, with its sockets and tasks, when the last clone is dropped.
+///
+/// The same test runs on a real API server when `KUBEWRIGHT_TEST_CLUSTER` says so: see [`Server`]. Tests share that one,
+/// and each cluster keeps to itself there: it begins in a namespace of its own, see [`TestCluster::namespace`]; the
+/// webhooks under test are called for objects in that one and in those that the cluster creates; and what it installs is
+/// removed when it is dropped. Objects without a namespace are everybody's: give them [`unique`](crate::unique) names.
 #[derive(Clone)]
 pub struct TestCluster {
     client: Client,
@@ -33,8 +39,9 @@ pub struct TestCluster {
 
 #[derive(Debug)]
 struct Running {
-    server: ApiServer,
-    listening: Option<Listening>,
+    // First of all its traces are removed: a real API server is not to call programs that have ended.
+    host: Host,
+    server: Server,
     _programs: Vec<Serving>,
 }
 
@@ -44,6 +51,7 @@ struct Running {
 pub struct Builder {
     programs: Vec<Program>,
     listen: bool,
+    server: Option<Server>,
 }
 
 impl fmt::Debug for TestCluster {
@@ -66,9 +74,16 @@ impl Builder {
         self.app(|_| App::new("under-test").webhooks(webhooks))
     }
 
-    /// Also opens a socket, for clients outside this process: see [`TestCluster::kubeconfig`].
+    /// Also opens a socket, for clients outside this process: see [`TestCluster::kubeconfig`]. A real API server always
+    /// has one.
     pub fn listen(mut self) -> Self {
         self.listen = true;
+        self
+    }
+
+    /// Runs on this API server, whichever one the environment names.
+    pub fn on(mut self, server: Server) -> Self {
+        self.server = Some(server);
         self
     }
 
@@ -77,35 +92,25 @@ impl Builder {
     /// # Panics
     /// Something could not start; the message says what.
     pub async fn start(self) -> TestCluster {
-        let server = ApiServer::start();
-        let listening = if self.listen {
-            let address = SocketAddr::from(([127, 0, 0, 1], 0));
-            match server.listen(address).await {
-                Ok(listening) => Some(listening),
-                Err(error) => fail(format_args!("the test cluster cannot listen: {error}")),
-            }
-        } else {
-            None
-        };
-        let client = Client::new(server.service(), DEFAULT_NAMESPACE);
-        let mut serving = Vec::new();
+        let server = self.server.unwrap_or_else(Server::chosen);
+        let host = Host::start(server, self.listen).await;
+        let client = host.client(None);
+        let mut programs = Vec::new();
         for program in self.programs {
-            let program = Serving::start(program).await;
+            let program = Serving::start(program, webhook_address(server)).await;
             for configuration in program.configurations() {
-                Outcome::new(apply(&client, DEFAULT_NAMESPACE, configuration).await)
-                    .expect_allowed();
+                host.install(&client, configuration).await;
             }
-            serving.push(program);
+            programs.push(program);
         }
-        let running = Running {
-            server,
-            listening,
-            _programs: serving,
-        };
         TestCluster {
             client,
-            namespace: DEFAULT_NAMESPACE.to_owned(),
-            running: Arc::new(running),
+            namespace: host.namespace(),
+            running: Arc::new(Running {
+                host,
+                server,
+                _programs: programs,
+            }),
         }
     }
 }
@@ -126,26 +131,32 @@ impl TestCluster {
         self.client.clone()
     }
 
-    /// The API server, for what the client cannot say.
+    /// The embedded API server, for what the client cannot say.
+    ///
+    /// # Panics
+    /// The cluster runs on another one. A test that cannot do without asks for it: [`Builder::on`].
+    #[track_caller]
     pub fn server(&self) -> &ApiServer {
-        &self.running.server
+        match &self.running.host {
+            Host::Embedded { server, .. } => server,
+            Host::Shared(_) => fail(format_args!(
+                "the test cluster is `{}`, and only an embedded one has its API server in the test: build it with \
+                 `.on(Server::Embedded)`, or ask the API server by `.client()` or `.send()`",
+                self.running.server
+            )),
+        }
     }
 
     /// A kubeconfig for clients outside this process.
     ///
     /// # Panics
-    /// The cluster was built without [`Builder::listen`].
+    /// The cluster is an embedded one that was built without [`Builder::listen`].
     #[track_caller]
     pub fn kubeconfig(&self) -> String {
-        match &self.running.listening {
-            Some(listening) => listening.kubeconfig(),
-            None => fail(format_args!(
-                "the cluster has no socket: build it with `.listen()`"
-            )),
-        }
+        self.running.host.kubeconfig()
     }
 
-    /// The namespace of requests whose objects name none.
+    /// The namespace of requests whose objects name none: `default` in an embedded cluster, one of its own elsewhere.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
@@ -162,7 +173,8 @@ impl TestCluster {
     /// Creates a namespace with labels and looks at the cluster from there.
     ///
     /// # Panics
-    /// The namespace exists already, or admission refused it.
+    /// The namespace exists already, or admission refused it. On a shared API server others may have taken a name: use
+    /// [`unique`](crate::unique).
     pub async fn new_namespace(&self, name: &str, labels: &[(&str, &str)]) -> Self {
         let labels: serde_json::Map<String, Value> = labels
             .iter()
@@ -173,31 +185,29 @@ impl TestCluster {
             "kind": "Namespace",
             "metadata": {"name": name, "labels": labels},
         });
-        Outcome::new(apply(&self.client, DEFAULT_NAMESPACE, &namespace).await).expect_allowed();
+        match &self.running.host {
+            Host::Embedded { .. } => {
+                self.apply(&namespace).await.expect_allowed();
+            }
+            Host::Shared(shared) => shared.create_namespace(namespace).await,
+        }
         self.in_namespace(name)
     }
 
     /// The same cluster, asked by somebody else.
     #[must_use]
     pub fn as_user(&self, name: &str, groups: &[&str]) -> Self {
-        let client = Client::new(
-            acting_as(self.running.server.service(), name, groups),
-            DEFAULT_NAMESPACE,
-        );
         Self {
-            client,
+            client: self.running.host.client(Some((name, groups))),
             ..self.clone()
         }
     }
 
     /// Creates an object.
     pub async fn create<K: Object>(&self, object: &K) -> Outcome<K> {
-        let body = json(object);
+        let body = self.body(object);
         let request = self.requests::<K>(object.meta().namespace.as_deref());
-        Outcome::new(
-            self.send(request.create(&PostParams::default(), body))
-                .await,
-        )
+        Outcome::new(self.ask(request.create(&PostParams::default(), body)).await)
     }
 
     /// Replaces an object, by its name.
@@ -205,7 +215,7 @@ impl TestCluster {
         let name = object.meta().name.as_deref().unwrap_or_default();
         let request = self.requests::<K>(object.meta().namespace.as_deref());
         Outcome::new(
-            self.send(request.replace(name, &PostParams::default(), json(object)))
+            self.ask(request.replace(name, &PostParams::default(), self.body(object)))
                 .await,
         )
     }
@@ -215,7 +225,7 @@ impl TestCluster {
         let request = self.requests::<K>(None);
         let patch = Patch::Merge(patch);
         Outcome::new(
-            self.send(request.patch(name, &PatchParams::default(), &patch))
+            self.ask(request.patch(name, &PatchParams::default(), &patch))
                 .await,
         )
     }
@@ -224,7 +234,7 @@ impl TestCluster {
     pub async fn delete<K: Object>(&self, name: &str) -> Outcome<()> {
         let request = self.requests::<K>(None);
         let deleted = self
-            .send::<Value>(request.delete(name, &DeleteParams::default()))
+            .ask::<Value>(request.delete(name, &DeleteParams::default()))
             .await;
         Outcome::new(deleted.map(drop))
     }
@@ -235,7 +245,7 @@ impl TestCluster {
     /// The API server answered anything but the object or its absence.
     pub async fn get<K: Object>(&self, name: &str) -> Option<K> {
         let request = self.requests::<K>(None);
-        match self.send(request.get(name, &GetParams::default())).await {
+        match self.ask(request.get(name, &GetParams::default())).await {
             Ok(object) => Some(object),
             Err(kube::Error::Api(status)) if status.is_not_found() => None,
             Err(error) => fail(format_args!("cannot get {} {name}: {error}", K::kind(&()))),
@@ -244,7 +254,25 @@ impl TestCluster {
 
     /// Creates or changes an object of any kind, as `kubectl apply` would.
     pub async fn apply(&self, object: &Value) -> Outcome<Value> {
-        Outcome::new(apply(&self.client, &self.namespace, object).await)
+        let mut object = object.clone();
+        self.running.host.mark(&mut object);
+        Outcome::new(apply(&self.client, &self.namespace, &object).await)
+    }
+
+    /// Sends a request as it is, and returns the answer as it is, be it an error.
+    ///
+    /// # Panics
+    /// There was no answer.
+    pub async fn send(&self, request: http::Request<Vec<u8>>) -> http::Response<Vec<u8>> {
+        let answer = match self.client.send(request.map(Body::from)).await {
+            Ok(answer) => answer,
+            Err(error) => fail(format_args!("the API server does not answer: {error}")),
+        };
+        let (head, body) = answer.into_parts();
+        match body.collect_bytes().await {
+            Ok(body) => http::Response::from_parts(head, body.to_vec()),
+            Err(error) => fail(format_args!("the API server's answer breaks off: {error}")),
+        }
     }
 
     fn requests<K: Object>(&self, namespace: Option<&str>) -> Request {
@@ -253,7 +281,20 @@ impl TestCluster {
         Request::new(K::url_path(&(), namespace))
     }
 
-    async fn send<T: DeserializeOwned>(
+    fn body<K: Object>(&self, object: &K) -> Vec<u8> {
+        let written = serde_json::to_value(object).map(|mut object| {
+            self.running.host.mark(&mut object);
+            object.to_string().into_bytes()
+        });
+        match written {
+            Ok(body) => body,
+            Err(error) => fail(format_args!(
+                "the object cannot be written as JSON: {error}"
+            )),
+        }
+    }
+
+    async fn ask<T: DeserializeOwned>(
         &self,
         request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
     ) -> kube::Result<T> {
@@ -274,14 +315,3 @@ impl<K> Object for K where
     K: Resource<DynamicType = (), Scope: 'static> + Clone + Debug + Serialize + DeserializeOwned
 {
 }
-
-fn json<K: Serialize>(object: &K) -> Vec<u8> {
-    match serde_json::to_vec(object) {
-        Ok(json) => json,
-        Err(error) => fail(format_args!(
-            "the object cannot be written as JSON: {error}"
-        )),
-    }
-}
-
-const DEFAULT_NAMESPACE: &str = "default";

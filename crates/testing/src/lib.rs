@@ -36,8 +36,12 @@ mod cluster;
 #[cfg(unix)]
 mod control_plane;
 mod eventually;
+mod host;
+mod isolation;
 mod outcome;
+mod server;
 mod serving;
+mod shared;
 mod user;
 
 pub use apply::apply;
@@ -45,7 +49,9 @@ pub use cluster::{Builder, Object, TestCluster};
 #[cfg(unix)]
 pub use control_plane::{ControlPlane, ControlPlaneBuilder, ControlPlaneError};
 pub use eventually::eventually;
+pub use isolation::unique;
 pub use outcome::{Denied, Outcome};
+pub use server::Server;
 pub use user::{ActingAs, acting_as};
 
 use serde::de::DeserializeOwned;

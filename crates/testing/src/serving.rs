@@ -1,7 +1,7 @@
 //! The programs under test, served over HTTPS as they are in a cluster.
 
 use std::fmt::Display;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use kubewright_certificates::SelfSigned;
 use kubewright_manager::Program;
@@ -19,10 +19,10 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// Serves on a free port of the loopback interface, with a certificate made on the spot.
-    pub(crate) async fn start(program: Program) -> Self {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let certificates = SelfSigned::for_names(["127.0.0.1"]);
+    /// Serves on a free port of an address, with a certificate made on the spot.
+    pub(crate) async fn start(program: Program, address: IpAddr) -> Self {
+        let certificates = SelfSigned::for_names([address.to_string()]);
+        let address = SocketAddr::from((address, 0));
         let bound = program.bind(address, certificates).await;
         let serving = bound.unwrap_or_else(|error| cannot("be served", &error));
         let url = format!("https://{}", serving.local_addr());

@@ -1,12 +1,10 @@
 //! The program beside an API server.
 
 use http::Request;
-use http_body_util::{BodyExt, Full};
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod};
 use kubewright::Needs;
-use kubewright::testing::{TestCluster, yaml};
+use kubewright::testing::{TestCluster, unique, yaml};
 use serde_json::json;
-use tower::ServiceExt;
 
 use super::options;
 
@@ -54,11 +52,11 @@ async fn every_offender_is_a_warning() {
             "initContainers": [{"name": "second", "image": "nginx", "env": env}],
         },
     });
-    let request = Request::post("/api/v1/namespaces/default/pods")
+    let request = Request::post(format!("/api/v1/namespaces/{}/pods", cluster.namespace()))
         .header("content-type", "application/json")
-        .body(Full::new(bytes::Bytes::from(pod.to_string())))
+        .body(pod.to_string().into_bytes())
         .unwrap();
-    let answer = cluster.server().service().oneshot(request).await.unwrap();
+    let answer = cluster.send(request).await;
     assert_eq!(answer.status(), 402);
     let warnings: Vec<_> = answer
         .headers()
@@ -73,8 +71,7 @@ async fn every_offender_is_a_warning() {
             "299 - \"second is using env vars\""
         ]
     );
-    let body = answer.into_body().collect().await.unwrap().to_bytes();
-    let status: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    let status: serde_json::Value = serde_json::from_slice(answer.body()).unwrap();
     assert_eq!(
         status["message"],
         "admission webhook \"denyenv.hightowerlabs.com\" denied the request: first is using env vars"
@@ -83,14 +80,9 @@ async fn every_offender_is_a_warning() {
 
 #[tokio::test]
 async fn a_reserved_namespace_is_closed_to_all_but_listed_users() {
-    let cluster = cluster(&[
-        "--reserved-namespaces",
-        "billing",
-        "--reserved-for",
-        "alice",
-    ])
-    .await;
-    let billing = cluster.new_namespace("billing", &[]).await;
+    let name = unique("billing");
+    let cluster = cluster(&["--reserved-namespaces", &name, "--reserved-for", "alice"]).await;
+    let billing = cluster.new_namespace(&name, &[]).await;
     let map: ConfigMap = yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: rates}}");
 
     let admins = ["system:masters"];
@@ -102,7 +94,7 @@ async fn a_reserved_namespace_is_closed_to_all_but_listed_users() {
     assert_eq!(denied.by(), "reserved-namespaces.hightowerlabs.com");
     assert_eq!(
         denied.message(),
-        "namespace `billing` is reserved: `bob` cannot create objects in it"
+        format!("namespace `{name}` is reserved: `bob` cannot create objects in it")
     );
     assert_eq!(denied.code(), 403);
 
@@ -172,17 +164,15 @@ async fn an_ephemeral_container_with_env_cannot_be_added() {
     let debug = async |name: &str, env: serde_json::Value| {
         let container = json!({"name": name, "image": "busybox", "env": env});
         let patch = json!({"spec": {"ephemeralContainers": [container]}});
-        let request = Request::patch("/api/v1/namespaces/default/pods/nginx/ephemeralcontainers")
+        let namespace = cluster.namespace();
+        let path = format!("/api/v1/namespaces/{namespace}/pods/nginx/ephemeralcontainers");
+        let request = Request::patch(path)
             .header("content-type", "application/strategic-merge-patch+json")
-            .body(Full::new(bytes::Bytes::from(patch.to_string())))
+            .body(patch.to_string().into_bytes())
             .unwrap();
-        let answer = cluster.server().service().oneshot(request).await.unwrap();
-        let status = answer.status().as_u16();
-        let body = answer.into_body().collect().await.unwrap().to_bytes();
-        (
-            status,
-            serde_json::from_slice::<serde_json::Value>(&body).unwrap(),
-        )
+        let answer = cluster.send(request).await;
+        let body: serde_json::Value = serde_json::from_slice(answer.body()).unwrap();
+        (answer.status().as_u16(), body)
     };
 
     let (status, answer) = debug("dirty", json!([{"name": "A", "value": "b"}])).await;

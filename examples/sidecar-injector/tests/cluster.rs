@@ -6,7 +6,7 @@ use std::path::Path;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
 use kubewright::Needs;
-use kubewright::testing::{TestCluster, eventually, yaml};
+use kubewright::testing::{TestCluster, eventually, unique, yaml};
 use serde_json::json;
 
 use super::options;
@@ -21,12 +21,15 @@ async fn cluster(config: &Path) -> TestCluster {
 async fn injection() -> TestCluster {
     let cluster = cluster(Path::new("/nowhere/sidecarconfig.yaml")).await;
     cluster
-        .new_namespace("injection", &[("sidecar-injection", "enabled")])
+        .new_namespace(&unique("injection"), &[("sidecar-injection", "enabled")])
         .await
 }
 
+/// The pod of the demonstration, for the namespace of whoever creates it.
 fn alpine() -> Pod {
-    yaml(include_str!("../demo/alpine.yaml"))
+    let mut pod: Pod = yaml(include_str!("../demo/alpine.yaml"));
+    pod.metadata.namespace = None;
+    pod
 }
 
 fn containers(pod: &Pod) -> Vec<&str> {
@@ -63,9 +66,8 @@ async fn a_pod_in_a_labelled_namespace_gets_the_sidecar() {
 #[tokio::test]
 async fn a_pod_elsewhere_is_left_alone() {
     let cluster = injection().await;
-    let mut pod = alpine();
-    pod.metadata.namespace = Some("default".to_owned());
-    let stored = cluster.create(&pod).await.expect_allowed();
+    let elsewhere = cluster.new_namespace(&unique("elsewhere"), &[]).await;
+    let stored = elsewhere.create(&alpine()).await.expect_allowed();
     assert_eq!(containers(&stored), ["alpine"]);
     assert_eq!(stored.metadata.annotations, None);
 }
@@ -123,11 +125,11 @@ async fn a_pod_that_says_no_is_left_alone() {
 #[tokio::test]
 async fn pods_that_run_already_can_be_updated() {
     let cluster = cluster(Path::new("/nowhere/sidecarconfig.yaml")).await;
-    let late = cluster.new_namespace("injection", &[]).await;
+    let late = cluster.new_namespace(&unique("injection"), &[]).await;
     late.create(&alpine()).await.expect_allowed();
     let labelled = json!({
         "apiVersion": "v1", "kind": "Namespace",
-        "metadata": {"name": "injection", "labels": {"sidecar-injection": "enabled"}},
+        "metadata": {"name": late.namespace(), "labels": {"sidecar-injection": "enabled"}},
     });
     cluster.apply(&labelled).await.expect_allowed();
 
@@ -143,7 +145,7 @@ async fn a_change_of_the_file_takes_effect_without_a_restart() {
     fs::write(&config, "containers: [{name: one, image: one}]").unwrap();
     let cluster = cluster(&config).await;
     let cluster = cluster
-        .new_namespace("injection", &[("sidecar-injection", "enabled")])
+        .new_namespace(&unique("injection"), &[("sidecar-injection", "enabled")])
         .await;
     let mut pod = alpine();
     pod.metadata.generate_name = pod.metadata.name.take();

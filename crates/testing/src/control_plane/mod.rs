@@ -3,6 +3,7 @@
 mod credentials;
 mod error;
 mod place;
+mod process;
 mod programs;
 mod supervised;
 
@@ -21,6 +22,7 @@ use tokio::net::TcpSocket;
 
 use credentials::{Access, Credentials};
 pub use error::ControlPlaneError;
+pub(crate) use process::shared_kubeconfig;
 use programs::Programs;
 use supervised::Supervised;
 

@@ -1,0 +1,116 @@
+//! The API server behind a test cluster.
+
+use std::env;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use kube::Client;
+use kubewright_apiserver::{ApiServer, Listening};
+use serde_json::Value;
+
+use crate::apply::apply;
+use crate::fail;
+use crate::outcome::Outcome;
+use crate::server::Server;
+use crate::shared::Shared;
+use crate::user::acting_as;
+
+/// An API server, or a part of one.
+#[derive(Debug)]
+pub(crate) enum Host {
+    Embedded {
+        server: ApiServer,
+        listening: Option<Listening>,
+    },
+    Shared(Box<Shared>),
+}
+
+impl Host {
+    pub(crate) async fn start(server: Server, listen: bool) -> Self {
+        match server {
+            Server::Embedded => {
+                let server = ApiServer::start();
+                let listening = if listen {
+                    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+                    match server.listen(address).await {
+                        Ok(listening) => Some(listening),
+                        Err(error) => fail(format_args!("the test cluster cannot listen: {error}")),
+                    }
+                } else {
+                    None
+                };
+                Self::Embedded { server, listening }
+            }
+            Server::Real => Self::Shared(Box::new(Shared::real().await)),
+            Server::Existing => Self::Shared(Box::new(Shared::existing().await)),
+        }
+    }
+
+    /// A client with all permissions, or with those of a user.
+    pub(crate) fn client(&self, user: Option<(&str, &[&str])>) -> Client {
+        match (self, user) {
+            (Self::Embedded { server, .. }, None) => {
+                Client::new(server.service(), DEFAULT_NAMESPACE)
+            }
+            (Self::Embedded { server, .. }, Some((name, groups))) => {
+                Client::new(acting_as(server.service(), name, groups), DEFAULT_NAMESPACE)
+            }
+            (Self::Shared(shared), None) => shared.client(),
+            (Self::Shared(shared), Some((name, groups))) => shared.client_as(name, groups),
+        }
+    }
+
+    /// The namespace of objects that name none.
+    pub(crate) fn namespace(&self) -> String {
+        match self {
+            Self::Embedded { .. } => DEFAULT_NAMESPACE.to_owned(),
+            Self::Shared(shared) => shared.namespace(),
+        }
+    }
+
+    /// Installs a webhook configuration; when this is done, its webhooks are called.
+    pub(crate) async fn install(&self, client: &Client, configuration: &Value) {
+        match self {
+            Self::Embedded { .. } => {
+                Outcome::new(apply(client, DEFAULT_NAMESPACE, configuration).await)
+                    .expect_allowed();
+            }
+            Self::Shared(shared) => shared.install(configuration).await,
+        }
+    }
+
+    /// Changes an object so that it belongs to the test cluster, where that has to be said.
+    pub(crate) fn mark(&self, object: &mut Value) {
+        if let Self::Shared(shared) = self {
+            shared.isolation().mark(object);
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn kubeconfig(&self) -> String {
+        match self {
+            Self::Embedded {
+                listening: Some(listening),
+                ..
+            } => listening.kubeconfig(),
+            Self::Embedded { .. } => fail(format_args!(
+                "the cluster has no socket: build it with `.listen()`"
+            )),
+            Self::Shared(shared) => shared.kubeconfig().to_owned(),
+        }
+    }
+}
+
+/// The address that webhooks under test listen on, and are called at.
+pub(crate) fn webhook_address(server: Server) -> IpAddr {
+    match (server, env::var(ADDRESS)) {
+        (Server::Existing, Ok(address)) => address.parse().unwrap_or_else(|_| {
+            fail(format_args!(
+                "{ADDRESS} is {address:?}, which is no IP address"
+            ))
+        }),
+        _ => Ipv4Addr::LOCALHOST.into(),
+    }
+}
+
+const ADDRESS: &str = "KUBEWRIGHT_TEST_ADDRESS";
+const DEFAULT_NAMESPACE: &str = "default";

@@ -1,0 +1,260 @@
+//! An API server that this process shares with others: real, and not ours to end.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use kube::{Client, Error};
+use serde_json::{Value, json};
+
+use crate::apply::apply;
+use crate::fail;
+use crate::isolation::Isolation;
+use crate::outcome::Outcome;
+
+/// One test cluster's part of a shared API server. What it has installed is removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    config: Config,
+    kubeconfig: String,
+    isolation: Isolation,
+    /// The paths of what has to be removed.
+    installed: Mutex<Vec<String>>,
+    /// Whether the server outlives the tests, so that namespaces are worth removing.
+    lasts: bool,
+}
+
+impl Shared {
+    /// A part of the real control plane of this process.
+    #[cfg(unix)]
+    pub(crate) async fn real() -> Self {
+        match crate::control_plane::shared_kubeconfig().await {
+            Ok(kubeconfig) => Self::part_of(kubeconfig, false).await,
+            Err(error) => fail(format_args!(
+                "there is no real API server to test on: {}",
+                Causes(&error)
+            )),
+        }
+    }
+
+    #[cfg(not(unix))]
+    #[expect(
+        clippy::unused_async,
+        reason = "it is one where there are control planes"
+    )]
+    pub(crate) async fn real() -> Self {
+        fail(format_args!(
+            "a real API server can only be started on Unix"
+        ))
+    }
+
+    /// A part of the cluster that the current context leads to.
+    pub(crate) async fn existing() -> Self {
+        let kubeconfig = Kubeconfig::read()
+            .map_err(|error| error.to_string())
+            .and_then(|read| serde_saphyr::to_string(&read).map_err(|error| error.to_string()));
+        match kubeconfig {
+            Ok(kubeconfig) => Self::part_of(kubeconfig, true).await,
+            Err(error) => fail(format_args!(
+                "the kubeconfig of the existing cluster cannot be read: {error}"
+            )),
+        }
+    }
+
+    async fn part_of(kubeconfig: String, lasts: bool) -> Self {
+        let isolation = Isolation::new();
+        let read = async {
+            let kubeconfig = Kubeconfig::from_yaml(&kubeconfig)?;
+            Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await
+        };
+        let mut config = match read.await {
+            Ok(config) => config,
+            Err(error) => fail(format_args!("the kubeconfig cannot be used: {error}")),
+        };
+        config.default_namespace = isolation.namespace();
+        let shared = Self {
+            config,
+            kubeconfig,
+            isolation,
+            installed: Mutex::default(),
+            lasts,
+        };
+        let name = shared.namespace();
+        let namespace =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        shared.create_namespace(namespace).await;
+        shared
+    }
+
+    pub(crate) fn namespace(&self) -> String {
+        self.isolation.namespace()
+    }
+
+    pub(crate) fn isolation(&self) -> &Isolation {
+        &self.isolation
+    }
+
+    pub(crate) fn kubeconfig(&self) -> &str {
+        &self.kubeconfig
+    }
+
+    /// A client of the user of the kubeconfig.
+    pub(crate) fn client(&self) -> Client {
+        client(self.config.clone())
+    }
+
+    /// A client that acts as somebody else.
+    pub(crate) fn client_as(&self, user: &str, groups: &[&str]) -> Client {
+        let mut config = self.config.clone();
+        config.auth_info.impersonate = Some(user.to_owned());
+        config.auth_info.impersonate_groups =
+            Some(groups.iter().map(|&group| group.to_owned()).collect());
+        client(config)
+    }
+
+    /// Creates a namespace that belongs to this test cluster.
+    pub(crate) async fn create_namespace(&self, mut namespace: Value) {
+        self.isolation.mark(&mut namespace);
+        let name = namespace["metadata"]["name"].as_str().unwrap_or_default();
+        let request =
+            http::Request::post("/api/v1/namespaces").body(namespace.to_string().into_bytes());
+        let created: Result<Value, Error> = match request {
+            Ok(request) => self.client().request(request).await,
+            Err(error) => Err(Error::HttpError(error)),
+        };
+        match created {
+            Ok(_) if self.lasts => self.installed(format!("/api/v1/namespaces/{name}")),
+            Ok(_) => {}
+            Err(Error::Api(status)) if status.is_already_exists() => fail(format_args!(
+                "the namespace `{name}` exists already: on an API server that tests share, each needs names of its own, \
+                 such as `kubewright_testing::unique({name:?})`"
+            )),
+            Err(error) => fail(format_args!(
+                "cannot create the namespace `{name}`: {error}"
+            )),
+        }
+    }
+
+    /// Installs a webhook configuration for this test cluster alone, and waits until the API server goes by it.
+    pub(crate) async fn install(&self, configuration: &Value) {
+        let narrow = self.isolation.narrow(configuration);
+        let plural = match configuration["kind"].as_str() {
+            Some("MutatingWebhookConfiguration") => "mutatingwebhookconfigurations",
+            _ => "validatingwebhookconfigurations",
+        };
+        let name = narrow["metadata"]["name"].as_str().unwrap_or_default();
+        let group = "/apis/admissionregistration.k8s.io/v1";
+        self.installed(format!("{group}/{plural}/{name}"));
+        let client = self.client();
+        Outcome::new(apply(&client, &self.namespace(), &narrow).await).expect_allowed();
+        let has_webhooks = configuration["webhooks"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty());
+        if has_webhooks {
+            self.called(&client, configuration).await;
+        }
+    }
+
+    /// Sends a probe, in a dry run, until the webhook beside those of a configuration is called for it.
+    async fn called(&self, client: &Client, configuration: &Value) {
+        let name = self.isolation.probe_name();
+        let path = self.isolation.probe_path();
+        let body = Isolation::probe(configuration).to_string();
+        let deadline = Instant::now() + PATIENCE;
+        let mut pause = Duration::from_millis(2);
+        loop {
+            let request = match http::Request::post(&path).body(body.clone().into_bytes()) {
+                Ok(request) => request,
+                Err(error) => fail(format_args!("cannot make a probe: {error}")),
+            };
+            let answer = match client.request::<Value>(request).await {
+                Ok(_) => "it does not call them".to_owned(),
+                Err(Error::Api(status)) => status.message,
+                Err(error) => error.to_string(),
+            };
+            // The program under test has answered, if only that it has no such webhook.
+            if answer.contains(&name) && answer.contains("there is no webhook at") {
+                return;
+            }
+            if Instant::now() >= deadline {
+                fail(format_args!(
+                    "the API server does not reach the webhooks under test within {PATIENCE:?}: {answer}"
+                ));
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+    }
+
+    fn installed(&self, path: String) {
+        match self.installed.lock() {
+            Ok(mut installed) => installed.push(path),
+            Err(poisoned) => poisoned.into_inner().push(path),
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let installed = match self.installed.get_mut() {
+            Ok(installed) => std::mem::take(installed),
+            Err(poisoned) => std::mem::take(poisoned.into_inner()),
+        };
+        if installed.is_empty() {
+            return;
+        }
+        let config = self.config.clone();
+        // The runtime of the test may be ending; this has one of its own, and a test is over when its traces are gone.
+        let removal = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            if let Ok(runtime) = runtime {
+                runtime.block_on(remove(config, installed));
+            }
+        });
+        let _ = removal.join();
+    }
+}
+
+/// Removes what is at these paths, as far as the API server can be reached. Whoever ends a test has seen its result: what
+/// cannot be removed is no reason to change it.
+async fn remove(config: Config, paths: Vec<String>) {
+    let Ok(client) = Client::try_from(config) else {
+        return;
+    };
+    let removal = async {
+        // Configurations were installed last: they go first, so that nothing calls webhooks that end.
+        for path in paths.iter().rev() {
+            if let Ok(request) = http::Request::delete(path).body(Vec::new()) {
+                let _ = client.request::<Value>(request).await;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(PATIENCE, removal).await;
+}
+
+fn client(config: Config) -> Client {
+    match Client::try_from(config) {
+        Ok(client) => client,
+        Err(error) => fail(format_args!("the kubeconfig cannot be used: {error}")),
+    }
+}
+
+/// An error with everything that led to it.
+struct Causes<'a>(&'a dyn std::error::Error);
+
+impl std::fmt::Display for Causes<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut cause = self.0.source();
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+/// How long an API server may take to do what it was told.
+const PATIENCE: Duration = Duration::from_secs(10);
