@@ -177,6 +177,12 @@ impl FieldError {
         Self::new(path, Reason::Invalid, with_detail(&body, detail))
     }
 
+    /// `Invalid value: <value>: <detail>`, for a value that is already printed.
+    pub fn invalid_as_shown(path: &Path<'_>, shown: &str, detail: &str) -> Self {
+        let body = format!("Invalid value: {shown}");
+        Self::new(path, Reason::Invalid, with_detail(&body, detail))
+    }
+
     /// `Invalid value: <value>: <detail>`, for a value of the wrong type.
     pub fn type_invalid(path: &Path<'_>, value: impl Into<Value>, detail: &str) -> Self {
         Self {

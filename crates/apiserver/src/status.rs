@@ -150,6 +150,15 @@ impl Status {
         Self::new(410, "Expired", message)
     }
 
+    /// 406: `only the following media types are accepted: …`.
+    pub fn not_acceptable(accepted: &[&str]) -> Self {
+        let message = format!(
+            "only the following media types are accepted: {}",
+            accepted.join(", ")
+        );
+        Self::new(406, "NotAcceptable", message)
+    }
+
     /// 413: `Request entity too large: <why>`.
     pub fn too_large(why: &str) -> Self {
         let message = format!("Request entity too large: {why}");

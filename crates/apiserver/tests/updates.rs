@@ -32,7 +32,7 @@ async fn some_kinds_need_a_revision_to_be_updated() {
         .refused(422, "Invalid");
     assert_eq!(
         message,
-        "Lease.coordination.k8s.io \"x\" is invalid: metadata.resourceVersion: Invalid value: 0: \
+        "leases.coordination.k8s.io \"x\" is invalid: metadata.resourceVersion: Invalid value: 0: \
          must be specified for an update",
     );
 }

@@ -8,7 +8,9 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use http::header::{
+    CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY, X_CONTENT_TYPE_OPTIONS,
+};
 use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
@@ -16,14 +18,16 @@ use crate::kinds::Resource;
 use crate::rest::Request;
 use crate::rest::answer;
 use crate::rest::body::Body;
-use crate::rest::dispatch::not_found;
+use crate::rest::dispatch::{not_found, nowhere};
 use crate::rest::negotiate::{MediaRange, Output, accepted};
 use crate::server::Shared;
 use crate::status::{Result, Status};
 
 /// Answers a path that names no resource.
 pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Result<Response<Body>> {
-    if !matches!(request.parts.method, Method::GET | Method::HEAD) {
+    // The other paths are served whatever the method is: only these have routes.
+    let routed = matches!(words, ["version" | "api"] | ["api", _] | ["apis", _, _]);
+    if routed && request.parts.method != Method::GET {
         return Err(Status::method_not_allowed());
     }
     let registry = shared.registry;
@@ -49,7 +53,7 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
         },
         ["apis", group, version] => match plain::resources(registry, group, version) {
             Some(list) => json_answer(request, &list),
-            None => not_found(),
+            None => return nowhere(shared, Some(group)),
         },
         ["openapi", "v2"] => openapi::swagger(request)?,
         ["openapi", "v3"] => openapi::index(shared, request)?,
@@ -115,7 +119,12 @@ fn health(request: &Request, which: &str, rest: &[&str]) -> Response<Body> {
             let text = format!("[+]ping ok\n[+]storage ok\n{which} check passed\n");
             answer::text(StatusCode::OK, text)
         }
-        [] | ["ping" | "storage"] => answer::text(StatusCode::OK, "ok"),
+        [] => answer::text(StatusCode::OK, "ok"),
+        ["ping" | "storage"] => {
+            let mut response = answer::text(StatusCode::OK, "ok");
+            response.headers_mut().remove(X_CONTENT_TYPE_OPTIONS);
+            response
+        }
         _ => not_found(),
     }
 }

@@ -72,11 +72,7 @@ fn wants_json(request: &Request) -> Result<()> {
     if ranges.is_empty() || ranges.iter().any(|range| json(range.kind)) {
         return Ok(());
     }
-    Err(Status::new(
-        406,
-        "NotAcceptable",
-        "only the following media types are accepted: application/json",
-    ))
+    Err(Status::not_acceptable(&["application/json"]))
 }
 
 fn cacheable(request: &Request, document: &Document, how_long: &str) -> Response<Body> {

@@ -13,7 +13,7 @@ pub fn value<'a>(resource: &Resource, object: &'a Value, field: &str) -> Option<
     let metadata = object.at("metadata");
     match field {
         "metadata.name" => return Some(metadata.text("name").into()),
-        "metadata.namespace" if resource.namespaced => {
+        "metadata.namespace" if has_namespace(resource) => {
             return Some(metadata.text("namespace").into());
         }
         _ if !extra(resource).contains(&field) => return None,
@@ -45,7 +45,7 @@ pub fn value<'a>(resource: &Resource, object: &'a Value, field: &str) -> Option<
 /// The text of the API server's 400.
 pub fn check(resource: &Resource, field: &str) -> Result<(), String> {
     let generic =
-        field == "metadata.name" || (field == "metadata.namespace" && resource.namespaced);
+        field == "metadata.name" || (field == "metadata.namespace" && has_namespace(resource));
     if generic || extra(resource).contains(&field) {
         return Ok(());
     }
@@ -55,6 +55,12 @@ pub fn check(resource: &Resource, field: &str) -> Result<(), String> {
         ));
     }
     Err(format!("field label not supported: {field}"))
+}
+
+/// Whether objects are selected by namespace: every kind is that has no selectors of its own, even where no object
+/// has a namespace.
+fn has_namespace(resource: &Resource) -> bool {
+    resource.namespaced || extra(resource).is_empty()
 }
 
 /// The fields of a kind beside name and namespace.
@@ -76,7 +82,7 @@ fn extra(resource: &Resource) -> &'static [&'static str] {
         ("", "Namespace") => &["status.phase"],
         ("", "Secret") => &["type"],
         ("", "Service") => &["spec.clusterIP", "spec.type"],
-        ("", "ReplicationController") | ("apps", "ReplicaSet") => &["status.replicas"],
+        ("", "ReplicationController") => &["status.replicas"],
         ("batch", "Job") => &["status.successful"],
         ("certificates.k8s.io", "CertificateSigningRequest" | "ClusterTrustBundle") => {
             &["spec.signerName"]
@@ -200,12 +206,13 @@ mod tests {
                 Some("2"),
             ),
             (
-                "apps",
-                "ReplicaSet",
+                "",
+                "ReplicationController",
                 &json!({}),
                 "status.replicas",
                 Some("0"),
             ),
+            ("apps", "ReplicaSet", &json!({}), "status.replicas", None),
             ("", "Event", &event, "involvedObject.kind", Some("Pod")),
             ("", "Event", &event, "source", Some("me")),
         ] {

@@ -7,6 +7,8 @@ mod order;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use super::go_text::{GoText, go_type};
+
 /// How the type of an object says that its fields are merged.
 pub trait Schema: Sized {
     /// The field's strategy, and the schema of what is below it (the elements, for a list).
@@ -46,25 +48,12 @@ pub enum Strategy {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StrategicError {
-    /// A list element lacks the key by which its list is merged.
-    #[error("map: {element} does not contain declared merge key: {key}")]
-    NoMergeKey {
-        /// The element, as JSON.
-        element: String,
-        /// The key it lacks.
-        key: String,
-    },
-    /// `$patch` has a value that means nothing there.
-    #[error("unknown patch type: {word} in map: {element}")]
-    UnknownDirective {
-        /// The value of `$patch`.
-        word: String,
-        /// The map that holds it, as JSON.
-        element: String,
-    },
-    /// The patch has a shape that the directive does not allow.
+    /// The patch has a shape that its directive does not allow: the client is to blame, and told so.
     #[error("{0}")]
-    Malformed(String),
+    Format(&'static str),
+    /// Anything else, which the API server takes for a failure of its own.
+    #[error("{0}")]
+    Failed(String),
 }
 
 type Result<T> = std::result::Result<T, StrategicError>;
@@ -95,7 +84,7 @@ fn merge_maps<S: Schema>(
             return Ok(patch);
         }
         Some(Value::String(word)) if word == "delete" => return Ok(Map::new()),
-        Some(word) => return Err(unknown_directive(&word, &patch)),
+        Some(word) => return Err(unknown_directive(&word, patch)),
     }
     retain_keys(&mut original, &mut patch)?;
     order::set_element_orders(&mut original, &mut patch, schema)?;
@@ -128,7 +117,10 @@ fn merge_maps<S: Schema>(
             (None, _) if deletes => continue,
             (Some(_), new) if !new.is_object() && !new.is_array() => new,
             (_, mut new) => {
-                drop_directives(&mut new);
+                discard_nulls(&mut new);
+                if !keeps(&mut new) {
+                    continue;
+                }
                 new
             }
         };
@@ -149,7 +141,16 @@ fn merge_lists<S: Schema>(
     if original.is_empty() && patch.is_empty() {
         return Ok(original);
     }
-    if original.iter().chain(&patch).any(|item| !item.is_object()) {
+    let mut items = original.iter().chain(&patch);
+    let type_of_first = items.next().map_or("", go_type);
+    if items.any(|item| go_type(item) != type_of_first) {
+        let lists = Value::Array(vec![original.into(), patch.into()]);
+        return Err(failed(format!(
+            "list element types are not identical: {}",
+            GoText(&lists)
+        )));
+    }
+    if type_of_first != "map[string]interface {}" {
         let server_order = original.clone();
         let mut merged = original;
         for item in &patch {
@@ -161,9 +162,7 @@ fn merge_lists<S: Schema>(
     }
     let key = field.merge_key.as_str();
     if key.is_empty() {
-        return Err(StrategicError::Malformed(
-            "cannot merge lists without merge key".to_owned(),
-        ));
+        return Err(failed("cannot merge lists without merge key"));
     }
     let (original, patch) = list_directives(original, patch, key)?;
     let server_order = original.clone();
@@ -172,7 +171,7 @@ fn merge_lists<S: Schema>(
     for item in patch {
         let Value::Object(map) = item else { continue };
         let Some(id) = map.get(key).cloned() else {
-            return Err(no_merge_key(&map, key));
+            return Err(no_merge_key(map, key));
         };
         let place = merged.iter().position(|old| old.get(key) == Some(&id));
         if let Some(place) = place {
@@ -181,9 +180,7 @@ fn merge_lists<S: Schema>(
             };
             merged[place] = Value::Object(merge_maps(old, map, field.below.as_ref())?);
         } else {
-            let mut new = Value::Object(map);
-            drop_directives(&mut new);
-            merged.push(new);
+            merged.push(Value::Object(map));
         }
     }
     Ok(order::arrange(merged, &patch_order, &server_order, key))
@@ -203,16 +200,15 @@ fn list_directives(
             None => rest.push(item),
             Some(Value::String(word)) if word == "delete" => {
                 let Some(id) = map.get(key) else {
-                    return Err(no_merge_key(map, key));
+                    return Err(no_merge_key(map.clone(), key));
                 };
                 original.retain(|old| old.get(key) != Some(id));
             }
             Some(Value::String(word)) if word == "replace" => replace = true,
             Some(Value::String(word)) if word == "merge" => {
-                let text = "merging lists cannot yet be specified in the patch";
-                return Err(StrategicError::Malformed(text.to_owned()));
+                return Err(failed("merging lists cannot yet be specified in the patch"));
             }
-            Some(word) => return Err(unknown_directive(word, map)),
+            Some(word) => return Err(unknown_directive(word, map.clone())),
         }
     }
     if replace {
@@ -227,58 +223,66 @@ fn retain_keys(original: &mut Map<String, Value>, patch: &mut Map<String, Value>
         return Ok(());
     };
     let Value::Array(keys) = keys else {
-        return Err(StrategicError::Malformed(format!(
-            "{RETAIN_KEYS} must be a list of keys"
-        )));
+        return Err(StrategicError::Format("invalid patch format of retainKeys"));
     };
     let listed = |name: &str| keys.iter().any(|key| key.as_str() == Some(name));
-    let set =
-        |(key, value): (&String, &Value)| !key.starts_with('$') && !value.is_null() && !listed(key);
+    let directive = |name: &str| {
+        name.starts_with(DELETE_FROM_PRIMITIVE_LIST) || name.starts_with(SET_ELEMENT_ORDER)
+    };
+    let set = |(key, value): (&String, &Value)| !directive(key) && !value.is_null() && !listed(key);
     if patch.iter().any(set) {
-        let text = format!("the {RETAIN_KEYS} directive does not list all fields of the patch");
-        return Err(StrategicError::Malformed(text));
+        return Err(StrategicError::Format("invalid patch format of retainKeys"));
     }
     original.retain(|key, _| listed(key));
     Ok(())
 }
 
-/// Makes a value of the patch a plain value: nothing is there yet for its directives to act on.
-fn drop_directives(value: &mut Value) {
+/// Removes the nulls of a value that comes to where nothing was.
+fn discard_nulls(value: &mut Value) {
     match value {
         Value::Object(map) => {
-            map.retain(|key, value| {
-                let directive = key == PATCH
-                    || key == RETAIN_KEYS
-                    || key.starts_with(SET_ELEMENT_ORDER)
-                    || key.starts_with(DELETE_FROM_PRIMITIVE_LIST);
-                !directive && !value.is_null()
-            });
-            map.values_mut().for_each(drop_directives);
+            map.retain(|_, value| !value.is_null());
+            map.values_mut().for_each(discard_nulls);
         }
-        Value::Array(list) => {
-            list.retain(|item| item.get(PATCH).is_none());
-            list.iter_mut().for_each(drop_directives);
-        }
+        Value::Array(list) => list.iter_mut().for_each(discard_nulls),
         _ => {}
     }
 }
 
-fn no_merge_key(map: &Map<String, Value>, key: &str) -> StrategicError {
-    let element = Value::Object(map.clone()).to_string();
-    StrategicError::NoMergeKey {
-        element,
-        key: key.to_owned(),
+/// Removes every map that holds a `$patch`, since nothing is there for it to act on; says whether the value itself stays.
+fn keeps(value: &mut Value) -> bool {
+    match value {
+        Value::Object(map) if map.contains_key(PATCH) => return false,
+        Value::Object(map) => map.retain(|_, value| keeps(value)),
+        Value::Array(list) => list.retain_mut(keeps),
+        _ => {}
     }
+    true
 }
 
-fn unknown_directive(word: &Value, map: &Map<String, Value>) -> StrategicError {
-    let word = word
-        .as_str()
-        .map_or_else(|| word.to_string(), str::to_owned);
-    StrategicError::UnknownDirective {
-        word,
-        element: Value::Object(map.clone()).to_string(),
-    }
+fn no_merge_key(map: Map<String, Value>, key: &str) -> StrategicError {
+    let element = Value::Object(map);
+    failed(format!(
+        "map: {} does not contain declared merge key: {key}",
+        GoText(&element)
+    ))
+}
+
+fn unknown_directive(word: &Value, map: Map<String, Value>) -> StrategicError {
+    // Go's `%s` of what is no string.
+    let word = match word {
+        Value::String(word) => word.clone(),
+        other => format!("%!s({}={})", go_type(other), GoText(other)),
+    };
+    let element = Value::Object(map);
+    failed(format!(
+        "unknown patch type: {word} in map: {}",
+        GoText(&element)
+    ))
+}
+
+fn failed(text: impl Into<String>) -> StrategicError {
+    StrategicError::Failed(text.into())
 }
 
 const PATCH: &str = "$patch";

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::body::Body;
 use super::call::{Call, metadata};
+use super::decode;
 use super::negotiate::{Encoding, Form, Output};
 use super::table;
 use crate::admission::Notes;
@@ -84,7 +85,8 @@ pub(crate) fn value_of_resource(
             return Err(wrong_form(
                 "PartialObjectMetadataList",
                 "is not a list",
-                &call.resource.kind,
+                call,
+                "",
             ));
         }
     };
@@ -155,8 +157,12 @@ pub(crate) fn list(
             })
         }
         Form::Metadata(_) => {
-            let kind = format!("{}List", resource.kind);
-            return Err(wrong_form("PartialObjectMetadata", "is a list", &kind));
+            return Err(wrong_form(
+                "PartialObjectMetadata",
+                "is a list",
+                call,
+                "List",
+            ));
         }
     };
     Ok(value(StatusCode::OK, output, &shown))
@@ -274,8 +280,11 @@ fn list_text(call: &Call, objects: &[Arc<Object>], meta: &ListMeta) -> Bytes {
     Bytes::from(text)
 }
 
-fn wrong_form(form: &str, but: &str, kind: &str) -> Status {
-    let message = format!("you requested {form}, but the requested object {but} ({kind})");
+/// 406 in the words of the real server, which shows its internal type.
+fn wrong_form(form: &str, but: &str, call: &Call, suffix: &str) -> Status {
+    let (package, kind) = (decode::package(&call.resource.group), &call.resource.kind);
+    let message =
+        format!("you requested {form}, but the requested object {but} (*{package}.{kind}{suffix})");
     Status::new(406, "NotAcceptable", message)
 }
 

@@ -53,7 +53,11 @@ pub(crate) async fn admit_and_store(
 async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) -> Result<Shown> {
     const ATTEMPTS: usize = 8;
     let object = &mut attributes.object;
-    if !meta_text(object, "resourceVersion").is_empty() {
+    // A version that is no number is none here, and is overwritten.
+    if meta_text(object, "resourceVersion")
+        .parse::<u64>()
+        .is_ok_and(|version| version > 0)
+    {
         return Err(Status::plain(
             "resourceVersion should not be set on objects to be created",
         ));
@@ -95,7 +99,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         };
         let resource = &call.resource;
         let mut status = Status::already_exists(&resource.group, &resource.plural, &name);
-        if !generated {
+        if base.is_empty() {
             let deleting = present.is_some_and(|present| {
                 !meta_text(&present.value(), "deletionTimestamp").is_empty()
             });
@@ -104,7 +108,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
             }
             return Err(status);
         }
-        if attempt == ATTEMPTS {
+        if !generated || attempt == ATTEMPTS {
             status = status.with_message_behind(
                 ", the server was not able to generate a unique name for the object",
             );

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::call::Call;
 use super::negotiate::Input;
 use super::query::{FieldValidation, WriteOptions};
 use crate::field::quoted;
 use crate::kinds::GroupVersionKind;
-use crate::schema::json::{self, Parsed};
+use crate::schema::json::{self, Parsed, order};
 use crate::schema::{self, yaml};
 use crate::status::{Result, Status};
 
@@ -40,6 +40,9 @@ pub(crate) fn body(call: &Call, kind: &GroupVersionKind, options: &WriteOptions)
         ))
     };
     problems.extend(conform(kind, &mut object).map_err(failure)?);
+    if problems.len() > 1 && options.field_validation != FieldValidation::Ignore {
+        in_the_bodys_order(&mut problems, &call.body);
+    }
     match options.field_validation {
         FieldValidation::Ignore => {}
         FieldValidation::Warn => problems.iter().for_each(|problem| call.notes.warn(problem)),
@@ -52,6 +55,20 @@ pub(crate) fn body(call: &Call, kind: &GroupVersionKind, options: &WriteOptions)
         }
     }
     Ok(object)
+}
+
+/// Sorts what a strict decoder says as the body names the fields; a field counts as repeated where it stands again.
+fn in_the_bodys_order(problems: &mut [String], body: &[u8]) {
+    let paths = order::paths(body);
+    let place = |problem: &String| {
+        let repeated = usize::from(problem.starts_with("duplicate field"));
+        let mut places = paths.iter().enumerate();
+        let mut found = places
+            .by_ref()
+            .filter(|(_, path)| problem.ends_with(&quoted(path)));
+        found.nth(repeated).map(|(at, _)| at)
+    };
+    problems.sort_by_cached_key(place);
 }
 
 /// Makes an object fit the types of its kind; answers a sentence for each field that the kind does not have.
@@ -69,70 +86,201 @@ pub(crate) fn conform(
         .collect())
 }
 
+/// Decodes what a patch made of an object: what the real server writes and reads again by its own kind.
+///
+/// # Errors
+/// The decoder's words for what is no object of the kind.
+pub(crate) fn patched(
+    kind: &GroupVersionKind,
+    object: &mut Value,
+) -> std::result::Result<Vec<String>, String> {
+    let said = Said::of(object);
+    if said.version.is_empty() {
+        // Without a version the decoder fills its internal type, which knows no field by these names.
+        let unknown = match object {
+            Value::Object(members) => members.keys().cloned().collect(),
+            _ => Vec::new(),
+        };
+        *object = Value::Object(Map::new());
+        set_kind(kind, object);
+        return Ok(unknown
+            .iter()
+            .filter(|name| !matches!(name.as_str(), "kind" | "apiVersion"))
+            .map(|name| format!("unknown field {}", quoted(name)))
+            .collect());
+    }
+    if !said.is(kind) {
+        return Err(match said.instead_of(kind, Some(object)) {
+            Mismatch::Kind(why) => why,
+            Mismatch::Version => "unable to convert between versions in a patch".to_owned(),
+        });
+    }
+    set_kind(kind, object);
+    conform(kind, object)
+}
+
+/// Fills in the kind and the version.
+pub(crate) fn set_kind(kind: &GroupVersionKind, object: &mut Value) {
+    if let Value::Object(members) = object {
+        members.insert("apiVersion".to_owned(), group_version(kind).into());
+        members.insert("kind".to_owned(), kind.kind.as_str().into());
+    }
+}
+
 /// Checks kind and apiVersion of a decoded body, and fills them in where the body has none.
 fn identify(object: &mut Value, kind: &GroupVersionKind, body: &[u8]) -> Result<()> {
+    if object.is_null() {
+        *object = Value::Object(Map::new());
+    }
     let Value::Object(members) = object else {
         return Err(unrecognized(&kind.kind, &not_an_object(object), body));
     };
-    let text = |name: &str| {
-        members
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let expected = group_version(kind);
-    let (said_version, said_kind) = (text("apiVersion"), text("kind"));
-    let same_version = said_version.is_empty() || said_version == expected;
-    let same_kind = said_kind.is_empty() || said_kind == kind.kind;
-    if same_version && same_kind {
-        members.insert("apiVersion".to_owned(), expected.into());
-        members.insert("kind".to_owned(), kind.kind.as_str().into());
+    for name in ["apiVersion", "kind"] {
+        if let Some(wrong) = members.get(name).filter(|value| !value.is_string())
+            && !wrong.is_null()
+        {
+            let found = json_type(wrong);
+            let why = format!(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into \
+                 Go struct field .{name} of type string"
+            );
+            return Err(unrecognized(&kind.kind, &why, body));
+        }
+    }
+    let said = Said::of(object);
+    if said.version.matches('/').count() > 1 {
+        let why = format!("unexpected GroupVersion string: {}", said.version);
+        return Err(unrecognized(&kind.kind, &why, body));
+    }
+    if said.is(kind) {
+        set_kind(kind, object);
         return Ok(());
     }
-    Err(other_kind(said_version, said_kind, kind))
+    Err(said.refused(kind, Some(object)))
 }
 
-fn other_kind(said_version: &str, said_kind: &str, kind: &GroupVersionKind) -> Status {
-    let expected = group_version(kind);
-    let said_version = if said_version.is_empty() {
-        &expected
-    } else {
-        said_version
-    };
-    let said_kind = if said_kind.is_empty() {
-        &kind.kind
-    } else {
-        said_kind
-    };
-    let (group, version) = said_version.rsplit_once('/').unwrap_or(("", said_version));
-    let said = GroupVersionKind {
-        group: group.to_owned(),
-        version: version.to_owned(),
-        kind: said_kind.to_owned(),
-    };
-    let registry = crate::kinds::Registry::with_all_versions();
-    let why = if registry.by_kind(&said).is_none() {
-        format!(
-            "no kind {} is registered for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
-            quoted(said_kind),
-            quoted(said_version)
-        )
-    } else if said_kind == kind.kind && group == kind.group {
-        return Status::bad_request(format!(
-            "the API version in the data ({said_version}) does not match the expected API version ({expected})"
-        ));
-    } else {
-        format!(
-            "converting ({version}.{said_kind}) to ({}.{}): unknown conversion",
+/// What an object says that it is; empty where it says nothing.
+#[derive(Debug)]
+struct Said {
+    version: String,
+    kind: String,
+}
+
+/// Why an object is not of a kind.
+#[derive(Debug)]
+enum Mismatch {
+    /// The same objects in another version.
+    Version,
+    /// Another kind, or none at all.
+    Kind(String),
+}
+
+impl Said {
+    fn of(object: &Value) -> Self {
+        let text = |name: &str| object[name].as_str().unwrap_or_default().to_owned();
+        Self {
+            version: text("apiVersion"),
+            kind: text("kind"),
+        }
+    }
+
+    fn is(&self, kind: &GroupVersionKind) -> bool {
+        let same_version = self.version.is_empty() || self.version == group_version(kind);
+        same_version && (self.kind.is_empty() || self.kind == kind.kind)
+    }
+
+    /// The decoder's words; an object of another kind is decoded as what it says it is, and that comes first.
+    fn instead_of(&self, kind: &GroupVersionKind, object: Option<&mut Value>) -> Mismatch {
+        let expected = group_version(kind);
+        let full_version = or(&self.version, &expected);
+        let (group, version) = full_version.rsplit_once('/').unwrap_or(("", full_version));
+        let said = GroupVersionKind {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: or(&self.kind, &kind.kind).to_owned(),
+        };
+        if !is_registered(&said) {
+            return Mismatch::Kind(format!(
+                "no kind {} is registered for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+                quoted(&said.kind),
+                quoted(full_version)
+            ));
+        }
+        if said.kind == kind.kind && package(group) == package(&kind.group) {
+            return Mismatch::Version;
+        }
+        if let Some(Err(why)) = object.map(|object| conform(&said, object)) {
+            return Mismatch::Kind(why);
+        }
+        Mismatch::Kind(format!(
+            "converting ({version}.{}) to ({}.{}): unknown conversion",
+            said.kind,
             package(&kind.group),
             kind.kind
-        )
+        ))
+    }
+
+    /// 400 for an object that is not of the kind.
+    fn refused(&self, kind: &GroupVersionKind, object: Option<&mut Value>) -> Status {
+        let expected = group_version(kind);
+        let full_version = or(&self.version, &expected);
+        match self.instead_of(kind, object) {
+            Mismatch::Version => Status::bad_request(format!(
+                "the API version in the data ({full_version}) does not match the expected API version ({expected})"
+            )),
+            Mismatch::Kind(why) => {
+                let version = full_version.rsplit('/').next().unwrap_or_default();
+                Status::bad_request(format!(
+                    "{} in version {} cannot be handled as a {}: {why}",
+                    or(&self.kind, &kind.kind),
+                    quoted(version),
+                    kind.kind
+                ))
+            }
+        }
+    }
+}
+
+fn or<'a>(said: &'a str, otherwise: &'a str) -> &'a str {
+    if said.is_empty() { otherwise } else { said }
+}
+
+/// Whether the real server's scheme knows a kind: those of the resources, their lists, and what every version has.
+fn is_registered(said: &GroupVersionKind) -> bool {
+    const EVERYWHERE: [&str; 7] = [
+        "CreateOptions",
+        "DeleteOptions",
+        "GetOptions",
+        "ListOptions",
+        "PatchOptions",
+        "UpdateOptions",
+        "WatchEvent",
+    ];
+    const UNVERSIONED: [&str; 5] = [
+        "APIGroup",
+        "APIGroupList",
+        "APIResourceList",
+        "APIVersions",
+        "Status",
+    ];
+    let registry = crate::kinds::Registry::with_all_versions();
+    let known = |kind: &str| {
+        let kind = GroupVersionKind {
+            kind: kind.to_owned(),
+            ..said.clone()
+        };
+        registry.by_kind(&kind).is_some()
     };
-    Status::bad_request(format!(
-        "{said_kind} in version {} cannot be handled as a {}: {why}",
-        quoted(version),
-        kind.kind
-    ))
+    let name = said.kind.as_str();
+    let core = said.group.is_empty() && said.version == "v1";
+    known(name)
+        || name.strip_suffix("List").is_some_and(known)
+        || (core && (name == "List" || UNVERSIONED.contains(&name)))
+        || (EVERYWHERE.contains(&name)
+            && registry.group(&said.group).is_some_and(|group| {
+                let mut versions = group.versions.iter();
+                versions.any(|version| version.version == said.version)
+            }))
 }
 
 fn parse_json(body: &[u8], kind: &str) -> Result<Parsed> {
@@ -143,17 +291,18 @@ fn parse_json(body: &[u8], kind: &str) -> Result<Parsed> {
 }
 
 fn parse_yaml(body: &[u8], kind: &str) -> Result<Parsed> {
-    yaml::parse(body).map_err(|error| {
-        let why = format!("couldn't get version/kind; json parse error: {error}");
-        unrecognized(kind, &why, body)
-    })
+    yaml::parse(body).map_err(|error| unrecognized(kind, &error.to_string(), body))
 }
 
 /// Decodes a protobuf body, of the expected kind if it does not say which it is.
 pub(crate) fn protobuf(body: &[u8], expected: &GroupVersionKind) -> Result<Value> {
     use crate::protobuf::{DecodeError, decode_as};
     decode_as(body, expected).map_err(|error| match error {
-        DecodeError::UnknownKind(said) => other_kind(&group_version(&said), &said.kind, expected),
+        DecodeError::UnknownKind(said) => Said {
+            version: group_version(&said),
+            kind: said.kind,
+        }
+        .refused(expected, None),
         error => unrecognized(&expected.kind, &error.to_string(), body),
     })
 }
@@ -177,18 +326,24 @@ fn unrecognized(kind: &str, why: &str, body: &[u8]) -> Status {
 }
 
 fn not_an_object(value: &Value) -> String {
-    let found = match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) | Value::Object(_) => "array",
-    };
+    let found = json_type(value);
     format!(
         "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value \
          of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
          \"json:\\\"kind,omitempty\\\"\" }}"
     )
+}
+
+/// A value's type in the decoder's words.
+pub(crate) fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
 }
 
 fn group_version(kind: &GroupVersionKind) -> String {
@@ -200,7 +355,7 @@ fn group_version(kind: &GroupVersionKind) -> String {
 }
 
 /// The Go package of a group's internal types.
-fn package(group: &str) -> &str {
+pub(super) fn package(group: &str) -> &str {
     match group {
         "" | "events.k8s.io" => "core",
         group => group.split('.').next().unwrap_or(group),

@@ -7,10 +7,13 @@ use http::{Method, Response, StatusCode};
 use super::answer;
 use super::body::Body;
 use super::call::{Call, table_of};
+use super::negotiate::with_streams;
 use super::path::{Path, ResourcePath};
 use super::{Request, create, delete, patch, read, subresource, update};
 use crate::access::{Question, check, reviews};
 use crate::discovery;
+use crate::field::quoted;
+use crate::kinds::Verb;
 use crate::selector::Fields;
 use crate::server::Shared;
 use crate::status::{Result, Status};
@@ -24,6 +27,7 @@ pub(crate) async fn dispatch(
 ) -> Result<Response<Body>> {
     match path {
         Path::Resource(path) => to_resource(shared, request, path).await,
+        Path::Broken(group) => nowhere(&shared, group.as_deref()),
         Path::Other(segments) => {
             let verb = request.parts.method.as_str().to_ascii_lowercase();
             let question = Question {
@@ -50,20 +54,23 @@ async fn to_resource(
 ) -> Result<Response<Body>> {
     let registry = shared.registry;
     let Some(resource) = registry.find(&path.group, &path.version, &path.plural) else {
-        return unknown(&shared, &path);
+        return nowhere(&shared, Some(&path.group));
     };
     let placed = if resource.namespaced {
         path.name.is_empty() || !path.namespace.is_empty()
     } else {
         path.namespace.is_empty() || resource.plural == "namespaces"
     };
-    if !placed {
+    // What can only be created, such as a review, has no path with a name.
+    let nameless = resource.verbs == [Verb::Create] && !path.name.is_empty();
+    if !placed || nameless {
         return Err(Status::no_such_resource());
     }
     let (storage_group, storage_version) = &resource.storage;
     let storage = registry
         .find(storage_group, storage_version, &resource.plural)
         .unwrap_or_else(|| resource.clone());
+    let listed = path.name.is_empty() && request.parts.method == Method::GET;
     let call = Call {
         table: table_of(&storage),
         resource,
@@ -71,7 +78,11 @@ async fn to_resource(
         path,
         query: request.query,
         headers: request.parts.headers,
-        output: request.output?,
+        output: if listed {
+            request.output.map_err(with_streams)?
+        } else {
+            request.output?
+        },
         user: request.user,
         deadline: request.deadline,
         notes: request.notes,
@@ -80,6 +91,10 @@ async fn to_resource(
         shared,
     };
     let method = &request.parts.method;
+    if *method == Method::HEAD {
+        return Err(Status::method_not_allowed());
+    }
+    check_name(&call)?;
     authorize(&call, method)?;
     warn_of_deprecation(&call);
     if call.path.subresource.is_empty() {
@@ -93,10 +108,10 @@ async fn to_object(call: Call, method: &Method) -> Result<Response<Body>> {
     let named = !call.path.name.is_empty();
     let everywhere = call.resource.namespaced && call.path.namespace.is_empty();
     match *method {
-        Method::GET | Method::HEAD if call.path.watch => watch::watch(call),
-        Method::GET | Method::HEAD if named => read::get(&call),
-        Method::GET | Method::HEAD if call.query.flag("watch") => watch::watch(call),
-        Method::GET | Method::HEAD => read::list(&call),
+        Method::GET if call.path.watch => watch::watch(call),
+        Method::GET if named => read::get(&call),
+        Method::GET if call.query.flag("watch") => watch::watch(call),
+        Method::GET => read::list(&call),
         Method::POST if !named && !everywhere => {
             let resource = &call.resource;
             if reviews::is_review(&resource.group, &resource.plural) {
@@ -121,9 +136,9 @@ fn authorize(call: &Call, method: &Method) -> Result<()> {
     let named = !path.name.is_empty();
     let watches = path.watch || (call.query.flag("watch") && !named);
     let verb = match *method {
-        Method::GET | Method::HEAD if watches => "watch",
-        Method::GET | Method::HEAD if named => "get",
-        Method::GET | Method::HEAD => "list",
+        Method::GET if watches => "watch",
+        Method::GET if named => "get",
+        Method::GET => "list",
         Method::POST => "create",
         Method::PUT => "update",
         Method::PATCH => "patch",
@@ -161,16 +176,24 @@ fn warn_of_deprecation(call: &Call) {
     }
 }
 
-/// What a path answers whose resource does not exist.
-fn unknown(shared: &Shared, path: &ResourcePath) -> Result<Response<Body>> {
-    let known = shared.registry.group(&path.group).is_some_and(|group| {
-        group
-            .versions
-            .iter()
-            .any(|version| version.version == path.version)
-    });
-    // Below `/api` even an unknown version is answered by the API, not by the router (measured on v1.36).
-    if known || path.group.is_empty() {
+/// A name that no path can lead to is refused before anything is looked up.
+fn check_name(call: &Call) -> Result<()> {
+    let name = &call.path.name;
+    let problem = match name.as_str() {
+        "." => "may not be '.'",
+        ".." => "may not be '..'",
+        name if name.contains('/') => "may not contain '/'",
+        name if name.contains('%') => "may not contain '%'",
+        _ => return Ok(()),
+    };
+    let name = quoted(name);
+    let message = format!("Name parameter invalid: {name}: {problem}");
+    Err(Status::bad_request(message))
+}
+
+/// What a path answers that leads to no resource: below a known group the API says so, elsewhere the router.
+pub(crate) fn nowhere(shared: &Shared, group: Option<&str>) -> Result<Response<Body>> {
+    if group.is_some_and(|group| shared.registry.group(group).is_some()) {
         return Err(Status::no_such_resource());
     }
     Ok(not_found())

@@ -94,16 +94,10 @@ pub(crate) fn fill_identity(object: &mut Value) {
     metadata.insert("creationTimestamp".to_owned(), now().into());
 }
 
-/// Fills in what an update left out, and keeps what only a delete may set, from the stored object.
+/// Fills in what an update left out from the stored object.
 pub(crate) fn keep_identity(new: &mut Value, old: &Value) {
     let old = metadata(old);
     let new = metadata_mut(new);
-    for name in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
-        match old.get(name) {
-            Some(value) => new.insert(name.to_owned(), value.clone()),
-            None => new.remove(name),
-        };
-    }
     fill(new, old, &["name", "namespace", "uid", "creationTimestamp"]);
     new.remove("selfLink");
 }

@@ -2,6 +2,7 @@
 
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use serde_json::Map;
 
 use super::query::Query;
 use crate::status::{Result, Status};
@@ -63,7 +64,6 @@ impl Input {
             "" | JSON => Ok(Self::Json),
             YAML => Ok(Self::Yaml),
             PROTOBUF => Ok(Self::Protobuf),
-            "application/cbor" => Err(cbor()),
             _ => Err(Status::unsupported_media_type(&[JSON, YAML, PROTOBUF])),
         }
     }
@@ -77,12 +77,14 @@ impl Output {
     pub(crate) fn of(headers: &HeaderMap, query: &Query) -> Result<Self> {
         let accept = accepted(headers);
         let mut chosen = None;
+        let mut routed = accept.is_empty();
         if accept.is_empty() {
             chosen = Some((Form::Object, Encoding::Json));
         }
         for range in &accept {
+            routed |= matches!(range.kind, JSON | "*/*" | YAML | PROTOBUF);
             let encoding = match range.kind {
-                JSON | "*/*" | "application/*" => Encoding::Json,
+                JSON | "*/*" => Encoding::Json,
                 YAML => Encoding::Yaml,
                 _ => continue,
             };
@@ -95,7 +97,11 @@ impl Output {
             break;
         }
         let Some((form, mut encoding)) = chosen else {
-            return Err(not_acceptable());
+            return Err(if routed {
+                Status::not_acceptable(&[JSON, YAML, PROTOBUF])
+            } else {
+                unroutable()
+            });
         };
         if encoding == Encoding::Json && wants_pretty(headers, query) {
             encoding = Encoding::PrettyJson;
@@ -137,6 +143,13 @@ impl MediaRange<'_> {
             .map(|(_, value)| *value)
     }
 
+    /// How much the client likes it.
+    fn quality(&self) -> f64 {
+        self.parameter("q")
+            .and_then(|quality| quality.parse().ok())
+            .unwrap_or(1.0)
+    }
+
     /// What the entry asks for; none if it asks for a form that does not exist.
     fn form(&self) -> Option<Form> {
         let Some(form) = self.parameter("as") else {
@@ -169,9 +182,9 @@ pub(crate) fn content_type(headers: &HeaderMap) -> &str {
         .map_or("", str::trim)
 }
 
-/// The entries of the Accept list, in order.
+/// The entries of the Accept list: by quality, then in their order.
 pub(crate) fn accepted(headers: &HeaderMap) -> Vec<MediaRange<'_>> {
-    headers
+    let mut ranges: Vec<MediaRange<'_>> = headers
         .get_all(ACCEPT)
         .iter()
         .filter_map(|value| value.to_str().ok())
@@ -184,7 +197,10 @@ pub(crate) fn accepted(headers: &HeaderMap) -> Vec<MediaRange<'_>> {
             let parameters = parts.filter_map(|part| part.split_once('=')).collect();
             MediaRange { kind, parameters }
         })
-        .collect()
+        .collect();
+    // A stable order of descending quality; few clients say any.
+    ranges.sort_by(|a, b| b.quality().total_cmp(&a.quality()));
+    ranges
 }
 
 /// Whether the answer is read by a person: the parameter says so, or a browser or curl asks.
@@ -202,20 +218,20 @@ pub(crate) fn wants_pretty(headers: &HeaderMap, query: &Query) -> bool {
     })
 }
 
-/// The answer to a body or an Accept list in CBOR.
-pub(crate) fn cbor() -> Status {
-    Status::not_implemented(
-        "this server does not read or write CBOR; send and accept application/json instead",
-    )
+/// What names no type that the router knows is refused before the handler looks at it (measured on v1.36).
+fn unroutable() -> Status {
+    let message =
+        format!("406: Not Acceptable\n\nAvailable representations: {JSON}, {YAML}, {PROTOBUF}");
+    Status::new(406, "NotAcceptable", message).with_details(Map::new())
 }
 
-fn not_acceptable() -> Status {
-    // Measured on v1.36: the router refuses it before the negotiation of the handler is reached.
-    let message = format!(
-        "406: Not Acceptable\n\nAvailable representations: {JSON}, {YAML}, {PROTOBUF}, \
-         {JSON};stream=watch, {PROTOBUF};stream=watch"
-    );
-    Status::new(406, "NotAcceptable", message)
+/// The same for a path that can be watched, too.
+pub(crate) fn with_streams(status: Status) -> Status {
+    if status.message().starts_with("406: ") {
+        return status
+            .with_message_behind(&format!(", {JSON};stream=watch, {PROTOBUF};stream=watch"));
+    }
+    status
 }
 
 #[cfg(test)]

@@ -52,12 +52,12 @@ fn read(token: &str) -> std::result::Result<Page, String> {
             | base64::DecodeError::InvalidLastSymbol(at, _) => {
                 format!("illegal base64 data at input byte {at}")
             }
-            _ => format!("illegal base64 data at input byte {}", token.len()),
+            // Go counts to the beginning of the group that is not whole.
+            _ => format!("illegal base64 data at input byte {}", token.len() / 4 * 4),
         })?;
     let token: Value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
     let version = token["v"].as_str().unwrap_or_default();
     if version != VERSION {
-        let version = crate::field::quoted(version);
         return Err(format!(
             "server does not recognize this encoded version {version}"
         ));
@@ -104,7 +104,7 @@ mod tests {
         );
         assert_eq!(
             encoded(r#"{"v":"v2","rv":1,"start":"a"}"#),
-            "invalid continue token: continue key is not valid: server does not recognize this encoded version \"v2\"",
+            "invalid continue token: continue key is not valid: server does not recognize this encoded version v2",
         );
         assert_eq!(
             encoded(r#"{"v":"meta.k8s.io/v1","rv":0,"start":"a"}"#),

@@ -7,20 +7,30 @@ use super::answer;
 use super::body::Body;
 use super::call::Call;
 use super::decode;
-use super::negotiate::{cbor, content_type};
+use super::negotiate::content_type;
 use super::query::{FieldValidation, WriteOptions};
 use super::update::check_name;
 use super::write;
-use crate::field::{FieldError, Path};
+use crate::field::{FieldError, Path, quoted};
 use crate::kinds::{GroupVersionKind, Verb, defaults};
+use crate::patch::go_text::GoText;
+use crate::patch::strategic::StrategicError;
 use crate::patch::{json, merge, strategic};
 use crate::schema;
 use crate::schema::types::{self, TypeRef};
 use crate::status::{Result, Status};
 
-/// A patch that is ready to be applied, as often as it takes.
+/// A patch, to be applied as often as it takes.
 #[derive(Debug)]
-pub(crate) enum Patch {
+pub(crate) struct Patch {
+    /// What the body says, or why it says nothing: that counts only once it is known that there is an object.
+    content: Result<Content>,
+    /// What a strict decoder says of the body.
+    problems: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Content {
     Json(json::Patch),
     Merge(Value),
     Strategic(Map<String, Value>),
@@ -31,19 +41,30 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
     if call.path.subresource.is_empty() && !call.resource.allows(Verb::Patch) {
         return Err(Status::method_not_allowed());
     }
+    check_type(call)?;
     let options = options(call)?;
     let patch = Patch::read(call, &options)?;
     let kind = call.kind();
     let shown = write::write(call, &options, |current| {
-        let mut object = current.clone();
-        patch.apply(&kind, &mut object)?;
-        let mut object = settle(call, &kind, &options, object)?;
+        let mut object = patch.apply(call, &kind, &options, current)?;
         check_name(call, &mut object)?;
         defaults::apply(&call.resource, &mut object);
         Ok(object)
     })
     .await?;
     answer::object(call, StatusCode::OK, &shown)
+}
+
+/// The router refuses what is no kind of patch.
+pub(crate) fn check_type(call: &Call) -> Result<()> {
+    match content_type(&call.headers) {
+        JSON | MERGE | STRATEGIC | APPLY => Ok(()),
+        _ => {
+            let message = "415: Unsupported Media Type";
+            let status = Status::new(415, "UnsupportedMediaType", message);
+            Err(status.with_details(Map::new()))
+        }
+    }
 }
 
 /// Reads the options of a patch.
@@ -58,107 +79,157 @@ pub(crate) fn options(call: &Call) -> Result<WriteOptions> {
     Ok(options)
 }
 
-/// Makes a patched object fit its kind again.
-pub(crate) fn settle(
-    call: &Call,
-    kind: &GroupVersionKind,
-    options: &WriteOptions,
-    mut object: Value,
-) -> Result<Value> {
-    let refused = |value: Value, why: &str| {
-        let error = FieldError::invalid(&Path::new("patch"), value, why);
-        Status::invalid("", "", "", &[error])
-    };
-    let shown = object.to_string();
-    let unknown = match decode::conform(kind, &mut object) {
-        Ok(unknown) => unknown,
-        Err(why) => return Err(refused(shown.into(), &why)),
-    };
-    match options.field_validation {
-        FieldValidation::Ignore => {}
-        FieldValidation::Warn => unknown.iter().for_each(|problem| call.notes.warn(problem)),
-        FieldValidation::Strict if unknown.is_empty() => {}
-        FieldValidation::Strict => {
-            let why = format!("strict decoding error: {}", unknown.join(", "));
-            return Err(refused(shown.into(), &why));
-        }
-    }
-    Ok(object)
-}
-
 impl Patch {
     /// Reads the patch in the body.
     ///
     /// # Errors
-    /// 400 for what is no patch, 415 for a type that is none, 501 for server-side apply.
+    /// 501 for server-side apply.
     pub(crate) fn read(call: &Call, options: &WriteOptions) -> Result<Self> {
-        let decoding = |why: String| Status::bad_request(format!("error decoding patch: {why}"));
-        let parsed = || schema::json::parse(&call.body).map_err(|error| error.to_string());
-        let (patch, duplicates) = match content_type(&call.headers) {
-            "application/json-patch+json" => {
-                let parsed = parsed().map_err(decoding)?;
-                let patch = json::Patch::from_value(parsed.value)
-                    .map_err(|error| decoding(error.to_string()))?;
-                check_length(&patch)?;
-                (Self::Json(patch), parsed.duplicates)
-            }
-            "application/merge-patch+json" => {
-                let parsed = parsed().map_err(decoding)?;
-                if !parsed.value.is_object() {
-                    return Err(decoding(cannot_unmarshal(&parsed.value)));
-                }
-                (Self::Merge(parsed.value), parsed.duplicates)
-            }
-            "application/strategic-merge-patch+json" => {
-                let parsed = parsed().map_err(Status::bad_request)?;
-                match parsed.value {
-                    Value::Object(patch) => (Self::Strategic(patch), parsed.duplicates),
-                    other => return Err(Status::bad_request(cannot_unmarshal(&other))),
-                }
-            }
-            "application/apply-patch+yaml" => {
+        let mut problems = Vec::new();
+        let strict = options.field_validation != FieldValidation::Ignore;
+        let content = match content_type(&call.headers) {
+            JSON => read_json(call, strict, &mut problems),
+            MERGE => read_merge(call, &mut problems),
+            STRATEGIC => read_strategic(call, &mut problems),
+            _ => {
                 return Err(Status::not_implemented(
                     "this server does not do server-side apply yet; use client-side apply, or a \
                      merge or strategic merge patch",
                 ));
             }
-            "application/apply-patch+cbor" => return Err(cbor()),
-            _ => {
-                let message = "415: Unsupported Media Type";
-                let status = Status::new(415, "UnsupportedMediaType", message);
-                return Err(status.with_details(Map::new()));
-            }
         };
-        match options.field_validation {
-            FieldValidation::Strict if !duplicates.is_empty() => {
-                let why = duplicates.join(", ");
-                Err(Status::bad_request(format!(
-                    "error strict decoding patch: {why}"
-                )))
-            }
-            FieldValidation::Warn => {
-                for problem in &duplicates {
-                    call.notes.warn(problem);
-                }
-                Ok(patch)
-            }
-            FieldValidation::Ignore | FieldValidation::Strict => Ok(patch),
+        if !strict {
+            problems.clear();
         }
+        Ok(Self { content, problems })
     }
 
-    /// Applies the patch to an object of this kind.
+    /// The patched object, which fits its kind again.
     ///
     /// # Errors
-    /// 422 if it does not apply: the reason is not shown, as the real server does not show it.
-    pub(crate) fn apply(&self, kind: &GroupVersionKind, object: &mut Value) -> Result<()> {
-        match self {
-            Self::Json(patch) => patch.apply(object).map_err(|_| does_not_apply()),
-            Self::Merge(patch) => {
-                merge::apply(object, patch.clone());
-                Ok(())
+    /// 400 for what is no patch; 422 if it does not apply, or if what comes of it is no object of the kind; 500 where the
+    /// real server has not thought of more.
+    pub(crate) fn apply(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        options: &WriteOptions,
+        current: &Value,
+    ) -> Result<Value> {
+        let mut object = current.clone();
+        let mut problems = self.problems.clone();
+        let (shown, decoded) = match self.content.as_ref().map_err(Clone::clone)? {
+            Content::Strategic(patch) => {
+                merge_by_type(kind, &mut object, patch)?;
+                // The result is of the kind, whatever it says of itself.
+                decode::set_kind(kind, &mut object);
+                let decoded = decode::conform(kind, &mut object);
+                let shown = GoText(&Value::Object(patch.clone())).to_string();
+                (shown, decoded.map_err(|why| converters_words(&why)))
             }
-            Self::Strategic(patch) => merge_by_type(kind, object, patch),
+            Content::Json(patch) => {
+                patch.apply(&mut object).map_err(|_| does_not_apply())?;
+                let shown = object.to_string();
+                (shown, decode::patched(kind, &mut object))
+            }
+            Content::Merge(patch) => {
+                merge::apply(&mut object, patch.clone());
+                let shown = object.to_string();
+                (shown, decode::patched(kind, &mut object))
+            }
+        };
+        let refused = |why: &str| {
+            let error = FieldError::invalid(&Path::new("patch"), shown.as_str(), why);
+            Status::invalid("", "", "", &[error])
+        };
+        problems.extend(decoded.map_err(|why| refused(&why))?);
+        match options.field_validation {
+            FieldValidation::Warn => problems.iter().for_each(|problem| call.notes.warn(problem)),
+            FieldValidation::Strict if !problems.is_empty() => {
+                let why = format!("strict decoding error: {}", problems.join(", "));
+                return Err(refused(&why));
+            }
+            FieldValidation::Strict | FieldValidation::Ignore => {}
         }
+        Ok(object)
+    }
+}
+
+fn read_json(call: &Call, strict: bool, problems: &mut Vec<String>) -> Result<Content> {
+    let decoding = |why: String| {
+        let prefix = if strict { "error decoding patch: " } else { "" };
+        Status::bad_request(format!("{prefix}{why}"))
+    };
+    let parsed = schema::json::parse(&call.body).map_err(|error| decoding(error.to_string()))?;
+    if strict {
+        problems.extend(check_operations(&parsed.value).map_err(decoding)?);
+        problems.extend(parsed.duplicates);
+        for problem in problems {
+            problem.insert_str(0, "json patch ");
+        }
+    }
+    let patch =
+        json::Patch::from_value(parsed.value).map_err(|error| decoding(error.to_string()))?;
+    check_length(&patch)?;
+    Ok(Content::Json(patch))
+}
+
+/// The strict look at a JSON patch, which knows what an operation looks like.
+fn check_operations(patch: &Value) -> std::result::Result<Vec<String>, String> {
+    let cannot = |value: &Value, what: &str| {
+        let found = decode::json_type(value);
+        Err(format!("json: cannot unmarshal {found} into Go {what}"))
+    };
+    let mut unknown = Vec::new();
+    let operations = match patch {
+        Value::Null => return Ok(unknown),
+        Value::Array(operations) => operations,
+        other => return cannot(other, "value of type []handlers.jsonPatchOp"),
+    };
+    for (at, operation) in operations.iter().enumerate() {
+        let members = match operation {
+            Value::Null => continue,
+            Value::Object(members) => members,
+            other => return cannot(other, "value of type handlers.jsonPatchOp"),
+        };
+        for (name, value) in members {
+            match (name.as_str(), value) {
+                ("value", _) | ("op" | "path" | "from", Value::String(_) | Value::Null) => {}
+                ("op" | "path" | "from", other) => {
+                    return cannot(
+                        other,
+                        &format!("struct field jsonPatchOp.{name} of type string"),
+                    );
+                }
+                _ => unknown.push(format!(
+                    "unknown field {}",
+                    quoted(&format!("[{at}].{name}"))
+                )),
+            }
+        }
+    }
+    Ok(unknown)
+}
+
+fn read_merge(call: &Call, problems: &mut Vec<String>) -> Result<Content> {
+    let decoding = |why: String| Status::bad_request(format!("error decoding patch: {why}"));
+    let parsed = schema::json::parse(&call.body).map_err(|error| decoding(error.to_string()))?;
+    *problems = parsed.duplicates;
+    match parsed.value {
+        Value::Object(_) => Ok(Content::Merge(parsed.value)),
+        Value::Null => Err(Status::bad_request("Invalid JSON Patch")),
+        other => Err(decoding(not_a_map(&other))),
+    }
+}
+
+fn read_strategic(call: &Call, problems: &mut Vec<String>) -> Result<Content> {
+    let bad = |why: String| Status::bad_request(why);
+    let parsed = schema::json::parse(&call.body).map_err(|error| bad(error.to_string()))?;
+    *problems = parsed.duplicates;
+    match parsed.value {
+        Value::Object(patch) => Ok(Content::Strategic(patch)),
+        Value::Null => Ok(Content::Strategic(Map::new())),
+        other => Err(bad(not_a_map(&other))),
     }
 }
 
@@ -171,7 +242,41 @@ fn merge_by_type(
     let Value::Object(members) = object else {
         return Err(does_not_apply());
     };
-    strategic::apply(members, patch.clone(), schema.as_ref()).map_err(|_| does_not_apply())
+    strategic::apply(members, patch.clone(), schema.as_ref()).map_err(|error| match error {
+        StrategicError::Format(why) => Status::bad_request(why),
+        StrategicError::Failed(why) => Status::plain(why),
+    })
+}
+
+/// What the converter says that the real server uses here, where the JSON decoder says `why`.
+fn converters_words(why: &str) -> String {
+    let parts = why
+        .strip_prefix("json: cannot unmarshal ")
+        .and_then(|rest| rest.split_once(" into Go "))
+        .and_then(|(found, rest)| Some((found, rest.rsplit_once(" of type ")?.1)));
+    let Some((found, wanted)) = parts else {
+        return why.to_owned();
+    };
+    let found = match found {
+        "object" => "map",
+        "array" => "slice",
+        "number" => "int64",
+        number if number.starts_with("number ") && number.contains(['.', 'e', 'E']) => "float64",
+        number if number.starts_with("number ") => "int64",
+        other => other,
+    };
+    let number = matches!(wanted, "int32" | "int64" | "float64");
+    let scalar = number || matches!(wanted, "bool" | "string");
+    match found {
+        _ if wanted.starts_with("map[") => format!("cannot restore map from {found}"),
+        _ if wanted.starts_with("[]") => format!("cannot restore slice from {found}"),
+        "int64" if wanted == "string" => format!("cannot convert {found} to {wanted}"),
+        "float64" if number => format!("cannot convert {found} to {wanted}"),
+        _ if scalar => format!("unrecognized type: {wanted}"),
+        // A map fits every struct, so this is one of the named texts.
+        "map" => "unrecognized type: string".to_owned(),
+        _ => format!("cannot restore struct from: {found}"),
+    }
 }
 
 /// The merge rules of a built-in type.
@@ -211,13 +316,12 @@ fn does_not_apply() -> Status {
     Status::new(422, "Invalid", message).with_details(Map::new())
 }
 
-fn cannot_unmarshal(value: &Value) -> String {
-    let found = match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) | Value::Object(_) => "array",
-    };
+fn not_a_map(value: &Value) -> String {
+    let found = decode::json_type(value);
     format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
 }
+
+const JSON: &str = "application/json-patch+json";
+const MERGE: &str = "application/merge-patch+json";
+const STRATEGIC: &str = "application/strategic-merge-patch+json";
+const APPLY: &str = "application/apply-patch+yaml";

@@ -24,17 +24,28 @@ pub(crate) enum Path {
     Resource(ResourcePath),
     /// Everything else: discovery, health, version, OpenAPI, and paths that do not exist.
     Other(Vec<String>),
+    /// A path with an empty segment in it leads nowhere; the group tells who says so (none: the router).
+    Broken(Option<String>),
 }
 
 impl Path {
-    /// Reads a path. Empty segments do not count, so a trailing slash is harmless.
+    /// Reads a path. A slash at its end is harmless.
     pub(crate) fn parse(path: &str) -> Self {
+        let path = path.strip_prefix('/').unwrap_or(path);
+        let path = path.strip_suffix('/').unwrap_or(path);
         let segments: Vec<String> = path
             .split('/')
-            .filter(|segment| !segment.is_empty())
+            .filter(|_| !path.is_empty())
             .map(|segment| decoded(segment).into_owned())
             .collect();
         let words: Vec<&str> = segments.iter().map(String::as_str).collect();
+        if words.contains(&"") {
+            return Self::Broken(match words.as_slice() {
+                ["api", ..] => Some(String::new()),
+                ["apis", group, ..] => Some((*group).to_owned()),
+                _ => None,
+            });
+        }
         let resource = match words.as_slice() {
             ["api", version, rest @ ..] => resource("", version, rest),
             ["apis", group, version, rest @ ..] => resource(group, version, rest),
@@ -131,7 +142,7 @@ mod tests {
                 p.name,
                 p.subresource,
             ]),
-            Path::Other(_) => None,
+            Path::Other(_) | Path::Broken(_) => None,
         }
     }
 
@@ -174,6 +185,14 @@ mod tests {
         ] {
             assert_eq!(parts(path), None, "{path}");
         }
+    }
+
+    #[test]
+    fn an_empty_segment_leads_nowhere() {
+        let broken = |group: &str| Path::Broken(Some(group.to_owned()));
+        assert_eq!(Path::parse("/api//v1"), broken(""));
+        assert_eq!(Path::parse("/apis/apps/v1//deployments"), broken("apps"));
+        assert_eq!(Path::parse("//version"), Path::Broken(None));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) fn get(call: &Call) -> Result<Response<Body>> {
     if !call.resource.allows(Verb::Get) {
         return Err(Status::method_not_allowed());
     }
-    let wanted = number(call.query.text("resourceVersion"))?;
+    let wanted = number(call.query.text("resourceVersion")).map_err(Status::plain)?;
     let current = call.shared.store.revision();
     if wanted > current {
         return Err(too_new(wanted, current));
@@ -50,10 +50,14 @@ pub(crate) fn list(call: &Call) -> Result<Response<Body>> {
 /// Finds the objects of one page of a list.
 pub(crate) fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)> {
     let query = &call.query;
+    query.number("timeoutSeconds")?;
     let version = Version::read(query, false)?;
     let selection = Selection::read(query, &call.resource)?;
     let limit = match query.number("limit")? {
-        Some(limit) if limit > 0 => usize::try_from(limit).unwrap_or(usize::MAX),
+        // A cache that may answer with any state answers with all of it.
+        Some(limit) if limit > 0 && version.text != "0" => {
+            usize::try_from(limit).unwrap_or(usize::MAX)
+        }
         _ => usize::MAX,
     };
     let token = query.text("continue");
@@ -151,20 +155,21 @@ impl Version {
                 ));
             }
         } else {
+            check_match(query, text, word, &mut errors);
             if initial {
                 errors.push(FieldError::forbidden(
                     &Path::new("sendInitialEvents"),
                     "sendInitialEvents is forbidden for list",
                 ));
             }
-            check_match(query, text, word, &mut errors);
         }
         if !errors.is_empty() {
             return Err(Status::invalid("meta.k8s.io", "ListOptions", "", &errors));
         }
         Ok(Self {
             text: text.to_owned(),
-            number: number(text)?,
+            number: number(text)
+                .map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?,
             exact: word == "Exact",
             given_match: !word.is_empty(),
         })
@@ -220,16 +225,15 @@ fn check_match(query: &Query, text: &str, word: &str, errors: &mut Vec<FieldErro
     }
 }
 
-fn number(text: &str) -> Result<u64> {
+fn number(text: &str) -> std::result::Result<u64, String> {
     if text.is_empty() {
         return Ok(0);
     }
     text.parse().map_err(|_| {
         let text = quoted(text);
-        Status::bad_request(format!(
-            "invalid resource version: resourceVersion: Invalid value: {text}: \
-             strconv.ParseUint: parsing {text}: invalid syntax"
-        ))
+        format!(
+            "resourceVersion: Invalid value: {text}: strconv.ParseUint: parsing {text}: invalid syntax"
+        )
     })
 }
 

@@ -32,9 +32,13 @@ pub(crate) async fn update(call: &Call) -> Result<Response<Body>> {
         let shown = create::admit_and_store(call, &options, object).await?;
         return answer::object(call, StatusCode::CREATED, &shown);
     }
-    let shown = write::write(call, &options, |_| match decoded.take() {
-        Some(object) => Ok(object),
-        None => decode(call, &options),
+    let shown = write::write(call, &options, |current| {
+        let object = match decoded.take() {
+            Some(object) => object,
+            None => decode(call, &options)?,
+        };
+        check_uid(call, &object, current)?;
+        Ok(object)
     })
     .await?;
     answer::object(call, StatusCode::OK, &shown)
@@ -45,6 +49,24 @@ fn decode(call: &Call, options: &WriteOptions) -> Result<Value> {
     check_name(call, &mut object)?;
     defaults::apply(&call.resource, &mut object);
     Ok(object)
+}
+
+/// The uid of the body, if it has one, is a precondition.
+fn check_uid(call: &Call, new: &Value, old: &Value) -> Result<()> {
+    let (said, actual) = (meta_text(new, "uid"), meta_text(old, "uid"));
+    if said.is_empty() || said == actual {
+        return Ok(());
+    }
+    let name = &call.path.name;
+    let key = format!("/registry/{}/{}", call.storage.plural, call.key(name));
+    Err(call.conflict(
+        name,
+        &format!(
+            "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, \
+             AdditionalErrorMsg: Precondition failed: UID in precondition: {said}, UID in object \
+             meta: {actual}"
+        ),
+    ))
 }
 
 /// The name in the body is that of the path, and so is the namespace where there is one.

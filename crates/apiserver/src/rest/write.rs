@@ -10,7 +10,7 @@ use super::call::{Call, finalizers, meta_text, metadata};
 use super::metadata::{Stage, dedup_owners, keep_identity, keep_place};
 use super::query::WriteOptions;
 use crate::admission::Operation;
-use crate::field::{FieldError, Path};
+use crate::field::{FieldError, Path, quoted};
 use crate::kinds::{strategy, validation};
 use crate::status::{Result, Status};
 use crate::store::{Draft, Object, Raced};
@@ -28,7 +28,6 @@ pub(crate) async fn write(
         let stored = call.stored()?;
         let old = call.value(&stored)?;
         let mut new = next(&old)?;
-        check_uid(call, &new, &old)?;
         keep_place(&mut new, &old);
         dedup_owners(&mut new, Stage::Received, &call.notes);
 
@@ -89,14 +88,16 @@ pub(crate) fn store(
     }
     let store = &call.shared.store;
     let (table, path, expected) = (&call.table, &stored.path, stored.revision);
-    let written = if ends {
-        store.delete(table, path, expected, draft)
-    } else {
-        store.replace(table, path, expected, draft)
-    };
-    if ends && written.is_ok() {
-        addresses::release(call, new);
+    if ends {
+        // The watchers see the deletion's own revision, the client the one before.
+        let shown = Shown(draft.clone().into_text(Some(expected)));
+        let gone = store.delete(table, path, expected, draft);
+        return Ok(gone.map(|_| {
+            addresses::release(call, new);
+            shown
+        }));
     }
+    let written = store.replace(table, path, expected, draft);
     Ok(written.map(|object| Shown::from(&*object)))
 }
 
@@ -117,24 +118,6 @@ fn is_ready_to_go(call: &Call, object: &Value) -> bool {
     deleting && !waiting && !namespace_waits
 }
 
-/// The uid of the body, if it has one, is a precondition.
-fn check_uid(call: &Call, new: &Value, old: &Value) -> Result<()> {
-    let (said, actual) = (meta_text(new, "uid"), meta_text(old, "uid"));
-    if said.is_empty() || said == actual {
-        return Ok(());
-    }
-    let name = &call.path.name;
-    let key = format!("/registry/{}/{}", call.storage.plural, call.key(name));
-    Err(call.conflict(
-        name,
-        &format!(
-            "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, \
-             AdditionalErrorMsg: Precondition failed: UID in precondition: {said}, UID in object \
-             meta: {actual}"
-        ),
-    ))
-}
-
 /// The revision of the body, if it has one, is a precondition; some kinds must have one.
 fn check_revision(call: &Call, new: &Value, stored: &Object) -> Result<()> {
     let said = meta_text(new, "resourceVersion");
@@ -145,14 +128,21 @@ fn check_revision(call: &Call, new: &Value, stored: &Object) -> Result<()> {
         {
             let path = Path::new("metadata.resourceVersion");
             let error = FieldError::invalid(&path, 0, "must be specified for an update");
-            return Err(call.invalid(name, &[error]));
+            // The store says so, and knows the resource only.
+            let resource = &call.resource;
+            let (group, plural) = (&resource.group, &resource.plural);
+            return Err(Status::invalid(group, plural, name, &[error]));
         }
         return Ok(());
     }
-    if said.parse() == Ok(stored.revision) {
-        return Ok(());
+    match said.parse::<u64>() {
+        Ok(said) if said == stored.revision => Ok(()),
+        Ok(_) => Err(modified(call)),
+        Err(_) => Err(Status::plain(format!(
+            "strconv.ParseUint: parsing {}: invalid syntax",
+            quoted(said)
+        ))),
     }
-    Err(modified(call))
 }
 
 /// 409 for a write that was based on an older state.

@@ -1,5 +1,6 @@
 //! Reads JSON bodies: a value, and which fields stand in it twice.
 
+pub(crate) mod order;
 mod syntax;
 
 use std::fmt::{self, Write as _};
@@ -48,7 +49,10 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, Malformed> {
     match (syntax::first_error(bytes), error) {
         (Some(text), _) => Err(Malformed(text)),
         // Everything that Go takes and this reader does not is out of our range.
-        (None, Some(error)) => Err(Malformed(unreadable(&error))),
+        (None, Some(error)) => match text.ok().and_then(without_lone_surrogates) {
+            Some(text) => read(&text).map_err(|error| Malformed(unreadable(&error))),
+            None => Err(Malformed(unreadable(&error))),
+        },
         // Go replaces what is no UTF-8.
         (None, None) => {
             read(&String::from_utf8_lossy(bytes)).map_err(|error| Malformed(unreadable(&error)))
@@ -70,6 +74,34 @@ fn read(text: &str) -> serde_json::Result<Parsed> {
         value,
         duplicates: duplicates.0,
     })
+}
+
+/// Replaces the halves of surrogate pairs that stand alone, as Go does; none if there are none.
+fn without_lone_surrogates(text: &str) -> Option<String> {
+    let half = |at: usize| {
+        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+        u32::from_str_radix(digits, 16).ok()
+    };
+    let mut out = String::with_capacity(text.len());
+    let mut replaced = false;
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let length = match (half(at), half(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(0xd800..=0xdfff), _) => {
+                replaced = true;
+                out.push_str("\\ufffd");
+                at += 6;
+                continue;
+            }
+            // An escaped backslash begins no other escape.
+            _ if rest.starts_with("\\\\") => 2,
+            _ => rest.chars().next().map_or(1, char::len_utf8),
+        };
+        out.push_str(&rest[..length]);
+        at += length;
+    }
+    replaced.then_some(out)
 }
 
 fn unreadable(error: &serde_json::Error) -> String {

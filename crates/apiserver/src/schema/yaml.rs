@@ -21,6 +21,9 @@ const MAX_DEPTH: usize = 128;
 pub fn parse(bytes: &[u8]) -> Result<Parsed, Malformed> {
     let text = std::str::from_utf8(bytes)
         .map_err(|_| Malformed("yaml: invalid leading UTF-8 octet".to_owned()))?;
+    if let Some(why) = tab(text) {
+        return Err(Malformed(why));
+    }
     match read(text, DuplicateKeyPolicy::Error) {
         Ok(parsed) => Ok(parsed),
         Err(error) => match error.without_snippet() {
@@ -61,12 +64,49 @@ fn read(text: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Parsed, Error>
     })
 }
 
+/// The reader's words in those of the API server's YAML library, where the fault is a common one.
 fn malformed(error: &Error) -> Malformed {
     let error = error.without_snippet();
-    match error.location() {
-        Some(location) => Malformed(format!("yaml: line {}: {error}", location.line())),
-        None => Malformed(format!("yaml: {error}")),
+    let text = error.to_string();
+    let text = match text.rfind(" at line ") {
+        Some(end) => &text[..end],
+        None => text.as_str(),
+    };
+    let text = match text.split_once(": ") {
+        Some((line, text)) if line.starts_with("line ") => text,
+        _ => text,
+    };
+    let line = error.location().map_or(1, |location| location.line());
+    if text.starts_with("unclosed bracket") {
+        let ends = if text.contains('{') { "}" } else { "]" };
+        return Malformed(format!(
+            "yaml: line {line}: did not find expected ',' or '{ends}'"
+        ));
     }
+    Malformed(located(line, text))
+}
+
+/// The library does not count the first line.
+fn located(line: impl Into<u64>, text: &str) -> String {
+    match line.into() {
+        0 | 1 => format!("yaml: {text}"),
+        line => format!("yaml: line {line}: {text}"),
+    }
+}
+
+/// The first line that is indented by a tab, which the reader would take for a blank.
+fn tab(text: &str) -> Option<String> {
+    let mut lines = text.lines().enumerate();
+    let (at, _) = lines.find(|(_, line)| line.starts_with('\t') && !line.trim().is_empty())?;
+    let before = text.lines().take(at).collect::<Vec<_>>();
+    // Inside brackets, quotes and texts a tab may stand anywhere: only block structure is certain.
+    let plain = before
+        .iter()
+        .all(|line| !line.contains(['{', '[', '"', '\'', '|', '>']));
+    plain.then(|| {
+        let line = u64::try_from(at + 1).unwrap_or(u64::MAX);
+        located(line, "found character that cannot start any token")
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The grammar of label selectors in a query, with the API server's texts for what does not parse.
 
 use super::labels::{Operator, Requirement};
-use crate::field::{FieldError, Path};
+use crate::field::{FieldError, Path, quoted};
 use crate::kinds::names;
 
 /// Reads a whole selector.
@@ -12,6 +12,13 @@ pub(super) fn selector(text: &str) -> Result<Vec<Requirement>, String> {
         return Ok(requirements);
     }
     loop {
+        let first = tokens.peek();
+        if !matches!(first, Token::Word(_) | Token::Not) {
+            return Err(format!(
+                "found '{}', expected: !, identifier, or 'end of string'",
+                first.text()
+            ));
+        }
         let requirement = requirement(&mut tokens)
             .map_err(|error| format!("unable to parse requirement: {error}"))?;
         requirements.push(requirement);
@@ -103,11 +110,12 @@ fn requirement(tokens: &mut Tokens<'_>) -> Result<Requirement, String> {
 
 fn key<'a>(tokens: &mut Tokens<'a>) -> Result<&'a str, String> {
     match tokens.next() {
-        Token::Word(word) => Ok(word),
-        other => Err(format!(
-            "found '{}', expected: !, identifier, or 'end of string'",
-            other.text()
-        )),
+        Token::Word(word) => match names::label_key(word).into_iter().next() {
+            // The parser knows no path yet when it looks at a key.
+            Some(problem) => Err(format!("<nil>: Invalid value: {}: {problem}", quoted(word))),
+            None => Ok(word),
+        },
+        other => Err(format!("found '{}', expected: identifier", other.text())),
     }
 }
 
@@ -258,7 +266,7 @@ mod tests {
             ("a=b c", "found 'c', expected: ',' or 'end of string'"),
             (
                 "=b",
-                "unable to parse requirement: found '=', expected: !, identifier, or 'end of string'",
+                "found '=', expected: !, identifier, or 'end of string'",
             ),
             (
                 "a>x",
@@ -273,7 +281,7 @@ mod tests {
     #[test]
     fn keys_and_values_are_checked_as_labels() {
         let key = selector("a/b/c=d").unwrap_err();
-        assert!(key.starts_with(r#"unable to parse requirement: key: Invalid value: "a/b/c": a valid label key must consist of"#), "{key}");
+        assert!(key.starts_with(r#"unable to parse requirement: <nil>: Invalid value: "a/b/c": a valid label key must consist of"#), "{key}");
         let value = selector("a=-").unwrap_err();
         assert!(value.starts_with(r#"unable to parse requirement: values[0][a]: Invalid value: "-": a valid label must be"#), "{value}");
     }

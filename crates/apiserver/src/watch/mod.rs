@@ -91,11 +91,10 @@ fn is_named(call: &Call, name: &str) -> bool {
 
 fn shape(call: &Call) -> Result<Shape> {
     if call.output.encoding == Encoding::Yaml {
-        return Err(Status::new(
-            406,
-            "NotAcceptable",
-            "only the following media types are accepted: application/json;stream=watch",
-        ));
+        return Err(Status::not_acceptable(&[
+            "application/json;stream=watch",
+            "application/vnd.kubernetes.protobuf;stream=watch",
+        ]));
     }
     match call.output.form {
         Form::Object => Ok(Shape::object(call)),

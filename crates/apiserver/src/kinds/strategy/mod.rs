@@ -55,13 +55,15 @@ pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
 pub fn prepare_for_update(resource: &Resource, subresource: &str, new: &mut Value, old: &Value) {
     let old_metadata = old.at("metadata");
     if let Some(metadata) = new.part("metadata") {
-        for field in [
-            "generation",
-            "creationTimestamp",
-            "deletionTimestamp",
-            "deletionGracePeriodSeconds",
-        ] {
+        for field in ["generation", "creationTimestamp"] {
             metadata.take_from(old_metadata, field);
+        }
+        // Nothing takes a deletion back; to ask for one here is an error that validation finds.
+        if old_metadata.has("deletionTimestamp") {
+            metadata.take_from(old_metadata, "deletionTimestamp");
+        }
+        if !metadata.has("deletionGracePeriodSeconds") {
+            metadata.take_from(old_metadata, "deletionGracePeriodSeconds");
         }
         if metadata.text("uid").is_empty() {
             metadata.take_from(old_metadata, "uid");

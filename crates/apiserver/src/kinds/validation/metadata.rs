@@ -43,9 +43,17 @@ pub(super) fn create(resource: &Resource, object: &Value, errors: &mut Errors) {
 }
 
 /// What may not change, and what must still be right. The resource version is the store's business.
+///
+/// The real server looks at an update's metadata once for all kinds and once for the kind, and each time counts.
 pub(super) fn update(resource: &Resource, new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::new("metadata");
     let (new, old) = (new.at("metadata"), old.at("metadata"));
+    common(resource, new, &path, errors);
+    changes(new, old, &path, errors);
+    changes(new, old, &path, errors);
+}
+
+fn changes(new: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
     if old.has("deletionTimestamp") {
         let added: Vec<String> = new
             .list("finalizers")
@@ -63,10 +71,18 @@ pub(super) fn update(resource: &Resource, new: &Value, old: &Value, errors: &mut
             ));
         }
     }
-    for field in ["name", "namespace", "uid"] {
-        immutable(new, old, &path, field, errors);
+    for field in [
+        "name",
+        "namespace",
+        "uid",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
+        immutable(new, old, path, field, errors);
     }
-    common(resource, new, &path, errors);
+    labels(new, path, "labels", errors);
+    annotations(new, path, errors);
+    owners(new, path, errors);
 }
 
 fn common(resource: &Resource, metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
@@ -81,26 +97,29 @@ fn owners(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.child("ownerReferences");
     let references = metadata.list("ownerReferences");
     let mut controller: Option<String> = None;
-    for (index, reference) in references.iter().enumerate() {
-        let at = path.index(index);
+    // The real server's paths have no index here.
+    for reference in references {
         let version = reference.text("apiVersion");
-        let mut parts = version.split('/');
-        let too_long = parts.nth(2).is_some();
-        if !version.is_empty() && (too_long || version.ends_with('/')) {
+        let parts = version.split('/').count();
+        if version.is_empty() || version.ends_with('/') || parts > 2 {
             errors.push(FieldError::invalid(
-                &at.child("apiVersion"),
+                &path.child("apiVersion"),
                 version,
-                "must be <group>/<version> or <version>",
+                "version must not be empty",
             ));
         }
-        for field in ["apiVersion", "kind", "name", "uid"] {
+        for field in ["kind", "name", "uid"] {
             if reference.text(field).is_empty() {
-                errors.push(FieldError::required(&at.child(field), "must not be empty"));
+                errors.push(FieldError::invalid(
+                    &path.child(field),
+                    "",
+                    "must not be empty",
+                ));
             }
         }
         if version == "v1" && reference.text("kind") == "Event" {
             errors.push(FieldError::invalid(
-                &at,
+                &path,
                 reference.clone(),
                 "/v1, Kind=Event is disallowed from being an owner",
             ));
@@ -110,9 +129,9 @@ fn owners(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
         let this = format!("{}/{}", reference.text("kind"), reference.text("name"));
         match &controller {
-            Some(first) => errors.push(FieldError::invalid(
+            Some(first) => errors.push(FieldError::invalid_as_shown(
                 &path,
-                metadata.at("ownerReferences").clone(),
+                &shown(references),
                 &format!(
                     "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {this}"
                 ),
@@ -120,6 +139,30 @@ fn owners(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
             None => controller = Some(this),
         }
     }
+}
+
+/// Owner references in the order of Go's struct.
+fn shown(references: &[Value]) -> String {
+    const FIELDS: [&str; 6] = [
+        "apiVersion",
+        "kind",
+        "name",
+        "uid",
+        "controller",
+        "blockOwnerDeletion",
+    ];
+    let all: Vec<String> = references
+        .iter()
+        .map(|reference| {
+            let fields: Vec<String> = FIELDS
+                .iter()
+                .filter(|field| reference.has(field))
+                .map(|field| format!("{}:{}", quoted(field), reference.at(field)))
+                .collect();
+            format!("{{{}}}", fields.join(","))
+        })
+        .collect();
+    format!("[{}]", all.join(","))
 }
 
 fn finalizers(resource: &Resource, metadata: &Value, path: &Path<'_>, errors: &mut Errors) {

@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{Result, SET_ELEMENT_ORDER, Schema, StrategicError, Strategy, merge_lists};
+use super::{
+    GoText, Result, SET_ELEMENT_ORDER, Schema, StrategicError, Strategy, failed, go_type,
+    merge_lists, no_merge_key,
+};
 
 /// Carries out every `$setElementOrder/<list>` of the patch, with the list it belongs to.
 pub(super) fn set_element_orders<S: Schema>(
@@ -17,26 +20,29 @@ pub(super) fn set_element_orders<S: Schema>(
         .collect();
     for directive in directives {
         let name = directive[SET_ELEMENT_ORDER.len()..].to_owned();
-        let wanted = list(patch.remove(&directive), &directive)?.unwrap_or_default();
+        let wanted = list(patch.remove(&directive))?.unwrap_or_default();
         let field = schema.and_then(|schema| schema.field(&name));
         let Some(field) = field.filter(|field| field.strategy == Strategy::Merge) else {
             continue;
         };
         let key = field.merge_key.as_str();
-        let server = list(original.remove(&name), &name)?;
+        let server = list(original.remove(&name))?;
         let patched = match patch.remove(&name) {
             None => None,
             Some(Value::Null) => {
                 patch.insert(name, Value::Null);
                 continue;
             }
-            given => list(given, &name)?,
+            given => list(given)?,
         };
         if server.is_none() && patched.is_none() {
             continue;
         }
         let server = server.unwrap_or_default();
-        check_listed(patched.as_deref().unwrap_or_default(), &wanted, key, &name)?;
+        check_listed(patched.as_deref().unwrap_or_default(), &wanted, key)?;
+        for item in &wanted {
+            id(item, key)?;
+        }
         let merged = merge_lists(server.clone(), patched.unwrap_or_default(), Some(&field))?;
         original.insert(name, Value::Array(arrange(merged, &wanted, &server, key)));
     }
@@ -85,24 +91,51 @@ fn place(order: &[Value], item: &Value, key: &str) -> Option<usize> {
     }
 }
 
-/// Every element of the patch must be named in the order, else the order would lose it.
-fn check_listed(patched: &[Value], wanted: &[Value], key: &str, name: &str) -> Result<()> {
-    let deleted = |item: &Value| item.get("$patch").is_some();
-    if patched
-        .iter()
-        .all(|item| deleted(item) || place(wanted, item, key).is_some())
-    {
+/// The elements of the patch must stand in the order, and in its order, else the order would lose them.
+fn check_listed(patched: &[Value], wanted: &[Value], key: &str) -> Result<()> {
+    if patched.is_empty() || wanted.is_empty() {
         return Ok(());
     }
-    let text =
-        format!("the order in setElementOrder list {name} does not name all of its elements");
-    Err(StrategicError::Malformed(text))
+    let mut wanted_ones = wanted.iter();
+    for item in patched.iter().filter(|item| item.get("$patch").is_none()) {
+        loop {
+            let Some(other) = wanted_ones.next() else {
+                let (patched, wanted) = (patched.to_vec().into(), wanted.to_vec().into());
+                return Err(failed(format!(
+                    "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
+                    GoText(&patched),
+                    GoText(&wanted)
+                )));
+            };
+            if id(item, key)? == id(other, key)? {
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
-fn list(value: Option<Value>, name: &str) -> Result<Option<Vec<Value>>> {
-    match value {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Array(list)) => Ok(Some(list)),
-        Some(_) => Err(StrategicError::Malformed(format!("{name} must be a list"))),
+/// What tells an element apart: the value of the merge key, or the element itself.
+fn id<'a>(item: &'a Value, key: &str) -> Result<&'a Value> {
+    match item {
+        item if key.is_empty() => Ok(item),
+        Value::Object(map) => match map.get(key) {
+            Some(id) => Ok(id),
+            None => Err(no_merge_key(map.clone(), key)),
+        },
+        other => Err(wrong_type("map[string]interface {}", other)),
     }
+}
+
+fn list(value: Option<Value>) -> Result<Option<Vec<Value>>> {
+    match value {
+        None => Ok(None),
+        Some(Value::Array(list)) => Ok(Some(list)),
+        Some(other) => Err(wrong_type("[]interface {}", &other)),
+    }
+}
+
+fn wrong_type(expected: &str, found: &Value) -> StrategicError {
+    let found = go_type(found);
+    failed(format!("expected a {expected}, but received a {found}"))
 }

@@ -30,7 +30,7 @@ pub(crate) async fn serve(call: Call, method: &Method) -> Result<Response<Body>>
         return connect::connect(&call).await;
     }
     let verb = match *method {
-        Method::GET | Method::HEAD => Verb::Get,
+        Method::GET => Verb::Get,
         Method::POST => Verb::Create,
         Method::PUT => Verb::Update,
         Method::PATCH => Verb::Patch,

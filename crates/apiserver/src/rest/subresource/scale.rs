@@ -38,13 +38,12 @@ pub(super) async fn update(call: &Call) -> Result<Response<Body>> {
 
 /// Patches the scale.
 pub(super) async fn patch(call: &Call) -> Result<Response<Body>> {
+    patch::check_type(call)?;
     let options = patch::options(call)?;
     let patch = Patch::read(call, &options)?;
     let kind = kind();
     change(call, &options, |current| {
-        let mut scale = current.clone();
-        patch.apply(&kind, &mut scale)?;
-        patch::settle(call, &kind, &options, scale)
+        patch.apply(call, &kind, &options, current)
     })
     .await
 }
