@@ -84,6 +84,11 @@ impl Redactor {
         for (value, name) in &self.saved {
             text = text.replace(value, name);
         }
+        // An object within a text has the order of Go's structs, and who set which field.
+        let text = OBJECT.replace_all(&text, |found: &Captures<'_>| {
+            sorted(&found[1]).unwrap_or_else(|| found[1].to_owned())
+        });
+        let text = YAML_MANAGED_FIELDS.replace_all(&text, "");
         let uids = &mut self.uids;
         let text = UID.replace_all(&text, |found: &Captures<'_>| {
             number_of(uids, &found[0], "UID")
@@ -102,6 +107,16 @@ impl Redactor {
         let text = VERSION.replace_all(&text, "${1}VERSION");
         text.into_owned()
     }
+}
+
+/// A quoted JSON object with sorted members and without managed fields.
+fn sorted(quoted: &str) -> Option<String> {
+    let text: String = serde_json::from_str(quoted).ok()?;
+    let mut object: Map<String, Value> = serde_json::from_str(&text).ok()?;
+    if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+        metadata.remove("managedFields");
+    }
+    Some(Value::from(Value::Object(object).to_string()).to_string())
 }
 
 fn list_metadata(metadata: &Map<String, Value>) -> Value {
@@ -148,8 +163,13 @@ static PORT: LazyLock<Regex> =
 static CLUSTER_IP: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b10\.0\.0\.\d+\b"));
 static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| pattern("(X509SHA256|JTI)=[0-9a-f-]+"));
 static VERSION: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r#"(record \(|ResourceVersion in the precondition \(|\\?"resourceVersion\\?":\\?")\d+"#)
+    pattern(
+        r#"(record \(|ResourceVersion in the precondition \(|\\?"resourceVersion\\?":\\?"|resourceVersion: "|current: )\d+"#,
+    )
 });
+static OBJECT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"("\{(?:[^"\\]|\\.)*\}")"#));
+static YAML_MANAGED_FIELDS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^  managedFields:\n(?:^  [- ] .*\n)+"));
 
 #[cfg(test)]
 mod tests {
@@ -181,6 +201,21 @@ mod tests {
                 "at 2026-11-20T10:00:00Z, 2026-11-20T10:00:00.000001Z and 2020-01-01T00:00:00Z"
             ),
             "at TIME, MICROTIME and 2020-01-01T00:00:00Z"
+        );
+    }
+
+    #[test]
+    fn an_object_within_a_text_is_sorted_and_unmanaged() {
+        let mut redactor = Redactor::default();
+        assert_eq!(
+            redactor.text(
+                r#"Invalid value: "{\"b\":1,\"a\":{},\"metadata\":{\"managedFields\":[]}}": why"#
+            ),
+            r#"Invalid value: "{\"a\":{},\"b\":1,\"metadata\":{}}": why"#
+        );
+        assert_eq!(
+            redactor.text("metadata:\n  managedFields:\n  - apiVersion: v1\n    fieldsV1:\n      f:data: {}\n  name: a\n"),
+            "metadata:\n  name: a\n"
         );
     }
 

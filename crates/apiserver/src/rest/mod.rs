@@ -77,6 +77,7 @@ pub(crate) async fn serve(
     body: Incoming,
 ) -> Response<Body> {
     let query = Query::parse(parts.uri.query());
+    let head = parts.method == Method::HEAD;
     let output = Output::of(&parts.headers, &query);
     let encoding = output
         .as_ref()
@@ -93,6 +94,10 @@ pub(crate) async fn serve(
         ),
     };
     answer::add_warnings(&mut response, &notes);
+    if head {
+        // HTTP/2 takes a body here for an error of the protocol.
+        *response.body_mut() = Body::from("");
+    }
     let audit_id = Uuid::new_v4().to_string();
     if let Ok(audit_id) = HeaderValue::from_str(&audit_id) {
         response.headers_mut().insert(AUDIT_ID, audit_id);

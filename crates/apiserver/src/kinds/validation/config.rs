@@ -237,60 +237,6 @@ pub(super) fn priority_class_update(new: &Value, old: &Value, errors: &mut Error
     immutable(new, old, &root, "preemptionPolicy", errors);
 }
 
-/// Events of the core group are checked little, those of events.k8s.io more.
-pub(super) fn event(group: &str, object: &Value, errors: &mut Errors) {
-    let core = group.is_empty();
-    let (about, controller, note) = if core {
-        ("involvedObject", "reportingComponent", "message")
-    } else {
-        ("regarding", "reportingController", "note")
-    };
-    let own = object.at("metadata").text("namespace");
-    let namespace = object.at(about).text("namespace");
-    // Objects without a namespace have their events in `default`.
-    let fits = if namespace.is_empty() {
-        own.is_empty() || own == "default" || own == "kube-system"
-    } else {
-        namespace == own
-    };
-    if !fits {
-        let detail = "does not match event.namespace";
-        let at = Path::new("involvedObject.namespace");
-        errors.push(FieldError::invalid(&at, namespace, detail));
-    }
-    let root = Path::root();
-    if !object.has("eventTime") {
-        if !core {
-            errors.push(FieldError::required(&root.child("eventTime"), ""));
-        }
-        return;
-    }
-    if required(object, &root, controller, errors) {
-        let name = object.text(controller);
-        qualified_name(&Path::new("reportingController"), name, errors);
-    }
-    for field in ["reportingInstance", "action", "reason"] {
-        required(object, &root, field, errors);
-        let value = object.text(field);
-        if value.len() > 128 {
-            let detail = "can have at most 128 characters";
-            errors.push(FieldError::invalid(&root.child(field), value, detail));
-        }
-    }
-    if object.text(note).len() > 1024 {
-        let detail = "can have at most 1024 characters";
-        errors.push(FieldError::invalid(&Path::new(note), "", detail));
-    }
-    if !core {
-        one_of(object, &root, "type", &["Normal", "Warning"], errors);
-    }
-    let series = object.at("series");
-    if series.is_object() && series.int("count").unwrap_or(0) < 2 {
-        let at = Path::new("series.count");
-        errors.push(FieldError::invalid(&at, "", "should be at least 2"));
-    }
-}
-
 pub(super) fn scale(object: &Value, errors: &mut Errors) {
     not_negative(object.at("spec"), &Path::new("spec"), "replicas", errors);
 }

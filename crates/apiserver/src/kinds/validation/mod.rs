@@ -7,6 +7,7 @@ mod access;
 mod check;
 mod config;
 mod cron;
+mod events;
 mod jobs;
 mod metadata;
 mod networking;
@@ -31,6 +32,7 @@ pub fn create(resource: &Resource, object: &Value) -> Vec<FieldError> {
     metadata::create(resource, object, &mut errors);
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "Pod") => pod::create(object, &mut errors),
+        (group @ ("" | "events.k8s.io"), "Event") => events::create(group, object, &mut errors),
         _ => own(resource, object, &mut errors),
     }
     if has_webhooks(resource) {
@@ -47,6 +49,7 @@ pub fn update(resource: &Resource, subresource: &str, new: &Value, old: &Value) 
     let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
     match (group, kind, subresource) {
         ("", "Pod", "") => pod::update(new, old, out),
+        ("" | "events.k8s.io", "Event", "") => events::update(group, new, old, out),
         ("", "Pod", "status") => pod::status(new, old, out),
         ("", "Pod", "ephemeralcontainers") => pod::ephemeral_containers(new, old, out),
         ("", "Pod", "resize") => pod::resize(new, old, out),
@@ -57,6 +60,9 @@ pub fn update(resource: &Resource, subresource: &str, new: &Value, old: &Value) 
         (_, _, "") => {
             changed(resource, new, old, out);
             own(resource, new, out);
+            if group == "apps" && matches!(kind, "Deployment" | "ReplicaSet" | "DaemonSet") {
+                workloads::selector_update(new, old, out);
+            }
             if has_webhooks(resource) {
                 webhooks::match_conditions(new, old, out);
             }
@@ -96,9 +102,6 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
         ("", "ResourceQuota") => quotas::quota_update(new, old, errors),
         ("", "PersistentVolumeClaim") => storage::claim_update(new, old, errors),
         ("", "PersistentVolume") => storage::volume_update(new, old, errors),
-        ("apps", "Deployment" | "ReplicaSet" | "DaemonSet") => {
-            workloads::selector_update(new, old, errors);
-        }
         ("apps", "StatefulSet") => workloads::stateful_update(new, old, errors),
         ("apps", "ControllerRevision") => {
             check::immutable(new, old, &crate::field::Path::root(), "data", errors);
@@ -136,7 +139,6 @@ fn own(resource: &Resource, object: &Value, errors: &mut Vec<FieldError>) {
         ("", "Secret") => config::secret(object, errors),
         ("", "Namespace") => config::namespace(object, errors),
         ("", "Node") => config::node(object, errors),
-        ("" | "events.k8s.io", "Event") => config::event(group, object, errors),
         ("", "ResourceQuota") => quotas::quota(object, errors),
         ("", "LimitRange") => quotas::limit_range(object, errors),
         ("", "PersistentVolume") => storage::volume(object, errors),
