@@ -7,5 +7,7 @@ mod cluster;
 mod control_plane;
 #[cfg(unix)]
 mod control_plane_errors;
+#[cfg(feature = "real")]
+mod servers;
 mod trace;
 mod webhooks;

@@ -1,7 +1,7 @@
 //! Objects, namespaces and users of a test cluster.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
-use kubewright_testing::{TestCluster, eventually, yaml};
+use kubewright_testing::{Server, TestCluster, eventually, unique, yaml};
 use serde_json::json;
 
 fn settings(mode: &str) -> ConfigMap {
@@ -16,7 +16,10 @@ async fn objects_are_created_read_changed_and_deleted() {
     assert_eq!(cluster.get::<ConfigMap>("settings").await, None);
 
     let created = cluster.create(&settings("slow")).await.expect_allowed();
-    assert_eq!(created.metadata.namespace.as_deref(), Some("default"));
+    assert_eq!(
+        created.metadata.namespace.as_deref(),
+        Some(cluster.namespace())
+    );
 
     let again = cluster.create(&settings("slow")).await.expect_status();
     assert_eq!((again.code, again.reason.as_str()), (409, "AlreadyExists"));
@@ -44,12 +47,13 @@ async fn objects_are_created_read_changed_and_deleted() {
 #[tokio::test]
 async fn a_namespace_is_a_place_of_its_own() {
     let cluster = TestCluster::start().await;
-    let blue = cluster.new_namespace("blue", &[("team", "blue")]).await;
+    let name = unique("blue");
+    let blue = cluster.new_namespace(&name, &[("team", "blue")]).await;
     blue.create(&settings("slow")).await.expect_allowed();
     assert!(blue.get::<ConfigMap>("settings").await.is_some());
     assert!(cluster.get::<ConfigMap>("settings").await.is_none());
 
-    let namespace: Namespace = blue.get("blue").await.unwrap();
+    let namespace: Namespace = blue.get(&name).await.unwrap();
     assert_eq!(namespace.metadata.labels.unwrap()["team"], "blue");
     let nowhere = cluster
         .in_namespace("red")
@@ -93,6 +97,23 @@ async fn clusters_in_one_process_know_nothing_of_each_other() {
     let (one, other) = (TestCluster::start().await, TestCluster::start().await);
     one.create(&settings("slow")).await.expect_allowed();
     assert!(other.get::<ConfigMap>("settings").await.is_none());
+}
+
+#[tokio::test]
+async fn a_raw_request_has_a_raw_answer() {
+    let cluster = TestCluster::start().await;
+    let path = format!("/api/v1/namespaces/{}/pods/none", cluster.namespace());
+    let request = http::Request::get(path).body(Vec::new()).unwrap();
+    let answer = cluster.send(request).await;
+    assert_eq!(answer.status(), 404);
+    let status: serde_json::Value = serde_json::from_slice(answer.body()).unwrap();
+    assert_eq!(status["message"], "pods \"none\" not found");
+}
+
+#[tokio::test]
+async fn an_embedded_cluster_begins_in_the_namespace_default() {
+    let cluster = TestCluster::builder().on(Server::Embedded).start().await;
+    assert_eq!(cluster.namespace(), "default");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! What is left of a test cluster when it ends: nothing.
 
 use k8s_openapi::api::core::v1::Pod;
-use kubewright_testing::TestCluster;
+use kubewright_testing::{Server, TestCluster};
 use kubewright_webhook::{Change, Review, Validated, Webhooks, validating};
 use tokio::net::TcpStream;
 
@@ -19,7 +19,11 @@ fn address(kubeconfig: &str) -> String {
 
 #[tokio::test]
 async fn a_dropped_cluster_answers_nobody() {
-    let cluster = TestCluster::builder().listen().start().await;
+    let cluster = TestCluster::builder()
+        .on(Server::Embedded)
+        .listen()
+        .start()
+        .await;
     let address = address(&cluster.kubeconfig());
     TcpStream::connect(&address)
         .await
@@ -48,6 +52,7 @@ fn a_dropped_cluster_leaves_no_task_behind() {
             let webhooks =
                 Webhooks::new("policy.example.com").with(validating("anything", anything));
             let cluster = TestCluster::builder()
+                .on(Server::Embedded)
                 .webhooks(webhooks)
                 .listen()
                 .start()
@@ -69,6 +74,6 @@ fn a_cluster_without_a_socket_says_so() {
         .enable_all()
         .build()
         .unwrap();
-    let cluster = runtime.block_on(TestCluster::start());
+    let cluster = runtime.block_on(TestCluster::builder().on(Server::Embedded).start());
     cluster.kubeconfig();
 }

@@ -76,7 +76,7 @@ async fn a_failure_is_not_a_denial() {
 #[tokio::test]
 async fn requests_are_made_in_the_name_of_others() {
     let cluster = cluster().await;
-    let alice = cluster.as_user("alice", &["dev"]);
+    let alice = cluster.as_user("alice", &["system:masters"]);
     let stored = alice.create(&settings("fast")).await.expect_allowed();
     assert_eq!(stored.data.unwrap()["owner"], "alice");
 }

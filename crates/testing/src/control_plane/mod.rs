@@ -24,7 +24,7 @@ use credentials::{Access, Credentials};
 pub use error::ControlPlaneError;
 pub(crate) use process::shared_kubeconfig;
 use programs::Programs;
-use supervised::Supervised;
+use supervised::{Holder, Supervised};
 
 /// A kube-apiserver and an etcd of their own, without nodes or controllers.
 ///
@@ -107,7 +107,7 @@ impl ControlPlane {
     /// # Errors
     /// The client does not take the credentials.
     pub async fn client(&self) -> Result<Client, ControlPlaneError> {
-        client(&self.access).await
+        client(&self.kubeconfig()).await
     }
 
     /// The file that the audit log is written to, one JSON event a line, when [`ControlPlaneBuilder::audit`] was asked for.
@@ -153,6 +153,24 @@ impl ControlPlaneBuilder {
     /// # Cancel safety
     /// What has been started ends when the future is dropped.
     pub async fn start(self) -> Result<ControlPlane, ControlPlaneError> {
+        let place = place::new_folder().map_err(ControlPlaneError::system(
+            "make a folder for a control plane",
+        ))?;
+        let (etcd, api_server, access) = self.start_in(place.path(), Holder::This).await?;
+        Ok(ControlPlane {
+            api_server,
+            _etcd: etcd,
+            place,
+            access,
+        })
+    }
+
+    /// Starts the programs in a folder, which must be empty.
+    async fn start_in(
+        &self,
+        folder: &Path,
+        holder: Holder,
+    ) -> Result<(Supervised, Supervised, Access), ControlPlaneError> {
         let programs = match &self.assets {
             Some(folder) => {
                 Programs::in_folder(folder).ok_or_else(|| ControlPlaneError::NoPrograms {
@@ -161,13 +179,9 @@ impl ControlPlaneBuilder {
             }
             None => Programs::find()?,
         };
-        let place = place::new_folder().map_err(ControlPlaneError::system(
-            "make a folder for a control plane",
-        ))?;
-        let folder = place.path();
         let deadline = Deadline(Instant::now() + PATIENCE);
 
-        let etcd = start_etcd(&programs.etcd, folder)?;
+        let etcd = start_etcd(&programs.etcd, new_folder(folder, "etcd")?, holder)?;
         let socket = etcd.folder().join(ETCD_SOCKET);
         while UnixStream::connect(&socket).is_err() {
             deadline
@@ -180,36 +194,33 @@ impl ControlPlaneBuilder {
         let (port, reserved) = reserve_port()?;
         let api_server = self.start_api_server(
             &programs.kube_apiserver,
-            folder,
+            new_folder(folder, "kube-apiserver")?,
+            holder,
             &credentials,
-            port,
-            &socket,
+            &[
+                format!("--secure-port={port}"),
+                format!("--etcd-servers=unix://{}", socket.display()),
+            ],
         )?;
         let access = credentials.access(format!("https://127.0.0.1:{port}"));
-        let client = client(&access).await?;
+        let client = client(&access.kubeconfig()).await?;
         while let Err(last) = ready(&client).await {
             deadline
                 .wait("kube-apiserver", &api_server, || last)
                 .await?;
         }
         drop(reserved);
-        Ok(ControlPlane {
-            api_server,
-            _etcd: etcd,
-            place,
-            access,
-        })
+        Ok((etcd, api_server, access))
     }
 
     fn start_api_server(
         &self,
         program: &Path,
-        folder: &Path,
+        folder: PathBuf,
+        holder: Holder,
         credentials: &Credentials,
-        port: u16,
-        etcd: &Path,
+        addresses: &[String],
     ) -> Result<Supervised, ControlPlaneError> {
-        let folder = new_folder(folder, "kube-apiserver")?;
         credentials
             .write(&folder)
             .map_err(ControlPlaneError::system(
@@ -229,8 +240,7 @@ impl ControlPlaneBuilder {
         .chain(Credentials::FLAGS)
         .map(OsString::from)
         .collect();
-        arguments.push(format!("--secure-port={port}").into());
-        arguments.push(format!("--etcd-servers=unix://{}", etcd.display()).into());
+        arguments.extend(addresses.iter().map(OsString::from));
         if let Some(policy) = &self.audit_policy {
             fs::write(folder.join("audit-policy.yaml"), policy)
                 .map_err(ControlPlaneError::system("write the audit policy"))?;
@@ -239,13 +249,16 @@ impl ControlPlaneBuilder {
             arguments.push("--audit-log-mode=blocking".into());
         }
         arguments.extend(self.flags.iter().cloned());
-        Supervised::start(folder, program, arguments)
+        Supervised::start(folder, holder, program, arguments)
             .map_err(ControlPlaneError::system("start kube-apiserver"))
     }
 }
 
-fn start_etcd(program: &Path, folder: &Path) -> Result<Supervised, ControlPlaneError> {
-    let folder = new_folder(folder, "etcd")?;
+fn start_etcd(
+    program: &Path,
+    folder: PathBuf,
+    holder: Holder,
+) -> Result<Supervised, ControlPlaneError> {
     let arguments = [
         "--name=test",
         "--data-dir=data",
@@ -262,7 +275,8 @@ fn start_etcd(program: &Path, folder: &Path) -> Result<Supervised, ControlPlaneE
         "--initial-cluster=test=unix://peer:0",
     ]
     .map(OsString::from);
-    Supervised::start(folder, program, arguments).map_err(ControlPlaneError::system("start etcd"))
+    Supervised::start(folder, holder, program, arguments)
+        .map_err(ControlPlaneError::system("start etcd"))
 }
 
 /// When to give up.
@@ -316,8 +330,8 @@ fn reserve_port() -> Result<(u16, TcpSocket), ControlPlaneError> {
     ))
 }
 
-async fn client(access: &Access) -> Result<Client, ControlPlaneError> {
-    let kubeconfig = Kubeconfig::from_yaml(&access.kubeconfig())
+async fn client(kubeconfig: &str) -> Result<Client, ControlPlaneError> {
+    let kubeconfig = Kubeconfig::from_yaml(kubeconfig)
         .map_err(|error| ControlPlaneError::Client(error.into()))?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
         .await

@@ -13,7 +13,8 @@ pub(super) fn new_folder() -> io::Result<TempDir> {
         .tempdir_in(base())
 }
 
-fn base() -> PathBuf {
+/// Where folders of control planes are made.
+pub(super) fn base() -> PathBuf {
     let memory = Path::new("/dev/shm");
     if free_kilobytes(memory).is_some_and(|free| free >= NEEDED) {
         memory.to_owned()

@@ -4,6 +4,7 @@
 # usage: sh -c "$(this)" supervise FOLDER HOLDER PROGRAM [ARGUMENT...]
 #
 # HOLDER is the process that the program must not outlive; `-` stands for whoever holds the other end of standard input.
+# Who cannot be told by either makes a file FOLDER/stop.
 # The working directory is FOLDER. The program's output goes to FOLDER/log; when it ends by itself, its exit code is
 # written to FOLDER/exit.
 folder=$1 holder=$2
@@ -21,7 +22,7 @@ program=$!
   if [ "$holder" = - ]; then
     read -r _ <&3
   else
-    while kill -0 "$holder"; do sleep 0.1; done
+    while kill -0 "$holder" && [ ! -e stop ]; do sleep 0.1; done
   fi
   # Once `exit` is there, the number may be another process's.
   [ -e exit ] || kill -KILL "$program"

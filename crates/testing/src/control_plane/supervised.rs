@@ -12,28 +12,47 @@ use std::process::{Child, Command, Stdio};
 pub(super) struct Supervised {
     supervisor: Child,
     folder: PathBuf,
+    left_to_holder: bool,
+}
+
+/// Whom a program must not outlive.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Holder {
+    /// This process.
+    This,
+    /// The process with this number.
+    Process(u32),
 }
 
 impl Supervised {
     /// Starts a program in a folder that exists, and that ends with it.
     pub(super) fn start(
         folder: PathBuf,
+        holder: Holder,
         program: &Path,
         arguments: impl IntoIterator<Item = OsString>,
     ) -> io::Result<Self> {
+        let (stdin, holder) = match holder {
+            Holder::This => (Stdio::piped(), "-".to_owned()),
+            Holder::Process(id) => (Stdio::null(), id.to_string()),
+        };
         let supervisor = Command::new("sh")
             .args(["-c", include_str!("supervise.sh"), "supervise"])
             .arg(&folder)
-            .arg("-")
+            .arg(holder)
             .arg(program)
             .args(arguments)
-            .stdin(Stdio::piped())
+            .stdin(stdin)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             // Ctrl-C is for the test: what it holds is cleaned up after it.
             .process_group(0)
             .spawn()?;
-        Ok(Self { supervisor, folder })
+        Ok(Self {
+            supervisor,
+            folder,
+            left_to_holder: false,
+        })
     }
 
     /// The exit code of a program that has ended by itself.
@@ -47,6 +66,11 @@ impl Supervised {
         last_lines(&fs::read_to_string(self.folder.join("log")).unwrap_or_default())
     }
 
+    /// Lets the program live as long as its holder, whatever becomes of this.
+    pub(super) fn leave_to_holder(mut self) {
+        self.left_to_holder = true;
+    }
+
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -54,10 +78,18 @@ impl Supervised {
 
 impl Drop for Supervised {
     fn drop(&mut self) {
-        // Without this end of the pipe the supervisor kills its program, which takes milliseconds; one that has another
-        // holder is left to it.
-        if let Some(held) = self.supervisor.stdin.take() {
-            drop(held);
+        if self.left_to_holder {
+            return;
+        }
+        // Without this end of the pipe the supervisor kills its program, which takes milliseconds.
+        let told = match self.supervisor.stdin.take() {
+            Some(held) => {
+                drop(held);
+                true
+            }
+            None => fs::write(self.folder.join("stop"), "").is_ok(),
+        };
+        if told {
             let _ = self.supervisor.wait();
         }
     }
