@@ -28,6 +28,11 @@ bench what="webhook":
 conformance *filter:
     cargo run -q -p conformance -- compare {{filter}}
 
+# The samples' tests on the embedded and on a real API server, and what `crates/testing` does with a real one.
+test-real *filter:
+    tests/kube-apiserver/samples {{filter}}
+    cargo test -p kubewright-testing --features real
+
 # What the real kube-apiserver answers, for machines that have none.
 record *filter:
     cargo run -q -p conformance -- record {{filter}}

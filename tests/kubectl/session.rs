@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::LazyLock;
 
-use kubewright_testing::TestCluster;
+use kubewright_testing::{Server, TestCluster};
 use regex::Regex;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
@@ -39,7 +39,11 @@ pub(crate) async fn with_each_kubectl_since(minor: u32, scenario: impl AsyncFn(&
             continue;
         }
         println!("kubectl 1.{}", kubectl.minor);
-        let cluster = TestCluster::builder().listen().start().await;
+        let cluster = TestCluster::builder()
+            .on(Server::Embedded)
+            .listen()
+            .start()
+            .await;
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join("kubeconfig"), cluster.kubeconfig()).unwrap();
         scenario(&Session {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kubewright::testing::TestCluster;
+use kubewright::testing::{Server, TestCluster};
 use serde_json::{Value, json};
 
 /// Every example with a tree.
@@ -54,7 +54,8 @@ fn of_kind<'a>(objects: &'a [Value], kind: &str) -> &'a Value {
 #[tokio::test]
 async fn every_tree_is_accepted() {
     for example in examples() {
-        let cluster = TestCluster::start().await;
+        // The objects have the names of a cluster of their own.
+        let cluster = TestCluster::builder().on(Server::Embedded).start().await;
         let objects = objects(&example.join("deploy"));
         for object in &objects {
             let stored = cluster.apply(object).await.expect_allowed();

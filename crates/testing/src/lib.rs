@@ -30,6 +30,9 @@
 //! assert_eq!(pod.metadata.labels.unwrap()["team"], "blue");
 //! # }
 //! ```
+//!
+//! The same test runs on a real kube-apiserver, or on a cluster that is there already, when `KUBEWRIGHT_TEST_CLUSTER` says so:
+//! see [`Server`]. [`ControlPlane`] is a kube-apiserver and an etcd without the rest.
 
 mod apply;
 mod cluster;
