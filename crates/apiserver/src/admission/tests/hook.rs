@@ -10,9 +10,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use parking_lot::Mutex;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
-use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, SupportedProtocolVersion};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -123,11 +123,20 @@ impl Hook {
 
     pub(super) async fn start_as(
         authority: Authority,
+        identity: (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>),
+        script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        Self::start_with(rustls::ALL_VERSIONS, authority, identity, script).await
+    }
+
+    pub(super) async fn start_with(
+        versions: &[&'static SupportedProtocolVersion],
+        authority: Authority,
         (chain, key): (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>),
         script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
     ) -> Self {
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
+            .with_protocol_versions(versions)
             .unwrap()
             .with_no_client_auth()
             .with_single_cert(chain, key)

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,17 +19,28 @@ use rustls::ServerConfig;
 use rustls::crypto::ring;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::advance;
 use tokio_rustls::TlsAcceptor;
 
 use super::hook::{Authority, webhook};
+use super::limits::StandStill;
 use super::setting::Setting;
 
 /// What each call came by: its version and its authority.
 type Calls = Arc<Mutex<Vec<(Version, String)>>>;
 
 /// A webhook server that negotiates HTTP/2 where the client offers it.
-async fn start(authority: &Authority) -> (SocketAddr, Calls, JoinSet<()>) {
+struct Server {
+    address: SocketAddr,
+    calls: Calls,
+    /// How many connections were made, and how many of them have ended.
+    connections: watch::Receiver<(usize, usize)>,
+    tasks: JoinSet<()>,
+}
+
+async fn start(authority: &Authority) -> Server {
     let (chain, key) = authority.sign(&["127.0.0.1", "localhost", "hook.blue.svc"]);
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -42,21 +54,30 @@ async fn start(authority: &Authority) -> (SocketAddr, Calls, JoinSet<()>) {
     let address = listener.local_addr().unwrap();
     let calls = Calls::default();
     let seen = Arc::clone(&calls);
+    let (counted, connections) = watch::channel((0, 0));
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
         let mut open = JoinSet::new();
         loop {
             let (stream, _) = listener.accept().await.unwrap();
             let (acceptor, seen) = (acceptor.clone(), Arc::clone(&seen));
+            let counted = counted.clone();
+            counted.send_modify(|(made, _)| *made += 1);
             open.spawn(async move {
                 let stream = acceptor.accept(stream).await.unwrap();
                 let service = service_fn(move |request| allow(Arc::clone(&seen), request));
                 let server = auto::Builder::new(TokioExecutor::new());
                 let _ = server.serve_connection(TokioIo::new(stream), service).await;
+                counted.send_modify(|(_, ended)| *ended += 1);
             });
         }
     });
-    (address, calls, tasks)
+    Server {
+        address,
+        calls,
+        connections,
+        tasks,
+    }
 }
 
 async fn allow(
@@ -84,7 +105,12 @@ async fn allow(
 #[tokio::test]
 async fn a13_http2_is_negotiated_with_loopback_urls_and_never_with_services() {
     let authority = Authority::new("ca");
-    let (address, calls, _tasks) = start(&authority).await;
+    let Server {
+        address,
+        calls,
+        tasks: _tasks,
+        ..
+    } = start(&authority).await;
     let ca = STANDARD.encode(&authority.pem);
     let url =
         |host: &str| json!({"url": format!("https://{host}:{}/", address.port()), "caBundle": ca});
@@ -113,7 +139,12 @@ async fn a13_http2_is_negotiated_with_loopback_urls_and_never_with_services() {
 #[tokio::test]
 async fn a13_an_http2_connection_that_ended_is_replaced() {
     let authority = Authority::new("ca");
-    let (address, calls, tasks) = start(&authority).await;
+    let Server {
+        address,
+        calls,
+        tasks,
+        ..
+    } = start(&authority).await;
     let ca = STANDARD.encode(&authority.pem);
     let config = json!({"url": format!("https://{address}/"), "caBundle": ca});
     let setting = Setting::new().mutating("a", [webhook("one.example.com", &config)]);
@@ -131,4 +162,32 @@ async fn a13_an_http2_connection_that_ended_is_replaced() {
         "Post \"https://{address}/?timeout=10s\": dial tcp {address}: connect: connection refused"
     );
     assert!(refused.ends_with(&why), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a13_an_http2_connection_is_kept_for_ninety_seconds_and_closed_then() {
+    let _still = StandStill::new();
+    let authority = Authority::new("ca");
+    let mut server = start(&authority).await;
+    let url = format!("https://{}/", server.address);
+    let config = json!({"url": url, "caBundle": STANDARD.encode(&authority.pem)});
+    let setting = Setting::new().mutating("a", [webhook("one.example.com", &config)]);
+    setting.create().await.unwrap();
+    for _ in 0..2 {
+        advance(Duration::from_secs(89)).await;
+        setting.create().await.unwrap();
+    }
+    assert_eq!(*server.connections.borrow(), (1, 0));
+    advance(Duration::from_secs(90)).await;
+    let ended = server.connections.wait_for(|(_, ended)| *ended == 1);
+    drop(ended.await.unwrap());
+    setting.create().await.unwrap();
+    assert_eq!(*server.connections.borrow(), (2, 1));
+    assert!(
+        server
+            .calls
+            .lock()
+            .iter()
+            .all(|(version, _)| *version == Version::HTTP_2)
+    );
 }

@@ -5,6 +5,7 @@ mod conditions;
 mod hook;
 mod http2;
 mod http_codes;
+mod limits;
 mod observing;
 mod order;
 mod outcomes;

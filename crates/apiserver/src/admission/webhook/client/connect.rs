@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -16,7 +16,10 @@ use super::fault::{self, Ends};
 use super::target::is_loopback;
 use super::witness::{Memory, Witness};
 
+/// How long the addresses of a host have together.
 const DIAL: Duration = Duration::from_secs(30);
+/// How long each of them has at least, as long as anything is left: Go divides the time evenly above this.
+const DIAL_EACH: Duration = Duration::from_secs(2);
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// The other side of a connection.
@@ -78,16 +81,8 @@ impl Place {
     }
 
     async fn dial(&self, remote: bool) -> Result<(TcpStream, SocketAddr), String> {
-        let mut first = None;
-        for address in self.addresses(remote).await? {
-            let why = match timeout(DIAL, TcpStream::connect(address)).await {
-                Ok(Ok(stream)) => return Ok((stream, address)),
-                Ok(Err(error)) => fault::dial(address, &error),
-                Err(_) => format!("dial tcp {address}: i/o timeout"),
-            };
-            first.get_or_insert(why);
-        }
-        Err(first.unwrap_or_else(|| format!("dial tcp: lookup {}: no such host", self.host)))
+        let first = dial(&self.addresses(remote).await?).await?;
+        first.ok_or_else(|| format!("dial tcp: lookup {}: no such host", self.host))
     }
 
     async fn addresses(&self, remote: bool) -> Result<Vec<SocketAddr>, String> {
@@ -106,8 +101,91 @@ impl Place {
     }
 }
 
+/// Connects to the first of the addresses that answers; the error is that of the first one.
+async fn dial(addresses: &[SocketAddr]) -> Result<Option<(TcpStream, SocketAddr)>, String> {
+    let mut first = Ok(None);
+    let end = Instant::now() + DIAL;
+    for (address, left) in addresses.iter().zip((1..=addresses.len()).rev()) {
+        let time = end.saturating_duration_since(Instant::now());
+        let share = time / u32::try_from(left).unwrap_or(u32::MAX);
+        let time = share.max(DIAL_EACH).min(time);
+        let why = match timeout(time, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => return Ok(Some((stream, *address))),
+            Ok(Err(error)) => fault::dial(*address, &error),
+            Err(_) => format!("dial tcp {address}: i/o timeout"),
+        };
+        first = first.and(Err(why));
+    }
+    first
+}
+
 fn doubled(tcp: TcpStream) -> io::Result<(TcpStream, std::net::TcpStream)> {
     let tcp = tcp.into_std()?;
     let second = tcp.try_clone()?;
     Ok((TcpStream::from_std(tcp)?, second))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use tokio::net::{TcpListener, TcpSocket};
+
+    use super::*;
+
+    /// A listener whose queue is full: whoever connects has to wait.
+    fn full() -> (TcpListener, Vec<std::net::TcpStream>, SocketAddr) {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let listener = socket.listen(1).unwrap();
+        let address = listener.local_addr().unwrap();
+        let wait = Duration::from_millis(300);
+        let mut queue = Vec::new();
+        while let Ok(stream) = std::net::TcpStream::connect_timeout(&address, wait) {
+            queue.push(stream);
+        }
+        (listener, queue, address)
+    }
+
+    /// Runs with a clock that stands still, but for steps of a second whenever nothing else happens.
+    async fn in_steps<F: Future>(future: F) -> (F::Output, Duration) {
+        // A paused clock does not go on by itself while a blocking task runs.
+        let (end, ended) = mpsc::channel::<()>();
+        tokio::task::spawn_blocking(move || ended.recv());
+        let begin = Instant::now();
+        let mut future = std::pin::pin!(future);
+        loop {
+            tokio::select! {
+                biased;
+                output = &mut future => {
+                    drop(end);
+                    return (output, Instant::now() - begin);
+                }
+                () = tokio::time::advance(Duration::from_secs(1)) => {}
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a13_dialling_is_given_up_after_thirty_seconds_whatever_the_number_of_addresses() {
+        let (_first, _queue, address) = full();
+        let why = format!("dial tcp {address}: i/o timeout");
+        let (one, time) = in_steps(dial(&[address])).await;
+        assert_eq!(one.unwrap_err(), why);
+        assert_eq!(time, DIAL);
+        let (three, time) = in_steps(dial(&[address; 3])).await;
+        assert_eq!(three.unwrap_err(), why);
+        assert_eq!(time, DIAL);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a13_an_address_that_does_not_answer_leaves_time_for_the_next_one() {
+        let (_full, _queue, address) = full();
+        let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let next = free.local_addr().unwrap();
+        let (found, time) = in_steps(dial(&[address, next])).await;
+        let (_, found) = found.unwrap().unwrap();
+        assert_eq!(found, next);
+        assert!(time >= DIAL / 2 && time < DIAL, "{time:?}");
+    }
 }

@@ -46,7 +46,7 @@ impl Connected {
             let handshake = http2::handshake(TokioExecutor::new(), io).await;
             let (sender, connection) = handshake.map_err(|error| format!("http2: {error}"))?;
             let task = tokio::spawn(connection).abort_handle();
-            return Ok(Connection::Http2(Http2 { sender, task }));
+            return Ok(Connection::Http2(Http2::new(sender, task)));
         }
         let handshake = http1::handshake(io).await;
         let (sender, connection) =

@@ -78,9 +78,18 @@ pub(super) fn handshake(error: &io::Error, ends: Ends, memory: &Memory) -> Strin
             }
         }
         rustls::Error::PeerIncompatible(_) => {
-            "tls: server selected unsupported protocol version".to_owned()
+            let version = selected_version(&memory.start());
+            format!("tls: server selected unsupported protocol version {version:x}")
         }
         other => format!("tls: {other}"),
+    }
+}
+
+/// The version in a server's first message, behind the headers of its record and of itself.
+fn selected_version(start: &[u8]) -> u16 {
+    match start.get(9..11) {
+        Some(&[high, low]) => u16::from_be_bytes([high, low]),
+        _ => 0,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::future::{Future as _, poll_fn};
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use hyper::client::conn::{http1, http2};
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 use super::connect::{Place, Stream};
 use super::fault::Ends;
@@ -27,14 +28,27 @@ const IDLE_TIME: Duration = Duration::from_secs(90);
 /// The waiting connections of one client.
 #[derive(Default)]
 pub(super) struct Pool {
+    kept: Arc<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
     idle: Mutex<Vec<Waiting>>,
-    shared: Mutex<Vec<(Place, Http2)>>,
+    shared: Mutex<Vec<Shared>>,
+    /// The task that closes what has waited for too long, while anything waits.
+    sweeper: Mutex<Option<AbortHandle>>,
 }
 
 struct Waiting {
     place: Place,
     since: Instant,
     connection: Box<Http1>,
+}
+
+struct Shared {
+    place: Place,
+    since: Instant,
+    connection: Http2,
 }
 
 /// An HTTP/1.1 connection. Nothing reads from it while it waits: whoever uses it drives it.
@@ -50,7 +64,7 @@ pub(super) struct Http1 {
 #[derive(Clone)]
 pub(super) struct Http2 {
     pub(super) sender: http2::SendRequest<Full<Bytes>>,
-    pub(super) task: AbortHandle,
+    task: Arc<AbortHandle>,
 }
 
 impl Pool {
@@ -58,7 +72,7 @@ impl Pool {
     pub(super) async fn take(&self, place: &Place) -> Option<Box<Http1>> {
         loop {
             let mut waiting = {
-                let mut idle = self.idle.lock();
+                let mut idle = self.kept.idle.lock();
                 let at = idle.iter().rposition(|waiting| waiting.place == *place)?;
                 idle.remove(at)
             };
@@ -74,40 +88,103 @@ impl Pool {
         if !connection.is_open().await {
             return;
         }
-        let mut idle = self.idle.lock();
-        if idle
-            .iter()
-            .filter(|waiting| waiting.place == *place)
-            .count()
-            < IDLE
         {
+            let mut idle = self.kept.idle.lock();
+            let here = idle.iter().filter(|waiting| waiting.place == *place);
+            if here.count() == IDLE {
+                return;
+            }
             idle.push(Waiting {
                 place: place.clone(),
                 since: Instant::now(),
                 connection,
             });
         }
+        self.sweep();
     }
 
     /// The open HTTP/2 connection to this place.
     pub(super) fn shared(&self, place: &Place) -> Option<Http2> {
-        let mut shared = self.shared.lock();
-        shared.retain(|(_, connection)| !connection.sender.is_closed());
-        let found = shared.iter().find(|(known, _)| known == place);
-        found.map(|(_, connection)| connection.clone())
+        let mut shared = self.kept.shared.lock();
+        shared.retain(|shared| !shared.connection.sender.is_closed());
+        let found = shared.iter_mut().find(|shared| shared.place == *place)?;
+        found.since = Instant::now();
+        Some(found.connection.clone())
     }
 
     /// Keeps an HTTP/2 connection for this and all later calls.
     pub(super) fn share(&self, place: &Place, connection: Http2) {
-        self.shared.lock().push((place.clone(), connection));
+        self.kept.shared.lock().push(Shared {
+            place: place.clone(),
+            since: Instant::now(),
+            connection,
+        });
+        self.sweep();
+    }
+
+    /// Has what waits for too long closed. The real client does so by itself, not only when it is called again.
+    fn sweep(&self) {
+        let mut sweeper = self.kept.sweeper.lock();
+        if sweeper.is_none() {
+            let kept = Arc::downgrade(&self.kept);
+            let sweep = async move {
+                while let Some(next) = kept.upgrade().and_then(|kept| kept.sweep()) {
+                    sleep_until(next).await;
+                }
+            };
+            *sweeper = Some(tokio::spawn(sweep).abort_handle());
+        }
+    }
+}
+
+impl Kept {
+    /// Closes what has waited for too long, and returns when to look again unless nothing waits.
+    fn sweep(&self) -> Option<Instant> {
+        // Whoever adds a connection looks for a sweeper afterwards: this one is there, or ends and says so.
+        let mut sweeper = self.sweeper.lock();
+        let now = Instant::now();
+        let mut idle = self.idle.lock();
+        idle.retain(|waiting| now < waiting.since + IDLE_TIME);
+        let mut shared = self.shared.lock();
+        shared.retain_mut(|shared| {
+            if shared.connection.is_in_use() {
+                shared.since = now;
+            }
+            let stays = now < shared.since + IDLE_TIME;
+            if !stays {
+                shared.connection.task.abort();
+            }
+            stays
+        });
+        let since = idle.iter().map(|waiting| waiting.since);
+        let oldest = since.chain(shared.iter().map(|shared| shared.since)).min();
+        if oldest.is_none() {
+            *sweeper = None;
+        }
+        oldest.map(|since| since + IDLE_TIME)
     }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        for (_, connection) in self.shared.get_mut() {
-            connection.task.abort();
+        if let Some(sweeper) = self.kept.sweeper.lock().take() {
+            sweeper.abort();
         }
+        for shared in &*self.kept.shared.lock() {
+            shared.connection.task.abort();
+        }
+    }
+}
+
+impl Http2 {
+    pub(super) fn new(sender: http2::SendRequest<Full<Bytes>>, task: AbortHandle) -> Self {
+        let task = Arc::new(task);
+        Self { sender, task }
+    }
+
+    /// Whether there is a call that has not ended, beside the pool's own hold on the connection.
+    fn is_in_use(&self) -> bool {
+        Arc::strong_count(&self.task) > 1
     }
 }
 
