@@ -116,14 +116,13 @@ impl Shared {
     pub(crate) async fn create_namespace(&self, mut namespace: Value) {
         self.isolation.mark(&mut namespace);
         let name = namespace["metadata"]["name"].as_str().unwrap_or_default();
-        let request =
-            http::Request::post("/api/v1/namespaces").body(namespace.to_string().into_bytes());
+        let request = http::Request::post(NAMESPACES).body(namespace.to_string().into_bytes());
         let created: Result<Value, Error> = match request {
             Ok(request) => self.client().request(request).await,
             Err(error) => Err(Error::HttpError(error)),
         };
         match created {
-            Ok(_) if self.lasts => self.installed(format!("/api/v1/namespaces/{name}")),
+            Ok(_) if self.lasts => self.installed(format!("{NAMESPACES}/{name}")),
             Ok(_) => {}
             Err(Error::Api(status)) if status.is_already_exists() => fail(format_args!(
                 "the namespace `{name}` exists already: on an API server that tests share, each needs names of its own, \
@@ -219,13 +218,14 @@ impl Drop for Shared {
 
 /// Removes what is at these paths, as far as the API server can be reached. Whoever ends a test has seen its result: what
 /// cannot be removed is no reason to change it.
-async fn remove(config: Config, paths: Vec<String>) {
+async fn remove(config: Config, mut paths: Vec<String>) {
+    // Configurations go first, so that nothing calls webhooks that end.
+    paths.sort_by_key(|path| path.starts_with(NAMESPACES));
     let Ok(client) = Client::try_from(config) else {
         return;
     };
     let removal = async {
-        // Configurations were installed last: they go first, so that nothing calls webhooks that end.
-        for path in paths.iter().rev() {
+        for path in &paths {
             if let Ok(request) = http::Request::delete(path).body(Vec::new()) {
                 let _ = client.request::<Value>(request).await;
             }
@@ -258,3 +258,4 @@ impl std::fmt::Display for Causes<'_> {
 
 /// How long an API server may take to do what it was told.
 const PATIENCE: Duration = Duration::from_secs(10);
+const NAMESPACES: &str = "/api/v1/namespaces";

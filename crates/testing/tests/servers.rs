@@ -187,6 +187,17 @@ fn the_environment_chooses_the_server() {
 }
 
 #[test]
+fn the_environment_chooses_the_programs() {
+    let (answer, text) =
+        output(tests("control_plane::it_is").env("KUBEBUILDER_ASSETS", "/nowhere"));
+    assert!(!answer.status.success(), "{text}");
+    assert!(
+        text.contains("NoPrograms { looked_in: [\"/nowhere\"] }"),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_other_tests_of_this_binary_pass_on_a_real_server() {
     for filter in ["cluster::", "webhooks::"] {
         let (answer, text) = output(tests(filter).env("KUBEWRIGHT_TEST_CLUSTER", "real"));
