@@ -154,7 +154,12 @@ impl Call {
 
     /// 422 for an object of this resource.
     pub(crate) fn invalid(&self, name: &str, errors: &[crate::field::FieldError]) -> Status {
-        Status::invalid(&self.resource.group, &self.resource.kind, name, errors)
+        // Events have their kind from the group that they were first in.
+        let group = match self.resource.group.as_str() {
+            "events.k8s.io" => "",
+            group => group,
+        };
+        Status::invalid(group, &self.resource.kind, name, errors)
     }
 }
 

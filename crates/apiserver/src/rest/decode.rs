@@ -45,7 +45,14 @@ pub(crate) fn body(call: &Call, kind: &GroupVersionKind, options: &WriteOptions)
     }
     match options.field_validation {
         FieldValidation::Ignore => {}
-        FieldValidation::Warn => problems.iter().for_each(|problem| call.notes.warn(problem)),
+        FieldValidation::Warn => {
+            for problem in &problems {
+                // What the YAML library says stands on two lines, and a header has one.
+                let first_line = "yaml: unmarshal errors:\n  ";
+                call.notes
+                    .warn(problem.strip_prefix(first_line).unwrap_or(problem));
+            }
+        }
         FieldValidation::Strict if problems.is_empty() => {}
         FieldValidation::Strict => {
             return Err(failure(format!(
@@ -325,7 +332,8 @@ fn unrecognized(kind: &str, why: &str, body: &[u8]) -> Status {
     ))
 }
 
-fn not_an_object(value: &Value) -> String {
+/// Why a scalar or a list is no object of any kind.
+pub(super) fn not_an_object(value: &Value) -> String {
     let found = json_type(value);
     format!(
         "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value \

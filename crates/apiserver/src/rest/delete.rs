@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::addresses;
-use super::answer::{self, ListMeta, Shown};
+use super::answer::{self, Shown};
 use super::body::Body;
 use super::call::{Call, finalizers, meta_text, metadata, metadata_mut};
 use super::delete_options::{DeleteOptions, Propagation};
@@ -15,6 +15,18 @@ use crate::admission::Operation;
 use crate::kinds::{Verb, strategy};
 use crate::status::{Result, Status};
 use crate::store::{Draft, Raced};
+
+/// What warns the clients of today of a habit from before garbage collection.
+fn warn_of_orphans(call: &Call, options: &DeleteOptions) {
+    let silent = options.propagation.is_none() && options.orphan_dependents.is_none();
+    if silent && call.resource.group == "batch" && call.resource.plural == "jobs" {
+        call.notes.warn(
+            "child pods are preserved by default when jobs are deleted; set \
+             propagationPolicy=Background to remove them or set propagationPolicy=Orphan to \
+             suppress this warning",
+        );
+    }
+}
 
 /// What came of a delete.
 #[derive(Debug)]
@@ -42,6 +54,7 @@ pub(crate) async fn delete(call: &Call) -> Result<Response<Body>> {
         return Err(Status::method_not_allowed());
     }
     let options = DeleteOptions::read(call)?;
+    warn_of_orphans(call, &options);
     match remove(
         call,
         &call.path.name,
@@ -75,9 +88,6 @@ pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>> {
     let options = DeleteOptions::read(call)?;
     let (objects, meta) = read::collect(call)?;
     for object in &objects {
-        let mut one = options.clone();
-        // A precondition names one object; a collection has none.
-        (one.uid, one.revision) = (None, None);
         let namespace = object.namespace().to_owned();
         let item;
         let target = if namespace == call.path.namespace || !call.resource.namespaced {
@@ -86,16 +96,12 @@ pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>> {
             item = call.in_namespace(namespace);
             &item
         };
-        match remove(target, object.name(), Admission::Named(""), &one).await {
+        match remove(target, object.name(), Admission::Named(""), &options).await {
             Ok(_) => {}
             Err(status) if status.code() == 404 => {}
             Err(status) => return Err(status),
         }
     }
-    let meta = ListMeta {
-        remaining: None,
-        ..meta
-    };
     answer::list(call, &objects, &meta)
 }
 
@@ -175,6 +181,9 @@ async fn remove(
         match written {
             Ok(object) if removes => {
                 addresses::release(call, &form);
+                if call.resource.group.is_empty() && call.resource.plural == "services" {
+                    remove_endpoints(call, &key);
+                }
                 return Ok(Outcome::Gone(Shown::from(&*object)));
             }
             Ok(object) if !again => return Ok(Outcome::Waiting(Shown::from(&*object))),
@@ -184,6 +193,20 @@ async fn remove(
                 marked = true;
             }
             Err(Raced(_)) => tokio::task::yield_now().await,
+        }
+    }
+}
+
+/// The endpoints of a service go with it.
+fn remove_endpoints(call: &Call, key: &str) {
+    let store = &call.shared.store;
+    while let Some(endpoints) = store.get("endpoints", key) {
+        let draft = Draft::new(&endpoints.value());
+        if store
+            .delete("endpoints", key, endpoints.revision, draft)
+            .is_ok()
+        {
+            return;
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::call::Call;
-use super::decode::protobuf;
+use super::decode::{not_an_object, protobuf};
 use super::negotiate::Input;
 use super::query::check_dry_run;
 use crate::field::{FieldError, Path};
@@ -186,10 +186,7 @@ fn from_query(call: &Call) -> Result<Map<String, Value>> {
         let policy = query.text("propagationPolicy");
         members.insert("propagationPolicy".to_owned(), policy.into());
     }
-    let dry_run: Vec<&str> = query
-        .all("dryRun")
-        .filter(|value| !value.is_empty())
-        .collect();
+    let dry_run: Vec<&str> = query.all("dryRun").collect();
     if !dry_run.is_empty() {
         members.insert("dryRun".to_owned(), dry_run.into());
     }
@@ -197,7 +194,10 @@ fn from_query(call: &Call) -> Result<Map<String, Value>> {
 }
 
 fn from_body(call: &Call) -> Result<Map<String, Value>> {
-    let bad = |error: json::Malformed| Status::bad_request(error.to_string());
+    let bad = |error: json::Malformed| {
+        let prefix = "couldn't get version/kind; json parse error";
+        Status::bad_request(format!("{prefix}: {error}"))
+    };
     let kind = GroupVersionKind {
         group: String::new(),
         version: "v1".to_owned(),
@@ -208,10 +208,10 @@ fn from_body(call: &Call) -> Result<Map<String, Value>> {
         Input::Yaml => yaml::parse(&call.body).map_err(bad)?.value,
         Input::Protobuf => protobuf(&call.body, &kind)?,
     };
-    let Value::Object(members) = value else {
-        return Err(Status::bad_request(
-            "the body is not a DeleteOptions object",
-        ));
+    let members = match value {
+        Value::Object(members) => members,
+        Value::Null => Map::new(),
+        other => return Err(Status::bad_request(not_an_object(&other))),
     };
     let kind = members
         .get("kind")
@@ -223,9 +223,7 @@ fn from_body(call: &Call) -> Result<Map<String, Value>> {
             .and_then(Value::as_str)
             .unwrap_or_default();
         return Err(Status::bad_request(format!(
-            "{kind} in version {} cannot be handled as a DeleteOptions: no kind {} is registered \
-             for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
-            crate::field::quoted(version),
+            "no kind {} is registered for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
             crate::field::quoted(kind),
             crate::field::quoted(version)
         )));

@@ -120,10 +120,7 @@ impl WriteOptions {
     pub(crate) fn read(query: &Query, kind: &str) -> Result<Self> {
         let mut errors = Vec::new();
         let mut given = Map::new();
-        let dry_run: Vec<&str> = query
-            .all("dryRun")
-            .filter(|value| !value.is_empty())
-            .collect();
+        let dry_run: Vec<&str> = query.all("dryRun").collect();
         if !dry_run.is_empty() {
             check_dry_run(&dry_run, &mut errors);
             given.insert("dryRun".to_owned(), dry_run.clone().into());
@@ -185,8 +182,8 @@ fn check_field_manager(manager: &str, errors: &mut Vec<FieldError>) {
     for (at, c) in manager.char_indices() {
         if c.is_control() {
             let detail = format!(
-                "invalid character {} (at position {at})",
-                c.escape_unicode()
+                "invalid character U+{:04X} (at position {at})",
+                u32::from(c)
             );
             errors.push(FieldError::invalid(&path, manager, &detail));
         }

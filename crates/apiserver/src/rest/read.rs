@@ -135,7 +135,6 @@ impl Version {
         let path = Path::new("resourceVersionMatch");
         let mut errors = Vec::new();
         if watch {
-            let initial_path = Path::new("sendInitialEvents");
             if initial {
                 if word != "NotOlderThan" {
                     errors.push(FieldError::forbidden(
@@ -143,16 +142,21 @@ impl Version {
                         "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
                     ));
                 }
-                let continues = !query.text("continue").is_empty();
-                if continues {
-                    let detail = "sendInitialEvents is forbidden when continue is provided";
-                    errors.push(FieldError::forbidden(&initial_path, detail));
-                }
             } else if !word.is_empty() {
                 errors.push(FieldError::forbidden(
                     &path,
                     "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
                 ));
+            }
+            if !word.is_empty() {
+                if !query.text("continue").is_empty() {
+                    let detail = "resourceVersionMatch is forbidden when continue is provided";
+                    errors.push(FieldError::forbidden(&path, detail));
+                }
+                if word != "NotOlderThan" {
+                    let supported = ["NotOlderThan"];
+                    errors.push(FieldError::not_supported(&path, word, &supported));
+                }
             }
         } else {
             check_match(query, text, word, &mut errors);
@@ -168,8 +172,13 @@ impl Version {
         }
         Ok(Self {
             text: text.to_owned(),
-            number: number(text)
-                .map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?,
+            number: number(text).map_err(|why| {
+                if watch {
+                    Status::plain(why)
+                } else {
+                    Status::bad_request(format!("invalid resource version: {why}"))
+                }
+            })?,
             exact: word == "Exact",
             given_match: !word.is_empty(),
         })

@@ -89,9 +89,9 @@ pub(crate) fn store(
     let store = &call.shared.store;
     let (table, path, expected) = (&call.table, &stored.path, stored.revision);
     if ends {
-        // The watchers see the deletion's own revision, the client the one before.
-        let shown = Shown(draft.clone().into_text(Some(expected)));
-        let gone = store.delete(table, path, expected, draft);
+        // The watchers see what was stored, at the deletion's own revision; the client sees what it sent, at the one before.
+        let shown = Shown(draft.into_text(Some(expected)));
+        let gone = store.delete(table, path, expected, Draft::new(&stored.value()));
         return Ok(gone.map(|_| {
             addresses::release(call, new);
             shown

@@ -20,7 +20,7 @@ pub(crate) struct Object {
 ///
 /// `kind` and `apiVersion` come first, as Go writes them, so that a list can leave them out by cutting; the
 /// revision is the first member of the metadata, so that it can be filled in without encoding twice.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Draft {
     labels: Map<String, Value>,
     text: Vec<u8>,

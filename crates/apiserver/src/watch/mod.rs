@@ -16,14 +16,19 @@ use crate::rest::negotiate::{Encoding, Form};
 use crate::rest::read::{Version, too_new};
 use crate::rest::selection::Selection;
 use crate::status::{Result, Status};
-use crate::store::{At, Change};
+use crate::store::{At, Change, line};
 use shape::Shape;
 use stream::Stream;
 
 /// Starts a watch.
 pub(crate) fn watch(call: Call) -> Result<Response<Body>> {
     if !call.resource.allows(Verb::Watch) {
-        return Err(Status::method_not_allowed());
+        let resource = &call.resource;
+        if !resource.allows(Verb::List) {
+            return Err(Status::method_not_allowed());
+        }
+        let (group, plural) = (&resource.group, &resource.plural);
+        return Err(Status::verb_not_supported(group, plural, "watch"));
     }
     let version = Version::read(&call.query, true)?;
     let selection = Selection::read(&call.query, &call.resource)?;
@@ -39,12 +44,19 @@ pub(crate) fn watch(call: Call) -> Result<Response<Body>> {
     let store = &call.shared.store;
     let current = store.revision();
     let fresh = matches!(version.text.as_str(), "" | "0");
-    if wants_initial && version.number > current {
-        return Err(too_new(version.number, current));
-    }
     let mut lines = VecDeque::new();
+    let mut over = false;
+    if wants_initial && version.number > current {
+        let status = too_new(version.number, current).to_value().to_string();
+        lines.push_back(line("ERROR", status.as_bytes()));
+        over = true;
+    }
+    // The encoder finds out at the first event that no object is a list.
+    over |= matches!(call.output.form, Form::MetadataList(_));
     let mut shape = shape;
-    let after = if wants_initial || (fresh && !asked_for_initial) {
+    let after = if over {
+        current
+    } else if wants_initial || (fresh && !asked_for_initial) {
         let namespace = if call.resource.namespaced {
             call.path.namespace.as_str()
         } else {
@@ -68,7 +80,7 @@ pub(crate) fn watch(call: Call) -> Result<Response<Body>> {
         version.number
     };
     let watcher = store.watch(&call.table, after);
-    let stream = Stream::new(
+    let mut stream = Stream::new(
         call,
         selection,
         shape,
@@ -77,6 +89,9 @@ pub(crate) fn watch(call: Call) -> Result<Response<Body>> {
         Instant::now() + lasts,
         bookmarks,
     );
+    if over {
+        stream.end();
+    }
     let mut response = Response::new(Body::stream(stream.into_events()));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -80,10 +80,7 @@ impl Shape {
 
     /// The line that says how far the watch has come.
     pub(super) fn bookmark(&mut self, call: &Call, revision: u64, ends_initial: bool) -> Bytes {
-        let mut metadata = json!({
-            "resourceVersion": revision.to_string(),
-            "creationTimestamp": null,
-        });
+        let mut metadata = json!({"resourceVersion": revision.to_string()});
         if ends_initial {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }

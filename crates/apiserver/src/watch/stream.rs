@@ -62,6 +62,11 @@ impl Stream {
         }
     }
 
+    /// Lets nothing follow the lines that are there.
+    pub(super) fn end(&mut self) {
+        self.over = true;
+    }
+
     /// The stream of lines.
     pub(super) fn into_events(self) -> Events {
         Box::pin(stream::unfold(self, async |mut watch| {

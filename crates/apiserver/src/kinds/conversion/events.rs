@@ -17,6 +17,14 @@ pub(super) fn from_core(event: &mut Value) {
     for (core, own) in NAMES {
         rename(event, core, own);
     }
+    // Only the core group writes these where they say nothing.
+    if let Value::Object(map) = event {
+        for name in ["reportingController", "reportingInstance"] {
+            if map.get(name).is_some_and(|value| value == "") {
+                map.remove(name);
+            }
+        }
+    }
 }
 
 /// Gives an event of events.k8s.io the names of the core group.

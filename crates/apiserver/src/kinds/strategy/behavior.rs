@@ -75,7 +75,10 @@ pub fn behavior(resource: &Resource) -> Behavior {
                 | "ServiceAccount"
                 | "ResourceQuota"
                 | "PodTemplate"
-        )
+        ) | (
+            "storage.k8s.io",
+            "CSIDriver" | "CSINode" | "StorageClass" | "VolumeAttachment" | "VolumeAttributesClass"
+        ) | ("resource.k8s.io", _)
     );
     // For clients from before garbage collection, the first versions of these kinds leave their pods alone.
     let orphans = matches!(

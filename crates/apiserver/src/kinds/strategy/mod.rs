@@ -108,6 +108,7 @@ fn update(resource: &Resource, new: &mut Value, old: &Value) {
         ("", "ServiceAccount") => service_account(new),
         ("", "PersistentVolumeClaim") => data_sources(new),
         ("apps", "DaemonSet") => template_generation(new, Some(old)),
+        ("coordination.k8s.io", "Lease") => drop_disabled(resource, new),
         ("certificates.k8s.io", "CertificateSigningRequest") => new.take_from(old, "spec"),
         _ => {}
     }
@@ -352,5 +353,11 @@ fn drop_disabled(resource: &Resource, object: &mut Value) {
             .and_then(|strategy| strategy.existing("rollingUpdate"))
     {
         rolling.drop_field("maxUnavailable");
+    }
+    if (resource.group.as_str(), resource.kind.as_str()) == ("coordination.k8s.io", "Lease")
+        && let Some(spec) = object.existing("spec")
+    {
+        spec.drop_field("strategy");
+        spec.drop_field("preferredHolder");
     }
 }

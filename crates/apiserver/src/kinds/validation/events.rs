@@ -53,6 +53,8 @@ pub(super) fn update(group: &str, new: &Value, old: &Value, errors: &mut Errors)
         ("deprecatedFirstTimestamp", "firstTimestamp"),
         ("deprecatedLastTimestamp", "lastTimestamp"),
         ("deprecatedCount", "count"),
+        // The real server, too, asks twice.
+        ("reason", "reason"),
         ("type", "type"),
         ("eventTime", "eventTime"),
         ("action", "action"),
