@@ -166,7 +166,7 @@ mod tests {
             json!({
                 "apiVersion": "events.k8s.io/v1", "note": "hello", "deprecatedCount": 2, "regarding": { "kind": "Pod" },
                 "deprecatedFirstTimestamp": "2026-01-01T00:00:00Z", "deprecatedSource": { "component": "me" },
-                "reportingController": "me", "reportingInstance": "", "reason": "Because",
+                "reportingController": "me", "reason": "Because",
             })
         );
         assert_eq!(

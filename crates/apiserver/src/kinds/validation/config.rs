@@ -192,21 +192,6 @@ pub(super) fn lease(object: &Value, errors: &mut Errors) {
         errors.push(FieldError::invalid(&at, seconds, detail));
     }
     not_negative(spec, &path, "leaseTransitions", errors);
-    if spec.has("strategy") {
-        let found = names::qualified_name(spec.text("strategy"));
-        problems(
-            &path.child("strategy"),
-            spec.text("strategy"),
-            found,
-            errors,
-        );
-    } else if !spec.text("preferredHolder").is_empty() {
-        let detail = "may only be specified if `strategy` is defined";
-        errors.push(FieldError::forbidden(
-            &path.child("preferredHolder"),
-            detail,
-        ));
-    }
 }
 
 pub(super) fn priority_class(object: &Value, errors: &mut Errors) {

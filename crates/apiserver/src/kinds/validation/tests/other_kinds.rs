@@ -316,12 +316,6 @@ fn the_smaller_kinds_have_their_rules() {
             "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0",
         ),
         (
-            "coordination.k8s.io",
-            "Lease",
-            json!({ "metadata": { "name": "l" }, "spec": { "preferredHolder": "a" } }),
-            "spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined",
-        ),
-        (
             "",
             "Event",
             json!({ "metadata": { "name": "e" }, "involvedObject": { "namespace": "x" } }),
