@@ -164,23 +164,28 @@ impl FieldError {
 
     /// `Duplicate value: <value>`.
     pub fn duplicate(path: &Path<'_>, value: impl Into<Value>) -> Self {
-        Self::new(
-            path,
-            Reason::Duplicate,
-            format!("Duplicate value: {}", rendered(&value.into())),
-        )
+        Self::duplicate_shown(path, &rendered(&value.into()))
+    }
+
+    /// The same for a value that is a text already.
+    pub(crate) fn duplicate_shown(path: &Path<'_>, shown: &str) -> Self {
+        Self::new(path, Reason::Duplicate, format!("Duplicate value: {shown}"))
     }
 
     /// `Invalid value: <value>: <detail>`.
     pub fn invalid(path: &Path<'_>, value: impl Into<Value>, detail: &str) -> Self {
-        let body = format!("Invalid value: {}", rendered(&value.into()));
+        Self::invalid_shown(path, &rendered(&value.into()), detail)
+    }
+
+    /// The same for a value that is a text already.
+    pub(crate) fn invalid_shown(path: &Path<'_>, shown: &str, detail: &str) -> Self {
+        let body = format!("Invalid value: {shown}");
         Self::new(path, Reason::Invalid, with_detail(&body, detail))
     }
 
-    /// `Invalid value: <value>: <detail>`, for a value that is already printed.
-    pub fn invalid_as_shown(path: &Path<'_>, shown: &str, detail: &str) -> Self {
-        let body = format!("Invalid value: {shown}");
-        Self::new(path, Reason::Invalid, with_detail(&body, detail))
+    /// `Invalid value: <detail>`, without the value.
+    pub(crate) fn invalid_omitted(path: &Path<'_>, detail: &str) -> Self {
+        Self::new(path, Reason::Invalid, with_detail("Invalid value", detail))
     }
 
     /// `Invalid value: <value>: <detail>`, for a value of the wrong type.
@@ -193,7 +198,12 @@ impl FieldError {
 
     /// `Unsupported value: <value>: supported values: "a", "b"`, in the order given.
     pub fn not_supported(path: &Path<'_>, value: impl Into<Value>, supported: &[&str]) -> Self {
-        let mut body = format!("Unsupported value: {}", rendered(&value.into()));
+        Self::not_supported_shown(path, &rendered(&value.into()), supported)
+    }
+
+    /// The same for a value that is a text already.
+    pub(crate) fn not_supported_shown(path: &Path<'_>, shown: &str, supported: &[&str]) -> Self {
+        let mut body = format!("Unsupported value: {shown}");
         if !supported.is_empty() {
             let quoted: Vec<String> = supported.iter().map(|word| quoted(word)).collect();
             body.push_str(": supported values: ");

@@ -106,20 +106,58 @@ pub(crate) fn wildcard_domain(text: &str) -> Option<&'static str> {
 
 /// An IP address of either family.
 pub(crate) fn ip(text: &str) -> Option<&'static str> {
-    text.parse::<IpAddr>()
-        .is_err()
-        .then_some("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+    match text.parse::<IpAddr>() {
+        Ok(IpAddr::V6(address)) if address.to_ipv4_mapped().is_some() => {
+            Some("must not be an IPv4-mapped IPv6 address")
+        }
+        Ok(_) => None,
+        Err(_) if without_zeros(text).parse::<IpAddr>().is_ok() => Some("must not have leading 0s"),
+        Err(_) => Some("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
+    }
 }
 
 /// A range of addresses of either family.
 pub(crate) fn cidr(text: &str) -> Option<&'static str> {
-    let valid = text.split_once('/').is_some_and(|(address, bits)| {
-        let most = match address.parse() {
-            Ok(IpAddr::V4(_)) => 32,
-            Ok(IpAddr::V6(_)) => 128,
-            Err(_) => return false,
+    const NONE: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+    let parse = |text: &str| -> Option<(u128, u32, u32)> {
+        let (address, bits) = text.split_once('/')?;
+        let (value, size) = match address.parse().ok()? {
+            IpAddr::V4(address) => (u128::from(u32::from(address)), 32),
+            IpAddr::V6(address) => (u128::from(address), 128),
         };
-        bits.parse::<u8>().is_ok_and(|bits| bits <= most) && !bits.starts_with('+')
-    });
-    (!valid).then_some("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
+        let digits = !bits.is_empty() && bits.bytes().all(|b| b.is_ascii_digit());
+        let bits = bits.parse().ok().filter(|bits| digits && *bits <= size)?;
+        Some((value, bits, size))
+    };
+    if let Some((value, bits, size)) = parse(text) {
+        let leading = text
+            .split_once('/')
+            .is_some_and(|(_, bits)| bits.len() > 1 && bits.starts_with('0'));
+        let host = (u128::MAX >> (128 - size)).checked_shr(bits).unwrap_or(0);
+        return if leading {
+            Some("must not have leading 0s in IP or prefix length")
+        } else if value & host != 0 {
+            Some("must not have bits set beyond the prefix length")
+        } else {
+            None
+        };
+    }
+    let Some((address, bits)) = text.split_once('/') else {
+        return Some(NONE);
+    };
+    let repaired = format!("{}/{bits}", without_zeros(address));
+    Some(if parse(&repaired).is_some() {
+        "must not have leading 0s in IP or prefix length"
+    } else {
+        NONE
+    })
+}
+
+/// The four numbers of an address without leading zeros, which were once taken.
+fn without_zeros(text: &str) -> String {
+    let number = |part: &str| match part.trim_start_matches('0') {
+        "" if !part.is_empty() => "0".to_owned(),
+        rest => rest.to_owned(),
+    };
+    text.split('.').map(number).collect::<Vec<_>>().join(".")
 }

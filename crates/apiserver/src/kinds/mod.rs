@@ -5,6 +5,7 @@ pub mod conversion;
 pub mod defaults;
 pub mod fields;
 mod formats;
+pub(crate) mod internal;
 pub mod names;
 pub mod quantity;
 mod registry;

@@ -69,6 +69,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         metadata_mut(object).insert("name".to_owned(), generate(&base).into());
     }
     strategy::prepare_for_create(&call.resource, object);
+    strategy::asked_by(&call.resource, object, &call.user);
     let (allocation, refused) = Allocation::take(call, object, None);
     let mut attempt = 0;
     loop {

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::Resource;
 use super::defaults::status;
 use super::view::{Edit, View, empty};
+use crate::admission::User;
 use crate::rest::now;
 
 pub use behavior::{Behavior, Propagation, behavior, grace_period};
@@ -38,13 +39,18 @@ pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
         ("", "Namespace") => namespace(object),
         ("", "Service") => services::normalize_addresses(object, None),
         ("", "ServiceAccount") => service_account(object),
-        ("", "PersistentVolumeClaim") => data_sources(object),
+        ("", "PersistentVolumeClaim") => data_sources(object, &Value::Null),
+        ("certificates.k8s.io", "CertificateSigningRequest") => {
+            object.put("status", empty());
+        }
+        ("storage.k8s.io", "VolumeAttributesClass") => protect(object),
         ("", "PersistentVolume") => {
             if let Some(status) = object.part("status") {
                 status.put("lastPhaseTransitionTime", now());
             }
         }
         ("apps", "DaemonSet") => template_generation(object, None),
+        ("coordination.k8s.io", "Lease") => coordinated(object, &Value::Null),
         ("batch", "Job") => job(object),
         _ => {}
     }
@@ -58,12 +64,13 @@ pub fn prepare_for_update(resource: &Resource, subresource: &str, new: &mut Valu
         for field in ["generation", "creationTimestamp"] {
             metadata.take_from(old_metadata, field);
         }
-        // Nothing takes a deletion back; to ask for one here is an error that validation finds.
+        // What a deletion has set stays; what none has set is refused later.
         if old_metadata.has("deletionTimestamp") {
             metadata.take_from(old_metadata, "deletionTimestamp");
         }
-        if !metadata.has("deletionGracePeriodSeconds") {
-            metadata.take_from(old_metadata, "deletionGracePeriodSeconds");
+        let grace = "deletionGracePeriodSeconds";
+        if old_metadata.has(grace) && !metadata.has(grace) {
+            metadata.take_from(old_metadata, grace);
         }
         if metadata.text("uid").is_empty() {
             metadata.take_from(old_metadata, "uid");
@@ -73,12 +80,11 @@ pub fn prepare_for_update(resource: &Resource, subresource: &str, new: &mut Valu
         "" => update(resource, new, old),
         "status" => update_status(resource, new, old),
         "approval" => {
-            let conditions = new.at("status").at("conditions").clone();
+            condition_times(new, old);
+            let mut status = old.at("status").clone();
+            status.take_from(new.at("status"), "conditions");
             new.take_from(old, "spec");
-            new.take_from(old, "status");
-            if let Some(status) = new.part("status") {
-                status.put("conditions", conditions);
-            }
+            new.put("status", status);
         }
         "finalize" => new.take_from(old, "status"),
         "ephemeralcontainers" => pods::ephemeral_containers(new, old),
@@ -106,9 +112,10 @@ fn update(resource: &Resource, new: &mut Value, old: &Value) {
         }
         ("", "Service") => services::normalize_addresses(new, Some(old)),
         ("", "ServiceAccount") => service_account(new),
-        ("", "PersistentVolumeClaim") => data_sources(new),
+        ("", "PersistentVolumeClaim") => data_sources(new, old),
         ("apps", "DaemonSet") => template_generation(new, Some(old)),
-        ("coordination.k8s.io", "Lease") => drop_disabled(resource, new),
+        ("coordination.k8s.io", "Lease") => coordinated(new, old),
+        ("apps", "StatefulSet") => drop_disabled(resource, new),
         ("certificates.k8s.io", "CertificateSigningRequest") => new.take_from(old, "spec"),
         _ => {}
     }
@@ -124,6 +131,10 @@ fn update_status(resource: &Resource, new: &mut Value, old: &Value) {
     }
     match (group, kind) {
         ("", "Pod") => pods::status(new, old),
+        ("certificates.k8s.io", _) => {
+            new.take_from(old, "spec");
+            condition_times(new, old);
+        }
         ("apps", "Deployment") => {
             if let Some(metadata) = new.part("metadata") {
                 metadata.take_from(old.at("metadata"), "labels");
@@ -258,24 +269,100 @@ fn service_account(object: &mut Value) {
     }
 }
 
-/// `dataSource` and `dataSourceRef` say the same where one of them can be said in the form of the other.
-fn data_sources(object: &mut Value) {
+/// `dataSource` and `dataSourceRef` say the same, and only the second one may name what is neither a claim nor a
+/// snapshot (KEP-1495). Sources of other namespaces are behind a gate.
+fn data_sources(object: &mut Value, old: &Value) {
+    let old = old.at("spec");
     let Some(spec) = object.existing("spec") else {
         return;
     };
+    if !spec.at("dataSourceRef").text("namespace").is_empty() && !old.has("dataSourceRef") {
+        spec.drop_field("dataSourceRef");
+    }
+    let source = spec.at("dataSource");
+    let known = matches!(
+        (source.text("apiGroup"), source.text("kind")),
+        ("", "PersistentVolumeClaim") | ("snapshot.storage.k8s.io", "VolumeSnapshot")
+    );
+    let was = old.has("dataSource") || old.has("dataSourceRef");
+    if !was && !spec.has("dataSourceRef") && !known {
+        spec.drop_field("dataSource");
+    }
     if spec.has("dataSource") && !spec.has("dataSourceRef") {
         let source = spec.at("dataSource").clone();
         spec.put("dataSourceRef", source);
-    } else if spec.has("dataSourceRef") && !spec.has("dataSource") {
-        let reference = spec.at("dataSourceRef");
-        let core = reference.text("apiGroup").is_empty();
-        let known = reference.text("kind") == "PersistentVolumeClaim" && core
-            || reference.text("kind") == "VolumeSnapshot"
-                && reference.text("apiGroup") == "snapshot.storage.k8s.io";
-        if known && reference.text("namespace").is_empty() {
-            let mut source = reference.clone();
-            source.drop_field("namespace");
-            spec.put("dataSource", source);
+    } else if spec.has("dataSourceRef")
+        && !spec.has("dataSource")
+        && spec.at("dataSourceRef").text("namespace").is_empty()
+    {
+        let mut source = spec.at("dataSourceRef").clone();
+        source.drop_field("namespace");
+        spec.put("dataSource", source);
+    }
+}
+
+/// Elections by the server itself are behind a gate.
+fn coordinated(new: &mut Value, old: &Value) {
+    if let Some(spec) = new.existing("spec") {
+        for field in ["strategy", "preferredHolder"] {
+            if !old.at("spec").has(field) {
+                spec.drop_field(field);
+            }
+        }
+    }
+}
+
+/// A class of attributes stays until no volume has it.
+fn protect(object: &mut Value) {
+    const FINALIZER: &str = "kubernetes.io/vac-protection";
+    if let Some(metadata) = object.part("metadata") {
+        let mut finalizers = metadata.list("finalizers").to_vec();
+        if !finalizers.iter().any(|name| name == FINALIZER) {
+            finalizers.push(FINALIZER.into());
+            metadata.put("finalizers", finalizers);
+        }
+    }
+}
+
+/// Conditions of a request for a certificate are timed when they come.
+fn condition_times(new: &mut Value, old: &Value) {
+    let time = now();
+    let before = old.at("status").list("conditions");
+    let Some(status) = new.existing("status") else {
+        return;
+    };
+    for condition in status.each("conditions") {
+        condition.fill("lastUpdateTime", time.clone());
+        let same = |other: &&Value| {
+            let field = |name: &str| other.text(name) == condition.text(name);
+            field("type") && field("status") && other.has("lastTransitionTime")
+        };
+        let since = before.iter().find(same);
+        let since = since.map_or_else(
+            || time.clone().into(),
+            |c| c.at("lastTransitionTime").clone(),
+        );
+        condition.fill("lastTransitionTime", since);
+    }
+}
+
+/// Who asks for a certificate, which nobody can say of himself.
+pub(crate) fn asked_by(resource: &Resource, object: &mut Value, user: &User) {
+    if resource.group != "certificates.k8s.io" || resource.kind != "CertificateSigningRequest" {
+        return;
+    }
+    if let Some(spec) = object.part("spec") {
+        for (field, value) in [
+            ("username", json!(user.username)),
+            ("uid", json!(user.uid)),
+            ("groups", json!(user.groups)),
+            ("extra", json!(user.extra)),
+        ] {
+            if is_zero(&value) || value == "" {
+                spec.drop_field(field);
+            } else {
+                spec.put(field, value);
+            }
         }
     }
 }
@@ -353,11 +440,5 @@ fn drop_disabled(resource: &Resource, object: &mut Value) {
             .and_then(|strategy| strategy.existing("rollingUpdate"))
     {
         rolling.drop_field("maxUnavailable");
-    }
-    if (resource.group.as_str(), resource.kind.as_str()) == ("coordination.k8s.io", "Lease")
-        && let Some(spec) = object.existing("spec")
-    {
-        spec.drop_field("strategy");
-        spec.drop_field("preferredHolder");
     }
 }

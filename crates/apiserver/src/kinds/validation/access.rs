@@ -4,8 +4,10 @@ use serde_json::Value;
 
 use super::check::{Errors, required, subdomain};
 use crate::field::{FieldError, Path};
+use crate::kinds::internal::shown;
 use crate::kinds::names;
 use crate::kinds::view::View;
+use crate::selector::Labels;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -30,6 +32,10 @@ pub(super) fn role(kind: &str, object: &Value, errors: &mut Errors) {
     }
     for (index, wanted) in selectors.iter().enumerate() {
         super::check::selector(wanted, &path.index(index), errors);
+        if Labels::from_object(wanted).is_err() {
+            let detail = "invalid label selector.";
+            errors.push(FieldError::invalid(&path.index(index), Value::Null, detail));
+        }
     }
 }
 
@@ -67,9 +73,10 @@ pub(super) fn binding_update(new: &Value, old: &Value, errors: &mut Errors) {
     let (role, before) = (new.at("roleRef"), old.at("roleRef"));
     if role != before {
         let at = Path::new("roleRef");
-        errors.push(FieldError::invalid(
+        let value = shown("rbac.RoleRef", role);
+        errors.push(FieldError::invalid_shown(
             &at,
-            role.clone(),
+            &value,
             "cannot change roleRef",
         ));
     }

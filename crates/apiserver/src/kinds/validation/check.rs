@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::field::{FieldError, Path};
+use crate::kinds::internal::shown;
 use crate::kinds::quantity::Quantity;
 use crate::kinds::strategy::same;
 use crate::kinds::view::View;
@@ -32,6 +33,28 @@ pub(super) fn subdomain(path: &Path<'_>, value: &str, errors: &mut Errors) {
 
 pub(super) fn label(path: &Path<'_>, value: &str, errors: &mut Errors) {
     problems(path, value, names::dns1123_label(value), errors);
+}
+
+/// A domain and a path behind it: `acme.io/foo`.
+pub(super) fn domain_path(text: &str, path: &Path<'_>, errors: &mut Errors) {
+    if text.is_empty() {
+        errors.push(FieldError::required(path, ""));
+        return;
+    }
+    match text.split_once('/') {
+        Some((host, rest)) if !host.is_empty() && !rest.is_empty() => {
+            problems(path, host, names::dns1123_subdomain(host), errors);
+            let bad = |b: u8| b.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/%".contains(&b);
+            if !rest.bytes().all(bad) {
+                let detail = "Invalid path";
+                errors.push(FieldError::invalid(path, rest, detail));
+            }
+        }
+        _ => {
+            let detail = "must be a domain-prefixed path (such as \"acme.io/foo\")";
+            errors.push(FieldError::invalid(path, text, detail));
+        }
+    }
 }
 
 pub(super) fn qualified_name(path: &Path<'_>, value: &str, errors: &mut Errors) {
@@ -212,9 +235,25 @@ pub(super) fn immutable(
     field: &str,
     errors: &mut Errors,
 ) {
+    immutable_as("", new, old, path, field, errors);
+}
+
+/// The same for a field whose value is shown as one of the API server's own types.
+pub(super) fn immutable_as(
+    kind: &str,
+    new: &Value,
+    old: &Value,
+    path: &Path<'_>,
+    field: &str,
+    errors: &mut Errors,
+) {
     if !same(new.at(field), old.at(field)) {
-        let value = new.at(field).clone();
-        errors.push(FieldError::invalid(&path.child(field), value, IMMUTABLE));
+        let (value, at) = (new.at(field), path.child(field));
+        errors.push(if kind.is_empty() {
+            FieldError::invalid(&at, value.clone(), IMMUTABLE)
+        } else {
+            FieldError::invalid_shown(&at, &shown(kind, value), IMMUTABLE)
+        });
     }
 }
 
@@ -232,6 +271,18 @@ pub(super) fn quantity(name: &str, value: &Value, path: &Path<'_>, errors: &mut 
             value.clone(),
             "must be an integer",
         ));
+    }
+}
+
+/// A quantity of a volume: the type of the whole text is right, so only a sign is wrong.
+pub(super) fn valid_quantity(name: &str, value: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let detail = "must be a valid resource quantity";
+    match Quantity::from_value(value) {
+        Some(amount) if amount.is_negative() => {
+            let shown = amount.to_string();
+            errors.push(FieldError::invalid_shown(path, &shown, detail));
+        }
+        _ => quantity(name, value, path, errors),
     }
 }
 

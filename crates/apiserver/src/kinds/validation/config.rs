@@ -5,11 +5,13 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::check::{
-    Errors, immutable, label, not_negative, one_of, one_of_if_set, problems, qualified_name,
-    required,
+    Errors, immutable, label, labels, not_negative, one_of, one_of_if_set, problems,
+    qualified_name, quantity, required,
 };
 use super::metadata::standard_finalizer;
+use super::pod::{requirements, tolerations};
 use crate::field::{FieldError, Path};
+use crate::kinds::internal::shown;
 use crate::kinds::strategy::same;
 use crate::kinds::view::View;
 use crate::kinds::{formats, names};
@@ -119,21 +121,6 @@ pub(super) fn namespace_finalize(object: &Value, errors: &mut Errors) {
     }
 }
 
-pub(super) fn namespace_status(new: &Value, errors: &mut Errors) {
-    let phase = new.at("status").text("phase");
-    let going = new.at("metadata").has("deletionTimestamp");
-    let (wanted, when) = if going {
-        ("Terminating", "not empty")
-    } else {
-        ("Active", "empty")
-    };
-    if phase != wanted {
-        let detail = format!("may only be '{wanted}' if `deletionTimestamp` is {when}");
-        let at = Path::new("status.Phase");
-        errors.push(FieldError::invalid(&at, phase, &detail));
-    }
-}
-
 pub(super) fn node(object: &Value, errors: &mut Errors) {
     let spec = object.at("spec");
     let taints = spec.list("taints");
@@ -155,13 +142,36 @@ pub(super) fn node(object: &Value, errors: &mut Errors) {
         };
         if taints[..index].iter().any(twice) {
             let detail = "taints must be unique by key and effect pair";
-            errors.push(FieldError::duplicate(&at, taint.clone()).with_detail(detail));
+            let value = shown("Taint", taint);
+            errors.push(FieldError::duplicate_shown(&at, &value).with_detail(detail));
         }
     }
+    node_resources(object, errors);
     let path = Path::new("spec.podCIDRs");
     for (index, range) in spec.list("podCIDRs").iter().enumerate() {
         let range = range.as_str().unwrap_or_default();
         problems(&path.index(index), range, formats::cidr(range), errors);
+    }
+    let ranges = spec.list("podCIDRs");
+    let sixes = ranges
+        .iter()
+        .filter_map(Value::as_str)
+        .filter(|range| range.contains(':'));
+    if ranges.len() > 1 && (ranges.len() > 2 || sixes.count() != 1) {
+        let value = spec.at("podCIDRs").clone();
+        let detail = "may specify no more than one CIDR for each IP family";
+        errors.push(FieldError::invalid(&path, value, detail));
+    }
+}
+
+/// What a node has, and what it has left for pods.
+pub(super) fn node_resources(object: &Value, errors: &mut Errors) {
+    for list in ["capacity", "allocatable"] {
+        let path = Path::new("status");
+        let path = path.child(list);
+        for (name, amount) in object.at("status").entries(list) {
+            quantity(name, amount, &path.child(name), errors);
+        }
     }
 }
 
@@ -239,12 +249,31 @@ pub(super) fn binding(object: &Value, errors: &mut Errors) {
 
 pub(super) fn runtime_class(object: &Value, errors: &mut Errors) {
     let root = Path::root();
-    label(&root.child("handler"), object.text("handler"), errors);
-}
-
-pub(super) fn csi_driver(object: &Value, errors: &mut Errors) {
-    let name = object.at("metadata").text("name");
-    super::storage::driver_name(name, &Path::new("metadata.name"), errors);
+    if required(object, &root, "handler", errors) {
+        label(&root.child("handler"), object.text("handler"), errors);
+    }
+    let overhead = object.at("overhead").at("podFixed");
+    if !overhead.is_null() {
+        let limits = serde_json::json!({ "limits": overhead });
+        requirements(&limits, &[], &root.child("overhead"), errors);
+    }
+    let (scheduling, path) = (object.at("scheduling"), root.child("scheduling"));
+    labels(scheduling, &path, "nodeSelector", errors);
+    let all = scheduling.list("tolerations");
+    let at = path.child("tolerations");
+    tolerations(scheduling, &at, errors);
+    for (index, toleration) in all.iter().enumerate() {
+        let twice = |other: &Value| {
+            let fields = ["key", "operator", "value", "effect"];
+            fields
+                .iter()
+                .all(|field| other.text(field) == toleration.text(field))
+        };
+        if all[..index].iter().any(twice) {
+            let value = shown("Toleration", toleration);
+            errors.push(FieldError::duplicate_shown(&at.index(index), &value));
+        }
+    }
 }
 
 pub(super) fn controller_revision(object: &Value, errors: &mut Errors) {
@@ -256,29 +285,6 @@ pub(super) fn controller_revision(object: &Value, errors: &mut Errors) {
         ));
     }
     not_negative(object, &root, "revision", errors);
-}
-
-pub(super) fn signing_request(object: &Value, errors: &mut Errors) {
-    let spec = object.at("spec");
-    let path = Path::new("spec");
-    let usages = spec.list("usages");
-    if usages.is_empty() {
-        errors.push(FieldError::required(&path.child("usages"), ""));
-    }
-    let signer = spec.text("signerName");
-    let at = path.child("signerName");
-    if signer.is_empty() {
-        errors.push(FieldError::required(&at, ""));
-    } else if !signer.contains('/') {
-        let detail =
-            "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-        errors.push(FieldError::invalid(&at, signer, detail));
-    }
-    if let Some(seconds) = spec.int("expirationSeconds").filter(|s| *s < 600) {
-        let detail = "may not specify a duration less than 600 seconds (10 minutes)";
-        let at = path.child("expirationSeconds");
-        errors.push(FieldError::invalid(&at, seconds, detail));
-    }
 }
 
 fn bytes_of(value: &Value) -> usize {

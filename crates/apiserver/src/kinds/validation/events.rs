@@ -1,34 +1,44 @@
-//! Events: those of the core group are checked little, those of events.k8s.io more (spec C.17).
+//! Events: those of the core group are checked little, those of events.k8s.io more.
 
 use serde_json::Value;
 
-use super::check::{Errors, qualified_name, required};
+use super::check::{Errors, immutable, problems, qualified_name, required};
+use super::metadata;
 use crate::field::{FieldError, Path};
 use crate::kinds::view::View;
+use crate::kinds::{Resource, names};
 
-/// A new event.
-pub(super) fn create(group: &str, event: &Value, errors: &mut Errors) {
-    legacy(group, event, errors);
-    if group.is_empty() {
+pub(super) fn create(resource: &Resource, object: &Value, errors: &mut Errors) {
+    let form = Form::of(resource);
+    always(form, object, errors);
+    if form.core {
+        if errors.is_empty() {
+            metadata::create(resource, object, errors);
+        }
         return;
     }
-    series(event, errors);
+    metadata::create(resource, object, errors);
+    series(object, errors);
     let root = Path::root();
-    required(event, &root, "eventTime", errors);
-    let word = event.text("type");
-    if !matches!(word, "Normal" | "Warning") {
-        let detail = format!("has invalid value: {word}");
+    if !object.has("eventTime") {
+        errors.push(FieldError::required(&root.child("eventTime"), ""));
+    }
+    let kind = object.text("type");
+    if !matches!(kind, "Normal" | "Warning") {
+        let detail = format!("has invalid value: {kind}");
         errors.push(FieldError::invalid(&root.child("type"), "", &detail));
     }
-    for (field, name) in [
-        ("deprecatedFirstTimestamp", "firstTimestamp"),
-        ("deprecatedLastTimestamp", "lastTimestamp"),
-        ("deprecatedCount", "count"),
-        ("deprecatedSource", "source"),
+    let source = object.at("deprecatedSource");
+    let component = [source.text("component"), source.text("host")];
+    for (field, set) in [
+        ("firstTimestamp", object.has("deprecatedFirstTimestamp")),
+        ("lastTimestamp", object.has("deprecatedLastTimestamp")),
+        ("count", object.int("deprecatedCount").unwrap_or(0) != 0),
+        ("source", component.iter().any(|text| !text.is_empty())),
     ] {
-        if !is_unset(event.at(field)) {
+        if set {
             errors.push(FieldError::invalid(
-                &root.child(name),
+                &root.child(field),
                 "",
                 "needs to be unset",
             ));
@@ -36,16 +46,18 @@ pub(super) fn create(group: &str, event: &Value, errors: &mut Errors) {
     }
 }
 
-/// A changed event: by events.k8s.io hardly anything of it may change.
-pub(super) fn update(group: &str, new: &Value, old: &Value, errors: &mut Errors) {
-    legacy(group, new, errors);
-    if group.is_empty() {
+pub(super) fn update(resource: &Resource, new: &Value, old: &Value, errors: &mut Errors) {
+    let form = Form::of(resource);
+    always(form, new, errors);
+    if form.core {
         return;
     }
+    metadata::kind_changed(new, old, errors);
     if new.at("series") != old.at("series") {
         series(new, errors);
     }
-    for (field, name) in [
+    // The names are those of the core group, whatever the request says.
+    for (field, shown) in [
         ("regarding", "involvedObject"),
         ("reason", "reason"),
         ("note", "message"),
@@ -53,7 +65,6 @@ pub(super) fn update(group: &str, new: &Value, old: &Value, errors: &mut Errors)
         ("deprecatedFirstTimestamp", "firstTimestamp"),
         ("deprecatedLastTimestamp", "lastTimestamp"),
         ("deprecatedCount", "count"),
-        // The real server, too, asks twice.
         ("reason", "reason"),
         ("type", "type"),
         ("eventTime", "eventTime"),
@@ -62,68 +73,85 @@ pub(super) fn update(group: &str, new: &Value, old: &Value, errors: &mut Errors)
         ("reportingController", "reportingController"),
         ("reportingInstance", "reportingInstance"),
     ] {
-        let (now, before) = (new.at(field), old.at(field));
-        if now != before && !(is_unset(now) && is_unset(before)) {
-            let at = Path::new(name);
-            errors.push(FieldError::invalid(&at, now.clone(), "field is immutable"));
+        let mut found = Vec::new();
+        immutable(new, old, &Path::root(), field, &mut found);
+        if !found.is_empty() {
+            let value = new.at(field).clone();
+            let detail = super::check::IMMUTABLE;
+            errors.push(FieldError::invalid(&Path::new(shown), value, detail));
         }
     }
 }
 
-/// Whether a value says nothing: Go's zero value, written or not.
-fn is_unset(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Number(number) => number.as_i64() == Some(0),
-        Value::String(text) => text.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        Value::Bool(_) | Value::Array(_) => false,
+/// The names that the two groups have for the same fields.
+#[derive(Clone, Copy)]
+struct Form {
+    core: bool,
+    about: &'static str,
+    controller: &'static str,
+    note: &'static str,
+}
+
+impl Form {
+    fn of(resource: &Resource) -> Self {
+        let core = resource.group.is_empty();
+        let (about, controller, note) = if core {
+            ("involvedObject", "reportingComponent", "message")
+        } else {
+            ("regarding", "reportingController", "note")
+        };
+        Self {
+            core,
+            about,
+            controller,
+            note,
+        }
     }
 }
 
-/// What every event is held to. One without a time of its own is an old one, of which less is asked.
-fn legacy(group: &str, event: &Value, errors: &mut Errors) {
-    let (about, controller, note) = if group.is_empty() {
-        ("involvedObject", "reportingComponent", "message")
-    } else {
-        ("regarding", "reportingController", "note")
-    };
-    let own = event.at("metadata").text("namespace");
-    let namespace = event.at(about).text("namespace");
-    let dated = event.has("eventTime");
+/// What holds for events of both groups.
+fn always(form: Form, object: &Value, errors: &mut Errors) {
+    let own = object.at("metadata").text("namespace");
+    let about = object.at(form.about).text("namespace");
+    let timed = object.has("eventTime");
     // Objects without a namespace have their events in `default`.
-    let fits = match (namespace, dated) {
-        ("", false) => own.is_empty() || own == "default",
-        ("", true) => own == "default" || own == "kube-system",
-        (namespace, false) => namespace == own,
-        (_, true) => true,
+    let fits = match (about, timed) {
+        ("", false) => matches!(own, "" | "default"),
+        ("", true) => matches!(own, "default" | "kube-system"),
+        (_, timed) => timed || about == own,
     };
     if !fits {
         let detail = "does not match event.namespace";
         let at = Path::new("involvedObject.namespace");
-        errors.push(FieldError::invalid(&at, namespace, detail));
+        errors.push(FieldError::invalid(&at, about, detail));
     }
-    if !dated {
-        return;
+    if timed {
+        reported(form, object, errors);
     }
+    let found = names::dns1123_subdomain(own);
+    problems(&Path::new("namespace"), own, found, errors);
+}
+
+fn reported(form: Form, object: &Value, errors: &mut Errors) {
     let root = Path::root();
-    required(event, &root, controller, errors);
-    qualified_name(&root.child(controller), event.text(controller), errors);
+    required(object, &root, form.controller, errors);
+    let controller = object.text(form.controller);
+    qualified_name(&root.child(form.controller), controller, errors);
     for field in ["reportingInstance", "action", "reason"] {
-        required(event, &root, field, errors);
-        if event.text(field).len() > 128 {
+        required(object, &root, field, errors);
+        if object.text(field).len() > 128 {
             let detail = "can have at most 128 characters";
             errors.push(FieldError::invalid(&root.child(field), "", detail));
         }
     }
-    if event.text(note).len() > 1024 {
+    if object.text(form.note).len() > 1024 {
         let detail = "can have at most 1024 characters";
         errors.push(FieldError::invalid(&Path::new("message"), "", detail));
     }
 }
 
-fn series(event: &Value, errors: &mut Errors) {
-    let series = event.at("series");
+fn series(object: &Value, errors: &mut Errors) {
+    let series = object.at("series");
     if !series.is_object() {
         return;
     }

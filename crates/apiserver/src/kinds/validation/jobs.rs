@@ -2,18 +2,27 @@
 
 use serde_json::{Value, json};
 
-use super::check::{Errors, immutable, not_negative, one_of, one_of_if_set, selector};
+use super::check::{
+    Errors, immutable, immutable_as, not_negative, one_of, one_of_if_set, selector,
+};
 use super::cron;
+use super::job_policies;
 use super::pod;
-use super::workloads::matches_template;
+use super::workloads::{MISMATCH, matches_template};
 use crate::field::{FieldError, Path};
+use crate::kinds::internal::shown;
+use crate::kinds::names;
 use crate::kinds::strategy::same;
 use crate::kinds::view::{Edit, View};
 
 pub(super) fn job(object: &Value, errors: &mut Errors) {
-    let spec = object.at("spec");
-    let path = Path::new("spec");
     generated_selector(object, errors);
+    whole_spec(object.at("spec"), errors);
+    hostname(object, errors);
+}
+
+fn whole_spec(spec: &Value, errors: &mut Errors) {
+    let path = Path::new("spec");
     job_spec(spec, &path, errors);
     let at = path.child("selector");
     if spec.has("selector") {
@@ -22,6 +31,28 @@ pub(super) fn job(object: &Value, errors: &mut Errors) {
         matches_template(spec.at("selector"), spec, &template, errors);
     } else {
         errors.push(FieldError::required(&at, ""));
+        let labels = spec.at("template").at("metadata").at("labels").clone();
+        let at = path.child("template.metadata.labels");
+        errors.push(FieldError::invalid(&at, labels, MISMATCH));
+    }
+}
+
+/// Indexed pods have names of their own, which are host names as well.
+fn hostname(object: &Value, errors: &mut Errors) {
+    let spec = object.at("spec");
+    let completions = spec.int("completions").unwrap_or(0);
+    if spec.text("completionMode") != "Indexed" || completions <= 0 {
+        return;
+    }
+    let name = object.at("metadata").text("name");
+    let longest = format!("{name}-{}", completions - 1);
+    if !names::dns1123_label(&longest).is_empty() {
+        let detail = format!("will not able to create pod with invalid DNS label: {longest}");
+        errors.push(FieldError::invalid(
+            &Path::new("metadata.name"),
+            name,
+            &detail,
+        ));
     }
 }
 
@@ -65,23 +96,101 @@ pub(super) fn cron_job(object: &Value, errors: &mut Errors) {
 pub(super) fn job_update(new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::new("spec");
     let (spec, before) = (new.at("spec"), old.at("spec"));
+    whole_spec(spec, errors);
     // The size of an indexed job may change as long as it runs all at once.
-    let elastic = spec.text("completionMode") == "Indexed"
-        && spec.at("completions") == spec.at("parallelism")
-        && !same(spec.at("completions"), before.at("completions"));
-    if !elastic {
+    if spec.text("completionMode") != "Indexed" {
         immutable(spec, before, &path, "completions", errors);
+    } else if spec.has("completions")
+        && !same(spec.at("completions"), before.at("completions"))
+        && spec.at("completions") != spec.at("parallelism")
+    {
+        let value = spec.at("completions").clone();
+        let detail = "can only be modified in tandem with spec.parallelism";
+        errors.push(FieldError::invalid(
+            &path.child("completions"),
+            value,
+            detail,
+        ));
     }
-    immutable(spec, before, &path, "selector", errors);
+    let kind = "?m.LabelSelector";
+    immutable_as(kind, spec, before, &path, "selector", errors);
     template(spec, old, &path, errors);
-    for field in [
-        "completionMode",
-        "podFailurePolicy",
-        "backoffLimitPerIndex",
-        "managedBy",
-        "successPolicy",
+    for (field, kind) in [
+        ("completionMode", ""),
+        ("podFailurePolicy", "?batch.PodFailurePolicy"),
+        ("backoffLimitPerIndex", ""),
+        ("managedBy", ""),
+        ("successPolicy", "?batch.SuccessPolicy"),
     ] {
-        immutable(spec, before, &path, field, errors);
+        immutable_as(kind, spec, before, &path, field, errors);
+    }
+}
+
+/// What the job's status says of counters below zero is told elsewhere; here it is what cannot be true of a job.
+pub(super) fn status(new: &Value, old: &Value, errors: &mut Errors) {
+    let path = Path::new("status");
+    let (now, before) = (new.at("status"), old.at("status"));
+    let is = |status: &Value, kind: &str| {
+        let mut all = status.list("conditions").iter();
+        all.any(|c| c.text("type") == kind && c.text("status") == "True")
+    };
+    let (complete, failed) = (is(now, "Complete"), is(now, "Failed"));
+    let met = is(now, "SuccessCriteriaMet");
+    let finished = complete || failed;
+    let conditions = path.child("conditions");
+    let wrong = |detail: &str| FieldError::invalid_omitted(&conditions, detail);
+    if complete && failed {
+        errors.push(wrong("cannot set Complete=True and Failed=true conditions"));
+    }
+    if complete && is(now, "FailureTarget") {
+        errors.push(wrong(
+            "cannot set Complete=True and FailureTarget=true conditions",
+        ));
+    }
+    if now.has("completionTime") && !complete {
+        errors.push(FieldError::invalid(
+            &path.child("completionTime"),
+            now.at("completionTime").clone(),
+            "cannot set completionTime when there is no Complete=True condition",
+        ));
+    }
+    if complete && !now.has("completionTime") {
+        let detail = "completionTime is required for Complete jobs";
+        errors.push(FieldError::required(&path.child("completionTime"), detail));
+    }
+    if failed && !is(now, "FailureTarget") {
+        errors.push(wrong(
+            "cannot set Failed=True condition without the FailureTarget=true condition",
+        ));
+    }
+    if complete && !met {
+        errors.push(wrong(
+            "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
+        ));
+    }
+    if let Some(active) = now.int("active").filter(|active| *active > 0 && finished) {
+        let detail = "active>0 is invalid for finished job";
+        errors.push(FieldError::invalid(&path.child("active"), active, detail));
+    }
+    if finished && !now.has("startTime") {
+        let detail = "startTime is required for finished job";
+        errors.push(FieldError::required(&path.child("startTime"), detail));
+    }
+    let ready = now.int("ready").unwrap_or(0);
+    if ready > now.int("active").unwrap_or(0) {
+        let detail = "cannot set more ready pods than active";
+        errors.push(FieldError::invalid(&path.child("ready"), ready, detail));
+    }
+    if met && failed {
+        errors.push(wrong(
+            "cannot set SuccessCriteriaMet=True and Failed=true conditions",
+        ));
+    }
+    for kind in ["Failed", "Complete", "FailureTarget"] {
+        if is(before, kind) && !is(now, kind) {
+            let detail = format!("cannot disable the terminal {kind}=True condition");
+            errors.push(FieldError::invalid_omitted(&conditions, &detail));
+        }
     }
 }
 
@@ -103,13 +212,33 @@ fn template(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
             }
         }
     }
+    if before.flag("suspend") {
+        resources_taken(&mut munged, before.at("template"));
+    }
     if !same(&munged, before.at("template")) {
-        let value = spec.at("template").clone();
-        errors.push(FieldError::invalid(
-            &path.child("template"),
-            value,
+        let value = shown("PodTemplateSpec", spec.at("template"));
+        let at = path.child("template");
+        errors.push(FieldError::invalid_shown(
+            &at,
+            &value,
             super::check::IMMUTABLE,
         ));
+    }
+}
+
+/// How much a suspended job's containers get is open as well.
+fn resources_taken(template: &mut Value, was: &Value) {
+    for list in ["containers", "initContainers"] {
+        let old = was.at("spec").list(list);
+        if let Some(pod) = template.existing("spec")
+            && pod.list(list).len() == old.len()
+        {
+            for (container, old) in pod.each(list).zip(old) {
+                if container.text("name") == old.text("name") {
+                    container.take_from(old, "resources");
+                }
+            }
+        }
     }
 }
 
@@ -125,38 +254,47 @@ fn job_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     ] {
         not_negative(spec, path, field, errors);
     }
-    let modes = ["Indexed", "NonIndexed"];
+    if spec.has("maxFailedIndexes") && !spec.has("backoffLimitPerIndex") {
+        let at = path.child("backoffLimitPerIndex");
+        let detail = "when maxFailedIndexes is specified";
+        errors.push(FieldError::required(&at, detail));
+    }
+    if spec.has("managedBy") {
+        manager(spec.text("managedBy"), &path.child("managedBy"), errors);
+    }
+    let modes = ["NonIndexed", "Indexed"];
     one_of_if_set(spec, path, "completionMode", &modes, errors);
-    if spec.text("completionMode") == "Indexed" {
-        if !spec.has("completions") {
-            let at = path.child("completions");
-            let detail = "when completion mode is Indexed";
-            errors.push(FieldError::required(&at, detail));
-        }
-        if let Some(number) = spec.int("parallelism").filter(|number| *number > 100_000) {
-            let detail = "must be less than or equal to 100000 when completion mode is Indexed";
-            let at = path.child("parallelism");
-            errors.push(FieldError::invalid(&at, number, detail));
-        }
-    } else {
-        for (field, condition) in [
-            ("backoffLimitPerIndex", "requires indexed completion mode"),
-            ("maxFailedIndexes", "requires indexed completion mode"),
-            ("successPolicy", "requires indexed completion mode"),
-        ] {
-            if spec.has(field) {
-                let value = spec.at(field).clone();
-                errors.push(FieldError::invalid(&path.child(field), value, condition));
+    match spec.text("completionMode") {
+        "Indexed" => job_policies::indexed(spec, path, errors),
+        "NonIndexed" => {
+            for field in ["backoffLimitPerIndex", "maxFailedIndexes"] {
+                if spec.has(field) {
+                    let value = spec.at(field).clone();
+                    let detail = "requires indexed completion mode";
+                    errors.push(FieldError::invalid(&path.child(field), value, detail));
+                }
             }
         }
+        _ => {}
     }
-    let replacement = ["Failed", "TerminatingOrFailed"];
-    one_of_if_set(spec, path, "podReplacementPolicy", &replacement, errors);
+    job_policies::failure(spec, path, errors);
+    job_policies::success(spec, path, errors);
+    // Pods that fail by a policy are only replaced once they have.
+    let replacement: &[&str] = if spec.has("podFailurePolicy") {
+        &["Failed"]
+    } else {
+        &["Failed", "TerminatingOrFailed"]
+    };
+    one_of_if_set(spec, path, "podReplacementPolicy", replacement, errors);
     let at = path.child("template");
     pod::template(spec.at("template"), &at, errors);
     let policy = spec.at("template").at("spec").text("restartPolicy");
     let at = at.child("spec.restartPolicy");
     match policy {
+        "OnFailure" if spec.has("podFailurePolicy") => {
+            let detail = "only \"Never\" is supported when podFailurePolicy is specified";
+            errors.push(FieldError::invalid(&at, policy, detail));
+        }
         "OnFailure" | "Never" => {}
         // The default of pods makes no sense here, so this reads as if it were missing.
         "Always" | "" => {
@@ -213,6 +351,14 @@ fn generated_selector(object: &Value, errors: &mut Errors) {
             spec.at("selector").clone(),
             detail,
         ));
+    }
+}
+
+/// Who else manages the job: `example.com/manager`.
+fn manager(name: &str, path: &Path<'_>, errors: &mut Errors) {
+    super::check::domain_path(name, path, errors);
+    if name.len() > 63 {
+        errors.push(FieldError::too_long(path, 63));
     }
 }
 

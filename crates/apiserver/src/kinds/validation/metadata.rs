@@ -6,99 +6,47 @@ use super::check::{
     Errors, annotations, immutable, labels, not_negative, problems, qualified_name,
 };
 use crate::field::{FieldError, Path, quoted};
+use crate::kinds::internal::shown;
 use crate::kinds::view::View;
-use crate::kinds::{Resource, names};
+use crate::kinds::{Resource, formats, names};
 
+/// The metadata of an object as its kind sees them: the name by the rules of the kind, finalizers by the older ones.
 pub(super) fn create(resource: &Resource, object: &Value, errors: &mut Errors) {
-    let metadata = object.at("metadata");
+    let name = |name: &str| name_problems(resource, name);
+    whole(resource, object.at("metadata"), name, errors);
+    if is_older(resource) {
+        finalizer_names(object.at("metadata"), errors);
+    }
+}
+
+/// The metadata of an object whose kind has no rule for names.
+pub(super) fn nameless(object: &Value, errors: &mut Errors) {
     let path = Path::new("metadata");
-    let name = metadata.text("name");
-    let generated = metadata.text("generateName");
-    if !generated.is_empty() {
-        let base = without_dash(generated);
-        let found = name_problems(resource, &base);
-        problems(&path.child("generateName"), generated, found, errors);
-    }
-    if name.is_empty() {
-        let detail = "name or generateName is required";
-        errors.push(FieldError::required(&path.child("name"), detail));
-    } else {
-        let found = name_problems(resource, name);
-        problems(&path.child("name"), name, found, errors);
-    }
-    let namespace = metadata.text("namespace");
-    let namespace_path = path.child("namespace");
-    if resource.namespaced {
-        if namespace.is_empty() {
-            errors.push(FieldError::required(&namespace_path, ""));
-        } else {
-            let found = names::dns1123_label(namespace);
-            problems(&namespace_path, namespace, found, errors);
-        }
-    } else if !namespace.is_empty() {
-        let detail = "not allowed on this type";
-        errors.push(FieldError::forbidden(&namespace_path, detail));
-    }
-    common(resource, metadata, &path, errors);
+    labels(object.at("metadata"), &path, "labels", errors);
+    annotations(object.at("metadata"), &path, errors);
+    owners(object.at("metadata"), &path, errors);
+    finalizers(object.at("metadata"), &path, errors);
+    finalizer_names(object.at("metadata"), errors);
+}
+
+/// The metadata of any changed object; its name has to fit into a path.
+pub(super) fn common(resource: &Resource, object: &Value, errors: &mut Errors) {
+    whole(resource, object.at("metadata"), names::path_segment, errors);
 }
 
 /// What may not change, and what must still be right. The resource version is the store's business.
-///
-/// The real server looks at an update's metadata once for all kinds and again for the kind, and each time counts.
-pub(super) fn update(resource: &Resource, new: &Value, old: &Value, errors: &mut Errors) {
+pub(super) fn changed(new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::new("metadata");
     let (new, old) = (new.at("metadata"), old.at("metadata"));
-    common(resource, new, &path, errors);
-    changes(new, old, &path, errors);
-    if asks_again(resource) {
-        changes(new, old, &path, errors);
-    }
-    if asks_for_all_again(resource) {
-        common(resource, new, &path, errors);
-    }
-}
-
-fn asks_again(resource: &Resource) -> bool {
-    !matches!(
-        (resource.group.as_str(), resource.kind.as_str()),
-        ("", "Event") | ("policy", "PodDisruptionBudget")
-    )
-}
-
-/// Kinds that check a changed object as a whole, too (measured on v1.36).
-fn asks_for_all_again(resource: &Resource) -> bool {
-    match resource.group.as_str() {
-        "rbac.authorization.k8s.io" => true,
-        "" => matches!(
-            resource.kind.as_str(),
-            "ConfigMap"
-                | "Endpoints"
-                | "Namespace"
-                | "Node"
-                | "PersistentVolume"
-                | "PersistentVolumeClaim"
-                | "Pod"
-                | "Secret"
-                | "ServiceAccount"
-        ),
-        "apps" => resource.kind == "ControllerRevision",
-        "batch" => resource.kind == "Job",
-        "networking.k8s.io" => matches!(resource.kind.as_str(), "Ingress" | "IngressClass"),
-        "node.k8s.io" => resource.kind == "RuntimeClass",
-        "resource.k8s.io" => matches!(resource.kind.as_str(), "DeviceClass" | "ResourceClaim"),
-        "storage.k8s.io" => resource.kind == "StorageClass",
-        _ => false,
-    }
-}
-
-fn changes(new: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
     if old.has("deletionTimestamp") {
-        let added: Vec<String> = new
+        let mut added: Vec<String> = new
             .list("finalizers")
             .iter()
             .filter(|name| !old.list("finalizers").contains(name))
             .filter_map(|name| name.as_str().map(quoted))
             .collect();
+        added.sort();
+        added.dedup();
         if !added.is_empty() {
             errors.push(FieldError::forbidden(
                 &path.child("finalizers"),
@@ -116,34 +64,75 @@ fn changes(new: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
     ] {
-        immutable(new, old, path, field, errors);
+        immutable(new, old, &path, field, errors);
     }
-    labels(new, path, "labels", errors);
-    annotations(new, path, errors);
-    owners(new, path, errors);
+    labels(new, &path, "labels", errors);
+    annotations(new, &path, errors);
+    owners(new, &path, errors);
 }
 
-fn common(resource: &Resource, metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
-    not_negative(metadata, path, "generation", errors);
-    labels(metadata, path, "labels", errors);
-    annotations(metadata, path, errors);
-    owners(metadata, path, errors);
-    finalizers(resource, metadata, path, errors);
+/// The same as the strategies of most kinds do it, with the older rule for finalizers.
+pub(super) fn kind_changed(new: &Value, old: &Value, errors: &mut Errors) {
+    changed(new, old, errors);
+    finalizer_names(new.at("metadata"), errors);
 }
 
+fn whole(
+    resource: &Resource,
+    metadata: &Value,
+    found: impl Fn(&str) -> Vec<String>,
+    errors: &mut Errors,
+) {
+    let path = Path::new("metadata");
+    let name = metadata.text("name");
+    let generated = metadata.text("generateName");
+    if !generated.is_empty() {
+        let base = without_dash(generated);
+        problems(&path.child("generateName"), generated, found(&base), errors);
+    }
+    if name.is_empty() {
+        let detail = "name or generateName is required";
+        errors.push(FieldError::required(&path.child("name"), detail));
+    } else {
+        problems(&path.child("name"), name, found(name), errors);
+    }
+    let namespace = metadata.text("namespace");
+    let namespace_path = path.child("namespace");
+    if resource.namespaced {
+        if namespace.is_empty() {
+            errors.push(FieldError::required(&namespace_path, ""));
+        } else {
+            let found = names::dns1123_label(namespace);
+            problems(&namespace_path, namespace, found, errors);
+        }
+    } else if !namespace.is_empty() {
+        let detail = "not allowed on this type";
+        errors.push(FieldError::forbidden(&namespace_path, detail));
+    }
+    not_negative(metadata, &path, "generation", errors);
+    labels(metadata, &path, "labels", errors);
+    annotations(metadata, &path, errors);
+    owners(metadata, &path, errors);
+    finalizers(metadata, &path, errors);
+}
+
+/// The paths have no index, as in the API server.
 fn owners(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.child("ownerReferences");
     let references = metadata.list("ownerReferences");
     let mut controller: Option<String> = None;
-    // The real server's paths have no index here.
     for reference in references {
         let version = reference.text("apiVersion");
-        let parts = version.split('/').count();
-        if version.is_empty() || version.ends_with('/') || parts > 2 {
+        let named = match version.split_once('/') {
+            Some((_, rest)) => !rest.is_empty() && !rest.contains('/'),
+            None => !version.is_empty(),
+        };
+        if !named {
+            let detail = "version must not be empty";
             errors.push(FieldError::invalid(
                 &path.child("apiVersion"),
                 version,
-                "version must not be empty",
+                detail,
             ));
         }
         for field in ["kind", "name", "uid"] {
@@ -156,9 +145,9 @@ fn owners(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
             }
         }
         if version == "v1" && reference.text("kind") == "Event" {
-            errors.push(FieldError::invalid(
+            errors.push(FieldError::invalid_shown(
                 &path,
-                reference.clone(),
+                &shown("m.OwnerReference", reference),
                 "/v1, Kind=Event is disallowed from being an owner",
             ));
         }
@@ -167,9 +156,9 @@ fn owners(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
         let this = format!("{}/{}", reference.text("kind"), reference.text("name"));
         match &controller {
-            Some(first) => errors.push(FieldError::invalid_as_shown(
+            Some(first) => errors.push(FieldError::invalid_shown(
                 &path,
-                &shown(references),
+                &shown("[]m.OwnerReference", metadata.at("ownerReferences")),
                 &format!(
                     "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {this}"
                 ),
@@ -179,31 +168,7 @@ fn owners(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Owner references in the order of Go's struct.
-fn shown(references: &[Value]) -> String {
-    const FIELDS: [&str; 6] = [
-        "apiVersion",
-        "kind",
-        "name",
-        "uid",
-        "controller",
-        "blockOwnerDeletion",
-    ];
-    let all: Vec<String> = references
-        .iter()
-        .map(|reference| {
-            let fields: Vec<String> = FIELDS
-                .iter()
-                .filter(|field| reference.has(field))
-                .map(|field| format!("{}:{}", quoted(field), reference.at(field)))
-                .collect();
-            format!("{{{}}}", fields.join(","))
-        })
-        .collect();
-    format!("[{}]", all.join(","))
-}
-
-fn finalizers(resource: &Resource, metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn finalizers(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.child("finalizers");
     let all = metadata.list("finalizers");
     for name in all {
@@ -217,12 +182,24 @@ fn finalizers(resource: &Resource, metadata: &Value, path: &Path<'_>, errors: &m
             "finalizer orphan and foregroundDeletion cannot be both set",
         ));
     }
-    // The core group and the workloads have this older rule as well.
-    if matches!(resource.group.as_str(), "" | "apps" | "batch") {
-        for (index, name) in all.iter().enumerate() {
-            let name = name.as_str().unwrap_or_default();
-            standard_finalizer(name, &path.index(index), errors);
-        }
+}
+
+/// Whether a kind keeps the rule for finalizers that is older than qualified names: all but the newest groups.
+fn is_older(resource: &Resource) -> bool {
+    !matches!(
+        resource.group.as_str(),
+        "admissionregistration.k8s.io"
+            | "apiextensions.k8s.io"
+            | "apiregistration.k8s.io"
+            | "policy"
+    )
+}
+
+fn finalizer_names(metadata: &Value, errors: &mut Errors) {
+    let path = Path::new("metadata.finalizers");
+    for (index, name) in metadata.list("finalizers").iter().enumerate() {
+        let name = name.as_str().unwrap_or_default();
+        standard_finalizer(name, &path.index(index), errors);
     }
 }
 
@@ -239,12 +216,19 @@ pub(super) fn standard_finalizer(name: &str, path: &Path<'_>, errors: &mut Error
 
 fn name_problems(resource: &Resource, name: &str) -> Vec<String> {
     match (resource.group.as_str(), resource.kind.as_str()) {
-        ("", "Namespace" | "Service") => names::dns1123_label(name),
+        ("networking.k8s.io", "IPAddress") => {
+            formats::ip(name).map(str::to_owned).into_iter().collect()
+        }
+        ("", "Namespace" | "Service") | ("apps", "StatefulSet") => names::dns1123_label(name),
         // Events of the core group are taken as they come, however their sources name them.
         ("", "Event")
-        | ("rbac.authorization.k8s.io" | "certificates.k8s.io" | "apiregistration.k8s.io", _) => {
-            names::path_segment(name)
-        }
+        | (
+            "rbac.authorization.k8s.io"
+            | "certificates.k8s.io"
+            | "apiregistration.k8s.io"
+            | "policy",
+            _,
+        ) => names::path_segment(name),
         ("batch", "CronJob") => {
             let mut found = names::dns1123_subdomain(name);
             // The controller appends 11 characters for the names of jobs, which are labels.

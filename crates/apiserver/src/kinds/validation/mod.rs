@@ -4,17 +4,22 @@
 //! allocation worth speaking of: paths are written out only for errors.
 
 mod access;
+mod attachments;
 mod check;
 mod config;
 mod cron;
 mod events;
+mod flowcontrol;
+mod job_policies;
 mod jobs;
 mod metadata;
 mod networking;
 mod pod;
 mod quotas;
+mod requests;
 mod scaling;
 mod services;
+mod status;
 mod storage;
 #[cfg(test)]
 mod tests;
@@ -24,52 +29,137 @@ mod workloads;
 use serde_json::Value;
 
 use super::Resource;
+use super::view::View;
 use crate::field::FieldError;
 
 /// Checks a new object after defaults, admission and `strategy::prepare_for_create`.
 pub fn create(resource: &Resource, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    metadata::create(resource, object, &mut errors);
+    let out = &mut errors;
     match (resource.group.as_str(), resource.kind.as_str()) {
-        ("", "Pod") => pod::create(object, &mut errors),
-        (group @ ("" | "events.k8s.io"), "Event") => events::create(group, object, &mut errors),
-        _ => own(resource, object, &mut errors),
+        ("", "Pod") => {
+            metadata::create(resource, object, out);
+            pod::create(object, out);
+        }
+        ("" | "events.k8s.io", "Event") => events::create(resource, object, out),
+        // The strategy of budgets looks at the spec alone; the metadata come after it, if it is fine.
+        ("policy", _) => {
+            own(resource, object, &Value::Null, out);
+            if out.is_empty() {
+                metadata::create(resource, object, out);
+            }
+        }
+        _ => {
+            metadata::create(resource, object, out);
+            own(resource, object, &Value::Null, out);
+        }
     }
     if has_webhooks(resource) {
-        webhooks::match_conditions(object, &Value::Null, &mut errors);
+        webhooks::match_conditions(object, &Value::Null, out);
+    }
+    if (resource.group.as_str(), resource.kind.as_str()) == ("networking.k8s.io", "Ingress") {
+        networking::ingress_annotation(object, out);
     }
     errors
 }
 
 /// Checks a changed object after `strategy::prepare_for_update`.
+///
+/// The API server looks at the metadata of every changed object, and then the strategy of its kind does so again, some
+/// of them twice: a wrong label is told several times over.
 pub fn update(resource: &Resource, subresource: &str, new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    metadata::update(resource, new, old, &mut errors);
     let out = &mut errors;
+    metadata::common(resource, new, out);
+    metadata::changed(new, old, out);
     let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
     match (group, kind, subresource) {
         ("", "Pod", "") => pod::update(new, old, out),
-        ("" | "events.k8s.io", "Event", "") => events::update(group, new, old, out),
         ("", "Pod", "status") => pod::status(new, old, out),
         ("", "Pod", "ephemeralcontainers") => pod::ephemeral_containers(new, old, out),
         ("", "Pod", "resize") => pod::resize(new, old, out),
-        ("", "Namespace", "status") => config::namespace_status(new, out),
-        ("", "Namespace", "finalize") => config::namespace_finalize(new, out),
-        ("", "Namespace", "") => {}
-        (_, _, "status") => workloads::status(kind, new, out),
+        ("" | "events.k8s.io", "Event", "") => events::update(resource, new, old, out),
+        ("certificates.k8s.io", "CertificateSigningRequest", _) => {
+            requests::update(subresource, new, old, out);
+        }
         (_, _, "") => {
-            changed(resource, new, old, out);
-            own(resource, new, out);
-            if group == "apps" && matches!(kind, "Deployment" | "ReplicaSet" | "DaemonSet") {
-                workloads::selector_update(new, old, out);
+            for step in sequence(group, kind) {
+                match step {
+                    Step::Changed => metadata::kind_changed(new, old, out),
+                    Step::Metadata => metadata::create(resource, new, out),
+                    Step::Difference => changed(resource, new, old, out),
+                    Step::Object => own(resource, new, old, out),
+                }
             }
             if has_webhooks(resource) {
                 webhooks::match_conditions(new, old, out);
             }
         }
+        ("apps", "StatefulSet", "status") => {
+            status::check(group, kind, new, old, out);
+            metadata::kind_changed(new, old, out);
+        }
+        ("policy" | "flowcontrol.apiserver.k8s.io", _, "status") => {
+            status::check(group, kind, new, old, out);
+        }
+        (_, _, "status") => {
+            metadata::kind_changed(new, old, out);
+            status::check(group, kind, new, old, out);
+        }
+        ("", "Namespace", "finalize") => {
+            metadata::kind_changed(new, old, out);
+            config::namespace_finalize(new, out);
+        }
         _ => {}
     }
     errors
+}
+
+/// One part of what a strategy does with a changed object.
+#[derive(Clone, Copy)]
+enum Step {
+    /// The metadata, against those that are stored.
+    Changed,
+    /// The metadata, as those of a new object.
+    Metadata,
+    /// What only an update can do wrong.
+    Difference,
+    /// The kind's own rules.
+    Object,
+}
+
+/// The order in which the strategy of a kind checks a changed object.
+fn sequence(group: &str, kind: &str) -> &'static [Step] {
+    use Step::{Changed, Difference, Metadata, Object};
+    match (group, kind) {
+        ("", "ConfigMap" | "Secret" | "Service" | "ServiceAccount" | "Endpoints")
+        | ("networking.k8s.io", "Ingress" | "IngressClass")
+        | ("storage.k8s.io", "VolumeAttributesClass") => &[Changed, Difference, Metadata, Object],
+        ("", "PersistentVolumeClaim") => &[Changed, Metadata, Object, Difference],
+        ("", "PersistentVolume") => &[Metadata, Object, Metadata, Object, Difference],
+        (
+            "" | "apps",
+            "ResourceQuota" | "ReplicationController" | "Deployment" | "ReplicaSet" | "StatefulSet",
+        )
+        | ("storage.k8s.io", "CSIDriver") => &[Changed, Object, Difference],
+        ("", "Namespace" | "Node")
+        | ("batch", "Job")
+        | ("networking.k8s.io", "IPAddress")
+        | ("node.k8s.io" | "rbac.authorization.k8s.io", _) => {
+            &[Metadata, Object, Changed, Difference]
+        }
+        ("discovery.k8s.io", _) | ("storage.k8s.io", "VolumeAttachment" | "CSINode") => {
+            &[Metadata, Object, Difference]
+        }
+        ("", "LimitRange")
+        | ("flowcontrol.apiserver.k8s.io" | "admissionregistration.k8s.io", _) => {
+            &[Metadata, Object]
+        }
+        ("policy", _) => &[Object],
+        ("scheduling.k8s.io", "PriorityClass")
+        | ("storage.k8s.io", "StorageClass" | "CSIStorageCapacity") => &[Changed, Difference],
+        _ => &[Changed, Difference, Object],
+    }
 }
 
 /// Checks what is sent to a sub-resource with a kind of its own: `Scale`, `Binding`.
@@ -102,6 +192,9 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
         ("", "ResourceQuota") => quotas::quota_update(new, old, errors),
         ("", "PersistentVolumeClaim") => storage::claim_update(new, old, errors),
         ("", "PersistentVolume") => storage::volume_update(new, old, errors),
+        ("apps", "Deployment" | "ReplicaSet" | "DaemonSet") => {
+            workloads::selector_update(new, old, errors);
+        }
         ("apps", "StatefulSet") => workloads::stateful_update(new, old, errors),
         ("apps", "ControllerRevision") => {
             check::immutable(new, old, &crate::field::Path::root(), "data", errors);
@@ -117,6 +210,23 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
             config::priority_class_update(new, old, errors);
         }
         ("storage.k8s.io", "StorageClass") => storage::class_update(new, old, errors),
+        ("storage.k8s.io", kind) => attachments::update(kind, new, old, errors),
+        ("node.k8s.io", "RuntimeClass") => {
+            check::immutable(new, old, &crate::field::Path::root(), "handler", errors);
+        }
+        ("networking.k8s.io", "ServiceCIDR") => {
+            networking::service_range_update(new, old, errors);
+        }
+        ("networking.k8s.io", "IPAddress") => {
+            let (new, old) = (new.at("spec"), old.at("spec"));
+            check::immutable(
+                new,
+                old,
+                &crate::field::Path::new("spec"),
+                "parentRef",
+                errors,
+            );
+        }
         ("discovery.k8s.io", "EndpointSlice") => {
             check::immutable(new, old, &crate::field::Path::root(), "addressType", errors);
         }
@@ -124,8 +234,8 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
     }
 }
 
-/// The rules of the kind itself, for new and changed objects alike.
-fn own(resource: &Resource, object: &Value, errors: &mut Vec<FieldError>) {
+/// The rules of the kind itself, for new objects and for changed ones; `old` is null for new ones.
+fn own(resource: &Resource, object: &Value, old: &Value, errors: &mut Vec<FieldError>) {
     let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
     match (group, kind) {
         ("", "PodTemplate") => {
@@ -145,7 +255,7 @@ fn own(resource: &Resource, object: &Value, errors: &mut Vec<FieldError>) {
         ("", "PersistentVolumeClaim") => storage::claim(object, errors),
         ("apps", "Deployment") => workloads::deployment(object, errors),
         ("apps", "ReplicaSet") => workloads::replica_set(object, errors),
-        ("apps", "StatefulSet") => workloads::stateful_set(object, errors),
+        ("apps", "StatefulSet") => workloads::stateful_set(object, old, errors),
         ("apps", "DaemonSet") => workloads::daemon_set(object, errors),
         ("apps", "ControllerRevision") => config::controller_revision(object, errors),
         ("batch", "Job") => jobs::job(object, errors),
@@ -168,10 +278,16 @@ fn own(resource: &Resource, object: &Value, errors: &mut Vec<FieldError>) {
         ("scheduling.k8s.io", "PriorityClass") => config::priority_class(object, errors),
         ("node.k8s.io", "RuntimeClass") => config::runtime_class(object, errors),
         ("storage.k8s.io", "StorageClass") => storage::class(object, errors),
-        ("storage.k8s.io", "CSIDriver") => config::csi_driver(object, errors),
-        ("certificates.k8s.io", "CertificateSigningRequest") => {
-            config::signing_request(object, errors);
+        ("storage.k8s.io", kind) => attachments::check(kind, object, errors),
+        ("certificates.k8s.io", "CertificateSigningRequest") => requests::create(object, errors),
+        ("flowcontrol.apiserver.k8s.io", "FlowSchema") => flowcontrol::schema(object, errors),
+        ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration") => {
+            flowcontrol::priority_level(object, errors);
         }
+        ("networking.k8s.io", "ServiceCIDR") if old.is_null() => {
+            networking::service_range(object, errors);
+        }
+        ("networking.k8s.io", "IPAddress") => networking::address(object, errors),
         (
             "admissionregistration.k8s.io",
             "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use serde_json::Value;
 
 use super::check::{
-    Errors, immutable, label, one_of_if_set, port_or_name, problems, required, selector, subdomain,
+    Errors, domain_path, immutable, label, one_of_if_set, port_or_name, problems, required,
+    selector, subdomain,
 };
 use crate::field::{FieldError, Path};
 use crate::kinds::view::View;
@@ -33,12 +34,145 @@ pub(super) fn ingress(object: &Value, errors: &mut Errors) {
         let hosts = at.child("hosts");
         for (index, host) in tls.list("hosts").iter().enumerate() {
             let host = host.as_str().unwrap_or_default();
-            self::host(host, &hosts.index(index), errors);
+            pattern(host, &hosts.index(index), errors);
+        }
+        let secret = tls.text("secretName");
+        if !secret.is_empty() {
+            subdomain(&at.child("secretName"), secret, errors);
         }
     }
     if spec.has("ingressClassName") {
         let class = spec.text("ingressClassName");
         subdomain(&path.child("ingressClassName"), class, errors);
+    }
+}
+
+/// The class of an ingress stands in two places, which only agree in a new one.
+pub(super) fn ingress_annotation(object: &Value, errors: &mut Errors) {
+    const ANNOTATION: &str = "kubernetes.io/ingress.class";
+    let annotations = object.at("metadata").at("annotations");
+    let spec = object.at("spec");
+    let class = annotations.text(ANNOTATION);
+    if annotations.has(ANNOTATION)
+        && spec.has("ingressClassName")
+        && class != spec.text("ingressClassName")
+    {
+        let at = Path::new("annotations");
+        let detail = "must match `ingressClassName` when both are specified";
+        errors.push(FieldError::invalid(&at.child(ANNOTATION), class, detail));
+    }
+}
+
+/// Where the balancer of an ingress can be reached.
+pub(super) fn balancer(status: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let path = path.child("loadBalancer.ingress");
+    for (index, ingress) in status.at("loadBalancer").list("ingress").iter().enumerate() {
+        let at = path.index(index);
+        let (ip, host) = (ingress.text("ip"), ingress.text("hostname"));
+        if !ip.is_empty() {
+            super::check::ip(ip, &at.child("ip"), errors);
+        }
+        if !host.is_empty() {
+            let at = at.child("hostname");
+            subdomain(&at, host, errors);
+            if host.parse::<IpAddr>().is_ok() {
+                let detail = "must be a DNS name, not an IP address";
+                errors.push(FieldError::invalid(&at, host, detail));
+            }
+        }
+    }
+}
+
+/// A range of addresses for services: one, or one of each family.
+pub(super) fn service_range(object: &Value, errors: &mut Errors) {
+    let spec = object.at("spec");
+    let path = Path::new("spec.cidrs");
+    let ranges = spec.list("cidrs");
+    if ranges.is_empty() {
+        errors.push(FieldError::required(&path, "at least one CIDR required"));
+        return;
+    }
+    if ranges.len() > 2 {
+        let value = format!("{{\"CIDRs\":{}}}", spec.at("cidrs"));
+        let detail = "may only hold up to 2 values";
+        errors.push(FieldError::invalid_shown(&path, &value, detail));
+        return;
+    }
+    let mut families = Vec::new();
+    for (index, range) in ranges.iter().enumerate() {
+        let range = range.as_str().unwrap_or_default();
+        let found = formats::cidr(range);
+        if found.is_none() {
+            families.push(range.contains(':'));
+        }
+        problems(&path.index(index), range, found, errors);
+    }
+    if families.len() == 2 && families[0] == families[1] {
+        let value = spec.at("cidrs").clone();
+        let detail = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
+        errors.push(FieldError::invalid(&path, value, detail));
+    }
+}
+
+pub(super) fn service_range_update(new: &Value, old: &Value, errors: &mut Errors) {
+    let (now, before) = (new.at("spec").list("cidrs"), old.at("spec").list("cidrs"));
+    let path = Path::new("spec.cidrs");
+    let grown = before.len() == 1 && now.len() == 2;
+    if now.len() != before.len() && !grown {
+        let value = new.at("spec").at("cidrs").clone();
+        errors.push(FieldError::invalid(&path, value, super::check::IMMUTABLE));
+        return;
+    }
+    for (index, (now, before)) in now.iter().zip(before).enumerate() {
+        if now != before {
+            let at = path.index(index);
+            errors.push(FieldError::invalid(
+                &at,
+                now.clone(),
+                super::check::IMMUTABLE,
+            ));
+        }
+    }
+    if grown {
+        service_range(new, errors);
+    }
+}
+
+/// Whose an address is.
+pub(super) fn address(object: &Value, errors: &mut Errors) {
+    let parent = object.at("spec").at("parentRef");
+    let path = Path::new("spec.parentRef");
+    if parent.is_null() {
+        errors.push(FieldError::required(&path, ""));
+        return;
+    }
+    let group = parent.text("group");
+    if !group.is_empty() {
+        subdomain(&path.child("group"), group, errors);
+    }
+    for field in ["resource", "name"] {
+        if required(parent, &path, field, errors) {
+            segment(parent, field, &path, errors);
+        }
+    }
+    segment(parent, "namespace", &path, errors);
+}
+
+fn segment(holder: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
+    let text = holder.text(field);
+    problems(&path.child(field), text, names::path_segment(text), errors);
+}
+
+/// A reference to an object of any kind: its group, kind and name.
+fn reference(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
+    if reference.has("apiGroup") {
+        let group = reference.text("apiGroup");
+        subdomain(&path.child("apiGroup"), group, errors);
+    }
+    for field in ["kind", "name"] {
+        if required(reference, path, field, errors) {
+            segment(reference, field, path, errors);
+        }
     }
 }
 
@@ -50,27 +184,13 @@ pub(super) fn ingress_class(object: &Value, errors: &mut Errors) {
     if controller.len() > 250 {
         errors.push(FieldError::too_long(&at, 250));
     }
-    if controller.is_empty() {
-        errors.push(FieldError::required(&at, ""));
-    } else {
-        match controller.split_once('/') {
-            Some((host, rest)) if !host.is_empty() && !rest.is_empty() => {
-                subdomain(&at, host, errors);
-            }
-            _ => {
-                let detail = "must be a domain-prefixed path (such as \"acme.io/foo\")";
-                errors.push(FieldError::invalid(&at, controller, detail));
-            }
-        }
-    }
+    domain_path(controller, &at, errors);
     let parameters = spec.at("parameters");
     if parameters.is_null() {
         return;
     }
     let at = path.child("parameters");
-    for field in ["kind", "name"] {
-        required(parameters, &at, field, errors);
-    }
+    reference(parameters, &at, errors);
     let scopes = ["Cluster", "Namespace"];
     one_of_if_set(parameters, &at, "scope", &scopes, errors);
     let namespace = parameters.text("namespace");
@@ -286,7 +406,14 @@ fn host(host: &str, path: &Path<'_>, errors: &mut Errors) {
     if host.parse::<IpAddr>().is_ok() {
         let detail = "must be a DNS name, not an IP address";
         errors.push(FieldError::invalid(path, host, detail));
-    } else if host.contains('*') {
+    } else {
+        pattern(host, path, errors);
+    }
+}
+
+/// The name of a host, or of all hosts of a domain.
+fn pattern(host: &str, path: &Path<'_>, errors: &mut Errors) {
+    if host.contains('*') {
         problems(path, host, formats::wildcard_domain(host), errors);
     } else {
         problems(path, host, names::dns1123_subdomain(host), errors);
@@ -306,10 +433,7 @@ fn backend(backend: &Value, path: &Path<'_>, errors: &mut Errors) {
         return;
     }
     if resource {
-        let (reference, at) = (backend.at("resource"), path.child("resource"));
-        for field in ["kind", "name"] {
-            required(reference, &at, field, errors);
-        }
+        reference(backend.at("resource"), &path.child("resource"), errors);
         return;
     }
     let (service, at) = (backend.at("service"), path.child("service"));

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::check::{Errors, is_native, problems, quantity};
 use super::pod::{is_overcommitted, resource_name};
 use crate::field::{FieldError, Path};
+use crate::kinds::internal::shown;
 use crate::kinds::names;
 use crate::kinds::quantity::Quantity;
 use crate::kinds::view::View;
@@ -14,8 +15,14 @@ use crate::kinds::view::View;
 pub(super) fn quota(object: &Value, errors: &mut Errors) {
     hard(object.at("spec"), &Path::new("spec"), "hard", errors);
     scopes(object.at("spec"), errors);
+    scope_selector(object.at("spec"), errors);
+    quota_status(object.at("status"), &Path::new("status"), errors);
+}
+
+/// The lists of a quota's status.
+pub(super) fn quota_status(status: &Value, path: &Path<'_>, errors: &mut Errors) {
     for list in ["hard", "used"] {
-        hard(object.at("status"), &Path::new("status"), list, errors);
+        hard(status, path, list, errors);
     }
 }
 
@@ -37,43 +44,147 @@ fn hard(holder: &Value, path: &Path<'_>, list: &str, errors: &mut Errors) {
     let path = path.child(list);
     for (name, value) in holder.entries(list) {
         let at = path.key(name);
-        if name.contains('/') {
-            problems(&at, name, names::qualified_name(name), errors);
-        } else {
-            resource_name(name, &at, errors);
+        resource_name(name, &at, errors);
+        if !name.contains('/') && !is_of_quotas(name) {
+            let detail = "must be a standard resource for quota";
+            errors.push(FieldError::invalid(&at, name, detail));
         }
         quantity(name, value, &at, errors);
+    }
+}
+
+fn is_of_quotas(name: &str) -> bool {
+    let computed = ["cpu", "memory", "ephemeral-storage"];
+    let of = name
+        .strip_prefix("requests.")
+        .or_else(|| name.strip_prefix("limits."))
+        .unwrap_or(name);
+    computed.contains(&of)
+        || name.starts_with("hugepages-")
+        || name.starts_with("requests.hugepages-")
+        || matches!(
+            name,
+            "requests.storage"
+                | "pods"
+                | "resourcequotas"
+                | "services"
+                | "replicationcontrollers"
+                | "secrets"
+                | "configmaps"
+                | "persistentvolumeclaims"
+                | "services.nodeports"
+                | "services.loadbalancers"
+        )
+}
+
+const PODS: [&str; 5] = [
+    "Terminating",
+    "NotTerminating",
+    "BestEffort",
+    "NotBestEffort",
+    "CrossNamespacePodAffinity",
+];
+
+fn is_scope(scope: &str) -> bool {
+    PODS.contains(&scope) || matches!(scope, "PriorityClass" | "VolumeAttributesClass")
+}
+
+/// Whether a scope says something about a resource: that of pods about pods and what they get.
+fn is_scope_of(scope: &str, resource: &str) -> bool {
+    let of_pods = matches!(resource, "pods" | "cpu" | "memory" | "ephemeral-storage")
+        || matches!(
+            resource.split_once('.'),
+            Some((
+                "requests" | "limits",
+                "cpu" | "memory" | "ephemeral-storage"
+            ))
+        );
+    match scope {
+        "BestEffort" => resource == "pods",
+        "VolumeAttributesClass" => {
+            matches!(resource, "persistentvolumeclaims" | "requests.storage")
+        }
+        scope if is_scope(scope) => of_pods,
+        _ => true,
+    }
+}
+
+fn misapplied(spec: &Value, scope: &str) -> usize {
+    spec.entries("hard")
+        .filter(|(name, _)| is_of_quotas(name) && !is_scope_of(scope, name))
+        .count()
+}
+
+fn scope_selector(spec: &Value, errors: &mut Errors) {
+    let path = Path::new("spec.scopeSelector.matchExpressions");
+    let all = spec.at("scopeSelector").list("matchExpressions");
+    for requirement in all {
+        let (scope, operator) = (requirement.text("scopeName"), requirement.text("operator"));
+        if !is_scope(scope) {
+            let at = path.child("scopeName");
+            errors.push(FieldError::invalid(&at, scope, "unsupported scope"));
+        }
+        for _ in 0..misapplied(spec, scope) {
+            let value = shown("ScopeSelector", spec.at("scopeSelector"));
+            let detail = "unsupported scope applied to resource";
+            errors.push(FieldError::invalid_shown(&path, &value, detail));
+        }
+        let (at, values) = (path.child("operator"), requirement.list("values"));
+        if PODS.contains(&scope) && operator != "Exists" {
+            let detail = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, \
+                ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or \
+                ResourceQuotaScopeCrossNamespacePodAffinity";
+            errors.push(FieldError::invalid(&at, operator, detail));
+        }
+        let values_path = path.child("values");
+        match operator {
+            "In" | "NotIn" if values.is_empty() => errors.push(FieldError::required(
+                &values_path,
+                "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector",
+            )),
+            "Exists" | "DoesNotExist" if !values.is_empty() => errors.push(FieldError::invalid(
+                &values_path,
+                requirement.at("values").clone(),
+                "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector",
+            )),
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+            _ => {
+                let detail = "not a valid selector operator";
+                errors.push(FieldError::invalid(&at, operator, detail));
+            }
+        }
+    }
+    let names: Vec<&str> = all.iter().map(|one| one.text("scopeName")).collect();
+    conflicts(&names, spec, &path, errors);
+}
+
+fn conflicts(scopes: &[&str], spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    for pair in [
+        ["BestEffort", "NotBestEffort"],
+        ["Terminating", "NotTerminating"],
+    ] {
+        if pair.iter().all(|scope| scopes.contains(scope)) {
+            let value = spec.at("scopes").clone();
+            errors.push(FieldError::invalid(path, value, "conflicting scopes"));
+        }
     }
 }
 
 fn scopes(spec: &Value, errors: &mut Errors) {
     let path = Path::new("spec.scopes");
     let scopes = spec.list("scopes");
-    for scope in scopes {
-        let known = matches!(
-            scope.as_str().unwrap_or_default(),
-            "Terminating"
-                | "NotTerminating"
-                | "BestEffort"
-                | "NotBestEffort"
-                | "PriorityClass"
-                | "CrossNamespacePodAffinity"
-                | "VolumeAttributesClass"
-        );
-        if !known {
-            let value = spec.at("scopes").clone();
-            errors.push(FieldError::invalid(&path, value, "unsupported scope"));
+    let scopes: Vec<&str> = scopes.iter().filter_map(Value::as_str).collect();
+    for scope in &scopes {
+        let value = || spec.at("scopes").clone();
+        if !is_scope(scope) {
+            errors.push(FieldError::invalid(&path, value(), "unsupported scope"));
+        }
+        for _ in 0..misapplied(spec, scope) {
+            let detail = "unsupported scope applied to resource";
+            errors.push(FieldError::invalid(&path, value(), detail));
         }
     }
-    for pair in [
-        ["BestEffort", "NotBestEffort"],
-        ["Terminating", "NotTerminating"],
-    ] {
-        if pair.iter().all(|scope| scopes.iter().any(|s| s == scope)) {
-            let value = spec.at("scopes").clone();
-            errors.push(FieldError::invalid(&path, value, "conflicting scopes"));
-        }
-    }
+    conflicts(&scopes, spec, &path, errors);
 }
 
 pub(super) fn limit_range(object: &Value, errors: &mut Errors) {
@@ -208,6 +319,20 @@ fn bounds(limit: &Value, name: &str, path: &Path<'_>, errors: &mut Errors) {
             ratio.to_string(),
             &detail,
         ));
+    }
+    if let (Some(ratio), Some(min), Some(max)) = (ratio, min, max) {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "the API server divides floats, too"
+        )]
+        let [max, min, wanted] = [max, min, ratio].map(|quantity| quantity.millis() as f64);
+        let most = max / min;
+        if wanted / 1000.0 > most {
+            let list = path.child("maxLimitRequestRatio");
+            let detail = format!("ratio {ratio} is greater than max/min = {most:.6}");
+            let shown = ratio.to_string();
+            errors.push(FieldError::invalid(&list.key(name), shown, &detail));
+        }
     }
     if let (Some(default), Some(request)) = (default, request)
         && default != request

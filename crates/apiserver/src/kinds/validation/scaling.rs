@@ -3,11 +3,12 @@
 use serde_json::Value;
 
 use super::check::{
-    Errors, at_most_hundred_percent, count_or_percent, not_negative, one_of_if_set, problems,
+    Errors, at_most_hundred_percent, count_or_percent, label, one_of_if_set, problems, quantity,
     required, selector,
 };
 use crate::field::{FieldError, Path};
 use crate::kinds::conversion;
+use crate::kinds::internal::shown;
 use crate::kinds::names;
 use crate::kinds::quantity::Quantity;
 use crate::kinds::view::View;
@@ -29,8 +30,10 @@ pub(super) fn autoscaler(version: &str, object: &Value, errors: &mut Errors) {
         errors.push(FieldError::invalid(&at, least, detail));
     }
     let at = path.child("maxReplicas");
-    if most < 1 {
-        let detail = "must be greater than 0";
+    if most == 0 {
+        errors.push(FieldError::required(&at, "must be set and greater than 0"));
+    } else if most < 0 {
+        let detail = "must be greater than or equal to 1";
         errors.push(FieldError::invalid(&at, most, detail));
     }
     if least.is_some_and(|least| most < least) {
@@ -51,6 +54,11 @@ pub(super) fn autoscaler(version: &str, object: &Value, errors: &mut Errors) {
     for (index, metric) in spec.list("metrics").iter().enumerate() {
         self::metric(metric, &at.index(index), errors);
     }
+    let counts = |metric: &Value| matches!(metric.text("type"), "Object" | "External");
+    if least == Some(0) && !spec.list("metrics").iter().any(counts) {
+        let detail = "must specify at least one Object or External metric to support scaling to zero replicas";
+        errors.push(FieldError::forbidden(&at, detail));
+    }
     let behavior = spec.at("behavior");
     let at = path.child("behavior");
     for direction in ["scaleUp", "scaleDown"] {
@@ -66,7 +74,8 @@ pub(super) fn disruption_budget(object: &Value, errors: &mut Errors) {
     let (least, most) = (spec.at("minAvailable"), spec.at("maxUnavailable"));
     if !least.is_null() && !most.is_null() {
         let detail = "minAvailable and maxUnavailable cannot be both set";
-        errors.push(FieldError::invalid(&path, spec.clone(), detail));
+        let value = shown("policy.PodDisruptionBudgetSpec", spec);
+        errors.push(FieldError::invalid_shown(&path, &value, detail));
     }
     for field in ["minAvailable", "maxUnavailable"] {
         let value = spec.at(field);
@@ -102,100 +111,132 @@ fn target_version(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
     errors.push(FieldError::invalid(path, version, &why));
 }
 
+/// The types of metrics and their fields, in the order in which they are looked for.
 const KINDS: [(&str, &str); 5] = [
     ("Object", "object"),
+    ("External", "external"),
     ("Pods", "pods"),
     ("Resource", "resource"),
     ("ContainerResource", "containerResource"),
-    ("External", "external"),
 ];
 
 fn metric(metric: &Value, path: &Path<'_>, errors: &mut Errors) {
     let kind = metric.text("type");
-    let Some((_, field)) = KINDS.iter().find(|(name, _)| *name == kind) else {
-        let at = path.child("type");
-        if kind.is_empty() {
-            let detail = "must specify a metric source type";
+    let expected = KINDS.iter().find(|(name, _)| *name == kind);
+    let at = path.child("type");
+    let unknown = || {
+        let mut names = KINDS.map(|(name, _)| name);
+        names.sort_unstable();
+        FieldError::not_supported(&at, kind, &names)
+    };
+    if kind.is_empty() {
+        let detail = "must specify a metric source type";
+        errors.push(FieldError::required(&at, detail));
+    }
+    if expected.is_none() {
+        errors.push(unknown());
+    }
+    let present = |(_, field): &&(&str, &str)| metric.has(field);
+    if let Some((_, field)) = KINDS.iter().find(present) {
+        source(field, metric.at(field), &path.child(field), errors);
+    }
+    match expected {
+        Some((_, field)) if !metric.has(field) => {
+            let detail = "must populate information for the given metric source";
+            errors.push(FieldError::required(&path.child(field), detail));
+        }
+        Some(_) => {}
+        // The API server says so twice.
+        None => errors.push(unknown()),
+    }
+    if KINDS.iter().filter(present).count() != 1 {
+        for (_, field) in KINDS.iter().filter(present) {
+            if expected.is_none_or(|(_, expected)| expected != field) {
+                let detail = "must populate the given metric source only";
+                errors.push(FieldError::forbidden(&path.child(field), detail));
+            }
+        }
+    }
+}
+
+fn source(field: &str, source: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let (target, at) = (source.at("target"), path.child("target"));
+    if matches!(field, "resource" | "containerResource") {
+        if source.text("name").is_empty() {
+            let detail = "must specify a resource name";
+            errors.push(FieldError::required(&path.child("name"), detail));
+        }
+        if field == "containerResource" {
+            let (container, at) = (source.text("container"), path.child("container"));
+            if container.is_empty() {
+                errors.push(FieldError::required(&at, "must specify a container"));
+            } else {
+                label(&at, container, errors);
+            }
+        }
+    } else {
+        if field == "object" {
+            let (object, at) = (source.at("describedObject"), path.child("describedObject"));
+            reference(object, &at, errors);
+        }
+        let (name, at) = (source.at("metric").text("name"), path.child("metric.name"));
+        if name.is_empty() {
+            let detail = "must specify a metric name";
             errors.push(FieldError::required(&at, detail));
         } else {
-            let kinds = [
-                "ContainerResource",
-                "External",
-                "Object",
-                "Pods",
-                "Resource",
-            ];
-            errors.push(FieldError::not_supported(&at, kind, &kinds));
+            problems(&at, name, names::path_segment(name), errors);
         }
-        return;
+    }
+    target_of(target, &at, errors);
+    let has = |field: &str| target.has(field);
+    let (value, average) = (has("value"), has("averageValue"));
+    let mut require = |field: &str, detail: &str| {
+        errors.push(FieldError::required(&at.child(field), detail));
     };
-    for (_, other) in KINDS {
-        if metric.has(other) && other != *field {
-            let detail = format!("must populate the given metric source only, not {other}");
-            errors.push(FieldError::forbidden(&path.child(other), &detail));
+    match field {
+        "object" if !value && !average => {
+            require(
+                "averageValue",
+                "must set either a target value or averageValue",
+            );
         }
-    }
-    let (source, at) = (metric.at(field), path.child(field));
-    if source.is_null() {
-        let detail = "must populate information for the given metric source";
-        errors.push(FieldError::required(&at, detail));
-        return;
-    }
-    match *field {
-        "resource" | "containerResource" => {
-            let detail = "must specify a resource name";
-            if source.text("name").is_empty() {
-                errors.push(FieldError::required(&at.child("name"), detail));
-            }
-            if *field == "containerResource" && source.text("container").is_empty() {
-                let detail = "must specify a container";
-                errors.push(FieldError::required(&at.child("container"), detail));
-            }
-            let target = source.at("target");
-            let at = at.child("target");
-            match (target.has("averageUtilization"), target.has("averageValue")) {
-                (false, false) => errors.push(FieldError::required(
-                    &at.child("averageUtilization"),
-                    "must set either a target raw value or a target utilization",
-                )),
-                (true, true) => errors.push(FieldError::forbidden(
-                    &at.child("averageValue"),
-                    "may not set both a target raw value and a target utilization",
-                )),
-                _ => {}
-            }
-            target_of(target, &at, errors);
+        "pods" if !average => {
+            require(
+                "averageValue",
+                "must specify a positive target averageValue",
+            );
         }
-        _ => {
-            if *field == "object" {
-                reference(
-                    source.at("describedObject"),
-                    &at.child("describedObject"),
-                    errors,
-                );
-            }
-            let (named, name_path) = (source.at("metric"), at.child("metric"));
-            if named.text("name").is_empty() {
-                let detail = "must specify a metric name";
-                errors.push(FieldError::required(&name_path.child("name"), detail));
-            }
-            if named.has("selector") {
-                let at = name_path.child("selector");
-                selector(named.at("selector"), &at, errors);
-            }
-            target_of(source.at("target"), &at.child("target"), errors);
+        "external" if !value && !average => require(
+            "averageValue",
+            "must set either a target value for metric or a per-pod target",
+        ),
+        "external" if value && average => {
+            let detail = "may not set both a target value for metric and a per-pod target";
+            errors.push(FieldError::forbidden(&at.child("value"), detail));
         }
+        "resource" | "containerResource" => match (has("averageUtilization"), average) {
+            (false, false) => require(
+                "averageUtilization",
+                "must set either a target raw value or a target utilization",
+            ),
+            (true, true) => {
+                let detail = "may not set both a target raw value and a target utilization";
+                errors.push(FieldError::forbidden(&at.child("averageValue"), detail));
+            }
+            _ => {}
+        },
+        _ => {}
     }
 }
 
 fn target_of(target: &Value, path: &Path<'_>, errors: &mut Errors) {
     let kind = target.text("type");
-    let kinds = ["Utilization", "Value", "AverageValue"];
     let at = path.child("type");
     if kind.is_empty() {
         let detail = "must specify a metric target type";
         errors.push(FieldError::required(&at, detail));
-    } else if !kinds.contains(&kind) {
+    }
+    if !matches!(kind, "Utilization" | "Value" | "AverageValue") {
         let detail = "must be either Utilization, Value, or AverageValue";
         errors.push(FieldError::invalid(&at, kind, detail));
     }
@@ -214,17 +255,22 @@ fn target_of(target: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 fn rules(rules: &Value, path: &Path<'_>, errors: &mut Errors) {
-    not_negative(rules, path, "stabilizationWindowSeconds", errors);
-    if let Some(window) = rules
-        .int("stabilizationWindowSeconds")
-        .filter(|window| *window > 3600)
-    {
-        let detail = "must be less than or equal to 3600";
+    let detail = match rules.int("stabilizationWindowSeconds") {
+        Some(..0) => "must be greater than or equal to zero",
+        Some(3601..) => "must be less than or equal to 3600",
+        _ => "",
+    };
+    if !detail.is_empty() {
+        let window = rules.at("stabilizationWindowSeconds").clone();
         let at = path.child("stabilizationWindowSeconds");
         errors.push(FieldError::invalid(&at, window, detail));
     }
     let select = ["Disabled", "Max", "Min"];
     one_of_if_set(rules, path, "selectPolicy", &select, errors);
+    if rules.has("tolerance") {
+        let at = path.child("tolerance");
+        quantity("tolerance", rules.at("tolerance"), &at, errors);
+    }
     let at = path.child("policies");
     let policies = rules.list("policies");
     if policies.is_empty() {

@@ -3,22 +3,25 @@
 use serde_json::{Value, json};
 
 use super::check::{
-    Errors, at_most_hundred_percent, count_or_percent, immutable, is_empty_selector, is_zero_count,
-    not_negative, one_of, selector,
+    Errors, at_most_hundred_percent, count_or_percent, immutable_as, is_empty_selector,
+    is_zero_count, label, not_negative, one_of, selector,
 };
 use super::pod;
+use super::storage::claim_spec;
 use crate::field::{FieldError, Path};
+use crate::kinds::internal::shown;
 use crate::kinds::strategy::same;
 use crate::kinds::view::{Edit, View};
 use crate::selector::Labels;
 
-const MISMATCH: &str = "`selector` does not match template `labels`";
+const SELECTOR: &str = "?m.LabelSelector";
+pub(super) const MISMATCH: &str = "`selector` does not match template `labels`";
 
 pub(super) fn deployment(object: &Value, errors: &mut Errors) {
     let spec = object.at("spec");
     let path = Path::new("spec");
     not_negative(spec, &path, "replicas", errors);
-    replica_selector(spec, &path, "Deployment", errors);
+    replica_selector(spec, &path, errors);
     deployment_strategy(spec.at("strategy"), &path.child("strategy"), errors);
     not_negative(spec, &path, "minReadySeconds", errors);
     not_negative(spec, &path, "revisionHistoryLimit", errors);
@@ -39,7 +42,7 @@ pub(super) fn replica_set(object: &Value, errors: &mut Errors) {
     let path = Path::new("spec");
     not_negative(spec, &path, "replicas", errors);
     not_negative(spec, &path, "minReadySeconds", errors);
-    replica_selector(spec, &path, "ReplicaSet", errors);
+    replica_selector(spec, &path, errors);
 }
 
 pub(super) fn replication_controller(object: &Value, errors: &mut Errors) {
@@ -64,7 +67,8 @@ pub(super) fn replication_controller(object: &Value, errors: &mut Errors) {
     always(spec, &at, "ReplicationController", errors);
 }
 
-pub(super) fn stateful_set(object: &Value, errors: &mut Errors) {
+/// A new stateful set. What cannot change is not looked at again later, for objects that are older than the rules.
+pub(super) fn stateful_set(object: &Value, old: &Value, errors: &mut Errors) {
     let spec = object.at("spec");
     let path = Path::new("spec");
     match spec.text("podManagementPolicy") {
@@ -81,17 +85,24 @@ pub(super) fn stateful_set(object: &Value, errors: &mut Errors) {
     let at = path.child("persistentVolumeClaimRetentionPolicy");
     for field in ["whenDeleted", "whenScaled"] {
         if retention.is_object() {
-            one_of(retention, &at, field, &["Delete", "Retain"], errors);
+            one_of(retention, &at, field, &["Retain", "Delete"], errors);
+        }
+    }
+    if old.is_null() {
+        let at = path.child("volumeClaimTemplates");
+        for (index, claim) in spec.list("volumeClaimTemplates").iter().enumerate() {
+            let at = at.index(index);
+            claim_spec(claim.at("spec"), &at.child("spec"), errors);
         }
     }
     not_negative(spec, &path, "replicas", errors);
     not_negative(spec, &path, "minReadySeconds", errors);
-    not_negative(
-        spec.at("ordinals"),
-        &path.child("ordinals"),
-        "start",
-        errors,
-    );
+    let ordinals = path.child("ordinals");
+    not_negative(spec.at("ordinals"), &ordinals, "start", errors);
+    let service = spec.text("serviceName");
+    if old.is_null() && !service.is_empty() {
+        label(&path.child("serviceName"), service, errors);
+    }
     let at = path.child("selector");
     if spec.has("selector") {
         let wanted = spec.at("selector");
@@ -103,17 +114,44 @@ pub(super) fn stateful_set(object: &Value, errors: &mut Errors) {
     } else {
         errors.push(FieldError::required(&at, ""));
     }
-    let at = path.child("template");
-    if !spec.has("selector") {
-        no_match(spec, &at, errors);
-    } else if !is_empty_selector(spec.at("selector")) {
-        matches_template(spec.at("selector"), spec, &at, errors);
+    let template = path.child("template");
+    if Labels::from_object(spec.at("selector")).is_err() {
+        let value = shown(SELECTOR, spec.at("selector"));
+        errors.push(FieldError::invalid_shown(&at, &value, ""));
+    } else {
+        if !spec.has("selector") {
+            no_match(spec, &template, errors);
+        } else if !is_empty_selector(spec.at("selector")) {
+            matches_template(spec.at("selector"), spec, &template, errors);
+        }
+        pod::template(&template_of(spec), &template, errors);
     }
-    // Volumes come from claim templates too, so the API server leaves the pod's spec to the pods.
-    let metadata = spec.at("template").at("metadata");
-    super::check::labels(metadata, &at, "labels", errors);
-    super::check::annotations(metadata, &at, errors);
-    always(spec, &at, "StatefulSet", errors);
+    always(spec, &template, "StatefulSet", errors);
+}
+
+/// The template as its pods will be: with the volumes of their claims, and without the names that each gets of its own.
+fn template_of(spec: &Value) -> Value {
+    let mut template = spec.at("template").clone();
+    let claims = spec.list("volumeClaimTemplates");
+    if let Some(pod) = template.existing("spec") {
+        pod.drop_field("hostname");
+        pod.drop_field("subdomain");
+        if !claims.is_empty() {
+            let name = |claim: &Value| claim.at("metadata").text("name").to_owned();
+            let named: Vec<String> = claims.iter().map(name).collect();
+            let mut volumes: Vec<Value> = named
+                .iter()
+                .map(|name| json!({ "name": name, "persistentVolumeClaim": { "claimName": name } }))
+                .collect();
+            let kept = pod.list("volumes").iter();
+            volumes.extend(
+                kept.filter(|volume| !named.iter().any(|name| name == volume.text("name")))
+                    .cloned(),
+            );
+            pod.put("volumes", volumes);
+        }
+    }
+    template
 }
 
 pub(super) fn daemon_set(object: &Value, errors: &mut Errors) {
@@ -146,7 +184,8 @@ pub(super) fn daemon_set(object: &Value, errors: &mut Errors) {
 /// The selector says which pods are whose, so it cannot change.
 pub(super) fn selector_update(new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::new("spec");
-    immutable(new.at("spec"), old.at("spec"), &path, "selector", errors);
+    let (new, old) = (new.at("spec"), old.at("spec"));
+    immutable_as(SELECTOR, new, old, &path, "selector", errors);
 }
 
 pub(super) fn stateful_update(new: &Value, old: &Value, errors: &mut Errors) {
@@ -171,73 +210,7 @@ pub(super) fn stateful_update(new: &Value, old: &Value, errors: &mut Errors) {
     }
 }
 
-/// Counters of a status: none is negative, and parts are not larger than the whole.
-pub(super) fn status(kind: &str, object: &Value, errors: &mut Errors) {
-    let status = object.at("status");
-    let path = Path::new("status");
-    let (parts, detail): (&[&str], &str) = match kind {
-        "Deployment" => (
-            &["updatedReplicas", "readyReplicas", "availableReplicas"],
-            "cannot be greater than status.replicas",
-        ),
-        "ReplicaSet" | "ReplicationController" => (
-            &["fullyLabeledReplicas", "readyReplicas", "availableReplicas"],
-            "cannot be greater than status.replicas",
-        ),
-        "StatefulSet" => (
-            &[
-                "readyReplicas",
-                "currentReplicas",
-                "updatedReplicas",
-                "availableReplicas",
-            ],
-            "cannot be greater than status.replicas",
-        ),
-        _ => (&[], ""),
-    };
-    let counters = [
-        "replicas",
-        "updatedReplicas",
-        "readyReplicas",
-        "availableReplicas",
-        "fullyLabeledReplicas",
-        "currentReplicas",
-        "unavailableReplicas",
-        "observedGeneration",
-        "collisionCount",
-        "currentNumberScheduled",
-        "numberMisscheduled",
-        "desiredNumberScheduled",
-        "numberReady",
-        "updatedNumberScheduled",
-        "numberAvailable",
-        "numberUnavailable",
-        "active",
-        "succeeded",
-        "failed",
-        "ready",
-    ];
-    for counter in counters {
-        not_negative(status, &path, counter, errors);
-    }
-    let all = status.int("replicas").unwrap_or(0);
-    for part in parts {
-        let number = status.int(part).unwrap_or(0);
-        if number > all {
-            errors.push(FieldError::invalid(&path.child(part), number, detail));
-        }
-    }
-    let available = status.int("availableReplicas").unwrap_or(0);
-    if !parts.is_empty() && available > status.int("readyReplicas").unwrap_or(0) {
-        errors.push(FieldError::invalid(
-            &path.child("availableReplicas"),
-            available,
-            "cannot be greater than readyReplicas",
-        ));
-    }
-}
-
-fn replica_selector(spec: &Value, path: &Path<'_>, kind: &str, errors: &mut Errors) {
+fn replica_selector(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let wanted = spec.at("selector");
     let at = path.child("selector");
     if wanted.is_null() {
@@ -250,6 +223,12 @@ fn replica_selector(spec: &Value, path: &Path<'_>, kind: &str, errors: &mut Erro
             errors.push(FieldError::invalid(&at, wanted.clone(), detail));
         }
     }
+    if Labels::from_object(wanted).is_err() {
+        let value = shown(SELECTOR, wanted);
+        let detail = "invalid label selector";
+        errors.push(FieldError::invalid_shown(&at, &value, detail));
+        return;
+    }
     let at = path.child("template");
     if wanted.is_null() {
         no_match(spec, &at, errors);
@@ -257,16 +236,8 @@ fn replica_selector(spec: &Value, path: &Path<'_>, kind: &str, errors: &mut Erro
         matches_template(wanted, spec, &at, errors);
     }
     pod::template(spec.at("template"), &at, errors);
-    always(
-        spec,
-        &at,
-        if kind == "Deployment" {
-            "ReplicaSet"
-        } else {
-            kind
-        },
-        errors,
-    );
+    // Deployments are told of replica sets.
+    always(spec, &at, "ReplicaSet", errors);
 }
 
 pub(super) fn matches_template(wanted: &Value, spec: &Value, path: &Path<'_>, errors: &mut Errors) {
@@ -329,9 +300,9 @@ fn deployment_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
             }
             at_most_hundred_percent(most, &most_path, errors);
         }
-        other => errors.push(FieldError::not_supported(
-            &path.child("type"),
-            other,
+        _ => errors.push(FieldError::not_supported_shown(
+            path,
+            &shown("apps.DeploymentStrategy", strategy),
             &["Recreate", "RollingUpdate"],
         )),
     }
@@ -362,9 +333,9 @@ fn daemon_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
             at_most_hundred_percent(most, &most_path, errors);
             at_most_hundred_percent(surge, &surge_path, errors);
         }
-        other => errors.push(FieldError::not_supported(
-            &path.child("type"),
-            other,
+        _ => errors.push(FieldError::not_supported_shown(
+            path,
+            &shown("apps.DaemonSetUpdateStrategy", strategy),
             &["RollingUpdate", "OnDelete"],
         )),
     }
@@ -377,9 +348,9 @@ fn stateful_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
         "" => errors.push(FieldError::required(&at, "")),
         "OnDelete" => {
             if !rolling.is_null() {
-                errors.push(FieldError::invalid(
+                errors.push(FieldError::invalid_shown(
                     &at.child("rollingUpdate"),
-                    rolling.clone(),
+                    &shown("apps.RollingUpdateStatefulSetStrategy", rolling),
                     "only allowed for updateStrategy 'RollingUpdate'",
                 ));
             }
@@ -396,9 +367,9 @@ fn stateful_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
                 at_most_hundred_percent(most, &at, errors);
             }
         }
-        _ => errors.push(FieldError::invalid(
+        _ => errors.push(FieldError::invalid_shown(
             &at,
-            strategy.clone(),
+            &shown("apps.StatefulSetUpdateStrategy", strategy),
             "must be 'RollingUpdate' or 'OnDelete'",
         )),
     }

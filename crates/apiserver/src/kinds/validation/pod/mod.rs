@@ -19,7 +19,7 @@ use crate::kinds::quantity::Quantity;
 use crate::kinds::view::View;
 
 pub(super) use resources::{is_overcommitted, requirements, resource_name};
-pub(super) use scheduling::node_selector;
+pub(super) use scheduling::{node_selector, tolerations};
 pub(super) use update::{ephemeral_containers, resize, status, update};
 pub(super) use volumes::{host_path, nfs};
 

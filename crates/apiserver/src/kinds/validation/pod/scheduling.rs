@@ -11,7 +11,12 @@ use crate::kinds::view::View;
 
 const NOT_AN_OPERATOR: &str = "not a valid selector operator";
 
-pub(super) fn tolerations(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+/// The tolerations of a pod, or of what is added to one.
+pub(in crate::kinds::validation) fn tolerations(
+    spec: &Value,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
     for (index, toleration) in spec.list("tolerations").iter().enumerate() {
         let at = path.index(index);
         let (key, value) = (toleration.text("key"), toleration.text("value"));
