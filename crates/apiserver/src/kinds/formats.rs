@@ -104,6 +104,21 @@ pub(crate) fn wildcard_domain(text: &str) -> Option<&'static str> {
     )
 }
 
+/// A domain that names are looked up in; services may have underscores.
+pub(crate) fn search_path(text: &str) -> Option<&'static str> {
+    let edge = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_');
+    let valid = text.split('.').all(|part| {
+        let part = part.strip_prefix('_').unwrap_or(part).as_bytes();
+        edge(part.first().copied()) && edge(part.last().copied()) && part.iter().all(|b| inner(*b))
+    });
+    (!valid).then_some(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must \
+         start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+         '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')",
+    )
+}
+
 /// An IP address of either family.
 pub(crate) fn ip(text: &str) -> Option<&'static str> {
     match text.parse::<IpAddr>() {

@@ -76,8 +76,12 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         attempt += 1;
         let object = &attributes.object;
         let name = meta_text(object, "name").to_owned();
-        let mut errors = refused.clone();
-        errors.extend(validation::create(&call.resource, object));
+        // What cannot be given is refused before anything else is looked at.
+        let errors = if refused.is_empty() {
+            validation::create(&call.resource, object)
+        } else {
+            refused.clone()
+        };
         if !errors.is_empty() {
             return Err(call.invalid(&name, &errors));
         }

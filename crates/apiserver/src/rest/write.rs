@@ -43,7 +43,10 @@ pub(crate) async fn write(
         let (new, old) = (&mut attributes.object, &attributes.old_object);
         strategy::prepare_for_update(&call.resource, subresource, new, old);
         let (allocation, mut errors) = Allocation::take(call, new, Some(old));
-        errors.extend(validation::update(&call.resource, subresource, new, old));
+        // What cannot be given is refused before anything else is looked at.
+        if errors.is_empty() {
+            errors = validation::update(&call.resource, subresource, new, old);
+        }
         if !errors.is_empty() {
             return Err(call.invalid(name, &errors));
         }

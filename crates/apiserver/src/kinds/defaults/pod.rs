@@ -156,6 +156,9 @@ fn pod_spec(spec: &mut Value) {
     spec.fill_text("restartPolicy", "Always");
     spec.fill("securityContext", empty());
     spec.fill("terminationGracePeriodSeconds", 30);
+    if spec.int("terminationGracePeriodSeconds").unwrap_or(0) < 0 {
+        spec.put("terminationGracePeriodSeconds", 1);
+    }
     spec.fill_text("schedulerName", "default-scheduler");
     for volume in spec.each("volumes") {
         volumes::volume(volume);

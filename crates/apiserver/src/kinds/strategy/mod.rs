@@ -1,6 +1,7 @@
 //! What a write may set: status, generation, immutable metadata, and the part that each sub-resource owns.
 
 mod behavior;
+mod gates;
 mod pods;
 pub(crate) use pods::quality_of_service;
 pub mod scale;
@@ -33,7 +34,7 @@ pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
         object.put("status", empty());
         status::fill(resource, object);
     }
-    drop_disabled(resource, object);
+    gates::close(resource, object);
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "Pod") => pods::create(object),
         ("", "Namespace") => namespace(object),
@@ -51,6 +52,7 @@ pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
         }
         ("apps", "DaemonSet") => template_generation(object, None),
         ("coordination.k8s.io", "Lease") => coordinated(object, &Value::Null),
+        ("discovery.k8s.io", "EndpointSlice") => without_topology(object),
         ("batch", "Job") => job(object),
         _ => {}
     }
@@ -92,7 +94,9 @@ pub fn prepare_for_update(resource: &Resource, subresource: &str, new: &mut Valu
         _ => {}
     }
     let counted = matches!(subresource, "" | "ephemeralcontainers" | "resize");
-    if counted && has_generation(resource) && is_new_generation(resource, new, old) {
+    // Drivers are only counted once they change.
+    let has_generation = has_generation(resource) || resource.kind == "CSIDriver";
+    if counted && has_generation && is_new_generation(resource, new, old) {
         let generation = old_metadata.int("generation").unwrap_or(0) + 1;
         if let Some(metadata) = new.part("metadata") {
             metadata.put("generation", generation);
@@ -101,6 +105,7 @@ pub fn prepare_for_update(resource: &Resource, subresource: &str, new: &mut Valu
 }
 
 fn update(resource: &Resource, new: &mut Value, old: &Value) {
+    gates::close(resource, new);
     if owns_status(resource) || resource.kind == "Node" {
         new.take_from(old, "status");
     }
@@ -115,7 +120,7 @@ fn update(resource: &Resource, new: &mut Value, old: &Value) {
         ("", "PersistentVolumeClaim") => data_sources(new, old),
         ("apps", "DaemonSet") => template_generation(new, Some(old)),
         ("coordination.k8s.io", "Lease") => coordinated(new, old),
-        ("apps", "StatefulSet") => drop_disabled(resource, new),
+        ("discovery.k8s.io", "EndpointSlice") => without_topology(new),
         ("certificates.k8s.io", "CertificateSigningRequest") => new.take_from(old, "spec"),
         _ => {}
     }
@@ -312,6 +317,13 @@ fn coordinated(new: &mut Value, old: &Value) {
     }
 }
 
+/// The first version has no topology any more; what only older ones said is lost.
+fn without_topology(object: &mut Value) {
+    for endpoint in object.each("endpoints") {
+        endpoint.drop_field("deprecatedTopology");
+    }
+}
+
 /// A class of attributes stays until no volume has it.
 fn protect(object: &mut Value) {
     const FINALIZER: &str = "kubernetes.io/vac-protection";
@@ -428,17 +440,5 @@ fn job(object: &mut Value) {
         && let Some(metadata) = object.part("metadata")
     {
         metadata.put("labels", labels);
-    }
-}
-
-/// Takes away what is behind a feature gate that is off unless somebody turns it on.
-fn drop_disabled(resource: &Resource, object: &mut Value) {
-    if (resource.group.as_str(), resource.kind.as_str()) == ("apps", "StatefulSet")
-        && let Some(rolling) = object
-            .existing("spec")
-            .and_then(|spec| spec.existing("updateStrategy"))
-            .and_then(|strategy| strategy.existing("rollingUpdate"))
-    {
-        rolling.drop_field("maxUnavailable");
     }
 }

@@ -22,6 +22,55 @@ pub(super) fn create(pod: &mut Value) {
         );
     }
     pod.put("status", status);
+    merge_label_keys(pod);
+}
+
+/// The pod's own labels become part of the selectors that name their keys.
+fn merge_label_keys(pod: &mut Value) {
+    const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+    const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+    let labels = pod.at("metadata").at("labels").clone();
+    let Some(spec) = pod.existing("spec") else {
+        return;
+    };
+    for constraint in spec.each("topologySpreadConstraints") {
+        merge(constraint, &labels);
+    }
+    let Some(affinity) = spec.existing("affinity") else {
+        return;
+    };
+    for kind in ["podAffinity", "podAntiAffinity"] {
+        let Some(pods) = affinity.existing(kind) else {
+            continue;
+        };
+        for term in pods.each(PREFERRED) {
+            if let Some(term) = term.existing("podAffinityTerm") {
+                merge(term, &labels);
+            }
+        }
+        for term in pods.each(REQUIRED) {
+            merge(term, &labels);
+        }
+    }
+}
+
+fn merge(term: &mut Value, labels: &Value) {
+    let mut more = Vec::new();
+    for (field, operator) in [("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")] {
+        for key in term.list(field).iter().filter_map(Value::as_str) {
+            if labels.has(key) {
+                let values = [labels.at(key)];
+                more.push(json!({ "key": key, "operator": operator, "values": values }));
+            }
+        }
+    }
+    if let Some(selector) = term.existing("labelSelector")
+        && !more.is_empty()
+    {
+        let mut all = selector.list("matchExpressions").to_vec();
+        all.extend(more);
+        selector.put("matchExpressions", all);
+    }
 }
 
 /// What `pods/status` may change: the status, and labels and annotations.

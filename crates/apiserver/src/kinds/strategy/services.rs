@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 use serde_json::{Value, json};
 
 use crate::field::{FieldError, Path};
+use crate::kinds::validation::services::addresses as check_addresses;
 use crate::kinds::view::{Edit, View};
 
 /// Where cluster addresses and node ports come from.
@@ -73,9 +74,7 @@ impl Addresses for Pool {
             return Err("range is full".to_owned());
         };
         let [10, 0, 0, 1..=254] = wanted.octets() else {
-            return Err(format!(
-                "the provided IP ({wanted}) is not in the valid range. The range of valid IPs is 10.0.0.0/24"
-            ));
+            return Err("the provided network does not match the current range".to_owned());
         };
         if self.addresses.insert(wanted) {
             Ok(wanted)
@@ -132,7 +131,10 @@ pub fn allocate(
     let Some(spec) = new.part("spec") else {
         return errors;
     };
-    families(spec, &mut errors);
+    check_addresses(spec, &Path::new("spec"), &mut errors);
+    if errors.is_empty() {
+        families(spec, &mut errors);
+    }
     if !errors.is_empty() {
         return errors;
     }
@@ -247,9 +249,15 @@ fn keep_allocated(spec: &mut Value, before: &Value) {
 fn drop_what_the_type_does_not_have(spec: &mut Value, before: &Value) {
     let same = |spec: &Value, field: &str| super::same(spec.at(field), before.at(field));
     let external = spec.text("type") == "ExternalName";
-    if external && before.text("type") != "ExternalName" && same(spec, "clusterIPs") {
-        for field in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
-            spec.drop_field(field);
+    if external && before.text("type") != "ExternalName" {
+        if same(spec, "clusterIPs") {
+            spec.drop_field("clusterIP");
+            spec.drop_field("clusterIPs");
+        }
+        for field in ["ipFamilies", "ipFamilyPolicy"] {
+            if same(spec, field) {
+                spec.drop_field(field);
+            }
         }
     }
     if needs_ports(before) && !needs_ports(spec) {

@@ -306,7 +306,6 @@ fn a_scale_shows_and_sets_the_replicas() {
 #[test]
 fn warnings_name_what_is_hardly_meant() {
     let pod = json!({ "metadata": { "name": "a.b" }, "spec": {
-        "terminationGracePeriodSeconds": -1,
         "nodeSelector": { "beta.kubernetes.io/os": "linux" },
         "imagePullSecrets": [{ "name": "x" }, { "name": "x" }],
         "containers": [{ "name": "c", "env": [{ "name": "A", "value": "1" }, { "name": "A", "value": "2" }],
@@ -321,7 +320,6 @@ fn warnings_name_what_is_hardly_meant() {
             "spec.containers[0].resources.limits[memory]: fractional byte value \"100m\" is invalid, must be an integer",
             "spec.containers[0].env[1]: hides previous definition of \"A\", which may be dropped when using apply",
             "spec.containers[0].ports[1]: duplicate port definition with spec.containers[0].ports[0]",
-            "spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1",
         ]
     );
     assert_eq!(

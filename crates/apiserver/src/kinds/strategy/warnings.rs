@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
+use x509_parser::pem::Pem;
 
 use crate::field::{Path, quoted};
 use crate::kinds::quantity::Quantity;
@@ -52,19 +55,64 @@ pub fn warnings(resource: &Resource, new: &Value, old: &Value) -> Vec<String> {
             out.push(RECYCLE.to_owned());
         }
         ("networking.k8s.io", "Ingress")
-            if fresh && new.at("metadata").at("annotations").has(INGRESS_CLASS) =>
+            if fresh
+                && new.at("metadata").at("annotations").has(INGRESS_CLASS)
+                && !new.at("spec").has("ingressClassName") =>
         {
             out.push(format!(
                 "annotation {} is deprecated, please use 'spec.ingressClassName' instead",
                 quoted(INGRESS_CLASS)
             ));
         }
-        ("", "PersistentVolumeClaim") => claim(&spec, new.at("spec"), &mut out),
+        ("", "PersistentVolumeClaim") => {
+            if new.at("metadata").at("annotations").has(BETA_CLASS) {
+                let path = Path::new("metadata.annotations");
+                let at = path.key(BETA_CLASS);
+                out.push(format!(
+                    "{at}: deprecated since v1.8; use \"storageClassName\" attribute instead"
+                ));
+            }
+            claim(&spec, new.at("spec"), &mut out);
+        }
+        ("", "Secret") if new.text("type") == "kubernetes.io/tls" => {
+            out.extend(key_pair(new.at("data")));
+        }
+        ("storage.k8s.io", "CSIDriver") => {
+            let spec = new.at("spec");
+            let tokens = !spec.list("tokenRequests").is_empty();
+            if tokens && !spec.has("serviceAccountTokenInSecrets") {
+                out.push(TOKENS.to_owned());
+            }
+        }
         _ => {}
     }
     out
 }
 
+/// What Go says of a certificate and a key that have no PEM block of their kind.
+fn key_pair(data: &Value) -> Option<String> {
+    let has = |key: &str, marks: fn(&str) -> bool| {
+        let text = STANDARD.decode(data.text(key)).unwrap_or_default();
+        Pem::iter_from_buffer(&text)
+            .filter_map(Result::ok)
+            .any(|block| marks(&block.label))
+    };
+    let missing = if !has("tls.crt", |label| label == "CERTIFICATE") {
+        "certificate"
+    } else if !has("tls.key", |label| {
+        label == "PRIVATE KEY" || label.ends_with(" PRIVATE KEY")
+    }) {
+        "key"
+    } else {
+        return None;
+    };
+    Some(format!(
+        "tls: failed to find any PEM data in {missing} input"
+    ))
+}
+
+const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+const TOKENS: &str = "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes";
 const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
 const RECYCLE: &str = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.";
 
@@ -180,12 +228,6 @@ fn template(root: &Path<'_>, pod: &Value, is_template: bool, out: &mut Vec<Strin
         environment(&at.child("env"), container, out);
     });
     ports(&path, spec, out);
-    if spec.int("terminationGracePeriodSeconds").unwrap_or(0) < 0 {
-        out.push(format!(
-            "{}: must be >= 0; negative values are invalid and will be treated as 1",
-            path.child("terminationGracePeriodSeconds")
-        ));
-    }
     affinity(&path.child("affinity"), spec.at("affinity"), out);
 }
 
@@ -275,6 +317,12 @@ fn volumes(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
             let known = DEPRECATED_VOLUMES.iter().find(|(kind, _)| kind == source);
             if let Some((_, message)) = known.filter(|_| !value.is_null()) {
                 out.push(format!("{}: {message}", at.child(source)));
+            }
+            // An empty source is told of once, however many there are.
+            let nothing = |part: &Value| part.as_object().is_some_and(serde_json::Map::is_empty);
+            if source == "projected" && value.list("sources").iter().any(nothing) {
+                let name = quoted(volume.text("name"));
+                out.push(format!("volume {name} (Projected) has no sources provided"));
             }
             let template = value.at("volumeClaimTemplate");
             if source == "ephemeral" && template.is_object() {
@@ -459,7 +507,10 @@ const DEPRECATED_VOLUMES: [(&str, &str); 9] = [
         "photonPersistentDisk",
         "deprecated in v1.11, non-functional in v1.16+",
     ),
-    ("gitRepo", "deprecated in v1.11"),
+    (
+        "gitRepo",
+        "deprecated in v1.11, and disabled by default in v1.33+",
+    ),
     ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
     ("flocker", "deprecated in v1.22, non-functional in v1.25+"),
     ("storageos", "deprecated in v1.22, non-functional in v1.25+"),

@@ -247,7 +247,9 @@ pub(super) fn immutable_as(
     field: &str,
     errors: &mut Errors,
 ) {
-    if !same(new.at(field), old.at(field)) {
+    // What is a pointer to the API server is there or not, however little it says.
+    let appears = kind.starts_with('?') && new.has(field) != old.has(field);
+    if appears || !same(new.at(field), old.at(field)) {
         let (value, at) = (new.at(field), path.child(field));
         errors.push(if kind.is_empty() {
             FieldError::invalid(&at, value.clone(), IMMUTABLE)

@@ -295,14 +295,21 @@ fn bytes_of(value: &Value) -> usize {
 
 fn json_text(data: &Value, key: &str, path: &Path<'_>, errors: &mut Errors) {
     let decoded = STANDARD.decode(data.text(key)).unwrap_or_default();
-    let parsed: Result<serde_json::Map<String, Value>, _> = serde_json::from_slice(&decoded);
-    if parsed.is_err() {
-        let hidden = "<secret contents redacted>";
-        let detail = if decoded.is_empty() {
-            "unexpected end of JSON input"
-        } else {
-            "not a JSON object"
-        };
-        errors.push(FieldError::invalid(&path.key(key), hidden, detail));
-    }
+    let hidden = "<secret contents redacted>";
+    let detail = match crate::schema::json::parse(&decoded) {
+        Ok(parsed) if parsed.value.is_object() || parsed.value.is_null() => return,
+        Ok(parsed) => {
+            let found = match parsed.value {
+                Value::Array(_) => "array",
+                Value::Bool(_) => "bool",
+                Value::Number(_) => "number",
+                _ => "string",
+            };
+            format!(
+                "json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+            )
+        }
+        Err(malformed) => malformed.to_string(),
+    };
+    errors.push(FieldError::invalid(&path.key(key), hidden, &detail));
 }

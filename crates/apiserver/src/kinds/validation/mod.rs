@@ -18,7 +18,7 @@ mod pod;
 mod quotas;
 mod requests;
 mod scaling;
-mod services;
+pub(in crate::kinds) mod services;
 mod status;
 mod storage;
 #[cfg(test)]
@@ -74,10 +74,10 @@ pub fn update(resource: &Resource, subresource: &str, new: &Value, old: &Value) 
     metadata::changed(new, old, out);
     let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
     match (group, kind, subresource) {
-        ("", "Pod", "") => pod::update(new, old, out),
+        ("", "Pod", "") => pod::update(resource, new, old, out),
         ("", "Pod", "status") => pod::status(new, old, out),
-        ("", "Pod", "ephemeralcontainers") => pod::ephemeral_containers(new, old, out),
-        ("", "Pod", "resize") => pod::resize(new, old, out),
+        ("", "Pod", "ephemeralcontainers") => pod::ephemeral_containers(resource, new, old, out),
+        ("", "Pod", "resize") => pod::resize(resource, new, old, out),
         ("" | "events.k8s.io", "Event", "") => events::update(resource, new, old, out),
         ("certificates.k8s.io", "CertificateSigningRequest", _) => {
             requests::update(subresource, new, old, out);
@@ -132,7 +132,7 @@ enum Step {
 fn sequence(group: &str, kind: &str) -> &'static [Step] {
     use Step::{Changed, Difference, Metadata, Object};
     match (group, kind) {
-        ("", "ConfigMap" | "Secret" | "Service" | "ServiceAccount" | "Endpoints")
+        ("", "ConfigMap" | "Secret" | "ServiceAccount" | "Endpoints")
         | ("networking.k8s.io", "Ingress" | "IngressClass")
         | ("storage.k8s.io", "VolumeAttributesClass") => &[Changed, Difference, Metadata, Object],
         ("", "PersistentVolumeClaim") => &[Changed, Metadata, Object, Difference],

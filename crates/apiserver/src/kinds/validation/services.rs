@@ -11,6 +11,8 @@ use super::check::{
 };
 use crate::field::{FieldError, Path};
 use crate::kinds::formats;
+use crate::kinds::internal::shown;
+use crate::kinds::names;
 use crate::kinds::strategy::same;
 use crate::kinds::view::View;
 
@@ -50,6 +52,7 @@ pub(super) fn service(object: &Value, errors: &mut Errors) {
     one_of(spec, &path, "type", &kinds, errors);
     port_clashes(spec, &path.child("ports"), errors);
     source_ranges(spec, &path, errors);
+    annotated_ranges(object, errors);
     let allocate = "allocateLoadBalancerNodePorts";
     if spec.has(allocate) && kind != "LoadBalancer" {
         let detail = "may only be used when `type` is 'LoadBalancer'";
@@ -121,15 +124,14 @@ pub(super) fn endpoints(object: &Value, errors: &mut Errors) {
             for (index, address) in subset.list(list).iter().enumerate() {
                 let at = addresses.index(index);
                 let text = address.text("ip");
-                if ip(text, &at.child("ip"), errors) {
-                    ordinary(text, &at.child("ip"), errors);
-                }
+                ip(text, &at.child("ip"), errors);
                 if !address.text("hostname").is_empty() {
                     label(&at.child("hostname"), address.text("hostname"), errors);
                 }
                 if address.has("nodeName") {
                     subdomain(&at.child("nodeName"), address.text("nodeName"), errors);
                 }
+                ordinary(text, &at.child("ip"), errors);
             }
         }
         let ports = subset.list("ports");
@@ -144,7 +146,14 @@ pub(super) fn endpoints(object: &Value, errors: &mut Errors) {
             }
             port(item.int("port").unwrap_or(0), &at.child("port"), errors);
             one_of(item, &at, "protocol", &PROTOCOLS, errors);
+            app_protocol(item, &at, errors);
         }
+    }
+}
+
+fn app_protocol(port: &Value, path: &Path<'_>, errors: &mut Errors) {
+    if port.has("appProtocol") {
+        qualified_name(&path.child("appProtocol"), port.text("appProtocol"), errors);
     }
 }
 
@@ -158,38 +167,6 @@ pub(super) fn endpoint_slice(object: &Value, errors: &mut Errors) {
         &["FQDN", "IPv4", "IPv6"],
         errors,
     );
-    let endpoints = object.list("endpoints");
-    let list = Path::new("endpoints");
-    if endpoints.len() > 1000 {
-        errors.push(FieldError::too_many(&list, endpoints.len(), 1000));
-    }
-    for (index, endpoint) in endpoints.iter().enumerate() {
-        let at = list.index(index);
-        let at = at.child("addresses");
-        let addresses = endpoint.list("addresses");
-        if addresses.is_empty() {
-            let detail = "must contain at least 1 address";
-            errors.push(FieldError::required(&at, detail));
-        } else if addresses.len() > 100 {
-            errors.push(FieldError::too_many(&at, addresses.len(), 100));
-        }
-        for (index, address) in addresses.iter().enumerate() {
-            let (address, at) = (address.as_str().unwrap_or_default(), at.index(index));
-            match (kind, address.parse::<IpAddr>()) {
-                ("IPv4", Ok(IpAddr::V4(_))) | ("IPv6", Ok(IpAddr::V6(_))) => {
-                    ordinary(address, &at, errors);
-                }
-                ("IPv4", _) => {
-                    errors.push(FieldError::invalid(&at, address, "must be an IPv4 address"));
-                }
-                ("IPv6", _) => {
-                    errors.push(FieldError::invalid(&at, address, "must be an IPv6 address"));
-                }
-                ("FQDN", _) => subdomain(&at, address, errors),
-                _ => {}
-            }
-        }
-    }
     let ports = object.list("ports");
     let list = Path::new("ports");
     for (index, item) in ports.iter().enumerate() {
@@ -205,6 +182,86 @@ pub(super) fn endpoint_slice(object: &Value, errors: &mut Errors) {
             errors.push(FieldError::duplicate(&at.child("name"), name));
         }
         one_of(item, &at, "protocol", &PROTOCOLS, errors);
+        app_protocol(item, &at, errors);
+    }
+    let endpoints = object.list("endpoints");
+    let list = Path::new("endpoints");
+    if endpoints.len() > 1000 {
+        errors.push(FieldError::too_many(&list, endpoints.len(), 1000));
+        return;
+    }
+    for (index, endpoint) in endpoints.iter().enumerate() {
+        self::endpoint(endpoint, kind, &list.index(index), errors);
+    }
+}
+
+fn endpoint(endpoint: &Value, kind: &str, path: &Path<'_>, errors: &mut Errors) {
+    let at = path.child("addresses");
+    let addresses = endpoint.list("addresses");
+    if addresses.is_empty() {
+        let detail = "must contain at least 1 address";
+        errors.push(FieldError::required(&at, detail));
+    } else if addresses.len() > 100 {
+        errors.push(FieldError::too_many(&at, addresses.len(), 100));
+    }
+    for (index, address) in addresses.iter().enumerate() {
+        let address = address.as_str().unwrap_or_default();
+        let path = at.index(index);
+        match kind {
+            "FQDN" => domain(address, &path, errors),
+            "IPv4" | "IPv6" if ip(address, &path, errors) => {
+                if address.contains(':') != (kind == "IPv6") {
+                    // The index is left out here.
+                    let detail = format!("must be an {kind} address");
+                    errors.push(FieldError::invalid(&at, address, &detail));
+                }
+                ordinary(address, &path, errors);
+            }
+            _ => {}
+        }
+    }
+    if endpoint.has("nodeName") {
+        subdomain(&path.child("nodeName"), endpoint.text("nodeName"), errors);
+    }
+    labels(endpoint, path, "deprecatedTopology", errors);
+    if endpoint.has("hostname") {
+        label(&path.child("hostname"), endpoint.text("hostname"), errors);
+    }
+    let hints = path.child("hints");
+    for (list, found) in [
+        ("forZones", names::label_value as fn(&str) -> Vec<String>),
+        ("forNodes", names::dns1123_subdomain),
+    ] {
+        let all = endpoint.at("hints").list(list);
+        let at = hints.child(list);
+        if all.len() > 8 {
+            errors.push(FieldError::too_many(&at, all.len(), 8));
+            return;
+        }
+        for (index, hint) in all.iter().enumerate() {
+            let (at, name) = (at.index(index), hint.text("name"));
+            let at = at.child("name");
+            if all[..index].iter().any(|other| other.text("name") == name) {
+                errors.push(FieldError::duplicate(&at, name));
+            }
+            problems(&at, name, found(name), errors);
+        }
+    }
+}
+
+/// A name with a domain, which may end with a dot.
+fn domain(name: &str, path: &Path<'_>, errors: &mut Errors) {
+    if name.is_empty() {
+        errors.push(FieldError::required(path, ""));
+        return;
+    }
+    let plain = name.strip_suffix('.').unwrap_or(name);
+    let found = names::dns1123_subdomain(plain);
+    let valid = found.is_empty();
+    problems(path, plain, found, errors);
+    if valid && !plain.contains('.') {
+        let detail = "should be a domain with at least two segments separated by dots";
+        errors.push(FieldError::invalid(path, plain, detail));
     }
 }
 
@@ -246,9 +303,7 @@ fn service_ports(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         port(item.int("port").unwrap_or(0), &at.child("port"), errors);
         one_of(item, &at, "protocol", &PROTOCOLS, errors);
         port_or_name(item.at("targetPort"), &at.child("targetPort"), errors);
-        if item.has("appProtocol") {
-            qualified_name(&at.child("appProtocol"), item.text("appProtocol"), errors);
-        }
+        app_protocol(item, &at, errors);
     }
 }
 
@@ -281,7 +336,8 @@ fn affinity(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn addresses(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+/// Addresses and their families: what is looked at before any is given.
+pub(in crate::kinds) fn addresses(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     if spec.text("type") == "ExternalName" {
         return;
     }
@@ -315,6 +371,7 @@ fn addresses(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
     let policies = ["PreferDualStack", "RequireDualStack", "SingleStack"];
     one_of_if_set(spec, path, "ipFamilyPolicy", &policies, errors);
+    let mut valid = true;
     for (index, address) in list.iter().enumerate() {
         let (address, at) = (address.as_str().unwrap_or_default(), at.index(index));
         if address == "None" {
@@ -324,12 +381,34 @@ fn addresses(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
             }
             continue;
         }
-        ip(address, &at, errors);
+        valid &= ip(address, &at, errors);
     }
     if list.len() > 2 {
         let value = spec.at("clusterIPs").clone();
         let detail = "may only hold up to 2 values";
         errors.push(FieldError::invalid(&at, value, detail));
+    }
+    if !valid || list.first().is_some_and(|first| first == "None") {
+        return;
+    }
+    let sixth = |address: &Value| address.as_str().is_some_and(|text| text.contains(':'));
+    if list.len() > 1 && (list.len() > 2 || sixth(&list[0]) == sixth(&list[1])) {
+        let value = spec.at("clusterIPs").clone();
+        let detail = "may specify no more than one IP for each IP family";
+        errors.push(FieldError::invalid(&at, value, detail));
+    }
+    for (index, (address, family)) in list.iter().zip(spec.list("ipFamilies")).enumerate() {
+        let wanted = if sixth(address) { "IPv6" } else { "IPv4" };
+        if family != wanted && families.iter().any(|known| family == known) {
+            let family = family.as_str().unwrap_or_default();
+            let detail =
+                format!("expected an {family} value as indicated by `ipFamilies[{index}]`");
+            errors.push(FieldError::invalid(
+                &at.index(index),
+                address.clone(),
+                &detail,
+            ));
+        }
     }
 }
 
@@ -356,10 +435,11 @@ fn port_clashes(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (index, port) in ports.iter().enumerate() {
         let (protocol, number) = (port.text("protocol"), port.int("port").unwrap_or(0));
         if !own.insert((protocol, number)) {
-            // Go's struct without JSON names.
-            let shown = json!({ "AppProtocol": null, "Name": "", "NodePort": 0, "Port": number,
-                "Protocol": protocol, "TargetPort": 0 });
-            errors.push(FieldError::duplicate(&path.index(index), shown));
+            let value = shown(
+                "ServicePort",
+                &json!({ "port": number, "protocol": protocol }),
+            );
+            errors.push(FieldError::duplicate_shown(&path.index(index), &value));
         }
     }
 }
@@ -377,6 +457,26 @@ fn source_ranges(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (index, range) in ranges.iter().enumerate() {
         let range = range.as_str().unwrap_or_default().trim();
         problems(&at.index(index), range, formats::cidr(range), errors);
+    }
+}
+
+/// The older place for ranges, which is only looked at where the field says nothing.
+fn annotated_ranges(object: &Value, errors: &mut Errors) {
+    const ANNOTATION: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
+    let spec = object.at("spec");
+    let annotations = object.at("metadata").at("annotations");
+    if !spec.list("loadBalancerSourceRanges").is_empty() || !annotations.has(ANNOTATION) {
+        return;
+    }
+    let path = Path::new("metadata.annotations");
+    let at = path.key(ANNOTATION);
+    if spec.text("type") != "LoadBalancer" {
+        let detail = "may only be used when `type` is 'LoadBalancer'";
+        errors.push(FieldError::forbidden(&at, detail));
+    }
+    let ranges = annotations.text(ANNOTATION).trim();
+    for range in ranges.split(',').filter(|_| !ranges.is_empty()) {
+        problems(&at, range.trim(), formats::cidr(range.trim()), errors);
     }
 }
 
@@ -411,10 +511,10 @@ fn traffic(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         ));
     }
     let field = "internalTrafficPolicy";
-    if kind == "ExternalName" {
-        one_of_if_set(spec, path, field, &policies, errors);
-    } else {
+    if matches!(kind, "ClusterIP" | "NodePort" | "LoadBalancer") {
         one_of(spec, path, field, &policies, errors);
+    } else {
+        one_of_if_set(spec, path, field, &policies, errors);
     }
     let ways = ["PreferClose", "PreferSameZone", "PreferSameNode"];
     one_of_if_set(spec, path, "trafficDistribution", &ways, errors);
@@ -423,6 +523,8 @@ fn traffic(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
 /// Addresses that mean the machine itself, or its link, cannot be an endpoint.
 fn ordinary(address: &str, path: &Path<'_>, errors: &mut Errors) {
     let Ok(parsed) = address.parse::<IpAddr>() else {
+        let detail = "must be a valid IP address";
+        errors.push(FieldError::invalid(path, address, detail));
         return;
     };
     let (link, link_group) = match parsed {

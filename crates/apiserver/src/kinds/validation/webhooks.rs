@@ -298,6 +298,9 @@ fn unparsable(text: &str, host: &str) -> Option<String> {
     if text.starts_with(':') {
         return Some("missing protocol scheme".to_owned());
     }
+    if host.starts_with('[') && !host.contains(']') {
+        return Some("missing ']' in host".to_owned());
+    }
     let port = match host.rfind(']') {
         Some(end) => host[end + 1..].strip_prefix(':'),
         None => host.split_once(':').map(|(_, port)| port),

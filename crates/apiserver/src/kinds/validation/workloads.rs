@@ -324,7 +324,8 @@ fn daemon_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
                     let detail = "cannot be 0 when maxSurge is 0";
                     errors.push(FieldError::required(&most_path, detail));
                 }
-                (false, false) => {
+                // A word counts as none.
+                (false, false) if surge.is_number() || surge.as_str().is_some_and(is_percent) => {
                     let detail = "may not be set when maxUnavailable is non-zero";
                     errors.push(FieldError::invalid(&surge_path, surge.clone(), detail));
                 }
@@ -339,6 +340,10 @@ fn daemon_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
             &["RollingUpdate", "OnDelete"],
         )),
     }
+}
+
+fn is_percent(text: &str) -> bool {
+    crate::kinds::formats::percent(text).is_none()
 }
 
 fn stateful_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {

@@ -38,8 +38,7 @@ pub(super) fn containers(
             errors.push(FieldError::duplicate(&at.child("name"), name));
         }
         running(container, context, &at, errors);
-        let policies = ["Always", "OnFailure", "Never"];
-        one_of_if_set(container, &at, "restartPolicy", &policies, errors);
+        restart_rules(container, &at, errors);
     }
     host_port_conflicts(all, path, errors);
 }
@@ -54,8 +53,7 @@ pub(super) fn init_containers(
     for (index, container) in all.iter().enumerate() {
         let at = path.index(index);
         common(container, context, volumes, &at, errors);
-        let policies = ["Always", "OnFailure", "Never"];
-        one_of_if_set(container, &at, "restartPolicy", &policies, errors);
+        restart_rules(container, &at, errors);
         let name = container.text("name");
         let taken = context.spec.list("containers").iter().chain(&all[..index]);
         if !name.is_empty() && taken.clone().any(|other| other.text("name") == name) {
@@ -117,7 +115,8 @@ pub(super) fn ephemeral(
             "restartPolicy",
         ] {
             // Empty resources are what Go writes for none.
-            if !crate::kinds::strategy::same(container.at(field), &Value::Null) {
+            let pointer = container.at(field).is_object() && field != "resources";
+            if pointer || !crate::kinds::strategy::same(container.at(field), &Value::Null) {
                 errors.push(FieldError::forbidden(&at.child(field), detail));
             }
         }
@@ -183,6 +182,46 @@ fn common(
         &path.child("securityContext"),
         errors,
     );
+}
+
+/// Whether a container starts again, and after which exit codes.
+fn restart_rules(container: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let rules = container.list("restartPolicyRules");
+    if !container.has("restartPolicy") && !rules.is_empty() {
+        let at = path.child("restartPolicy");
+        let detail = "must specify restartPolicy when restart rules are used";
+        errors.push(FieldError::required(&at, detail));
+    }
+    let policies = ["Always", "Never", "OnFailure"];
+    one_of_if_set(container, path, "restartPolicy", &policies, errors);
+    let at = path.child("restartPolicyRules");
+    if rules.len() > 20 {
+        errors.push(FieldError::too_many(&at, rules.len(), 20));
+    }
+    for (index, rule) in rules.iter().enumerate() {
+        let at = at.index(index);
+        let word = |holder: &Value, field: &str, words: &[&str], at: &Path<'_>| {
+            let value = holder.text(field);
+            (!words.contains(&value))
+                .then(|| FieldError::not_supported(&at.child(field), value, words))
+        };
+        errors.extend(word(
+            rule,
+            "action",
+            &["Restart", "RestartAllContainers"],
+            &at,
+        ));
+        let (codes, at) = (rule.at("exitCodes"), at.child("exitCodes"));
+        if codes.is_null() {
+            errors.push(FieldError::required(&at, "must be specified"));
+            continue;
+        }
+        errors.extend(word(codes, "operator", &["In", "NotIn"], &at));
+        let values = codes.list("values").len();
+        if values > 255 {
+            errors.push(FieldError::too_many(&at.child("values"), values, 255));
+        }
+    }
 }
 
 /// What only containers that keep running may have.
@@ -304,7 +343,7 @@ fn value_from(variable: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
     let detail = match sources {
         0 => {
-            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
+            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
         }
         _ if !variable.text("value").is_empty() => "may not be specified when `value` is not empty",
         1 => return,
@@ -348,7 +387,9 @@ pub(super) fn field_reference(
         None => KNOWN_FIELDS.contains(&field),
     };
     if version != "v1" || !known {
-        let why = if version == "v1" {
+        let why = if version == "v1" && subscript.is_some() {
+            format!("field label does not support subscript: {field}")
+        } else if version == "v1" {
             format!("field label not supported: {field}")
         } else {
             format!("unsupported pod version: {version}")

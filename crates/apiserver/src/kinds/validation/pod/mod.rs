@@ -1,6 +1,7 @@
 //! Pods and pod templates.
 
 mod containers;
+mod platform;
 mod probes;
 mod resources;
 mod scheduling;
@@ -132,6 +133,7 @@ fn pod_annotations(annotations: &Value, spec: &Value, path: &Path<'_>, errors: &
         return;
     };
     for (key, value) in annotations {
+        app_armor(key, value, spec, path, errors);
         if key == SECCOMP_POD || key.starts_with(SECCOMP) {
             let profile = value.as_str().unwrap_or_default();
             let known = matches!(profile, "runtime/default" | "docker/default" | "unconfined")
@@ -144,6 +146,29 @@ fn pod_annotations(annotations: &Value, spec: &Value, path: &Path<'_>, errors: &
                 ));
             }
         }
+    }
+}
+
+/// The older way to name a container's profile.
+fn app_armor(key: &str, value: &Value, spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let Some(name) = key.strip_prefix("container.apparmor.security.beta.kubernetes.io/") else {
+        return;
+    };
+    let mut all = ["containers", "initContainers", "ephemeralContainers"]
+        .into_iter()
+        .flat_map(|list| spec.list(list));
+    if !all.any(|container| container.text("name") == name) {
+        errors.push(FieldError::invalid(
+            &path.key(key),
+            name,
+            "container not found",
+        ));
+    }
+    let profile = value.as_str().unwrap_or_default();
+    let known = matches!(profile, "" | "runtime/default" | "unconfined");
+    if !known && !profile.starts_with("localhost/") {
+        let detail = format!("invalid AppArmor profile name: {profile:?}");
+        errors.push(FieldError::invalid(&path.key(key), profile, &detail));
     }
 }
 
@@ -196,6 +221,7 @@ fn pod_spec(spec: &Value, pod: Option<&str>, path: &Path<'_>, errors: &mut Error
     }
     scheduling::gates(spec, &path.child("schedulingGates"), errors);
     scheduling::spread(spec, &path.child("topologySpreadConstraints"), errors);
+    platform::host_processes(spec, path, errors);
     if !context.host_users {
         for (field, shown) in [
             ("hostNetwork", "hostNetwork"),
@@ -203,7 +229,7 @@ fn pod_spec(spec: &Value, pod: Option<&str>, path: &Path<'_>, errors: &mut Error
             ("hostIPC", "HostIPC"),
         ] {
             if spec.flag(field) {
-                let detail = "when `pod.Spec.HostUsers` is false";
+                let detail = "when `hostUsers` is false";
                 errors.push(FieldError::forbidden(&path.child(shown), detail));
             }
         }
@@ -234,9 +260,8 @@ fn pod_spec(spec: &Value, pod: Option<&str>, path: &Path<'_>, errors: &mut Error
     let policies = ["PreemptLowerPriority", "Never"];
     one_of_if_set(spec, path, "preemptionPolicy", &policies, errors);
     overhead(spec, path, errors);
-    let systems = ["linux", "windows"];
     if spec.has("os") {
-        one_of(spec.at("os"), &path.child("os"), "name", &systems, errors);
+        platform::system(spec, path, errors);
     }
 }
 
@@ -344,9 +369,7 @@ fn dns(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let search = search.as_str().unwrap_or_default();
         if search != "." {
             let search = search.strip_suffix('.').unwrap_or(search);
-            // Names of services may have underscores.
-            let without = search.replace('_', "x");
-            let found = crate::kinds::names::dns1123_subdomain(&without);
+            let found = crate::kinds::formats::search_path(search);
             problems(&at.index(index), search, found, errors);
         }
     }

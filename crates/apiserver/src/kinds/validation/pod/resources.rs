@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::quantity_of;
 use crate::field::{FieldError, Path};
+use crate::kinds::internal::shown;
 use crate::kinds::names;
 use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::check::{
@@ -96,14 +97,16 @@ pub(in crate::kinds::validation) fn requirements(
 pub(super) fn whole_pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let resources = spec.at("resources");
     if resources.has("claims") {
-        let detail = "claims cannot be set for Resources at pod-level";
+        let detail = "claims may not be set for Resources at pod-level";
         errors.push(FieldError::forbidden(&path.child("claims"), detail));
     }
     for list in ["limits", "requests"] {
         let at = path.child(list);
         for (name, value) in resources.entries(list) {
             let at = at.key(name);
-            if !matches!(name, "cpu" | "memory") && !is_huge(name) {
+            let before = errors.len();
+            resource_name(name, &at, errors);
+            if errors.len() == before && !matches!(name, "cpu" | "memory") && !is_huge(name) {
                 errors.push(FieldError::not_supported(
                     &at,
                     name,
@@ -188,7 +191,8 @@ pub(super) fn pod_claims(claims: &[Value], path: &Path<'_>, errors: &mut Errors)
             }
         };
         if !detail.is_empty() {
-            errors.push(FieldError::invalid(&at, claim.clone(), detail));
+            let value = shown("PodResourceClaim", claim);
+            errors.push(FieldError::invalid_shown(&at, &value, detail));
         }
         for field in by {
             if claim.has(field) {

@@ -38,6 +38,12 @@ pub(in crate::kinds::validation) fn tolerations(
                 "effect must be 'NoExecute' when `tolerationSeconds` is set",
             ));
         }
+        // Comparing numbers is behind a gate, which the text does not know of.
+        let known: &[&str] = if matches!(operator, "Gt" | "Lt") {
+            &["Equal", "Exists", "Lt", "Gt"]
+        } else {
+            &["Equal", "Exists"]
+        };
         match operator {
             "Equal" | "" => {
                 let found = names::label_value(value);
@@ -52,11 +58,7 @@ pub(in crate::kinds::validation) fn tolerations(
                 value,
                 "value must be empty when `operator` is 'Exists'",
             )),
-            _ => errors.push(FieldError::not_supported(
-                &operator_path,
-                operator,
-                &["Equal", "Exists"],
-            )),
+            _ => errors.push(FieldError::not_supported(&operator_path, operator, known)),
         }
         let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
         if !effect.is_empty() {
@@ -136,6 +138,7 @@ fn pod_term(term: &Value, path: &Path<'_>, errors: &mut Errors) {
         let name = name.as_str().unwrap_or_default();
         label(&path.child("namespace"), name, errors);
     }
+    label_keys(term, path, errors);
     let at = path.child("topologyKey");
     let key = term.text("topologyKey");
     if key.is_empty() {
@@ -227,6 +230,42 @@ fn node_requirement(expression: &Value, with_values: bool, path: &Path<'_>, erro
     }
 }
 
+/// Labels of the pod itself that the others must have, or must not have.
+fn label_keys(term: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let (selector, keys) = (term.at("labelSelector"), term.list("matchLabelKeys"));
+    for field in ["matchLabelKeys", "mismatchLabelKeys"] {
+        let at = path.child(field);
+        let keys = term.list(field);
+        if !keys.is_empty() && selector.is_null() {
+            let detail = "must not be specified when labelSelector is not set";
+            errors.push(FieldError::forbidden(&at, detail));
+            continue;
+        }
+        for (index, key) in keys.iter().enumerate() {
+            qualified_name(&at.index(index), key.as_str().unwrap_or_default(), errors);
+        }
+    }
+    let labels = selector.entries("matchLabels").map(|(key, _)| key);
+    let mut seen: Vec<&str> = labels.collect();
+    for expression in selector.list("matchExpressions") {
+        let key = expression.text("key");
+        let index = keys.iter().position(|wanted| wanted == key);
+        if let Some(index) = index.filter(|_| seen.contains(&key)) {
+            // The pod's own label was added to the selector before.
+            let detail = "exists in both matchLabelKeys and labelSelector";
+            errors.push(FieldError::invalid(&path.index(index), key, detail));
+        }
+        seen.push(key);
+    }
+    let at = path.child("matchLabelKeys");
+    for (index, key) in keys.iter().enumerate() {
+        if term.list("mismatchLabelKeys").contains(key) {
+            let detail = "exists in both matchLabelKeys and mismatchLabelKeys";
+            errors.push(FieldError::invalid(&at.index(index), key.clone(), detail));
+        }
+    }
+}
+
 pub(super) fn spread(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let constraints = spec.list("topologySpreadConstraints");
     for (index, constraint) in constraints.iter().enumerate() {
@@ -240,8 +279,6 @@ pub(super) fn spread(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let key_path = at.child("topologyKey");
         if key.is_empty() {
             errors.push(FieldError::required(&key_path, "can not be empty"));
-        } else {
-            qualified_name(&key_path, key, errors);
         }
         let when = constraint.text("whenUnsatisfiable");
         if !matches!(when, "DoNotSchedule" | "ScheduleAnyway") {
@@ -254,7 +291,7 @@ pub(super) fn spread(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let pair = |other: &Value| {
             other.text("topologyKey") == key && other.text("whenUnsatisfiable") == when
         };
-        if constraints[..index].iter().any(pair) {
+        if constraints[index + 1..].iter().any(pair) {
             errors.push(FieldError::duplicate(
                 &at.child("{topologyKey, whenUnsatisfiable}"),
                 format!("{{{key}, {when}}}"),
@@ -276,6 +313,7 @@ pub(super) fn spread(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         for field in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
             one_of_if_set(constraint, &at, field, &["Honor", "Ignore"], errors);
         }
+        label_keys(constraint, &at, errors);
         if constraint.has("labelSelector") {
             let at = at.child("labelSelector");
             selector(constraint.at("labelSelector"), &at, errors);

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
+use super::platform::windows;
 use crate::field::{FieldError, Path};
+use crate::kinds::internal::shown;
+use crate::kinds::internal::shown as shown_as;
 use crate::kinds::validation::check::{Errors, one_of_if_set};
 use crate::kinds::view::View;
 
@@ -31,11 +34,20 @@ pub(super) fn pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (field, words) in [
         ("fsGroupChangePolicy", ["Always", "OnRootMismatch"]),
         ("supplementalGroupsPolicy", ["Merge", "Strict"]),
-        ("seLinuxChangePolicy", ["MountOption", "Recursive"]),
     ] {
+        if field == "supplementalGroupsPolicy" {
+            profiles(context, &path, errors);
+        }
         one_of_if_set(context, &path, field, &words, errors);
     }
-    profiles(context, &path, errors);
+    // Mounting with a label is behind a gate.
+    one_of_if_set(
+        context,
+        &path,
+        "seLinuxChangePolicy",
+        &["Recursive"],
+        errors,
+    );
 }
 
 /// The security context of a container.
@@ -56,7 +68,8 @@ pub(super) fn container(context: &Value, host_users: bool, path: &Path<'_>, erro
     }
     profiles(context, path, errors);
     if context.at("allowPrivilegeEscalation").as_bool() == Some(false) {
-        let mut refuse = |detail| errors.push(FieldError::invalid(path, context.clone(), detail));
+        let value = shown("SecurityContext", context);
+        let mut refuse = |detail| errors.push(FieldError::invalid_shown(path, &value, detail));
         if context.flag("privileged") {
             refuse("cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
         }
@@ -100,14 +113,26 @@ fn sysctls(context: &Value, spec: &Value, path: &Path<'_>, errors: &mut Errors) 
             let detail = "may not be specified when 'hostNetwork' is true";
             errors.push(FieldError::invalid(&at, name, detail));
         }
-        let shared = ["kernel.shm", "kernel.msg", "fs.mqueue."];
-        let ipc = dotted == "kernel.sem" || shared.iter().any(|prefix| dotted.starts_with(prefix));
+        let ipc = SHARED.contains(&dotted.as_str()) || dotted.starts_with("fs.mqueue.");
         if spec.flag("hostIPC") && ipc {
             let detail = "may not be specified when 'hostIPC' is true";
             errors.push(FieldError::invalid(&at, name, detail));
         }
     }
 }
+
+/// What the kernel keeps for each namespace of processes that talk to each other.
+const SHARED: [&str; 9] = [
+    "kernel.sem",
+    "kernel.shm",
+    "kernel.shmall",
+    "kernel.shmmax",
+    "kernel.shmmni",
+    "kernel.shm_rmid_forced",
+    "kernel.msg",
+    "kernel.msgmax",
+    "kernel.msgmnb",
+];
 
 fn is_sysctl(name: &str) -> bool {
     let edge = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
@@ -120,11 +145,23 @@ fn is_sysctl(name: &str) -> bool {
         })
 }
 
+fn is_padded(profile: &Value) -> bool {
+    let name = profile.text("localhostProfile");
+    name.trim().len() != name.len()
+}
+
 fn profiles(context: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (field, shown, of) in [
         ("seccompProfile", "seccomp", "seccompProfile"),
         ("appArmorProfile", "AppArmor", "appArmorProfile"),
     ] {
+        if field == "appArmorProfile" {
+            windows(
+                context.at("windowsOptions"),
+                &path.child("windowsOptions"),
+                errors,
+            );
+        }
         let profile = context.at(field);
         if profile.is_null() {
             continue;
@@ -133,6 +170,11 @@ fn profiles(context: &Value, path: &Path<'_>, errors: &mut Errors) {
         let kind = profile.text("type");
         let local = path.child("localhostProfile");
         match kind {
+            "Localhost" if field == "appArmorProfile" && is_padded(profile) => {
+                let value = profile.text("localhostProfile");
+                let detail = "must not be padded with whitespace";
+                errors.push(FieldError::invalid(&local, value, detail));
+            }
             "Localhost" if profile.text("localhostProfile").is_empty() => {
                 let detail = format!("must be set when {shown} type is Localhost");
                 errors.push(FieldError::required(&local, &detail));
@@ -140,11 +182,11 @@ fn profiles(context: &Value, path: &Path<'_>, errors: &mut Errors) {
             "RuntimeDefault" | "Unconfined" if profile.has("localhostProfile") => {
                 let detail = format!("can only be set when {shown} type is Localhost");
                 let value = if field == "seccompProfile" {
-                    profile.clone()
+                    shown_as("SeccompProfile", profile)
                 } else {
-                    profile.at("localhostProfile").clone()
+                    shown_as("s", profile.at("localhostProfile"))
                 };
-                errors.push(FieldError::invalid(&local, value, &detail));
+                errors.push(FieldError::invalid_shown(&local, &value, &detail));
             }
             "Localhost" | "RuntimeDefault" | "Unconfined" => {}
             "" => {

@@ -1,21 +1,31 @@
 //! What may change in a pod that exists.
 
-use serde_json::Value;
-use similar::TextDiff;
+use std::net::IpAddr;
 
-use super::super::check::{Errors, immutable, ip, problems, qualified_name};
+use serde_json::Value;
+
+use super::super::check::{Errors, immutable, ip, problems, qualified_name, required};
+use super::super::metadata;
+use super::containers::image_blanks;
 use super::{pod_annotations, whole};
 use crate::field::{FieldError, Path, quoted};
-use crate::kinds::names;
-use crate::kinds::quantity::Quantity;
+use crate::kinds::internal::{difference, shown};
 use crate::kinds::strategy::{quality_of_service, same};
 use crate::kinds::view::{Edit, View};
+use crate::kinds::{Resource, names};
 
 const FIELDS: &str = "`spec.containers[*].image`,`spec.initContainers[*].image`,\
     `spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),\
     `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
-pub(in crate::kinds::validation) fn update(new: &Value, old: &Value, errors: &mut Errors) {
+pub(in crate::kinds::validation) fn update(
+    resource: &Resource,
+    new: &Value,
+    old: &Value,
+    errors: &mut Errors,
+) {
+    metadata::kind_changed(new, old, errors);
+    metadata::create(resource, new, errors);
     whole(new, errors);
     annotations(new, old, errors);
     let (spec, before) = (new.at("spec"), old.at("spec"));
@@ -26,6 +36,12 @@ pub(in crate::kinds::validation) fn update(new: &Value, old: &Value, errors: &mu
             let detail = "pod updates may not add or remove containers";
             errors.push(FieldError::forbidden(&path, detail));
             return;
+        }
+        // Images are what may change, so they are looked at once more.
+        for (index, container) in spec.list(list).iter().enumerate() {
+            let at = path.index(index);
+            required(container, &at, "image", errors);
+            image_blanks(container, &at, errors);
         }
     }
     if !deadline(spec, before, &path, errors) {
@@ -55,28 +71,10 @@ pub(in crate::kinds::validation) fn update(new: &Value, old: &Value, errors: &mu
     if !same(&munged, before) {
         let detail = format!(
             "pod updates may not change fields other than {FIELDS}\n{}",
-            difference(before, &munged)
+            difference("PodSpec", before, &munged)
         );
         errors.push(FieldError::forbidden(&path, &detail));
     }
-}
-
-/// A unified difference of two values as JSON, indented by one blank.
-fn difference(old: &Value, new: &Value) -> String {
-    let text = |value: &Value| {
-        let mut out = Vec::new();
-        let format = serde_json::ser::PrettyFormatter::with_indent(b" ");
-        let mut writer = serde_json::Serializer::with_formatter(&mut out, format);
-        // Writing a value into memory cannot fail.
-        let _ = serde::Serialize::serialize(value, &mut writer);
-        String::from_utf8(out).unwrap_or_default()
-    };
-    let (old, new) = (text(old), text(new));
-    TextDiff::from_lines(old.as_str(), new.as_str())
-        .unified_diff()
-        .context_radius(3)
-        .missing_newline_hint(false)
-        .to_string()
 }
 
 fn annotations(new: &Value, old: &Value, errors: &mut Errors) {
@@ -108,6 +106,7 @@ fn annotations(new: &Value, old: &Value, errors: &mut Errors) {
             refuse(key, "add");
         }
     }
+    pod_annotations(now, new.at("spec"), &path, errors);
 }
 
 fn deadline(spec: &Value, before: &Value, path: &Path<'_>, errors: &mut Errors) -> bool {
@@ -184,11 +183,10 @@ fn gated(munged: &mut Value, before: &Value, path: &Path<'_>, errors: &mut Error
 }
 
 pub(in crate::kinds::validation) fn status(new: &Value, old: &Value, errors: &mut Errors) {
+    metadata::kind_changed(new, old, errors);
     annotations(new, old, errors);
     let spec = new.at("spec");
-    let at = Path::new("metadata.annotations");
-    pod_annotations(new.at("metadata").at("annotations"), spec, &at, errors);
-    let conditions = Path::new("metadata.conditions");
+    let conditions = Path::new("status.conditions");
     let (now, before) = (new.at("status"), old.at("status"));
     for (index, condition) in now.list("conditions").iter().enumerate() {
         let kind = condition.text("type");
@@ -215,6 +213,7 @@ pub(in crate::kinds::validation) fn status(new: &Value, old: &Value, errors: &mu
     for (index, address) in now.list("podIPs").iter().enumerate() {
         ip(address.text("ip"), &addresses.index(index), errors);
     }
+    two_families(now.at("podIPs"), &addresses, errors);
     let hosts = now.list("hostIPs");
     let addresses = path.child("hostIPs");
     if let Some(first) = hosts.first()
@@ -230,6 +229,29 @@ pub(in crate::kinds::validation) fn status(new: &Value, old: &Value, errors: &mu
     }
     for (index, address) in hosts.iter().enumerate() {
         ip(address.text("ip"), &addresses.index(index), errors);
+    }
+}
+
+/// Of two addresses one is of each family.
+fn two_families(addresses: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let all = addresses.as_array().map_or(&[][..], Vec::as_slice);
+    if all.len() < 2 {
+        return;
+    }
+    let text = |address: &Value| address.text("ip").to_owned();
+    let parsed = |address: &Value| text(address).parse::<IpAddr>();
+    if let Some(index) = all.iter().position(|address| parsed(address).is_err()) {
+        let wrong = text(&all[index]);
+        let detail =
+            format!("failed to check for dual stack with error:invalid IP[{index}]: {wrong}");
+        errors.push(FieldError::internal(path, &detail));
+    }
+    let sixes = all.iter().filter_map(|address| parsed(address).ok());
+    let sixes = sixes.filter(IpAddr::is_ipv6).count();
+    if all.len() > 2 || sixes != 1 {
+        let value = shown("[]PodIP", addresses);
+        let detail = "may specify no more than one IP for each IP family";
+        errors.push(FieldError::invalid_shown(path, &value, detail));
     }
 }
 
@@ -271,10 +293,13 @@ fn transitions(
 }
 
 pub(in crate::kinds::validation) fn ephemeral_containers(
+    resource: &Resource,
     new: &Value,
     old: &Value,
     errors: &mut Errors,
 ) {
+    metadata::kind_changed(new, old, errors);
+    metadata::create(resource, new, errors);
     whole(new, errors);
     annotations(new, old, errors);
     let path = Path::new("spec.ephemeralContainers");
@@ -288,7 +313,7 @@ pub(in crate::kinds::validation) fn ephemeral_containers(
                 errors.push(FieldError::forbidden(&path, &detail));
             }
             Some(now) if !same(now, before) => {
-                let (name, diff) = (quoted(name), difference(before, now));
+                let (name, diff) = (quoted(name), difference("EphemeralContainer", before, now));
                 let detail =
                     format!("existing ephemeral containers {name} may not be changed\n{diff}");
                 errors.push(FieldError::forbidden(&path, &detail));
@@ -298,7 +323,14 @@ pub(in crate::kinds::validation) fn ephemeral_containers(
     }
 }
 
-pub(in crate::kinds::validation) fn resize(new: &Value, old: &Value, errors: &mut Errors) {
+pub(in crate::kinds::validation) fn resize(
+    resource: &Resource,
+    new: &Value,
+    old: &Value,
+    errors: &mut Errors,
+) {
+    metadata::kind_changed(new, old, errors);
+    metadata::create(resource, new, errors);
     whole(new, errors);
     let path = Path::new("spec");
     if quality_of_service(new) != old.at("status").text("qosClass") {
@@ -309,15 +341,13 @@ pub(in crate::kinds::validation) fn resize(new: &Value, old: &Value, errors: &mu
         ));
     }
     let mut munged = new.at("spec").clone();
+    if !in_place(new, old, &path, errors) {
+        return;
+    }
     for list in ["containers", "initContainers"] {
         let at = path.child(list);
         let before = old.at("spec").list(list);
         let now = new.at("spec").list(list);
-        if before.len() != now.len() {
-            let detail = "only cpu and memory resources are mutable";
-            errors.push(FieldError::forbidden(&path, detail));
-            return;
-        }
         for (index, ((now, before), container)) in
             now.iter().zip(before).zip(munged.each(list)).enumerate()
         {
@@ -351,6 +381,28 @@ pub(in crate::kinds::validation) fn resize(new: &Value, old: &Value, errors: &mu
     }
 }
 
+/// Whether the containers are still the same ones.
+fn in_place(new: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) -> bool {
+    let before = errors.len();
+    for list in ["containers", "initContainers"] {
+        let at = path.child(list);
+        let (now, was) = (new.at("spec").list(list), old.at("spec").list(list));
+        if now.len() != was.len() {
+            let detail = format!("{list} may not be added or removed on resize");
+            errors.push(FieldError::forbidden(&at, &detail));
+            continue;
+        }
+        for (index, (now, was)) in now.iter().zip(was).enumerate() {
+            if now.text("name") != was.text("name") {
+                let detail = format!("{list} may not be renamed or reordered on resize");
+                let at = at.index(index);
+                errors.push(FieldError::forbidden(&at.child("name"), &detail));
+            }
+        }
+    }
+    errors.len() == before
+}
+
 fn resized(now: &Value, before: &Value, path: &Path<'_>, errors: &mut Errors) {
     let (new, old) = (now.at("resources"), before.at("resources"));
     for list in ["requests", "limits"] {
@@ -359,21 +411,5 @@ fn resized(now: &Value, before: &Value, path: &Path<'_>, errors: &mut Errors) {
             let detail = format!("resource {list} cannot be removed");
             errors.push(FieldError::forbidden(&path.child(list), &detail));
         }
-    }
-    let restarts = now.list("resizePolicy").iter().any(|policy| {
-        policy.text("resourceName") == "memory"
-            && policy.text("restartPolicy") == "RestartContainer"
-    });
-    let limit = |resources: &Value| Quantity::from_value(resources.at("limits").at("memory"));
-    let what = match (limit(new), limit(old)) {
-        (Some(new), Some(old)) if new < old => "decreased",
-        (Some(_), None) => "added",
-        _ => return,
-    };
-    if !restarts {
-        let detail =
-            format!("memory limits cannot be {what} unless resizePolicy is RestartContainer");
-        let at = path.child("limits");
-        errors.push(FieldError::forbidden(&at.key("memory"), &detail));
     }
 }

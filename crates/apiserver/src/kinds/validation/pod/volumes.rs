@@ -7,7 +7,9 @@ use super::containers::{field_reference, resource_reference};
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::names;
 use crate::kinds::quantity::Quantity;
-use crate::kinds::validation::check::{Errors, label, one_of_if_set, required};
+use crate::kinds::validation::check::{
+    Errors, annotations, label, labels, one_of_if_set, required,
+};
 use crate::kinds::validation::storage;
 use crate::kinds::view::View;
 
@@ -141,6 +143,13 @@ fn one(
             if template.is_null() {
                 errors.push(FieldError::required(&at, ""));
             } else {
+                labels(
+                    template.at("metadata"),
+                    &at.child("metadata"),
+                    "labels",
+                    errors,
+                );
+                annotations(template.at("metadata"), &at.child("metadata"), errors);
                 storage::claim_spec(template.at("spec"), &at.child("spec"), errors);
             }
             let (pod, name) = (context.pod.unwrap_or_default(), volume.text("name"));
@@ -172,14 +181,44 @@ fn one(
             one_of_if_set(source, path, "pullPolicy", &policies, errors);
         }
         "iscsi" => {
-            for field in ["targetPortal", "iqn"] {
-                required(source, path, field, errors);
+            required(source, path, "targetPortal", errors);
+            let name = source.text("iqn");
+            let at = path.child("iqn");
+            let known = ["iqn", "eui", "naa"];
+            if required(source, path, "iqn", errors) && !known.iter().any(|k| name.starts_with(k)) {
+                let detail = "must be valid format starting with iqn, eui, or naa";
+                errors.push(FieldError::invalid(&at, name, detail));
             }
             let lun = source.int("lun").unwrap_or(0);
             if !(0..=255).contains(&lun) {
                 let detail = "must be between 0 and 255, inclusive";
                 errors.push(FieldError::invalid(&path.child("lun"), lun, detail));
             }
+        }
+        "fc" => fibre_channel(source, path, errors),
+        "quobyte" => {
+            if source.text("registry").is_empty() {
+                let detail = "must be a host:port pair or multiple pairs separated by commas";
+                errors.push(FieldError::required(&path.child("registry"), detail));
+            }
+            required(source, path, "volume", errors);
+        }
+        "flocker" => {
+            if source.text("datasetName").is_empty() && source.text("datasetUUID").is_empty() {
+                let detail = "one of datasetName and datasetUUID is required";
+                errors.push(FieldError::required(path, detail));
+            }
+        }
+        "storageos" => {
+            if required(source, path, "volumeName", errors) {
+                label(&path.child("volumeName"), source.text("volumeName"), errors);
+            }
+        }
+        "azureDisk" => azure_disk(source, path, errors),
+        // Named as the older type was.
+        "gcePersistentDisk" => {
+            let at = volume_path.child("persistentDisk");
+            required(source, &at, "pdName", errors);
         }
         _ => {
             for field in needed(kind) {
@@ -189,21 +228,77 @@ fn one(
     }
 }
 
+fn fibre_channel(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let (names, ids) = (source.list("targetWWNs"), source.list("wwids"));
+    let at = path.child("targetWWNs");
+    match (names.is_empty(), ids.is_empty()) {
+        (true, true) => {
+            let detail = "must specify either targetWWNs or wwids, but not both";
+            errors.push(FieldError::required(&at, detail));
+        }
+        (false, false) => {
+            let detail = "targetWWNs and wwids can not be specified simultaneously";
+            let value = source.at("targetWWNs").clone();
+            errors.push(FieldError::invalid(&at, value, detail));
+        }
+        _ => {}
+    }
+    if names.is_empty() {
+        return;
+    }
+    let at = path.child("lun");
+    match source.int("lun") {
+        None => {
+            let detail = "lun is required if targetWWNs is specified";
+            errors.push(FieldError::required(&at, detail));
+        }
+        Some(lun) if !(0..=255).contains(&lun) => {
+            let detail = "must be between 0 and 255, inclusive";
+            errors.push(FieldError::invalid(&at, lun, detail));
+        }
+        Some(_) => {}
+    }
+}
+
+fn azure_disk(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+    for field in ["diskName", "diskURI"] {
+        required(source, path, field, errors);
+    }
+    let modes = ["None", "ReadOnly", "ReadWrite"];
+    one_of_if_set(source, path, "cachingMode", &modes, errors);
+    let kinds = ["Dedicated", "Managed", "Shared"];
+    one_of_if_set(source, path, "kind", &kinds, errors);
+    let managed = source.text("kind") == "Managed";
+    let (prefix, form) = if managed {
+        (
+            "/subscriptions/",
+            "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}",
+        )
+    } else {
+        (
+            "https://",
+            "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd",
+        )
+    };
+    let address = source.text("diskURI");
+    if !address.starts_with(prefix) {
+        let at = path.child("diskURI");
+        errors.push(FieldError::not_supported(&at, address, &[form]));
+    }
+}
+
 /// What the older types of volumes cannot do without.
 fn needed(kind: &str) -> &'static [&'static str] {
     match kind {
         "gitRepo" => &["repository"],
-        "gcePersistentDisk" => &["pdName"],
         "awsElasticBlockStore" | "cinder" | "portworxVolume" => &["volumeID"],
         "glusterfs" => &["endpoints", "path"],
         "rbd" => &["monitors", "image"],
         "cephfs" => &["monitors"],
-        "quobyte" => &["registry", "volume"],
         "flexVolume" => &["driver"],
         "azureFile" => &["secretName", "shareName"],
         "vsphereVolume" => &["volumePath"],
         "photonPersistentDisk" => &["pdID"],
-        "azureDisk" => &["diskName", "diskURI"],
         "scaleIO" => &["gateway", "system", "volumeName"],
         _ => &[],
     }
@@ -250,7 +345,7 @@ fn projected(source: &Value, path: &Path<'_>, errors: &mut Errors) {
     let mut all: Vec<&str> = Vec::new();
     for (index, part) in source.list("sources").iter().enumerate() {
         let at = sources.index(index);
-        let mut found = false;
+        let (mut found, mut more) = (false, None);
         for kind in [
             "secret",
             "configMap",
@@ -264,8 +359,8 @@ fn projected(source: &Value, path: &Path<'_>, errors: &mut Errors) {
             }
             let (item, at) = (part.at(kind), at.child(kind));
             if found {
-                errors.push(FieldError::forbidden(&at, MORE_THAN_ONE));
-                continue;
+                let detail = "may not specify more than 1 volume type per source";
+                more = Some(detail);
             }
             found = true;
             match kind {
@@ -274,29 +369,31 @@ fn projected(source: &Value, path: &Path<'_>, errors: &mut Errors) {
                     key_paths(item, &at, errors);
                 }
                 "downwardAPI" => downward_files(item, &at, errors),
-                "serviceAccountToken" => token(item, &at, errors),
+                "serviceAccountToken" => token(item, &at, path, errors),
                 _ => {}
             }
-            let listed = item.list("items").iter().map(|item| item.text("path"));
-            for file in listed.chain(std::iter::once(item.text("path"))) {
-                if file.is_empty() {
-                    continue;
-                }
-                if all.contains(&file) {
+            for file in item.list("items").iter().map(|item| item.text("path")) {
+                if !file.is_empty() && all.contains(&file) {
                     let detail = "conflicting duplicate paths";
-                    errors.push(FieldError::invalid(path, file, detail));
+                    // Whose file it is is said of those that come from an object of their own.
+                    let value = if kind == "downwardAPI" {
+                        file
+                    } else {
+                        item.text("name")
+                    };
+                    errors.push(FieldError::invalid(path, value, detail));
                 }
                 all.push(file);
             }
         }
-        if !found {
-            let detail = "must specify a volume source type";
-            errors.push(FieldError::required(&at, detail));
+        if let Some(detail) = more {
+            errors.push(FieldError::forbidden(&at, detail));
         }
     }
 }
 
-fn token(item: &Value, path: &Path<'_>, errors: &mut Errors) {
+/// A token of the pod's account. The path of its file is told as that of the whole volume.
+fn token(item: &Value, path: &Path<'_>, volume: &Path<'_>, errors: &mut Errors) {
     let seconds = item.int("expirationSeconds").unwrap_or(0);
     let at = path.child("expirationSeconds");
     if seconds < 600 {
@@ -307,8 +404,8 @@ fn token(item: &Value, path: &Path<'_>, errors: &mut Errors) {
         let detail = "may not specify a duration larger than 2^32 seconds";
         errors.push(FieldError::invalid(&at, seconds, detail));
     }
-    if required(item, path, "path", errors) {
-        local_path(item.text("path"), &path.child("path"), errors);
+    if required(item, volume, "path", errors) {
+        local_path(item.text("path"), &volume.child("path"), errors);
     }
 }
 
@@ -358,7 +455,7 @@ fn downward_files(source: &Value, path: &Path<'_>, errors: &mut Errors) {
             resource_reference(item.at("resourceFieldRef"), true, &at, errors);
         } else {
             let detail = "one of fieldRef and resourceFieldRef is required";
-            errors.push(FieldError::required(&path.child("fieldRef"), detail));
+            errors.push(FieldError::required(path, detail));
         }
         mode(item, "mode", path, errors);
     }
@@ -448,6 +545,7 @@ pub(super) fn mounts(
             }
         }
         propagation(mount, container, &list, errors);
+        read_only(mount, &list, errors);
     }
     block_devices(container, volumes, path, errors);
 }
@@ -465,6 +563,24 @@ fn propagation(mount: &Value, container: &Value, path: &Path<'_>, errors: &mut E
             "Bidirectional mount propagation is available only to privileged containers",
         ));
     }
+}
+
+/// Whether mounts below this one are read only, too.
+fn read_only(mount: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let field = "recursiveReadOnly";
+    if matches!(mount.text(field), "Enabled" | "IfPossible") {
+        let at = path.child(field);
+        if !mount.flag("readOnly") {
+            let detail = "may only be specified when readOnly is true";
+            errors.push(FieldError::forbidden(&at, detail));
+        }
+        if !matches!(mount.text("mountPropagation"), "" | "None") {
+            let detail = "may only be specified when mountPropagation is None or not specified";
+            errors.push(FieldError::forbidden(&at, detail));
+        }
+    }
+    let words = ["Disabled", "Enabled", "IfPossible"];
+    one_of_if_set(mount, path, field, &words, errors);
 }
 
 fn block_devices(container: &Value, volumes: &Volumes<'_>, path: &Path<'_>, errors: &mut Errors) {

@@ -180,7 +180,9 @@ fn claims_and_volumes_are_refused_with_the_api_servers_words() {
     assert_eq!(
         errors,
         [
-            "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n"
+            "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n\
+             @@ -6,7 +6,7 @@\n  \"Resources\": {\n   \"Limits\": null,\n   \"Requests\": {\n-   \"storage\": \"1Gi\"\n\
+             +   \"storage\": \"2Gi\"\n   }\n  },\n  \"VolumeName\": \"\",\n"
         ]
     );
     assert_eq!(updated(&claim(), "/spec/volumeName", json!("v")), [""; 0]);
@@ -240,7 +242,7 @@ fn roles_and_bindings_are_refused_with_the_api_servers_words() {
     assert_eq!(
         updated(&role_binding(), "/roleRef/name", json!("y")),
         [
-            "roleRef: Invalid value: {\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"Role\",\"name\":\"y\"}: cannot change roleRef"
+            "roleRef: Invalid value: {\"APIGroup\":\"rbac.authorization.k8s.io\",\"Kind\":\"Role\",\"Name\":\"y\"}: cannot change roleRef"
         ]
     );
 }

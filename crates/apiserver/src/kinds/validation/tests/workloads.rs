@@ -57,7 +57,7 @@ fn deployments_are_refused_with_the_api_servers_words() {
             "/spec/strategy",
             json!({ "type": "Slow" }),
             vec![
-                "spec.strategy.type: Unsupported value: \"Slow\": supported values: \"Recreate\", \"RollingUpdate\"",
+                "spec.strategy: Unsupported value: {\"Type\":\"Slow\",\"RollingUpdate\":null}: supported values: \"Recreate\", \"RollingUpdate\"",
             ],
         ),
         (
@@ -222,7 +222,7 @@ fn autoscalers_of_both_versions_are_checked_alike() {
                 "/spec/maxReplicas",
                 json!(0),
                 vec![
-                    "spec.maxReplicas: Invalid value: 0: must be greater than 0",
+                    "spec.maxReplicas: Required value: must be set and greater than 0",
                     "spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`",
                 ],
             ),
