@@ -207,7 +207,13 @@ impl TestCluster {
     pub async fn create<K: Object>(&self, object: &K) -> Outcome<K> {
         let body = self.body(object);
         let request = self.requests::<K>(object.meta().namespace.as_deref());
-        Outcome::new(self.ask(request.create(&PostParams::default(), body)).await)
+        let created: kube::Result<K> = self.ask(request.create(&PostParams::default(), body)).await;
+        if let (Host::Shared(shared), Ok(created)) = (&self.running.host, &created)
+            && K::kind(&()) == "Namespace"
+        {
+            shared.remove_namespace_later(created.meta().name.as_deref().unwrap_or_default());
+        }
+        Outcome::new(created)
     }
 
     /// Replaces an object, by its name.

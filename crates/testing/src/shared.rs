@@ -122,8 +122,7 @@ impl Shared {
             Err(error) => Err(Error::HttpError(error)),
         };
         match created {
-            Ok(_) if self.lasts => self.installed(format!("{NAMESPACES}/{name}")),
-            Ok(_) => {}
+            Ok(_) => self.remove_namespace_later(name),
             Err(Error::Api(status)) if status.is_already_exists() => fail(format_args!(
                 "the namespace `{name}` exists already: on an API server that tests share, each needs names of its own, \
                  such as `kubewright_testing::unique({name:?})`"
@@ -131,6 +130,13 @@ impl Shared {
             Err(error) => fail(format_args!(
                 "cannot create the namespace `{name}`: {error}"
             )),
+        }
+    }
+
+    /// Removes a namespace that was created for this test cluster, where it would stay.
+    pub(crate) fn remove_namespace_later(&self, name: &str) {
+        if self.lasts {
+            self.installed(format!("{NAMESPACES}/{name}"));
         }
     }
 

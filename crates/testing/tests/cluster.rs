@@ -100,6 +100,18 @@ async fn clusters_in_one_process_know_nothing_of_each_other() {
 }
 
 #[tokio::test]
+async fn namespaces_are_objects_like_others() {
+    let cluster = TestCluster::start().await;
+    let name = unique("red");
+    let namespace = yaml::<Namespace>(&format!(
+        "{{apiVersion: v1, kind: Namespace, metadata: {{name: {name}}}}}"
+    ));
+    cluster.create(&namespace).await.expect_allowed();
+    let red = cluster.in_namespace(&name);
+    red.create(&settings("slow")).await.expect_allowed();
+}
+
+#[tokio::test]
 async fn a_raw_request_has_a_raw_answer() {
     let cluster = TestCluster::start().await;
     let path = format!("/api/v1/namespaces/{}/pods/none", cluster.namespace());
