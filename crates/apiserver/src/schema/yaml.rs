@@ -1,10 +1,13 @@
 //! Reads YAML bodies: manifests, and apply patches.
 
-use serde::de::DeserializeSeed as _;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
 use serde_saphyr::Error;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
-use super::json::{Duplicates, Malformed, Parsed, Place, Step};
+use super::json::{Malformed, Parsed};
 use crate::field::quoted;
 
 /// How deep a body may be nested; the same as for JSON.
@@ -49,19 +52,81 @@ fn read(text: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Parsed, Error>
         legacy_octal_numbers: true,
         with_snippet: false,
     };
-    let mut duplicates = Duplicates::default();
-    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
-        Place {
-            found: &mut duplicates,
-            parent: None,
-            step: Step::Root,
-        }
-        .deserialize(reader)
-    })?;
+    let Tree(value) =
+        serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
+            Tree::deserialize(reader)
+        })?;
     Ok(Parsed {
         value,
         duplicates: Vec::new(),
     })
+}
+
+/// Any value; keys that are no texts become their texts.
+struct Tree(Value);
+
+impl<'de> Deserialize<'de> for Tree {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyValue).map(Self)
+    }
+}
+
+struct AnyValue;
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value that JSON has")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Tree(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some((key, Tree(value))) = entries.next_entry::<String, Tree>()? {
+            map.insert(key, value);
+        }
+        Ok(Value::Object(map))
+    }
 }
 
 /// The reader's words in those of the API server's YAML library, where the fault is a common one.

@@ -5,6 +5,8 @@ use std::ops::Range;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
+use crate::schema::json::{write, write_string};
+
 /// An object as it was written at one revision. GET, LIST and every watcher share its bytes.
 #[derive(Debug)]
 pub(crate) struct Object {
@@ -154,19 +156,11 @@ fn write_members(text: &mut Vec<u8>, members: &Map<String, Value>, except: &[&st
     for (name, value) in members {
         if !except.contains(&name.as_str()) {
             text.push(b',');
-            write_text(text, name);
+            write_string(text, name);
             text.push(b':');
             write(text, value);
         }
     }
-}
-
-fn write(text: &mut Vec<u8>, value: &Value) {
-    serde_json::to_writer(text, value).expect("a JSON tree can always be written to memory");
-}
-
-fn write_text(text: &mut Vec<u8>, value: &str) {
-    serde_json::to_writer(text, value).expect("a string can always be written to memory");
 }
 
 #[cfg(test)]

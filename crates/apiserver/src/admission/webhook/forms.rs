@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::select::Invocation;
 use crate::admission::attributes::Attributes;
 use crate::kinds::{GroupVersionKind, conversion};
+use crate::schema::json::write;
 use crate::status::Result;
 
 /// The forms made so far. Valid until the object changes.
@@ -127,7 +128,6 @@ fn encode(value: &Value) -> Bytes {
         return Bytes::from_static(b"null");
     }
     let mut out = Vec::with_capacity(4096);
-    serde_json::to_writer(&mut out, value)
-        .expect("a JSON value has text keys and a writer that cannot fail");
+    write(&mut out, value);
     out.into()
 }

@@ -165,15 +165,55 @@ fn text_that_is_no_utf_8_is_mended_as_go_does() {
 }
 
 #[test]
+fn half_a_surrogate_pair_is_replaced_as_go_does() {
+    let parsed = parse(br#"["\ud83d\ude00","\ud83dx","\ude00","\ud83d\u00e9"]"#).unwrap();
+    assert_eq!(
+        parsed.value,
+        json!(["\u{1f600}", "\u{fffd}x", "\u{fffd}", "\u{fffd}é"])
+    );
+}
+
+#[test]
+fn numbers_are_read_exactly() {
+    for text in [
+        "0",
+        "-0",
+        "-0.0",
+        "7",
+        "-7",
+        "18446744073709551615",
+        "18446744073709551616",
+        "-9223372036854775809",
+        "999999999999999999",
+        "1000000000000000000",
+        "0.1",
+        "1e-400",
+        "123456789.123456789",
+    ] {
+        let value: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(parse(text.as_bytes()).unwrap().value, value, "{text}");
+    }
+    assert_eq!(error("[1e999]"), "number out of range");
+}
+
+#[test]
 fn deep_nesting_is_refused() {
-    let deep = "[".repeat(100_000) + &"]".repeat(100_000);
-    assert_eq!(error(&deep), "exceeded max depth");
+    let nested = |depth| "[".repeat(depth) + &"]".repeat(depth);
+    assert_eq!(error(&nested(100_000)), "exceeded max depth");
+    assert_eq!(error(&nested(128)), "exceeded max depth");
+    assert!(parse(nested(127).as_bytes()).is_ok());
 }
 
 proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
         let _ = parse(&bytes);
+    }
+
+    #[test]
+    fn strings_are_read_as_serde_json_reads_them(text in any::<String>()) {
+        let value = Value::from(text);
+        prop_assert_eq!(parse(value.to_string().as_bytes()).unwrap().value, value);
     }
 
     #[test]
