@@ -75,7 +75,10 @@ impl<'a> Path<'a> {
         match self.step {
             Step::Root => Ok(()),
             Step::Field(name) if self.parent.is_none_or(Path::is_root) => f.write_str(name),
-            Step::Field(name) => write!(f, ".{name}"),
+            Step::Field(name) => {
+                f.write_str(".")?;
+                f.write_str(name)
+            }
             Step::Index(index) => write!(f, "[{index}]"),
             Step::Key(key) => write!(f, "[{key}]"),
         }

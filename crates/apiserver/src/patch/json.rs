@@ -8,6 +8,8 @@ use std::fmt::Display;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use crate::schema::Changes;
+
 /// A decoded patch.
 #[derive(Clone, Debug)]
 pub struct Patch(Vec<Operation>);
@@ -55,6 +57,19 @@ impl Patch {
     /// Whether the patch does nothing at all.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The parts of a document that this patch may change.
+    pub(crate) fn changes(&self) -> Changes {
+        let mut changes = Changes::default();
+        for operation in &self.0 {
+            if operation.op != "test" {
+                for pointer in operation.path.iter().chain(&operation.from) {
+                    changes.add(pointer.split('/').skip(1).map(unescape));
+                }
+            }
+        }
+        changes
     }
 
     /// Applies all operations in order.

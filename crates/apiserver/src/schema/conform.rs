@@ -5,6 +5,7 @@
 //! canonical form. Errors have the texts of `sigs.k8s.io/json`.
 
 mod base64;
+mod changes;
 mod quantity;
 mod scalar;
 mod schema;
@@ -13,9 +14,11 @@ mod time;
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
+pub(crate) use changes::{Changes, conform_changes};
+
 use serde_json::{Map, Value};
 
-use super::types::{self, Empty, Field, Shape, Slot, Type};
+use super::types::{Empty, Field, Shape, Slot, Type};
 use crate::kinds::GroupVersionKind;
 
 /// How deep an object may be nested; Go's decoder has the same limit, but no kind comes near it.
@@ -35,28 +38,7 @@ const MAX_UNKNOWN: usize = 100;
 /// `json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32`. The object is then in no
 /// particular state.
 pub fn conform(kind: &GroupVersionKind, value: &mut Value) -> Result<Vec<String>, String> {
-    let Some(root) = types::root(kind) else {
-        return Ok(Vec::new());
-    };
-    let ty = root.inner();
-    let Value::Object(object) = value else {
-        let what = describe(value);
-        let ty = ty.go_type();
-        return Err(format!(
-            "json: cannot unmarshal {what} into Go value of type {ty}"
-        ));
-    };
-    let mut walk = Walk {
-        unknown: Vec::new(),
-        reporting: true,
-        wrong: None,
-    };
-    walk.fields(object, ty, None, 0)
-        .map_err(|Stop(text)| text)?;
-    match walk.wrong {
-        Some(text) => Err(text),
-        None => Ok(walk.unknown),
-    }
+    conform_changes(kind, value, &Changes::Whole)
 }
 
 struct Walk {
@@ -133,12 +115,7 @@ impl Walk {
         for key in gone {
             object.remove(&key);
         }
-        for &at in &ty.always {
-            let field = &ty.fields[at];
-            if !object.contains_key(field.name) {
-                object.insert(field.name.to_owned(), nothing(field));
-            }
-        }
+        complete(object, ty);
         Ok(())
     }
 
@@ -317,6 +294,16 @@ fn join(path: &mut String, name: &str) {
         path.push('.');
     }
     path.push_str(name);
+}
+
+/// Adds the fields that are written even when nothing is in them.
+fn complete(object: &mut Map<String, Value>, ty: &'static Type) {
+    for &at in &ty.always {
+        let field = &ty.fields[at];
+        if !object.contains_key(field.name) {
+            object.insert(field.name.to_owned(), nothing(field));
+        }
+    }
 }
 
 /// What Go calls a JSON value in errors.

@@ -6,3 +6,4 @@ pub mod types;
 pub mod yaml;
 
 pub use conform::conform;
+pub(crate) use conform::{Changes, conform_changes};

@@ -14,7 +14,7 @@ use crate::field::quoted;
 use crate::kinds::view::{Edit as _, View as _};
 use crate::kinds::{GroupVersionKind, conversion, defaults};
 use crate::patch::json::Patch;
-use crate::schema;
+use crate::schema::{self, Changes};
 use crate::status::Status;
 
 /// A patch that was applied.
@@ -76,7 +76,12 @@ pub(super) fn apply(
     patch
         .apply(&mut object)
         .map_err(|error| internal(&error.to_string()))?;
-    decode(&invocation.kind, &mut object)?;
+    let changes = if invocation.kind == attributes.kind {
+        patch.changes()
+    } else {
+        Changes::Whole
+    };
+    decode(&invocation.kind, &mut object, &changes)?;
     let changed = before.as_ref() != Some(&object);
     finish(attributes, invocation, object)?;
     Ok(Patched {
@@ -85,10 +90,11 @@ pub(super) fn apply(
     })
 }
 
-/// Decodes the patched document as its kind, without strictness: what the kind does not know is dropped.
-fn decode(kind: &GroupVersionKind, object: &mut Value) -> Result<(), Failure> {
+/// Decodes the patched document as its kind, without strictness: what the kind does not know is dropped. What the patch left
+/// alone was decoded before.
+fn decode(kind: &GroupVersionKind, object: &mut Value, changes: &Changes) -> Result<(), Failure> {
     keep_kind(kind, object)?;
-    schema::conform(kind, object).map_err(|why| internal(&why))?;
+    schema::conform_changes(kind, object, changes).map_err(|why| internal(&why))?;
     Ok(())
 }
 

@@ -209,6 +209,33 @@ proptest! {
     }
 
     #[test]
+    fn what_has_changed_conforms_as_if_all_of_it_had(one: u64, other: u64, way: u64) {
+        let mut object = random::object(one);
+        let kind = kind_of(&object);
+        conform(&kind, &mut object).unwrap();
+        let from = random::object_of(&kind, other);
+        let path = change(&mut object, &from, way);
+        let mut changes = Changes::default();
+        changes.add(path);
+        let mut whole = object.clone();
+        let result = conform(&kind, &mut whole);
+        prop_assert_eq!(conform_changes(&kind, &mut object, &changes), result);
+        prop_assert_eq!(object, whole);
+    }
+
+    #[test]
+    fn what_defaults_add_conforms(seed: u64) {
+        let mut object = random::object(seed);
+        let kind = kind_of(&object);
+        conform(&kind, &mut object).unwrap();
+        let registry = crate::kinds::Registry::with_all_versions();
+        crate::kinds::defaults::apply(&registry.by_kind(&kind).unwrap(), &mut object);
+        let defaulted = object.clone();
+        prop_assert_eq!(conform(&kind, &mut object), Ok(Vec::new()));
+        prop_assert_eq!(object, defaulted);
+    }
+
+    #[test]
     fn any_value_is_conformed_or_refused(seed: u64) {
         let mut object = random::with_mistakes(seed);
         let kind = kind_of(&object);
@@ -222,6 +249,36 @@ proptest! {
         type_agrees::<k8s_openapi::api::apps::v1::Deployment>(seed)?;
         type_agrees::<k8s_openapi::api::batch::v1::CronJob>(seed)?;
         type_agrees::<k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler>(seed)?;
+    }
+}
+
+/// Makes one member of an object, somewhere on a random way down, what it is in another object of the kind.
+fn change(mut object: &mut Value, mut from: &Value, mut way: u64) -> Vec<String> {
+    let mut path = Vec::new();
+    loop {
+        let (Value::Object(members), Value::Object(others)) = (&mut *object, from) else {
+            return path;
+        };
+        let names: std::collections::BTreeSet<_> = members.keys().chain(others.keys()).collect();
+        let Some(name) = names.into_iter().nth((way % 7) as usize).cloned() else {
+            return path;
+        };
+        way /= 7;
+        path.push(name.clone());
+        match (members.contains_key(&name), others.get(&name)) {
+            (true, Some(other)) if !way.is_multiple_of(5) => {
+                from = other;
+                object = members.get_mut(&name).unwrap();
+            }
+            (_, Some(other)) => {
+                members.insert(name, other.clone());
+                return path;
+            }
+            (_, None) => {
+                members.remove(&name);
+                return path;
+            }
+        }
     }
 }
 

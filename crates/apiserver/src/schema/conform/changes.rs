@@ -1,0 +1,127 @@
+//! Conforms only what has changed of an object that conformed before.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{Place, Shape, Step, Stop, Walk, complete, describe};
+use crate::kinds::GroupVersionKind;
+use crate::schema::types::{self, Field, Type};
+
+/// Which parts of a document have changed.
+#[derive(Debug)]
+pub(crate) enum Changes {
+    /// All of it, for all that is known.
+    Whole,
+    /// Only these members.
+    Within(BTreeMap<String, Self>),
+}
+
+impl Default for Changes {
+    fn default() -> Self {
+        Self::Within(BTreeMap::new())
+    }
+}
+
+impl Changes {
+    /// Adds a change at the end of this path.
+    pub(crate) fn add(&mut self, path: impl IntoIterator<Item = String>) {
+        let mut here = self;
+        for name in path {
+            let Self::Within(members) = here else {
+                return;
+            };
+            here = members.entry(name).or_default();
+        }
+        *here = Self::Whole;
+    }
+}
+
+/// Conforms the changed parts of an object as [`super::conform`] conforms a whole one.
+///
+/// # Errors
+///
+/// The text of Go's decoder, as for a whole object.
+pub(crate) fn conform_changes(
+    kind: &GroupVersionKind,
+    value: &mut Value,
+    changes: &Changes,
+) -> Result<Vec<String>, String> {
+    let Some(root) = types::root(kind) else {
+        return Ok(Vec::new());
+    };
+    let ty = root.inner();
+    let Value::Object(object) = value else {
+        let what = describe(value);
+        let ty = ty.go_type();
+        return Err(format!(
+            "json: cannot unmarshal {what} into Go value of type {ty}"
+        ));
+    };
+    let mut walk = Walk {
+        unknown: Vec::new(),
+        reporting: true,
+        wrong: None,
+    };
+    let walked = match changes {
+        Changes::Whole => walk.fields(object, ty, None, 0),
+        Changes::Within(members) => walk.changed_fields(object, ty, members, None, 0),
+    };
+    walked.map_err(|Stop(text)| text)?;
+    match walk.wrong {
+        Some(text) => Err(text),
+        None => Ok(walk.unknown),
+    }
+}
+
+impl Walk {
+    fn changed_fields(
+        &mut self,
+        object: &mut Map<String, Value>,
+        ty: &'static Type,
+        changes: &BTreeMap<String, Changes>,
+        parent: Option<&Place<'_>>,
+        depth: usize,
+    ) -> Result<(), Stop> {
+        for (key, changes) in changes {
+            let Some(value) = object.get_mut(key) else {
+                continue;
+            };
+            let stays = if let Some(field) = ty.field(key) {
+                let place = Place {
+                    parent,
+                    step: Step::Field(ty, field),
+                };
+                self.changed_field(value, field, changes, &place, depth)?
+            } else {
+                self.unknown_field(parent, key);
+                false
+            };
+            if !stays {
+                object.remove(key);
+            }
+        }
+        complete(object, ty);
+        Ok(())
+    }
+
+    /// Conforms what has changed in a field; lists and maps as a whole, since indices move.
+    fn changed_field(
+        &mut self,
+        value: &mut Value,
+        field: &'static Field,
+        changes: &Changes,
+        place: &Place<'_>,
+        depth: usize,
+    ) -> Result<bool, Stop> {
+        if let Changes::Within(members) = changes
+            && let (Shape::Object(reference), Value::Object(object)) =
+                (&field.slot.shape, &mut *value)
+        {
+            let ty = reference.get().inner();
+            self.changed_fields(object, ty, members, Some(place), depth + 1)?;
+            return Ok(true);
+        }
+        self.field(value, field, place, depth)
+    }
+}
