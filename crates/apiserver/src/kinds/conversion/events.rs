@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::kinds::view::Edit;
+
 /// The names in the core group, and those in events.k8s.io.
 const NAMES: [(&str, &str); 7] = [
     ("involvedObject", "regarding"),
@@ -31,6 +33,9 @@ pub(super) fn from_core(event: &mut Value) {
 pub(crate) fn to_core(event: &mut Value) {
     for (core, own) in NAMES {
         rename(event, own, core);
+    }
+    for name in ["reportingComponent", "reportingInstance"] {
+        event.fill(name, "");
     }
 }
 

@@ -316,6 +316,11 @@ fn volumes(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
         for (source, value) in volume.as_object().into_iter().flatten() {
             let known = DEPRECATED_VOLUMES.iter().find(|(kind, _)| kind == source);
             if let Some((_, message)) = known.filter(|_| !value.is_null()) {
+                let source = if source == "storageos" {
+                    "storageOS"
+                } else {
+                    source
+                };
                 out.push(format!("{}: {message}", at.child(source)));
             }
             // An empty source is told of once, however many there are.
