@@ -1,7 +1,8 @@
 //! Load and start-up measurements, each a ratio against a constant answer over the same TLS.
 //!
 //! `cargo run --release -p bench -- webhook` measures what webhooks cost a server's processor,
-//! and `-- apiserver` how fast the embedded API server starts and what creating a pod costs it. The server and the load are
+//! `-- apiserver` how fast the embedded API server starts and what creating a pod costs it, and `-- flood` the memory that a
+//! burst of large reviews takes and what is left of it. The server and the load are
 //! processes of their own, on a processor each where `taskset` can bind them.
 
 #![expect(
@@ -11,6 +12,7 @@
 
 mod apiserver;
 mod echo;
+mod flood;
 mod load;
 mod measure;
 mod payloads;
@@ -36,6 +38,8 @@ enum Command {
     /// Measures the embedded API server: its start, and the creation of a pod.
     #[command(name = "apiserver")]
     ApiServer(apiserver::Options),
+    /// Measures what a burst of large reviews does to a server's memory, and what is left of it afterwards.
+    Flood(flood::Options),
     /// Serves one of the servers that are compared; used by the measurements themselves.
     #[command(hide = true)]
     Serve {
@@ -61,6 +65,7 @@ fn main() -> anyhow::Result<()> {
     runtime.block_on(async {
         match Arguments::parse().command {
             Command::Webhook(options) => webhook::run(&options),
+            Command::Flood(options) => flood::run(&options).await,
             Command::Serve { server } => process::serve(server).await,
             Command::ApiServer(options) => apiserver::run(&options).await,
             Command::Load {

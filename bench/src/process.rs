@@ -125,6 +125,31 @@ impl Process {
     }
 }
 
+/// What a process has of the machine's memory, in bytes.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Memory {
+    pub(crate) now: u64,
+    /// The most it has had so far.
+    pub(crate) peak: u64,
+}
+
+impl Process {
+    /// The server's memory, from the system's accounts.
+    pub(crate) fn memory(&self) -> Result<Memory> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let bytes = |name: &str| -> Result<u64> {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            let line = line.with_context(|| format!("no {name} in the accounts"))?;
+            let kibibytes = line.trim().trim_end_matches(" kB").parse::<u64>()?;
+            Ok(kibibytes * 1024)
+        };
+        Ok(Memory {
+            now: bytes("VmRSS:")?,
+            peak: bytes("VmHWM:")?,
+        })
+    }
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();

@@ -47,7 +47,19 @@ fn changed(thing: &Thing, changes: &[crate::model::Change]) -> Thing {
     thing
 }
 
+/// A thousand cases of each law, unless `PROPTEST_CASES` sets another number: a million take minutes in release.
+fn thorough() -> ProptestConfig {
+    let config = ProptestConfig::default();
+    let cases = match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => config.cases,
+        None => 1000,
+    };
+    ProptestConfig { cases, ..config }
+}
+
 proptest! {
+    #![proptest_config(thorough())]
+
     #[test]
     fn an_unchanged_object_gives_no_patch(thing in thing(), decisions in decisions()) {
         let (_, patch) = patch(&raw(&thing, &decisions), |_| ());

@@ -21,12 +21,16 @@ use crate::counters::Counter;
 use crate::drain::Phase;
 use crate::frames::Frames;
 use crate::meter::{Metered, Protocol};
+use crate::place::FREE;
 use crate::run::Shared;
 use crate::watchdog::{Alarm, Progress, Watchdog};
 use crate::{Body, Limits};
 
 /// How long a connection that was told to close may still be open without a call.
 const FAREWELL: Duration = Duration::from_secs(10);
+
+/// What HTTP/2 can say (RFC 9113, 6.9.1).
+const LARGEST_WINDOW: u32 = (1 << 31) - 1;
 
 /// Serves one connection to its end.
 pub(crate) async fn serve<S, B>(
@@ -108,11 +112,17 @@ fn http1_builder() -> http1::Builder {
 
 fn http2_builder(limits: &Limits) -> http2::Builder<TokioExecutor> {
     let mut builder = http2::Builder::new(TokioExecutor::new());
+    // Bodies that wait for room leave unread what their streams may hold. A connection holds that of all its streams, or
+    // those that wait would keep the one that has room from ever arriving.
+    let stream = u32::try_from(FREE).unwrap_or(u32::MAX);
+    let connection = stream
+        .saturating_mul(limits.streams)
+        .clamp(stream, LARGEST_WINDOW);
     builder
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.streams)
-        .initial_stream_window_size(512 * 1024)
-        .initial_connection_window_size(1024 * 1024)
+        .initial_stream_window_size(stream)
+        .initial_connection_window_size(connection)
         .max_pending_accept_reset_streams(20)
         .max_local_error_reset_streams(Some(100))
         .max_send_buf_size(256 * 1024);

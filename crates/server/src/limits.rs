@@ -24,7 +24,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body: 7 * MIB,
-            bodies_in_flight: 64 * MIB,
+            bodies_in_flight: 16 * MIB,
             calls: 1024,
             connections: 8192,
             streams: 100,
@@ -46,7 +46,7 @@ impl Limits {
         self
     }
 
-    /// Sets how many bytes the large bodies of all calls in flight may have together; 64 MiB unless set.
+    /// Sets how many bytes the large bodies of all calls in flight may have together; 16 MiB unless set.
     ///
     /// A body of more than 64 KiB that would go beyond waits, and its client is slowed down by flow control. A body of
     /// unknown length counts as one of the largest allowed size. Once it has room, a body must arrive at 4 MiB a second.

@@ -10,6 +10,7 @@ use kubewright_server::{Body, BodyError, Limits};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 use tokio_rustls::client::TlsStream;
 use tower::service_fn;
 
@@ -161,6 +162,22 @@ async fn finish(mut stream: TlsStream<TcpStream>, left: usize) -> String {
     let mut answer = Vec::new();
     let _ = within(stream.read_to_end(&mut answer), "the answer").await;
     String::from_utf8(answer).unwrap()
+}
+
+#[tokio::test]
+async fn bodies_that_wait_for_room_do_not_hold_up_the_one_that_has_it() {
+    const SIZE: usize = 500_000;
+    let limits = Limits::default()
+        .bodies_in_flight(SIZE)
+        .body_time(Duration::from_mins(1));
+    let running = start(server(service_fn(length)).limits(limits)).await;
+    let http2 = running.http2().http2().await.unwrap();
+    let calls: JoinSet<_> = (0..20)
+        .map(|_| http2.clone().send_request(post("/", vec![0; SIZE])))
+        .collect();
+    for answer in within(calls.join_all(), "the answers").await {
+        assert_eq!(text(answer.unwrap()).await, (200, SIZE.to_string()));
+    }
 }
 
 #[tokio::test]

@@ -246,6 +246,20 @@ async fn depth_costs_no_stack() {
 }
 
 #[tokio::test]
+async fn a_million_keys_are_read_like_a_few() {
+    let keys = r#""a":"","#.repeat(1_000_000);
+    for object in [
+        format!(r#"{{"metadata":{{"labels":{{{keys}"b":""}}}}}}"#),
+        format!(r#"{{"metadata":{{}},"unknown":{{{keys}"b":""}}}}"#),
+    ] {
+        let body = format!(
+            r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u","operation":"CREATE","kind":{{"version":"v1","kind":"Pod"}},"object":{object}}}}}"#
+        );
+        assert!(post(&webhooks(), "/pods", body).await.allowed());
+    }
+}
+
+#[tokio::test]
 async fn of_a_field_that_comes_twice_the_last_one_counts() {
     async fn named_b(change: Change<Pod>, review: Review) -> Validated {
         assert_eq!(review.namespace(), Some("b"));
