@@ -142,27 +142,45 @@ async fn ephemeral_containers_have_their_own_path() {
 async fn connections_have_nothing_to_connect_to() {
     let cluster = Cluster::start();
     cluster.post(PODS, &pod("x")).await.expect(201);
-    for path in [
-        format!("{PODS}/x/exec?command=ls&stdout=true"),
-        format!("{PODS}/x/attach"),
-        format!("{PODS}/x/portforward?ports=80"),
-        format!("{PODS}/x/proxy/healthz"),
-        "/api/v1/namespaces/default/services/kubernetes/proxy/".to_owned(),
+    let unbound = "pod x does not have a host assigned";
+    for (path, code, reason, expected) in [
+        (
+            format!("{PODS}/x/exec?command=ls&stdout=true"),
+            400,
+            "BadRequest",
+            unbound,
+        ),
+        (format!("{PODS}/x/attach"), 400, "BadRequest", unbound),
+        (
+            format!("{PODS}/x/portforward?ports=80"),
+            400,
+            "BadRequest",
+            unbound,
+        ),
+        (
+            format!("{PODS}/x/exec?command=ls&container=none"),
+            400,
+            "BadRequest",
+            "container none is not valid for pod x",
+        ),
+        (
+            format!("{PODS}/x/proxy/healthz"),
+            400,
+            "BadRequest",
+            "address not allowed",
+        ),
+        (
+            "/api/v1/namespaces/default/services/none/proxy/".to_owned(),
+            404,
+            "NotFound",
+            "services \"none\" not found",
+        ),
     ] {
-        let message = cluster
-            .send(Method::POST, &path, &[], "")
-            .await
-            .refused(501, "NotImplemented");
-        assert!(message.contains("nothing to connect to"), "{message}");
+        let answer = cluster.send(Method::POST, &path, &[], "").await;
+        assert_eq!(answer.refused(code, reason), expected, "{path}");
     }
-    let message = cluster
-        .get(&format!("{PODS}/x/log"))
-        .await
-        .refused(501, "NotImplemented");
-    assert_eq!(
-        message,
-        "this server runs no containers, so there are no logs to read"
-    );
+    let log = cluster.get(&format!("{PODS}/x/log")).await;
+    assert_eq!(log.code, 204, "{log:?}");
     let path = format!("{PODS}/x/exec?dryRun=All");
     let message = cluster
         .send(Method::POST, &path, &[], "")

@@ -1,6 +1,6 @@
 //! The cases as they are written: YAML files of requests, hooks and tables, read and spread out into one case a row.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -73,6 +73,9 @@ pub struct Step {
     /// Values of the answer for later steps: a name and a JSON pointer each.
     #[serde(default)]
     pub save: BTreeMap<String, String>,
+    /// Sends the request again and again until these hooks, and no others, are called by it: a server sees changes of
+    /// a webhook configuration late. Only the last answer is compared.
+    pub until: Option<BTreeSet<String>>,
 }
 
 /// Somebody to impersonate.
@@ -109,9 +112,9 @@ pub struct Hook {
     /// The `response` for each call; the last repeats.
     #[serde(default)]
     pub answer: OneOrMany<Value>,
-    /// Answers that are no `response`; the last repeats.
+    /// Answers that are no `response`, each a [`Raw`]; the last repeats.
     #[serde(default)]
-    pub raw: OneOrMany<Raw>,
+    pub raw: OneOrMany<Value>,
 }
 
 /// An HTTP answer word for word.

@@ -71,6 +71,10 @@ impl Client {
         })
     }
 
+    pub(crate) fn is_open(&self) -> bool {
+        !self.sender.is_closed()
+    }
+
     pub(crate) async fn send(&self, ask: Ask) -> Result<Answer> {
         let what = format!("{} {}", ask.method, ask.path);
         let asked = async {

@@ -108,7 +108,10 @@ impl Redactor {
             }
         });
         let text = PORT.replace_all(&text, "$1:PORT");
+        let text = SERVICE_PORT.replace_all(&text, "$1:PORT");
         let text = CLUSTER_IP.replace_all(&text, "10.0.0.X");
+        let text = GENERATED.replace_all(&text, "gen-GENERATED");
+        let text = TOKEN.replace_all(&text, "TOKEN");
         let text = CREDENTIAL.replace_all(&text, "$1=CREDENTIAL");
         // Versions within texts: conflicts, and objects in the answers to patches that cannot be applied.
         let text = VERSION.replace_all(&text, "${1}VERSION");
@@ -167,7 +170,13 @@ static TIME: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?:202[6-9]|20[3-9]\d)-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"));
 static PORT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(127\.0\.0\.1|localhost|\[::1\]):\d{2,5}"));
+// The port of a service is a case's own choice, unless it is that of the scripted webhooks.
+static SERVICE_PORT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\.svc):\d{5}\b"));
 static CLUSTER_IP: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b10\.0\.0\.\d+\b"));
+// Cases generate names from `gen-`, and from nothing else.
+static GENERATED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\bgen-[bcdfghjklmnpqrstvwxz2456789]{5}\b"));
+static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"));
 static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| pattern("(X509SHA256|JTI)=[0-9a-f-]+"));
 static VERSION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(

@@ -39,6 +39,7 @@ pub struct Run {
 pub async fn run(server: &Server, cases: &[Case], progress: impl Fn(usize)) -> Result<Run> {
     let runner = Arc::new(Runner {
         server: server.clone(),
+        client: tokio::sync::Mutex::default(),
         hooks: Hooks::start().await?,
         discovery: Discovery::default(),
         reviews: Mutex::default(),
@@ -100,9 +101,21 @@ pub async fn version(server: &Server) -> Result<String> {
         .to_owned())
 }
 
+impl Runner {
+    /// The connection that all cases share, or a new one in its place.
+    async fn client(&self) -> Result<Client> {
+        let mut client = self.client.lock().await;
+        if let Some(client) = client.as_ref().filter(|client| client.is_open()) {
+            return Ok(client.clone());
+        }
+        Ok(client.insert(Client::connect(&self.server).await?).clone())
+    }
+}
+
 #[derive(Debug)]
 struct Runner {
     server: Server,
+    client: tokio::sync::Mutex<Option<Client>>,
     hooks: Hooks,
     discovery: Discovery,
     reviews: Mutex<BTreeMap<String, Bytes>>,

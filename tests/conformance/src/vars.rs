@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::case::{Hook, OneOrMany, Raw, Step};
+use crate::case::{Hook, OneOrMany, Step};
 
 /// Names and their values.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +55,11 @@ impl Vars {
 
     pub(crate) fn fill_step(&self, step: &Step) -> Step {
         let text = |text: &Option<String>| text.as_ref().map(|text| self.text(text));
-        let value = |value: &Option<Value>| value.as_ref().map(|value| self.value(value));
+        // A cell that is null is a step without a body.
+        let value = |value: &Option<Value>| {
+            let value = value.as_ref().map(|value| self.value(value));
+            value.filter(|value| !value.is_null())
+        };
         let mut filled = Step {
             create: value(&step.create),
             change: value(&step.change),
@@ -77,21 +81,16 @@ impl Vars {
     }
 
     pub(crate) fn fill_hook(&self, hook: &Hook) -> Hook {
-        let fill_raw = |raw: &Raw| Raw {
-            body: self.value(&raw.body),
-            ..raw.clone()
+        // A cell that is a list is a list of answers.
+        let fill = |answers: &OneOrMany<Value>| {
+            let filled = answers.0.iter().map(|answer| self.value(answer));
+            OneOrMany(filled.flat_map(listed).collect())
         };
         Hook {
             rules: self.value(&hook.rules),
             fields: self.fields(&hook.fields),
-            answer: OneOrMany(
-                hook.answer
-                    .0
-                    .iter()
-                    .map(|answer| self.value(answer))
-                    .collect(),
-            ),
-            raw: OneOrMany(hook.raw.0.iter().map(fill_raw).collect()),
+            answer: fill(&hook.answer),
+            raw: fill(&hook.raw),
             ..hook.clone()
         }
     }
@@ -101,6 +100,13 @@ impl Vars {
             .iter()
             .map(|(name, value)| (self.text(name), self.value(value)))
             .collect()
+    }
+}
+
+fn listed(value: Value) -> Vec<Value> {
+    match value {
+        Value::Array(items) => items,
+        value => vec![value],
     }
 }
 

@@ -17,10 +17,13 @@ pub struct Patch(Vec<Operation>);
 #[derive(Clone, Debug)]
 struct Operation {
     op: String,
-    path: Option<String>,
-    from: Option<String>,
+    path: Word,
+    from: Word,
     value: Value,
 }
+
+/// A member that is to be a text: the text, or why it is none.
+type Word = Result<String, PatchError>;
 
 /// Why a patch cannot be read or does not apply, in the library's words.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -86,14 +89,15 @@ impl Patch {
 
 impl Operation {
     fn from_members(mut members: Map<String, Value>) -> Self {
-        let mut text = |key: &str| match members.remove(key) {
-            Some(Value::String(text)) => Some(text),
-            _ => None,
+        let mut text = |key: &str, absent: &str| match members.remove(key) {
+            Some(Value::String(text)) => Ok(text),
+            None | Some(Value::Null) => Err(missing(absent)),
+            Some(other) => Err(cannot_unmarshal(&other, "string")),
         };
         Self {
-            op: text("op").unwrap_or_else(|| "unknown".to_owned()),
-            path: text("path"),
-            from: text("from"),
+            op: text("op", "").unwrap_or_else(|_| "unknown".to_owned()),
+            path: text("path", "operation missing path field"),
+            from: text("from", "operation, missing from field"),
             value: members.remove("value").unwrap_or_default(),
         }
     }
@@ -135,6 +139,15 @@ impl Operation {
 
     fn replace(&self, document: &mut Value) -> Result<(), PatchError> {
         let path = self.path()?;
+        if path.is_empty() {
+            if !self.value.is_object() && !self.value.is_array() {
+                return Err(PatchError(
+                    "replace operation value must be object or array: %!w(<nil>)".to_owned(),
+                ));
+            }
+            document.clone_from(&self.value);
+            return Ok(());
+        }
         let (container, key) = find(document, path).ok_or_else(|| {
             missing(format!(
                 "replace operation does not apply: doc is missing path: {path}"
@@ -177,6 +190,12 @@ impl Operation {
 
     fn test(&self, document: &mut Value) -> Result<(), PatchError> {
         let path = self.path()?;
+        if path.is_empty() && *document == self.value {
+            return Ok(());
+        }
+        if path.is_empty() {
+            return Err(PatchError("testing value  failed: test failed".to_owned()));
+        }
         let (container, key) = find(document, path).ok_or_else(|| {
             missing(format!(
                 "test operation does not apply: is missing path: {path}"
@@ -221,15 +240,20 @@ impl Operation {
     }
 
     fn path(&self) -> Result<&str, PatchError> {
-        self.path
-            .as_deref()
-            .ok_or_else(|| missing(format!("{} operation failed to decode path", self.op)))
+        self.path.as_deref().map_err(|why| {
+            let what = format!("{} operation failed to decode path", self.op);
+            match self.op.as_str() {
+                "add" | "remove" | "copy" => missing(what),
+                _ => why.clone().within(&what),
+            }
+        })
     }
 
     fn from(&self) -> Result<&str, PatchError> {
-        self.from
-            .as_deref()
-            .ok_or_else(|| missing(format!("{} operation failed to decode from", self.op)))
+        self.from.as_deref().map_err(|why| {
+            let what = format!("{} operation failed to decode from", self.op);
+            why.clone().within(&what)
+        })
     }
 }
 

@@ -206,6 +206,14 @@ pub(crate) fn text(code: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
     response
 }
 
+/// Answers nothing but a code.
+pub(crate) fn empty(code: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::from(Bytes::new()));
+    *response.status_mut() = code;
+    response.headers_mut().insert(CACHE_CONTROL, NOT_CACHED);
+    response
+}
+
 /// Answers bytes of the output's content type.
 pub(crate) fn whole(code: StatusCode, output: &Output, bytes: Bytes) -> Response<Body> {
     let mut response = Response::new(Body::from(bytes));

@@ -51,10 +51,13 @@ impl Call {
 
     /// The object that the path names.
     pub(crate) fn stored(&self) -> Result<Arc<Object>> {
-        self.shared
-            .store
-            .get(&self.table, &self.key(&self.path.name))
-            .ok_or_else(|| self.not_found(&self.path.name))
+        self.stored_as(&self.path.name)
+    }
+
+    /// The object of a name, where the path's own has more in it.
+    pub(crate) fn stored_as(&self, name: &str) -> Result<Arc<Object>> {
+        let stored = self.shared.store.get(&self.table, &self.key(name));
+        stored.ok_or_else(|| self.not_found(name))
     }
 
     /// A stored object in the request's version.

@@ -53,15 +53,7 @@ pub(crate) async fn admit_and_store(
 async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) -> Result<Shown> {
     const ATTEMPTS: usize = 8;
     let object = &mut attributes.object;
-    // A version that is no number is none here, and is overwritten.
-    if meta_text(object, "resourceVersion")
-        .parse::<u64>()
-        .is_ok_and(|version| version > 0)
-    {
-        return Err(Status::plain(
-            "resourceVersion should not be set on objects to be created",
-        ));
-    }
+    settle_namespace(call, object)?;
     let base = meta_text(object, "generateName").to_owned();
     let generated = meta_text(object, "name").is_empty() && !base.is_empty();
     fill_identity(object);
@@ -70,6 +62,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
     }
     strategy::prepare_for_create(&call.resource, object);
     strategy::asked_by(&call.resource, object, &call.user);
+    let unnamed = attributes.name.is_empty();
     let (allocation, refused) = Allocation::take(call, object, None);
     let mut attempt = 0;
     loop {
@@ -88,11 +81,20 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         for warning in strategy::warnings(&call.resource, object, &Value::Null) {
             call.notes.warn(&warning);
         }
-        attributes.name.clone_from(&name);
-        if call.is_about_namespaces() {
-            attributes.namespace.clone_from(&name);
+        // Admission goes on with the name that the request had; only where it had none, the object's is taken.
+        if unnamed {
+            attributes.name.clone_from(&name);
         }
         call.validate(&attributes).await?;
+        // A version that is no number is none here, and is overwritten.
+        let version = meta_text(&attributes.object, "resourceVersion").parse::<u64>();
+        if version.is_ok_and(|version| version > 0) {
+            return Err(Status::plain(
+                "resourceVersion should not be set on objects to be created",
+            ));
+        }
+        metadata_mut(&mut attributes.object).remove("selfLink");
+        strategy::read_back(&call.resource, &mut attributes.object);
         let present = match write(call, options, &attributes.object, &name)? {
             Ok(shown) => {
                 if let Some(allocation) = allocation.filter(|_| !options.dry_run) {

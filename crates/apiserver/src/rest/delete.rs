@@ -96,7 +96,7 @@ pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>> {
             item = call.in_namespace(namespace);
             &item
         };
-        match remove(target, object.name(), Admission::Named(""), &options).await {
+        match remove(target, object.name(), Admission::OfMany(&options), &options).await {
             Ok(_) => {}
             Err(status) if status.code() == 404 => {}
             Err(status) => return Err(status),
@@ -116,6 +116,8 @@ pub(crate) async fn evicted(call: &Call, options: &DeleteOptions) -> Result<()> 
 enum Admission<'a> {
     /// The delete, under this name.
     Named(&'a str),
+    /// The delete, without a name, and with the options as the client sent them.
+    OfMany(&'a DeleteOptions),
     /// Nothing.
     Done,
 }
@@ -136,20 +138,32 @@ async fn remove(
             return Err(call.not_found(name));
         };
         let old = call.value(&stored)?;
+        if call.is_about_namespaces() && options.uid.is_none() {
+            options.uid = Some(meta_text(&old, "uid").to_owned());
+        }
         check_preconditions(call, name, &old, &options)?;
         let grace = strategy::grace_period(&call.resource, &old, options.grace);
         let step = step(call, &old, &options, grace);
         if step == Step::AlreadyDeleting {
             return Ok(Outcome::Waiting(Shown::from(&*stored)));
         }
-        let mut attributes = call.attributes(Operation::Delete, {
-            let mut options = options.clone();
-            options.grace = grace.or(options.grace);
-            options.to_value()
-        });
+        let seen = match admission {
+            Admission::OfMany(options) => options.to_value(),
+            Admission::Named(_) | Admission::Done => {
+                let mut options = options.clone();
+                options.grace = grace.or(options.grace);
+                options.to_value()
+            }
+        };
+        let mut attributes = call.attributes(Operation::Delete, seen);
         attributes.dry_run = options.dry_run;
         attributes.old_object = old;
-        if let Admission::Named(name) = admission {
+        let name = match admission {
+            Admission::Named(name) => Some(name),
+            Admission::OfMany(_) => Some(""),
+            Admission::Done => None,
+        };
+        if let Some(name) = name {
             name.clone_into(&mut attributes.name);
             call.mutate(&mut attributes).await?;
             call.validate(&attributes).await?;

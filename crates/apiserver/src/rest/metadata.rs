@@ -98,7 +98,9 @@ pub(crate) fn fill_identity(object: &mut Value) {
 pub(crate) fn keep_identity(new: &mut Value, old: &Value) {
     let old = metadata(old);
     let new = metadata_mut(new);
-    fill(new, old, &["name", "namespace", "uid", "creationTimestamp"]);
+    fill(new, old, &["uid"]);
+    // A name that admission took away is an empty one, which validation tells.
+    new.entry("name").or_insert_with(|| "".into());
     new.remove("selfLink");
 }
 

@@ -13,6 +13,8 @@ pub(crate) struct ResourcePath {
     pub(crate) subresource: String,
     /// What follows the sub-resource, without a leading slash: the path to a proxied service.
     pub(crate) rest: String,
+    /// Whether a slash stands at the end, which only a proxy passes on.
+    pub(crate) slash: bool,
     /// The deprecated form `/api/v1/watch/…`.
     pub(crate) watch: bool,
 }
@@ -32,7 +34,10 @@ impl Path {
     /// Reads a path. A slash at its end is harmless.
     pub(crate) fn parse(path: &str) -> Self {
         let path = path.strip_prefix('/').unwrap_or(path);
-        let path = path.strip_suffix('/').unwrap_or(path);
+        let (path, slash) = match path.strip_suffix('/') {
+            Some(path) => (path, true),
+            None => (path, false),
+        };
         let segments: Vec<String> = path
             .split('/')
             .filter(|_| !path.is_empty())
@@ -51,7 +56,9 @@ impl Path {
             ["apis", group, version, rest @ ..] => resource(group, version, rest),
             _ => None,
         };
-        resource.map_or(Self::Other(segments), Self::Resource)
+        resource.map_or(Self::Other(segments), |resource| {
+            Self::Resource(ResourcePath { slash, ..resource })
+        })
     }
 }
 

@@ -52,7 +52,7 @@ fn decode(call: &Call, options: &WriteOptions) -> Result<Value> {
 }
 
 /// The uid of the body, if it has one, is a precondition.
-fn check_uid(call: &Call, new: &Value, old: &Value) -> Result<()> {
+pub(crate) fn check_uid(call: &Call, new: &Value, old: &Value) -> Result<()> {
     let (said, actual) = (meta_text(new, "uid"), meta_text(old, "uid"));
     if said.is_empty() || said == actual {
         return Ok(());

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::addresses::{self, Allocation};
 use super::answer::Shown;
-use super::call::{Call, finalizers, meta_text, metadata};
-use super::metadata::{Stage, dedup_owners, keep_identity, keep_place};
+use super::call::{Call, finalizers, meta_text, metadata, metadata_mut};
+use super::metadata::{Stage, dedup_owners, keep_identity, keep_place, settle_namespace};
 use super::query::WriteOptions;
 use crate::admission::Operation;
 use crate::field::{FieldError, Path, quoted};
@@ -22,7 +22,6 @@ pub(crate) async fn write(
     options: &WriteOptions,
     mut next: impl FnMut(&Value) -> Result<Value>,
 ) -> Result<Shown> {
-    let name = &call.path.name;
     let subresource = call.path.subresource.as_str();
     loop {
         let stored = call.stored()?;
@@ -39,6 +38,10 @@ pub(crate) async fn write(
         dedup_owners(&mut attributes.object, Stage::Mutated, &call.notes);
 
         check_revision(call, &attributes.object, &stored)?;
+        // An unconditional update becomes one of the current version.
+        let revision = stored.revision.to_string();
+        metadata_mut(&mut attributes.object).insert("resourceVersion".to_owned(), revision.into());
+        settle_namespace(call, &mut attributes.object)?;
         keep_identity(&mut attributes.object, &attributes.old_object);
         let (new, old) = (&mut attributes.object, &attributes.old_object);
         strategy::prepare_for_update(&call.resource, subresource, new, old);
@@ -48,7 +51,7 @@ pub(crate) async fn write(
             errors = validation::update(&call.resource, subresource, new, old);
         }
         if !errors.is_empty() {
-            return Err(call.invalid(name, &errors));
+            return Err(call.invalid(meta_text(new, "name"), &errors));
         }
         for warning in strategy::warnings(&call.resource, new, old) {
             call.notes.warn(&warning);

@@ -44,7 +44,7 @@ async fn a2_6_a_connection_shows_its_options_and_is_then_refused() {
         let answer = cluster
             .post(&format!("{PODS}/a/{name}{query}"), &Value::Null)
             .await;
-        assert_eq!(answer.code, 501, "{name}: {answer:?}");
+        assert_eq!(answer.code, 400, "{name}: {answer:?}");
         let (mutating, validating) = shown(&hook);
         assert_eq!((mutating.len(), validating.len()), (1, 1), "{name}");
         let request = &mutating[0];

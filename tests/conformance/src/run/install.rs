@@ -4,19 +4,20 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::case::{Case, Hook};
 use crate::client::{Ask, Client};
+use crate::hooks::PROBE;
 use crate::run::Runner;
 use crate::vars::Vars;
 
 /// How long a server may take to see a new configuration.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The label that only probe objects carry.
-const PROBE: &str = "conformance.kubewright.dev/probe";
+/// What probes are: a kind that no case is about.
+const PROBES: &str = "resourcequotas";
 
 impl Runner {
     /// Installs the configurations; their names come back for [`Runner::remove`].
@@ -30,7 +31,7 @@ impl Runner {
         for hook in &case.hooks {
             let hook = vars.fill_hook(hook);
             let (resource, name) = kind_and_name(&hook)?;
-            self.hooks.script(&case.namespace, name, &hook);
+            self.hooks.script(&case.namespace, name, &hook)?;
             let configuration = hook.configuration.as_deref().unwrap_or(name);
             let configuration = format!("{}-{configuration}", case.namespace);
             let webhook = self.webhook(&case.namespace, name, &hook);
@@ -41,7 +42,7 @@ impl Runner {
         }
         let mut installed = Vec::new();
         for ((resource, name), mut webhooks) in configurations {
-            webhooks.push(self.probe(&case.namespace, &name));
+            webhooks.push(probe(&case.namespace, &name));
             let kind = if resource.starts_with("mutating") {
                 "Mutating"
             } else {
@@ -104,19 +105,6 @@ impl Runner {
         webhook
     }
 
-    /// A webhook of the same configuration that sees nothing but probe objects: servers take configurations whole.
-    fn probe(&self, namespace: &str, configuration: &str) -> Value {
-        let probe = Hook::probe(json!([
-            {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]},
-        ]));
-        let name = format!("probe-{configuration}");
-        self.hooks.script(namespace, &name, &probe);
-        let mut webhook = self.webhook(namespace, &name, &probe);
-        webhook["objectSelector"] = json!({"matchLabels": {PROBE: configuration}});
-        webhook["name"] = format!("probe.{namespace}.example.com").into();
-        webhook
-    }
-
     /// Sends probes, as dry runs, until the configuration is called, or is called no more.
     async fn called(
         &self,
@@ -125,20 +113,38 @@ impl Runner {
         configuration: &str,
         wanted: bool,
     ) -> Result<()> {
-        let path = format!("/api/v1/namespaces/{namespace}/configmaps?dryRun=All");
+        let path = format!("/api/v1/namespaces/{namespace}/{PROBES}?dryRun=All");
         let object = json!({"metadata": {"name": "probe", "labels": {PROBE: configuration}}});
-        let hook = format!("probe-{configuration}");
+        let failed = format!("failed calling webhook \"{}\"", probe_name(namespace));
         let late = Instant::now() + PATIENCE;
         while Instant::now() < late {
-            let before = self.hooks.count(namespace, &hook);
-            client.send(ask("POST", &path, Some(&object))).await?;
-            if (self.hooks.count(namespace, &hook) > before) == wanted {
+            let answer = client.send(ask("POST", &path, Some(&object))).await?;
+            let message = answer.body.pointer("/message").and_then(Value::as_str);
+            if message.is_some_and(|message| message.contains(&failed)) == wanted {
                 return Ok(());
             }
             sleep(Duration::from_millis(5)).await;
         }
         bail!("the server does not see the change of {configuration} within {PATIENCE:?}")
     }
+}
+
+/// A webhook of the same configuration that sees nothing but probe objects: servers take configurations whole. Nobody
+/// listens where it points to, so that the answer to a probe says whether it was called.
+fn probe(namespace: &str, configuration: &str) -> Value {
+    json!({
+        "name": probe_name(namespace),
+        "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": [PROBES]}],
+        "clientConfig": {"url": "https://127.0.0.1:1/probe"},
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+        "objectSelector": {"matchLabels": {PROBE: configuration}},
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+    })
+}
+
+fn probe_name(namespace: &str) -> String {
+    format!("probe.{namespace}.example.com")
 }
 
 pub(crate) fn kind_and_name(hook: &Hook) -> Result<(&'static str, &str)> {
@@ -155,21 +161,5 @@ fn ask(method: &str, path: &str, body: Option<&Value>) -> Ask {
         path: path.to_owned(),
         headers: vec![("content-type".to_owned(), "application/json".to_owned())],
         body: body.map(Value::to_string).unwrap_or_default().into_bytes(),
-    }
-}
-
-impl Hook {
-    fn probe(rules: Value) -> Self {
-        let mut fields = Map::new();
-        fields.insert("failurePolicy".into(), "Ignore".into());
-        Self {
-            mutating: None,
-            validating: None,
-            configuration: None,
-            rules,
-            fields,
-            answer: crate::case::OneOrMany::default(),
-            raw: crate::case::OneOrMany::default(),
-        }
     }
 }

@@ -1,16 +1,19 @@
 //! The steps of a case, one after another.
 
+use std::collections::BTreeSet;
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
+use tokio::time::{Instant, sleep};
 
 use crate::case::{Case, Step, set};
 use crate::client::{Ask, Client, Watch, compared};
 use crate::hooks::Call;
 use crate::redact::Redactor;
 use crate::run::Runner;
-use crate::run::install::kind_and_name;
+use crate::run::install::{PATIENCE, kind_and_name};
 use crate::vars::Vars;
 
 /// The headers of a webhook call that are compared.
@@ -19,10 +22,11 @@ const HEADERS_OF_CALLS: [&str; 4] = ["accept", "accept-encoding", "content-type"
 impl Runner {
     /// Runs a case in a namespace of its own, which is shown under the name that the case has when written.
     pub(crate) async fn case(&self, case: &Case, written: &str) -> Result<Value> {
-        let client = Client::connect(&self.server).await?;
+        let client = self.client().await?;
         let mut vars = Vars::default();
         vars.set("ns", case.namespace.as_str());
         vars.set("hooks", format!("{}/{}", self.hooks.url(), case.namespace));
+        vars.set("hooksPort", self.hooks.port());
         vars.set("caBundle", self.hooks.ca_bundle());
         let namespace =
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": case.namespace}});
@@ -76,7 +80,16 @@ impl Runner {
                 );
                 watches.push((outcomes.len(), watch, step.events));
             } else {
-                let answer = client.send(ask).await?;
+                let mut answer = client.send(ask.clone()).await?;
+                if let Some(wanted) = &step.until {
+                    let late = Instant::now() + PATIENCE;
+                    while self.hooks_called(case)? != *wanted {
+                        ensure!(Instant::now() < late, "never were {wanted:?} called by it");
+                        self.calls(case, &mut Redactor::default())?;
+                        sleep(Duration::from_millis(5)).await;
+                        answer = client.send(ask.clone()).await?;
+                    }
+                }
                 save(step, &answer.body, &mut vars).with_context(|| answer.body.to_string())?;
                 redactor.saved(&vars);
                 answered(
@@ -129,6 +142,18 @@ impl Runner {
             }
         }
         Ok(calls)
+    }
+
+    /// The hooks that were called since the last step.
+    fn hooks_called(&self, case: &Case) -> Result<BTreeSet<String>> {
+        let mut called = BTreeSet::new();
+        for hook in &case.hooks {
+            let (_, name) = kind_and_name(hook)?;
+            if self.hooks.waiting(&case.namespace, name) > 0 {
+                called.insert(name.to_owned());
+            }
+        }
+        Ok(called)
     }
 
     async fn ask(&self, client: &Client, step: &Step, vars: &Vars, namespace: &str) -> Result<Ask> {

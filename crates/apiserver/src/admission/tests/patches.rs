@@ -228,8 +228,12 @@ async fn a12_the_patch_is_applied_in_the_version_the_webhook_was_called_with() {
 #[tokio::test]
 async fn a12_a_patch_may_not_make_another_kind_of_the_object() {
     assert_eq!(
-        refused(json!([{"op": "replace", "path": "/kind", "value": "Secret"}])).await,
-        "converting (v1.Secret) to (v1.ConfigMap): unknown conversion"
+        patched(
+            config_map(),
+            json!([{"op": "replace", "path": "/kind", "value": "Secret"}])
+        )
+        .await,
+        Err("converting (v1.Secret) to (core.ConfigMap): unknown conversion".to_owned())
     );
     let object = patched(config_map(), json!([{"op": "remove", "path": "/kind"}]))
         .await

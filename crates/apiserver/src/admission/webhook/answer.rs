@@ -8,11 +8,12 @@ use serde_json::{Map, Value};
 
 use super::client::Reply;
 use super::configuration::ReviewVersion;
+use super::shape::{self, go_word, mismatch};
 use crate::field::quoted;
 use crate::schema;
 
-/// The call site that the real server's decoder names itself after.
-const SCHEME: &str = "pkg/runtime/scheme.go:111";
+/// The call site that the real server's decoder of reviews names itself after.
+const SCHEME: &str = "pkg/util/webhook/client.go:71";
 
 /// Which plugin asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +63,7 @@ impl Reply {
                     &other,
                     "AdmissionReview",
                     "response",
-                    "AdmissionResponse",
+                    "v1.AdmissionResponse",
                 ));
             }
         };
@@ -132,90 +133,41 @@ impl Answer {
 
 impl Response {
     fn from_object(mut response: Map<String, Value>) -> Result<Self, String> {
+        shape::keep_known(&mut response)?;
         let mut take = |field: &str| response.remove(field).unwrap_or_default();
-        let uid = text(take("uid"), "uid", "types.UID")?.unwrap_or_default();
-        let allowed = match take("allowed") {
-            Value::Null => false,
-            Value::Bool(allowed) => allowed,
-            other => return Err(wrong_field(&other, "allowed", "bool")),
-        };
-        let result = match take("status") {
-            Value::Null => None,
-            Value::Object(status) => Some(checked_status(status)?),
-            other => return Err(wrong_field(&other, "status", "v1.Status")),
-        };
-        let patch = match text(take("patch"), "patch", "[]uint8")? {
+        let patch = match text(take("patch")) {
             Some(patch) => decode_base64(&patch)?,
             None => Vec::new(),
         };
+        let result = match take("status") {
+            Value::Object(status) => Some(status),
+            _ => None,
+        };
+        let audit_annotations = match take("auditAnnotations") {
+            Value::Object(entries) => entries
+                .into_iter()
+                .map(|(key, value)| (key, text(value).unwrap_or_default()))
+                .collect(),
+            _ => BTreeMap::new(),
+        };
+        let warnings = match take("warnings") {
+            Value::Array(texts) => {
+                let texts = texts.into_iter();
+                texts.map(|value| text(value).unwrap_or_default()).collect()
+            }
+            _ => Vec::new(),
+        };
         let answer = Answer {
-            allowed,
+            allowed: take("allowed") == true,
             result,
             patch,
-            patch_type: text(take("patchType"), "patchType", "v1.PatchType")?,
-            audit_annotations: annotations(take("auditAnnotations"))?,
-            warnings: warnings(take("warnings"))?,
+            patch_type: text(take("patchType")),
+            audit_annotations,
+            warnings,
         };
+        let uid = text(take("uid")).unwrap_or_default();
         Ok(Self { uid, answer })
     }
-}
-
-fn annotations(value: Value) -> Result<BTreeMap<String, String>, String> {
-    match value {
-        Value::Null => Ok(BTreeMap::new()),
-        Value::Object(entries) => entries
-            .into_iter()
-            .map(|(key, value)| {
-                let text = text(value, "auditAnnotations", "string")?;
-                Ok((key, text.unwrap_or_default()))
-            })
-            .collect(),
-        other => Err(wrong_field(&other, "auditAnnotations", "map[string]string")),
-    }
-}
-
-fn warnings(value: Value) -> Result<Vec<String>, String> {
-    match value {
-        Value::Null => Ok(Vec::new()),
-        Value::Array(texts) => texts
-            .into_iter()
-            .map(|value| Ok(text(value, "warnings", "string")?.unwrap_or_default()))
-            .collect(),
-        other => Err(wrong_field(&other, "warnings", "[]string")),
-    }
-}
-
-/// Keeps what `metav1.Status` has, each member with its own type.
-fn checked_status(status: Map<String, Value>) -> Result<Map<String, Value>, String> {
-    let mut kept = Map::new();
-    for (key, value) in status {
-        let (fits, wanted) = match key.as_str() {
-            "status" | "message" => (value.is_string(), "string"),
-            "reason" => (value.is_string(), "v1.StatusReason"),
-            "code" => (
-                value
-                    .as_i64()
-                    .is_some_and(|code| i32::try_from(code).is_ok()),
-                "int32",
-            ),
-            "details" => (value.is_object(), "v1.StatusDetails"),
-            "metadata" => (value.is_object(), "v1.ListMeta"),
-            _ => continue,
-        };
-        if value.is_null() {
-            continue;
-        }
-        if !fits {
-            return Err(mismatch(
-                &value,
-                "Status",
-                &format!("response.status.{key}"),
-                wanted,
-            ));
-        }
-        kept.insert(key, value);
-    }
-    Ok(kept)
 }
 
 /// Reads the body as one JSON value.
@@ -277,6 +229,9 @@ fn check_kind(api_version: &str, kind: &str, wanted: ReviewVersion) -> Result<()
     if kind == "AdmissionReview" && api_version == wanted.api_version() {
         return Ok(());
     }
+    if api_version.matches('/').count() > 1 {
+        return Err(format!("unexpected GroupVersion string: {api_version}"));
+    }
     let known = match (api_version, kind) {
         ("admission.k8s.io/v1", "AdmissionReview") => "v1.AdmissionReview",
         ("admission.k8s.io/v1beta1", "AdmissionReview") => "v1beta1.AdmissionReview",
@@ -299,11 +254,10 @@ fn shown_kind(api_version: &str, kind: &str) -> String {
     format!("{group}/{version}, Kind={kind}")
 }
 
-fn text(value: Value, field: &str, wanted: &str) -> Result<Option<String>, String> {
+fn text(value: Value) -> Option<String> {
     match value {
-        Value::Null => Ok(None),
-        Value::String(text) => Ok(Some(text)),
-        other => Err(wrong_field(&other, field, wanted)),
+        Value::String(text) => Some(text),
+        _ => None,
     }
 }
 
@@ -320,30 +274,4 @@ fn decode_base64(text: &str) -> Result<Vec<u8>, String> {
         };
         format!("illegal base64 data at input byte {at}")
     })
-}
-
-fn wrong_field(value: &Value, field: &str, wanted: &str) -> String {
-    mismatch(
-        value,
-        "AdmissionResponse",
-        &format!("response.{field}"),
-        wanted,
-    )
-}
-
-fn mismatch(value: &Value, within: &str, path: &str, wanted: &str) -> String {
-    let word = go_word(value);
-    format!("json: cannot unmarshal {word} into Go struct field {within}.{path} of type {wanted}")
-}
-
-fn go_word(value: &Value) -> String {
-    match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(_) => "bool".to_owned(),
-        Value::Number(number) if number.is_f64() => format!("number {number}"),
-        Value::Number(_) => "number".to_owned(),
-        Value::String(_) => "string".to_owned(),
-        Value::Array(_) => "array".to_owned(),
-        Value::Object(_) => "object".to_owned(),
-    }
 }

@@ -12,6 +12,7 @@ use super::forms::Form;
 use super::review;
 use super::select::Invocation;
 use crate::admission::attributes::Attributes;
+use crate::admission::cluster::Cluster;
 use crate::admission::notes::Notes;
 use crate::field::quoted;
 use crate::status::Status;
@@ -83,6 +84,7 @@ pub(super) fn prepare(
 /// Sends the review and judges the answer up to `allowed`; what the answer says on the side goes to `notes`.
 pub(super) async fn call(
     client: &Client,
+    cluster: &dyn Cluster,
     prepared: Prepared,
     sort: Sort,
     invocation: &Invocation,
@@ -99,7 +101,7 @@ pub(super) async fn call(
     let deadline = request_deadline.min(Instant::now() + hook.timeout);
     let failed = |why: String| Failure::Call(format!("failed to call webhook: {why}"));
     let reply = endpoint
-        .post(prepared.body, deadline)
+        .post(cluster, prepared.body, deadline)
         .await
         .map_err(failed)?;
     let review = reply.decode(prepared.version).map_err(failed)?;

@@ -14,6 +14,7 @@ mod reinvocation;
 mod review;
 mod rules;
 mod select;
+mod shape;
 mod validating;
 
 use std::fmt;

@@ -64,6 +64,9 @@ impl Dispatch<'_> {
                 self.visit(&invocation, index).await?;
             }
         }
+        if self.reinvocation.was_patched() {
+            patch::name_kind(&self.attributes.kind, &mut self.attributes.object);
+        }
         Ok(())
     }
 
@@ -122,6 +125,7 @@ impl Dispatch<'_> {
         let (client, deadline) = (&self.webhooks.client, self.attributes.deadline);
         let answer = call::call(
             client,
+            self.cluster,
             prepared,
             Sort::Mutating,
             invocation,

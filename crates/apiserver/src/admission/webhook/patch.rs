@@ -9,6 +9,7 @@ use super::call::Failure;
 use super::forms::Forms;
 use super::reinvocation::Reinvocation;
 use super::select::Invocation;
+use super::shape::go_word;
 use crate::admission::attributes::Attributes;
 use crate::field::quoted;
 use crate::kinds::view::{Edit as _, View as _};
@@ -16,6 +17,9 @@ use crate::kinds::{GroupVersionKind, conversion, defaults};
 use crate::patch::json::Patch;
 use crate::schema::{self, Changes};
 use crate::status::Status;
+
+/// The call site that the real server's decoder of objects names itself after.
+const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";
 
 /// A patch that was applied.
 #[derive(Debug)]
@@ -93,31 +97,58 @@ pub(super) fn apply(
 /// Decodes the patched document as its kind, without strictness: what the kind does not know is dropped. What the patch left
 /// alone was decoded before.
 fn decode(kind: &GroupVersionKind, object: &mut Value, changes: &Changes) -> Result<(), Failure> {
+    if !object.is_object() {
+        return Err(internal(&format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go value of type struct \
+             {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}",
+            go_word(object)
+        )));
+    }
+    let named = |object: &Value, field: &str| !object.text(field).is_empty();
+    let (has_version, has_kind) = (named(object, "apiVersion"), named(object, "kind"));
     keep_kind(kind, object)?;
     schema::conform_changes(kind, object, changes).map_err(|why| internal(&why))?;
+    // The next webhook sees what the patch took away; it comes back when all have been called.
+    if let Value::Object(members) = object {
+        members.retain(|name, _| match name.as_str() {
+            "apiVersion" => has_version,
+            "kind" => has_kind,
+            _ => true,
+        });
+    }
     Ok(())
 }
 
 /// A patch may take apiVersion and kind away, but not make another kind of the object.
 fn keep_kind(kind: &GroupVersionKind, object: &mut Value) -> Result<(), Failure> {
-    object.fill_text("kind", &kind.kind);
-    object.fill_text("apiVersion", &kind.api_version());
+    name_kind(kind, object);
     let (api_version, word) = (object.text("apiVersion"), object.text("kind"));
     if api_version == kind.api_version() && word == kind.kind {
         return Ok(());
     }
-    let version = |api_version: &str| {
-        api_version
-            .rsplit('/')
-            .next()
-            .unwrap_or_default()
-            .to_owned()
+    let (group, plain) = api_version.split_once('/').unwrap_or(("", api_version));
+    let named = GroupVersionKind {
+        group: group.to_owned(),
+        version: plain.to_owned(),
+        kind: word.to_owned(),
     };
-    let (from, to) = (version(api_version), version(&kind.version));
-    Err(internal(&format!(
-        "converting ({from}.{word}) to ({to}.{}): unknown conversion",
+    if !is_built_in(&named) {
+        let (word, api_version) = (quoted(word), quoted(api_version));
+        return Err(internal(&format!(
+            "no kind {word} is registered for version {api_version} in scheme \"{SCHEME}\""
+        )));
+    }
+    // The real server finds this out when it brings the object back into its own form, which it names by the group.
+    let group = kind
+        .group
+        .split('.')
+        .next()
+        .filter(|group| !group.is_empty());
+    Err(Failure::Refused(Status::plain(format!(
+        "converting ({plain}.{word}) to ({}.{}): unknown conversion",
+        group.unwrap_or("core"),
         kind.kind
-    )))
+    ))))
 }
 
 fn finish(
@@ -129,11 +160,20 @@ fn finish(
         defaults::apply(&invocation.resource, &mut object);
     }
     if invocation.kind != attributes.kind {
+        name_kind(&invocation.kind, &mut object);
         conversion::convert(&invocation.resource, &attributes.resource, &mut object)
             .map_err(Failure::Refused)?;
     }
     attributes.object = object;
     Ok(())
+}
+
+/// Gives an object the kind and version that it has lost.
+pub(super) fn name_kind(kind: &GroupVersionKind, object: &mut Value) {
+    if object.is_object() {
+        object.fill_text("kind", &kind.kind);
+        object.fill_text("apiVersion", &kind.api_version());
+    }
 }
 
 fn is_built_in(kind: &GroupVersionKind) -> bool {

@@ -53,6 +53,11 @@ impl Reinvocation {
         !std::mem::replace(&mut self.patched, true)
     }
 
+    /// Whether any webhook sent a patch that is not empty.
+    pub(super) fn was_patched(&self) -> bool {
+        self.patched
+    }
+
     /// A webhook was called; `changed` if the object differs now.
     pub(super) fn called(&mut self, id: &Arc<str>, changed: bool, if_needed: bool) {
         if changed {

@@ -39,7 +39,7 @@ pub(super) async fn dispatch(
     let mut calls: FuturesUnordered<_> = chosen
         .into_iter()
         .enumerate()
-        .map(|(index, chosen)| chosen.ask(webhooks, attributes, notes, index))
+        .map(|(index, chosen)| chosen.ask(webhooks, cluster, attributes, notes, index))
         .collect();
     let mut first = Ok(());
     while let Some(answer) = calls.next().await {
@@ -84,6 +84,7 @@ impl Chosen {
     async fn ask(
         self,
         webhooks: &Webhooks,
+        cluster: &dyn Cluster,
         attributes: &Attributes,
         notes: &Notes,
         index: usize,
@@ -101,6 +102,7 @@ impl Chosen {
             Ok(prepared) => {
                 call::call(
                     client,
+                    cluster,
                     prepared,
                     Sort::Validating,
                     &self.invocation,

@@ -34,6 +34,10 @@ pub(crate) fn to_v2(object: &mut Value) {
     let Some(status) = object.existing("status") else {
         return;
     };
+    // Only version 1 writes a zero here.
+    if status.int("currentReplicas") == Some(0) {
+        status.drop_field("currentReplicas");
+    }
     let cpu = take(status, "currentCPUUtilizationPercentage");
     if let Some(Value::Array(all)) = kept.remove(STATUSES) {
         let all: Vec<Value> = all
@@ -78,7 +82,7 @@ pub(super) fn to_v1(object: &mut Value) {
             spec.put("targetCPUUtilizationPercentage", target);
         }
         if !others.is_empty() {
-            kept.insert(METRICS.to_owned(), Value::Array(others).to_string().into());
+            kept.insert(METRICS.to_owned(), metrics_text(&others).into());
         }
         let behavior = take(spec, "behavior");
         if !behavior.is_null() {
@@ -97,7 +101,7 @@ pub(super) fn to_v1(object: &mut Value) {
         }
         if !metrics.is_empty() {
             let all: Vec<Value> = metrics.iter().map(|m| metric_to_v1(m, CURRENT)).collect();
-            kept.insert(STATUSES.to_owned(), Value::Array(all).to_string().into());
+            kept.insert(STATUSES.to_owned(), metrics_text(&all).into());
         }
         let conditions = take(status, "conditions");
         if conditions.as_array().is_some_and(|all| !all.is_empty()) {
@@ -113,6 +117,17 @@ pub(super) fn to_v1(object: &mut Value) {
     {
         annotations.extend(kept);
     }
+}
+
+/// Metrics as the text of an annotation, in the order of Go's struct: the type is first.
+fn metrics_text(metrics: &[Value]) -> String {
+    let text = |metric: &Value| {
+        let mut rest = metric.clone();
+        let sort = take(&mut rest, "type");
+        format!("{{\"type\":{sort},{}", &rest.to_string()[1..])
+    };
+    let all: Vec<String> = metrics.iter().map(text).collect();
+    format!("[{}]", all.join(","))
 }
 
 fn take(holder: &mut Value, field: &str) -> Value {

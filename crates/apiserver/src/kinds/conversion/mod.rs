@@ -126,7 +126,7 @@ mod tests {
         );
         assert_eq!(
             old["metadata"]["annotations"]["autoscaling.alpha.kubernetes.io/metrics"],
-            r#"[{"pods":{"metricName":"hits","targetAverageValue":"10"},"type":"Pods"}]"#
+            r#"[{"type":"Pods","pods":{"metricName":"hits","targetAverageValue":"10"}}]"#
         );
         assert_eq!(old["status"]["conditions"], Value::Null);
         let back = converted(

@@ -4,6 +4,8 @@ mod behavior;
 mod gates;
 mod pods;
 pub(crate) use pods::quality_of_service;
+mod read_back;
+pub use read_back::read_back;
 pub mod scale;
 pub mod services;
 #[cfg(test)]
@@ -40,7 +42,12 @@ pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
         ("", "Namespace") => namespace(object),
         ("", "Service") => services::normalize_addresses(object, None),
         ("", "ServiceAccount") => service_account(object),
-        ("", "PersistentVolumeClaim") => data_sources(object, &Value::Null),
+        ("", "PersistentVolumeClaim") => {
+            data_sources(object, &Value::Null);
+            if let Some(status) = object.part("status") {
+                status.drop_field("phase");
+            }
+        }
         ("certificates.k8s.io", "CertificateSigningRequest") => {
             object.put("status", empty());
         }
@@ -430,15 +437,5 @@ fn job(object: &mut Value) {
         .and_then(|selector| selector.part("matchLabels"))
     {
         labels.fill("batch.kubernetes.io/controller-uid", uid);
-    }
-    // Defaulting runs again when the object is read back, and gives a job without labels those of its template.
-    let labels = spec.at("template").at("metadata").at("labels").clone();
-    if object
-        .at("metadata")
-        .map("labels")
-        .is_none_or(serde_json::Map::is_empty)
-        && let Some(metadata) = object.part("metadata")
-    {
-        metadata.put("labels", labels);
     }
 }

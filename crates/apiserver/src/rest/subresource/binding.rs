@@ -10,24 +10,16 @@ use crate::kinds::GroupVersionKind;
 use crate::rest::body::Body;
 use crate::rest::call::{Call, meta_text, metadata, metadata_mut, table_of};
 use crate::rest::decode;
-use crate::rest::metadata::{clear_owned, now, settle_namespace};
+use crate::rest::metadata::{now, settle_namespace};
 use crate::rest::query::WriteOptions;
-use crate::rest::write;
+use crate::rest::{update, write};
 use crate::status::{Result, Status};
 use crate::store::Raced;
 
 /// Binds the pod that the path names.
 pub(super) async fn bind(call: &Call) -> Result<Response<Body>> {
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
-    let mut binding = decode::body(call, &kind(), &options)?;
-    let (name, url) = (meta_text(&binding, "name"), &call.path.name);
-    if !name.is_empty() && name != url {
-        return Err(Status::bad_request(format!(
-            "the name of the object ({name}) does not match the name on the URL ({url})"
-        )));
-    }
-    let name = url.clone();
-    metadata_mut(&mut binding).insert("name".to_owned(), name.into());
+    let binding = decode::body(call, &kind(), &options)?;
     admit_and_bind(call, call, &options, binding).await
 }
 
@@ -53,7 +45,7 @@ async fn admit_and_bind(
     options: &WriteOptions,
     mut binding: Value,
 ) -> Result<Response<Body>> {
-    clear_owned(&mut binding);
+    // The uid and the version are preconditions; the rest of what the server owns is not looked at.
     settle_namespace(call, &mut binding)?;
     let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
     attributes.kind = kind();
@@ -61,7 +53,12 @@ async fn admit_and_bind(
     attributes.dry_run = options.dry_run;
     attributes.object = binding;
     call.mutate(&mut attributes).await?;
-    check(&attributes.object, &pod.path.name)?;
+    if meta_text(&attributes.object, "name") != pod.path.name {
+        return Err(Status::bad_request(
+            "name in URL does not match name in Binding object",
+        ));
+    }
+    check(&attributes.object)?;
     call.validate(&attributes).await?;
     let binding = &attributes.object;
     loop {
@@ -75,7 +72,7 @@ async fn admit_and_bind(
     }
 }
 
-fn check(binding: &Value, name: &str) -> Result<()> {
+fn check(binding: &Value) -> Result<()> {
     let target = &binding["target"];
     let mut errors = Vec::new();
     let kind = target["kind"].as_str().unwrap_or_default();
@@ -86,22 +83,19 @@ fn check(binding: &Value, name: &str) -> Result<()> {
     if target["name"].as_str().unwrap_or_default().is_empty() {
         errors.push(FieldError::required(&Path::new("target.name"), ""));
     }
-    if errors.is_empty() {
-        return Ok(());
+    // The real server makes no Status of these.
+    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    match &texts[..] {
+        [] => Ok(()),
+        [one] => Err(Status::plain(one)),
+        _ => Err(Status::plain(format!("[{}]", texts.join(", ")))),
     }
-    Err(Status::invalid("", "Binding", name, &errors))
 }
 
 fn assign(call: &Call, pod: &mut Value, binding: &Value) -> Result<()> {
     let name = &call.path.name;
     let conflict = |why: String| Status::conflict("", "pods/binding", name, &why);
-    let uid = meta_text(binding, "uid");
-    if !uid.is_empty() && uid != meta_text(pod, "uid") {
-        let actual = meta_text(pod, "uid");
-        return Err(conflict(format!(
-            "Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}"
-        )));
-    }
+    update::check_uid(call, binding, pod)?;
     if metadata(pod).contains_key("deletionTimestamp") {
         return Err(conflict(format!(
             "pod {name} is being deleted, cannot be assigned to a host"
@@ -123,13 +117,12 @@ fn assign(call: &Call, pod: &mut Value, binding: &Value) -> Result<()> {
         )));
     }
     pod["spec"]["nodeName"] = binding["target"]["name"].clone();
-    if let Some(annotations) = metadata(binding)
-        .get("annotations")
-        .and_then(Value::as_object)
-    {
-        let metadata = metadata_mut(pod);
-        let own = metadata.entry("annotations").or_insert_with(|| json!({}));
-        for (key, value) in annotations {
+    for field in ["annotations", "labels"] {
+        let Some(entries) = metadata(binding).get(field).and_then(Value::as_object) else {
+            continue;
+        };
+        let own = metadata_mut(pod).entry(field).or_insert_with(|| json!({}));
+        for (key, value) in entries {
             own[key] = value.clone();
         }
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::done;
 use crate::admission::Operation;
 use crate::rest::body::Body;
-use crate::rest::call::{Call, meta_text, metadata_mut};
+use crate::rest::call::{Call, meta_text};
 use crate::rest::decode;
 use crate::rest::delete;
 use crate::rest::delete_options::DeleteOptions;
@@ -24,14 +24,6 @@ pub(super) async fn evict(call: &Call) -> Result<Response<Body>> {
         None => return Err(Status::no_such_resource()),
     };
     let mut eviction = decode::body(call, &version, &options)?;
-    let (name, url) = (meta_text(&eviction, "name"), &call.path.name);
-    if !name.is_empty() && name != url {
-        return Err(Status::bad_request(
-            "name in URL does not match name in Eviction object",
-        ));
-    }
-    let name = url.clone();
-    metadata_mut(&mut eviction).insert("name".to_owned(), name.into());
     clear_owned(&mut eviction);
     settle_namespace(call, &mut eviction)?;
     let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
@@ -39,6 +31,11 @@ pub(super) async fn evict(call: &Call) -> Result<Response<Body>> {
     attributes.dry_run = options.dry_run;
     attributes.object = eviction;
     call.mutate(&mut attributes).await?;
+    if meta_text(&attributes.object, "name") != call.path.name {
+        return Err(Status::bad_request(
+            "name in URL does not match name in Eviction object",
+        ));
+    }
     call.validate(&attributes).await?;
 
     let mut how = DeleteOptions::from_object(&attributes.object["deleteOptions"])?;

@@ -41,9 +41,7 @@ pub(crate) async fn serve(call: Call, method: &Method) -> Result<Response<Body>>
     }
     let own_kind = part.kind == call.kind();
     match (name, verb) {
-        ("log", _) => Err(Status::not_implemented(
-            "this server runs no containers, so there are no logs to read",
-        )),
+        ("log", _) => connect::log(&call),
         ("binding", Verb::Create) => binding::bind(&call).await,
         ("eviction", Verb::Create) => eviction::evict(&call).await,
         ("token", Verb::Create) => token::request(&call).await,

@@ -75,10 +75,12 @@ async fn change(
             let error = FieldError::invalid(&path, replicas, "must be greater than or equal to 0");
             return Err(Status::invalid("autoscaling", "Scale", name, &[error]));
         }
-        call.validate(&attributes).await?;
         let mut new = old.clone();
         strategy::scale::write(&mut new, scale);
         strategy::prepare_for_update(&call.resource, "", &mut new, &old);
+        // Validating admission sees the scale of the workload as it would be, not what the client sent.
+        attributes.object = strategy::scale::read(&call.resource, &new);
+        call.validate(&attributes).await?;
         match write::store(call, options.dry_run, &new, &stored)? {
             Ok(written) => {
                 let written = written.value(call)?;

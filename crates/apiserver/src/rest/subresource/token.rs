@@ -30,33 +30,41 @@ pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
         return Err(Status::no_such_resource());
     };
     let mut request = decode::body(call, &part.kind, &options)?;
-    let account = call.value(&*call.stored()?)?;
     clear_owned(&mut request);
     settle_namespace(call, &mut request)?;
-    let name = call.path.name.clone();
-    metadata_mut(&mut request).insert("name".to_owned(), name.into());
     if request["spec"]["expirationSeconds"].is_null() {
         request["spec"]["expirationSeconds"] = 3600.into();
-    }
-    let audiences = request["spec"]["audiences"].as_array();
-    if audiences.is_none_or(Vec::is_empty) {
-        request["spec"]["audiences"] = json!([ISSUER]);
     }
     let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
     attributes.kind = part.kind.clone();
     attributes.dry_run = options.dry_run;
     attributes.object = request;
     call.mutate(&mut attributes).await?;
+    check_name(call, &attributes.object)?;
+    let account = call.value(&*call.stored()?)?;
+    let request = &mut attributes.object;
+    let audiences = request["spec"]["audiences"].as_array();
+    if audiences.is_none_or(Vec::is_empty) {
+        request["spec"]["audiences"] = json!([ISSUER]);
+    }
+    let metadata = metadata_mut(request);
+    for (field, value) in [
+        ("name", call.path.name.clone()),
+        ("namespace", call.path.namespace.clone()),
+        ("uid", meta_text(&account, "uid").to_owned()),
+        ("creationTimestamp", now()),
+    ] {
+        metadata.insert(field.to_owned(), value.into());
+    }
+    let lasts = check(request)?;
     call.validate(&attributes).await?;
     let mut request = attributes.object;
-    let lasts = check(&request, &call.path.name)?;
     let ends = Timestamp::now() + SignedDuration::from_secs(lasts);
     let token = if options.dry_run {
         String::new()
     } else {
         sign(call, &account, &request, ends)
     };
-    metadata_mut(&mut request).insert("creationTimestamp".to_owned(), now().into());
     request["status"] = json!({"token": token, "expirationTimestamp": seconds(ends)});
     let output = call.output.of_the_object();
     Ok(answer::value(StatusCode::CREATED, &output, &request))
@@ -99,7 +107,26 @@ pub(crate) fn user_of(shared: &Shared, token: &str) -> Option<User> {
     })
 }
 
-fn check(request: &Value, name: &str) -> Result<i64> {
+/// The name and the namespace of the request, if it has any, are those of the account.
+fn check_name(call: &Call, request: &Value) -> Result<()> {
+    let name = &call.path.name;
+    for (field, wanted) in [("name", name), ("namespace", &call.path.namespace)] {
+        let said = meta_text(request, field);
+        if !said.is_empty() && said != wanted {
+            let path = format!("metadata.{field}");
+            let why = format!("must match the service account {field} if specified");
+            let error = FieldError::invalid(&Path::new(&path), said, &why);
+            return Err(invalid(name, error));
+        }
+    }
+    Ok(())
+}
+
+fn invalid(name: &str, error: FieldError) -> Status {
+    Status::invalid("authentication.k8s.io", "TokenRequest", name, &[error])
+}
+
+fn check(request: &Value) -> Result<i64> {
     const SHORTEST: i64 = 600;
     const LONGEST: i64 = 1 << 32;
     let lasts = request["spec"]["expirationSeconds"]
@@ -117,13 +144,7 @@ fn check(request: &Value, name: &str) -> Result<i64> {
         None => Ok(lasts),
         Some(why) => {
             let error = FieldError::invalid(&path, lasts, why);
-            let errors = [error];
-            Err(Status::invalid(
-                "authentication.k8s.io",
-                "TokenRequest",
-                name,
-                &errors,
-            ))
+            Err(invalid("", error))
         }
     }
 }

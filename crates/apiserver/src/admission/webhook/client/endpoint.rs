@@ -16,9 +16,10 @@ use super::exchange::{Answered, Connection, Unanswered};
 use super::fault;
 use super::pool::Pool;
 use super::reply::Reply;
-use super::services::ServiceTable;
+use super::services::{Found, ServiceTable};
 use super::target::{Key, NoClient, Site};
 use super::trust;
+use crate::admission::cluster::Cluster;
 use crate::field::quoted;
 
 /// How often an answer with `Retry-After` is tried again.
@@ -67,6 +68,7 @@ impl Endpoint {
     /// Sends the review. The error is the text behind `failed to call webhook: `.
     pub(in super::super) async fn post(
         &self,
+        cluster: &dyn Cluster,
         body: Bytes,
         deadline: Instant,
     ) -> Result<Reply, String> {
@@ -76,7 +78,7 @@ impl Endpoint {
         }
         let first = self.first_hop(left)?;
         for attempt in 0.. {
-            let answer = self.follow(first.clone(), &body, deadline).await?;
+            let answer = self.follow(cluster, first.clone(), &body, deadline).await?;
             match retry_after(&answer) {
                 Some(wait) if attempt < RETRIES => {
                     let until = Instant::now() + wait;
@@ -107,12 +109,13 @@ impl Endpoint {
 
     async fn follow(
         &self,
+        cluster: &dyn Cluster,
         mut hop: Hop,
         body: &Bytes,
         deadline: Instant,
     ) -> Result<Answered, String> {
         for requests in 1.. {
-            let answer = self.ask(&hop, body, deadline).await?;
+            let answer = self.ask(cluster, &hop, body, deadline).await?;
             let Some(next) = hop.next(&answer).map_err(|why| failed(&hop.uri, &why))? else {
                 return Ok(answer);
             };
@@ -125,8 +128,16 @@ impl Endpoint {
     }
 
     /// One request; the body of the answer may be broken.
-    async fn ask(&self, hop: &Hop, body: &Bytes, deadline: Instant) -> Result<Answered, String> {
-        let place = self.place(&hop.uri).map_err(|why| failed(&hop.uri, &why))?;
+    async fn ask(
+        &self,
+        cluster: &dyn Cluster,
+        hop: &Hop,
+        body: &Bytes,
+        deadline: Instant,
+    ) -> Result<Answered, String> {
+        let place = self
+            .place(cluster, &hop.uri)
+            .map_err(|why| failed(&hop.uri, &why))?;
         let has_head = AtomicBool::new(false);
         match timeout_at(deadline, self.exchange(&place, hop, body, &has_head)).await {
             Ok(answer) => answer.map_err(|why| failed(&hop.uri, &why)),
@@ -191,8 +202,8 @@ impl Endpoint {
         }
     }
 
-    /// Where a request goes. A service is found through the table, anew for each call.
-    fn place(&self, uri: &Uri) -> Result<Place, String> {
+    /// Where a request goes. A service is looked up anew for each call.
+    fn place(&self, cluster: &dyn Cluster, uri: &Uri) -> Result<Place, String> {
         let host = uri.host().unwrap_or_default();
         let host = host
             .trim_start_matches('[')
@@ -222,12 +233,15 @@ impl Endpoint {
                 server_name,
             });
         }
-        let address = self.services.address(namespace, name, port);
-        let address = address.ok_or_else(|| format!("service {} not found", quoted(name)))?;
+        let found = self.services.find(cluster, namespace, name, port)?;
+        let (host, address) = match found {
+            Found::Address(address) => (host, Some(address)),
+            Found::Host(host) => (host, None),
+        };
         Ok(Place {
             host,
             port,
-            address: Some(address),
+            address,
             server_name,
         })
     }
@@ -324,12 +338,15 @@ impl Unanswered {
 
 /// A Location, absolute or relative to where it came from.
 fn resolve(base: &Uri, location: &str) -> Option<Uri> {
-    let location: Uri = location.parse().ok()?;
-    if location.scheme().is_some() {
-        return Some(location);
+    if location.contains("://") {
+        return location.parse().ok();
     }
     let mut parts = base.clone().into_parts();
-    let path = location.path_and_query()?.as_str();
+    if let Some(rest) = location.strip_prefix("//") {
+        let elsewhere: Uri = format!("https://{rest}").parse().ok()?;
+        return Some(elsewhere);
+    }
+    let path = location;
     let path = if path.starts_with('/') {
         path.to_owned()
     } else {

@@ -25,8 +25,8 @@ impl Reply {
         body: Bytes,
     ) -> Result<Self, String> {
         let content_type = match headers.get(header::CONTENT_TYPE) {
-            None => "application/json",
-            Some(value) => checked(value)?,
+            Some(value) if !value.is_empty() => checked(value)?,
+            _ => "application/json",
         };
         if !(200..=206).contains(&status.as_u16()) {
             return Err(status_of(&body).unwrap_or_else(|| generic(status, headers, &body)));
@@ -126,8 +126,14 @@ fn checked(value: &http::HeaderValue) -> Result<&str, String> {
         Some(sub) if !is_token(sub) => return Err(wrong("unexpected content after media subtype")),
         _ => {}
     }
+    let mut keys: Vec<&str> = Vec::new();
     for part in parts {
         let part = part.trim();
+        let key = part.split_once('=').map_or("", |(key, _)| key.trim());
+        if !key.is_empty() && keys.contains(&key) {
+            return Err(wrong("duplicate parameter name"));
+        }
+        keys.push(key);
         let well_formed = part.split_once('=').is_some_and(|(key, value)| {
             is_token(key.trim())
                 && (is_token(value)

@@ -1,4 +1,4 @@
-//! Where services are: there is no cluster network, so that a table says it.
+//! Where services are: there is no cluster network, so that a table says it, or else the service itself.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -6,9 +6,20 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
+use crate::admission::cluster::Cluster;
+use crate::field::quoted;
+
 /// The addresses behind services, by namespace, name and port. Clones share one table.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceTable(Arc<RwLock<Addresses>>);
+
+/// Where a service is found.
+#[derive(Debug)]
+pub(super) enum Found {
+    Address(SocketAddr),
+    /// A name or an address, on the port that was asked for.
+    Host(String),
+}
 
 /// By namespace, name and port.
 type Addresses = HashMap<(String, String, u16), SocketAddr>;
@@ -39,5 +50,34 @@ impl ServiceTable {
             .read()
             .get(&(namespace.to_owned(), name.to_owned(), port))
             .copied()
+    }
+
+    /// The address in the table, else what the service in the cluster says. The error is the real server's text.
+    pub(super) fn find(
+        &self,
+        cluster: &dyn Cluster,
+        namespace: &str,
+        name: &str,
+        port: u16,
+    ) -> Result<Found, String> {
+        if let Some(address) = self.address(namespace, name, port) {
+            return Ok(Found::Address(address));
+        }
+        let service = cluster.get("", "services", namespace, name);
+        let service = service.ok_or_else(|| format!("service {} not found", quoted(name)))?;
+        let spec = &service["spec"];
+        let text = |field: &str| spec[field].as_str().unwrap_or_default();
+        if text("type") == "ExternalName" {
+            return Ok(Found::Host(text("externalName").to_owned()));
+        }
+        if text("clusterIP") == "None" {
+            return Err("cannot route to service with ClusterIP \"None\"".to_owned());
+        }
+        let mut ports = spec["ports"].as_array().into_iter().flatten();
+        if !ports.any(|known| known["port"] == port) {
+            let name = quoted(name);
+            return Err(format!("no service port {port} found for service {name}"));
+        }
+        Ok(Found::Host(text("clusterIP").to_owned()))
     }
 }

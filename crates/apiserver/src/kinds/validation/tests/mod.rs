@@ -25,6 +25,7 @@ fn ready(group: &str, version: &str, kind: &str, mut object: Value) -> Value {
     }
     defaults::apply(&resource, &mut object);
     strategy::prepare_for_create(&resource, &mut object);
+    strategy::read_back(&resource, &mut object);
     object
 }
 
