@@ -81,10 +81,7 @@ impl<'a> Raw<'a> {
         } else {
             found.reserve_exact(known.len());
             for (key, value) in known {
-                let mut reader = Reader::new(&base[key.clone()]);
-                reader.expect(b'"', "a key")?;
-                let key = reader.string()?;
-                found.push((reader.text(key), &base[value.clone()]));
+                found.push((key_of(&base[key.clone()])?, &base[value.clone()]));
             }
         }
         forget_repeated(&mut found);
@@ -103,6 +100,17 @@ impl<'a> Raw<'a> {
         }
         Ok(found)
     }
+}
+
+/// A key of a known member, which ends with its quote if it has no escapes.
+fn key_of(text: &str) -> Result<Cow<'_, str>, JsonError> {
+    if let [b'"', .., b'"'] = text.as_bytes() {
+        return Ok(Cow::Borrowed(&text[1..text.len() - 1]));
+    }
+    let mut reader = Reader::new(text);
+    reader.expect(b'"', "a key")?;
+    let key = reader.string()?;
+    Ok(reader.text(key))
 }
 
 fn forget_repeated(members: &mut Vec<(Cow<'_, str>, &str)>) {

@@ -485,7 +485,7 @@ fn read_text(reader: &mut Reader<'_>, text: &mut Text) -> Result<(), JsonError> 
     let start = reader.offset();
     *text = match reader.string()? {
         Some(_) => Text::Span(start..reader.offset() - 1),
-        None => Text::Decoded(reader.decoded().as_str().into()),
+        None => Text::Decoded(reader.decoded().into()),
     };
     Ok(())
 }

@@ -156,8 +156,8 @@ impl<'a> Reader<'a> {
     }
 
     /// The last string that had escapes.
-    pub(crate) fn decoded(&mut self) -> &mut String {
-        &mut self.scratch
+    pub(crate) fn decoded(&self) -> &str {
+        &self.scratch
     }
 
     /// A string that was read, wherever it is.
@@ -179,10 +179,6 @@ impl<'a> Reader<'a> {
         let bytes = self.text.as_bytes();
         let mut decoded = std::mem::take(&mut self.scratch).into_bytes();
         decoded.clear();
-        if decoded.capacity() == 0 {
-            // No decoded string is longer than what is left of the document, and untouched memory costs nothing.
-            decoded.reserve_exact(bytes.len() - self.at);
-        }
         decoded.extend_from_slice(&bytes[self.at..special_at]);
         self.at = decode(bytes, special_at, &mut decoded).map_err(fault)?;
         self.scratch =

@@ -5,14 +5,21 @@
     reason = "a call per string costs more than most strings"
 )]
 
+use wide::u8x16;
+
+/// As much as the widest registers that every machine has look at in one go.
+const WIDTH: usize = 16;
+
+type Chunk = [u8; WIDTH];
+
 /// The position of the first `"`, `\` or control character at or after `at`, or the end.
 #[inline(always)]
 pub(super) fn special(bytes: &[u8], at: usize) -> usize {
-    // Most strings of Kubernetes objects are shorter than two words, most bytes are in long ones.
+    // Most strings of Kubernetes objects are shorter than a chunk, most bytes are in long ones.
     match chunk(bytes, at) {
         Some(chunk) => match place_in(chunk) {
-            Some(place) => at + place,
-            None => far_special(bytes, at + chunk.len()),
+            WIDTH => far_special(bytes, at + WIDTH),
+            place => at + place,
         },
         None => near_end(bytes, at),
     }
@@ -20,54 +27,39 @@ pub(super) fn special(bytes: &[u8], at: usize) -> usize {
 
 fn far_special(bytes: &[u8], mut at: usize) -> usize {
     while let Some(chunk) = chunk(bytes, at) {
-        if is_special(chunk) {
-            return at + place_in(chunk).unwrap_or(chunk.len());
+        match place_in(chunk) {
+            WIDTH => at += WIDTH,
+            place => return at + place,
         }
-        at += chunk.len();
     }
     near_end(bytes, at)
 }
 
 fn near_end(bytes: &[u8], at: usize) -> usize {
-    let rest = bytes.get(at..).unwrap_or_default();
-    let Some(word) = rest.first_chunk() else {
-        return tail(bytes, at);
-    };
-    match specials(u64::from_le_bytes(*word)) {
-        0 => tail(bytes, at + word.len()),
-        found => at + first(found),
-    }
+    bytes[at..]
+        .iter()
+        .position(|byte| matches!(byte, 0..b' ' | b'"' | b'\\'))
+        .map_or(bytes.len(), |found| at + found)
 }
-
-/// As much as the widest registers that every machine has look at in one go.
-type Chunk = [u8; 16];
 
 #[inline(always)]
 fn chunk(bytes: &[u8], at: usize) -> Option<&Chunk> {
     bytes.get(at..)?.first_chunk()
 }
 
+/// Where the first special byte of a chunk is, or its width.
 #[inline(always)]
-#[expect(
-    clippy::needless_bitwise_bool,
-    reason = "without branches the comparison of a chunk is a few wide instructions"
-)]
-fn is_special(chunk: &Chunk) -> bool {
-    chunk.iter().fold(false, |found, byte| {
-        found | (*byte < b' ') | (*byte == b'"') | (*byte == b'\\')
-    })
+fn place_in(chunk: &Chunk) -> usize {
+    (specials(chunk) | 1 << WIDTH).trailing_zeros() as usize
 }
 
-/// Where the first special byte of a chunk is.
+/// Which bytes of a chunk are special: the lowest bit is about the first one.
 #[inline(always)]
-fn place_in(chunk: &Chunk) -> Option<usize> {
-    let (words, _) = chunk.as_chunks();
-    let found = specials(u64::from_le_bytes(words[0]));
-    if found != 0 {
-        return Some(first(found));
-    }
-    let found = specials(u64::from_le_bytes(words[1]));
-    (found != 0).then(|| 8 + first(found))
+fn specials(chunk: &Chunk) -> u32 {
+    let bytes = u8x16::new(*chunk);
+    let is = |byte| bytes.simd_eq(u8x16::splat(byte));
+    let control = bytes.min(u8x16::splat(b' ' - 1)).simd_eq(bytes);
+    (control | is(b'"') | is(b'\\')).to_bitmask()
 }
 
 /// What the escapes of one letter stand for, by the letter; no escape stands for NUL.
@@ -85,10 +77,10 @@ const SHORT: [u8; 256] = {
 };
 
 /// How much of a string is decoded before it is appended.
-const BLOCK: usize = 512;
+const PIECE: usize = 1024;
 
-/// The most that one step of [`decode`] writes: a chunk, and a character behind what counts of it.
-const STEP: usize = 16 + 4;
+/// A chunk whose last byte may begin an escape, and as much behind it as can be copied without a look at its length.
+type Window = [u8; 2 * WIDTH];
 
 /// Appends the rest of a string, decoded, and gives the position behind its closing quote.
 pub(super) fn decode(
@@ -96,79 +88,80 @@ pub(super) fn decode(
     start: usize,
     out: &mut Vec<u8>,
 ) -> Result<usize, (usize, &'static str)> {
-    // Texts inside texts have an escape every ten bytes: a step is a chunk up to its first special byte, and an escape.
-    let mut block = [0; BLOCK];
+    let mut piece = [0; PIECE];
     let mut filled = 0;
     let mut at = start;
     loop {
-        if filled > BLOCK - STEP {
-            out.extend_from_slice(&block[..filled]);
+        if filled > PIECE - 2 * size_of::<Window>() {
+            out.extend_from_slice(&piece[..filled]);
             filled = 0;
         }
-        if let Some(chunk) = chunk(bytes, at) {
-            // All of it is copied at once, and what follows the special byte is overwritten by the next step.
-            block[filled..filled + chunk.len()].copy_from_slice(chunk);
-            let Some(plain) = place_in(chunk) else {
-                filled += chunk.len();
-                at += chunk.len();
+        if let Some(window) = bytes[at..].first_chunk() {
+            let (taken, all) = decode_chunk(window, &mut piece, &mut filled);
+            at += taken;
+            if all {
                 continue;
-            };
-            filled += plain;
-            at += plain;
-        } else {
-            let end = near_end(bytes, at);
-            let rest = &bytes[at..end];
-            block[filled..filled + rest.len()].copy_from_slice(rest);
-            filled += rest.len();
-            at = end;
+            }
         }
         match bytes.get(at) {
             Some(b'"') => {
-                out.extend_from_slice(&block[..filled]);
+                out.extend_from_slice(&piece[..filled]);
                 return Ok(at + 1);
             }
             Some(b'\\') => {
-                let letter = bytes.get(at + 1).copied().unwrap_or_default();
-                let short = SHORT[usize::from(letter)];
-                if short != 0 {
-                    block[filled] = short;
-                    filled += 1;
-                    at += 2;
-                } else {
-                    let Some((character, length)) = escape(&bytes[at + 1..]) else {
-                        return Err((at, "a string has an escape that JSON does not know"));
-                    };
-                    filled += character.encode_utf8(&mut block[filled..]).len();
-                    at += 1 + length;
-                }
+                let Some((character, length)) = escape(&bytes[at + 1..]) else {
+                    return Err((at, "a string has an escape that JSON does not know"));
+                };
+                filled += character.encode_utf8(&mut piece[filled..]).len();
+                at += 1 + length;
             }
-            Some(_) => return Err((at, "a string has a control character")),
+            Some(..b' ') => return Err((at, "a string has a control character")),
+            Some(byte) => {
+                piece[filled] = *byte;
+                filled += 1;
+                at += 1;
+            }
             None => return Err((at, "the text ends inside a string")),
         }
     }
 }
 
-fn tail(bytes: &[u8], at: usize) -> usize {
-    let rest = bytes.get(at..).unwrap_or_default();
-    rest.iter()
-        .position(|byte| matches!(byte, 0..b' ' | b'"' | b'\\'))
-        .map_or(bytes.len(), |found| at + found)
+/// Decodes the first chunk of a window up to what is neither plain nor a short escape: how many bytes that were, and
+/// whether there was nothing else.
+///
+/// Texts inside texts have an escape every ten bytes, so all special bytes are found before the first is looked at: no step
+/// waits for the step before it.
+#[inline(always)]
+fn decode_chunk(window: &Window, piece: &mut [u8; PIECE], filled: &mut usize) -> (usize, bool) {
+    let (chunks, _): (&[Chunk], _) = window.as_chunks();
+    let mut left = specials(&chunks[0]);
+    let mut from = 0;
+    while left != 0 {
+        let place = left.trailing_zeros() as usize;
+        // What is copied too much is overwritten by what comes next.
+        copy_chunk(window, from, piece, *filled);
+        *filled += place - from;
+        let short = SHORT[usize::from(window[place + 1])];
+        if window[place] != b'\\' || short == 0 {
+            return (place, false);
+        }
+        piece[*filled] = short;
+        *filled += 1;
+        from = place + 2;
+        // The letter of the escape may look special itself.
+        left &= !(0b11 << place);
+    }
+    if from < WIDTH {
+        copy_chunk(window, from, piece, *filled);
+        *filled += WIDTH - from;
+        from = WIDTH;
+    }
+    (from, true)
 }
 
-/// A word whose lowest set high bit marks the first special byte; later marks may be false, because of borrows.
 #[inline(always)]
-fn specials(word: u64) -> u64 {
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
-    const HIGHS: u64 = ONES << 7;
-    // Swapping 32 with 34 and 33 with 35 puts the quote right behind the control characters: one comparison finds both.
-    let control_or_quote = (word ^ (ONES * 2)).wrapping_sub(ONES * 33);
-    let slash = (word ^ (ONES * 0x5c)).wrapping_sub(ONES);
-    (control_or_quote | slash) & !word & HIGHS
-}
-
-#[inline(always)]
-fn first(found: u64) -> usize {
-    (found.trailing_zeros() / 8) as usize
+fn copy_chunk(window: &Window, from: usize, piece: &mut [u8; PIECE], to: usize) {
+    piece[to..to + WIDTH].copy_from_slice(&window[from..from + WIDTH]);
 }
 
 /// What an escape stands for, and how many bytes it is long without its `\`.
@@ -300,7 +293,7 @@ mod tests {
         #[test]
         fn the_first_special_byte_is_found(bytes in prop::collection::vec(prop_oneof![8 => 32_u8..=255, 1 => any::<u8>()], 0..200), at in 0_usize..50) {
             let at = at.min(bytes.len());
-            prop_assert_eq!(special(&bytes, at), tail(&bytes, at));
+            prop_assert_eq!(special(&bytes, at), near_end(&bytes, at));
         }
     }
 }

@@ -144,14 +144,7 @@ impl<'r, 'de> Typed<'r, 'de> {
         if let Some(text) = self.reader.string()? {
             return visitor.visit_borrowed_str(text);
         }
-        let text = self.reader.decoded();
-        if text.len() < 4096 {
-            return visitor.visit_str(text);
-        }
-        // A long text is handed over instead of copied.
-        let mut text = std::mem::take(text);
-        text.shrink_to_fit();
-        visitor.visit_string(text)
+        visitor.visit_str(self.reader.decoded())
     }
 
     fn any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
@@ -291,7 +284,8 @@ impl<'de> ObjectMembers<'_, 'de> {
                 Place::Metadata(_) => text == "managedFields",
                 Place::Inside => false,
             };
-            self.key = start..self.reader.offset();
+            // A key without escapes is noted as it is, one with escapes up to behind its colon.
+            self.key = start..key.map_or(self.reader.offset(), |key| start + key.len() + 2);
             if !hidden {
                 return Ok(Some(key));
             }
