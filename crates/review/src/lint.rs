@@ -41,7 +41,8 @@ pub enum MayChange {
 
 impl Response<'_> {
     /// Checks the answer against the request: that it is the answer to this request, that only a mutator changes the object,
-    /// and that the patch applies to the object as it was sent.
+    /// and that the patch applies to the object as it was sent. A patch that was made of this very object is not applied
+    /// once more to see it.
     ///
     /// # Errors
     ///
@@ -55,7 +56,7 @@ impl Response<'_> {
         }
         match (self.patch, may_change) {
             (Some(_), MayChange::No) => Err(LintError::PatchOfValidator),
-            (Some(patch), MayChange::Yes) => request.check(patch).map_err(LintError::Patch),
+            (Some(patch), MayChange::Yes) => request.fits(patch).map_err(LintError::Patch),
             (None, _) => Ok(()),
         }
     }

@@ -1,14 +1,25 @@
 //! A JSON Patch (RFC 6902), written straight to bytes.
 
+use crate::Body;
 use crate::json::write_string;
 
 /// A JSON Patch.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Patch {
     /// The operations without the brackets around them.
     operations: Vec<u8>,
     count: usize,
+    /// The body whose object all of it was made for.
+    body: Option<Body>,
 }
+
+impl PartialEq for Patch {
+    fn eq(&self, other: &Self) -> bool {
+        self.operations == other.operations
+    }
+}
+
+impl Eq for Patch {}
 
 impl Patch {
     /// Whether it changes nothing.
@@ -25,6 +36,10 @@ impl Patch {
     pub fn append(&mut self, other: &Self) {
         if self.count > 0 && other.count > 0 {
             self.operations.push(b',');
+            // The other one was made for the object as this one leaves it.
+            self.body = None;
+        } else if self.count == 0 {
+            self.body.clone_from(&other.body);
         }
         self.operations.extend_from_slice(&other.operations);
         self.count += other.count;
@@ -37,6 +52,16 @@ impl Patch {
         json.extend_from_slice(&self.operations);
         json.push(b']');
         json
+    }
+
+    /// Notes that it was made for the object in a body.
+    pub(crate) fn made_for(&mut self, body: &Body) {
+        self.body = Some(body.clone());
+    }
+
+    /// Whether it was made for the object in this body, so that it fits.
+    pub(crate) fn is_made_for(&self, body: &Body) -> bool {
+        self.body.as_ref().is_some_and(|own| own.is(body))
     }
 
     /// Starts an operation that has a value, which the caller writes before [`Patch::end`].

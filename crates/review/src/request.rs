@@ -69,6 +69,11 @@ impl Body {
             Err(error) => Err(ReadError::NotUtf8(error.utf8_error().valid_up_to())),
         }
     }
+
+    /// Whether both are one and the same.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 impl fmt::Debug for Body {
@@ -144,8 +149,24 @@ impl AdmissionReview {
     /// If there is no object to change.
     pub fn graft(&self, before: &Image, after: &Image) -> Result<Patch, ApplyError> {
         let object = self.raw_object()?;
-        let patch = graft(object, before, after)?;
+        let mut patch = graft(object, before, after)?;
+        if self.changed.is_none() {
+            patch.made_for(&self.body);
+        }
         Ok(patch)
+    }
+
+    /// Makes sure that a patch fits the object. One that [`AdmissionReview::graft`] has just made of it does.
+    pub(crate) fn fits(&self, patch: &Patch) -> Result<(), ApplyError> {
+        if self.changed.is_none() && patch.is_made_for(&self.body) {
+            debug_assert_eq!(
+                self.check(patch),
+                Ok(()),
+                "a patch fits what it was made of"
+            );
+            return Ok(());
+        }
+        self.check(patch)
     }
 
     /// Applies a patch to the object.
