@@ -1,4 +1,6 @@
-//! The objects that a real server makes at its start: the first namespaces the priority classes of the system and the Service `kubernetes`.
+//! The objects that a real server makes at its start, as far as clients look at them: the first namespaces, the
+//! priority classes of the system, the roles that users are given, the range of the services' addresses and the Service
+//! `kubernetes`.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -17,6 +19,25 @@ pub(crate) fn fill(store: &Store, addresses: &mut Pool) {
         let class = priority_class(name, value, description, &time);
         write(store, "priorityclasses.scheduling.k8s.io", name, &class);
     }
+    for (name, aggregates, rules) in [
+        ("cluster-admin", None, all_rights()),
+        ("admin", None, Value::Null),
+        ("edit", Some("admin"), Value::Null),
+        ("view", Some("edit"), Value::Null),
+    ] {
+        let role = cluster_role(name, aggregates, rules, &time);
+        write(store, "clusterroles.rbac.authorization.k8s.io", name, &role);
+    }
+    let binding = admins(&time);
+    let table = "clusterrolebindings.rbac.authorization.k8s.io";
+    write(store, table, "cluster-admin", &binding);
+    let range = service_range(&time);
+    write(
+        store,
+        "servicecidrs.networking.k8s.io",
+        "kubernetes",
+        &range,
+    );
     let service = service(&time);
     addresses.adopt(&service);
     write(store, "services", "default/kubernetes", &service);
@@ -70,6 +91,74 @@ fn priority_class(name: &str, value: i64, description: &str, time: &str) -> Valu
         "value": value,
         "description": description,
         "preemptionPolicy": "PreemptLowerPriority",
+    })
+}
+
+fn all_rights() -> Value {
+    json!([
+        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+        {"nonResourceURLs": ["*"], "verbs": ["*"]},
+    ])
+}
+
+/// A role that users are given. Those without rules of their own get them from a controller.
+fn cluster_role(name: &str, aggregates_to: Option<&str>, rules: Value, time: &str) -> Value {
+    let mut role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": bootstrapped(name, time),
+        "rules": rules,
+    });
+    if role["rules"].is_null() {
+        let label = format!("rbac.authorization.k8s.io/aggregate-to-{name}");
+        role["aggregationRule"] =
+            json!({"clusterRoleSelectors": [{"matchLabels": {label: "true"}}]});
+    }
+    if let Some(other) = aggregates_to {
+        let label = format!("rbac.authorization.k8s.io/aggregate-to-{other}");
+        role["metadata"]["labels"][label] = "true".into();
+    }
+    role
+}
+
+fn admins(time: &str) -> Value {
+    const GROUP: &str = "rbac.authorization.k8s.io";
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": bootstrapped("cluster-admin", time),
+        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"apiGroup": GROUP, "kind": "Group", "name": "system:masters"}],
+    })
+}
+
+fn bootstrapped(name: &str, time: &str) -> Value {
+    json!({
+        "name": name,
+        "uid": Uuid::new_v4().to_string(),
+        "creationTimestamp": time,
+        "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"},
+        "annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"},
+    })
+}
+
+fn service_range(time: &str) -> Value {
+    json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "ServiceCIDR",
+        "metadata": {
+            "name": "kubernetes",
+            "uid": Uuid::new_v4().to_string(),
+            "creationTimestamp": time,
+        },
+        "spec": {"cidrs": ["10.0.0.0/24"]},
+        "status": {"conditions": [{
+            "type": "Ready",
+            "status": "True",
+            "lastTransitionTime": time,
+            "reason": "",
+            "message": "Kubernetes default Service CIDR is ready",
+        }]},
     })
 }
 

@@ -71,7 +71,7 @@ async fn everybody_can_ask_who_they_are() {
     let _ = cluster
         .send(Method::POST, path, &headers, "{}")
         .await
-        .refused(500, "");
+        .refused(400, "BadRequest");
 }
 
 #[tokio::test]

@@ -154,7 +154,6 @@ async fn a_streaming_list_ends_with_a_bookmark() {
             "kind": "ConfigMap", "apiVersion": "v1",
             "metadata": {
                 "resourceVersion": made["metadata"]["resourceVersion"],
-                "creationTimestamp": null,
                 "annotations": {"k8s.io/initial-events-end": "true"},
             },
         }})

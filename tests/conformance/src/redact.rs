@@ -112,6 +112,7 @@ impl Redactor {
         let text = CLUSTER_IP.replace_all(&text, "10.0.0.X");
         let text = GENERATED.replace_all(&text, "gen-GENERATED");
         let text = TOKEN.replace_all(&text, "TOKEN");
+        let text = ETAG.replace_all(&text, "\"ETAG\"");
         let text = CREDENTIAL.replace_all(&text, "$1=CREDENTIAL");
         // Versions within texts: conflicts, and objects in the answers to patches that cannot be applied.
         let text = VERSION.replace_all(&text, "${1}VERSION");
@@ -183,6 +184,7 @@ static VERSION: LazyLock<Regex> = LazyLock::new(|| {
         r#"(record \(|ResourceVersion in the precondition \(|\\?"resourceVersion\\?":\\?"|resourceVersion: "|current: )\d+"#,
     )
 });
+static ETAG: LazyLock<Regex> = LazyLock::new(|| pattern("\"[0-9A-F]{128}\""));
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[smhd])+( ago)?$"));
 static OBJECT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"("\{(?:[^"\\]|\\.)*\}")"#));
 static YAML_MANAGED_FIELDS: LazyLock<Regex> =

@@ -4,6 +4,8 @@ use http::HeaderMap;
 
 use super::{AUTHENTICATED, Question, check as check_rights};
 use crate::admission::User;
+use crate::field::quoted;
+use crate::kinds::names;
 use crate::rest::path::decoded;
 use crate::server::Shared;
 use crate::status::{Result, Status};
@@ -11,7 +13,7 @@ use crate::status::{Result, Status};
 /// The user whom the request acts as.
 ///
 /// # Errors
-/// 403 if the sender may not impersonate, 500 (as the real server answers) for parts without a user.
+/// 403 if the sender may not impersonate, 400 for parts without a user.
 pub(super) fn apply(shared: &Shared, user: User, headers: &HeaderMap) -> Result<User> {
     let text = |name: &str| {
         let value = headers.get(name).and_then(|value| value.to_str().ok());
@@ -42,9 +44,11 @@ pub(super) fn apply(shared: &Shared, user: User, headers: &HeaderMap) -> Result<
         if groups.is_empty() && wanted.uid.is_empty() && wanted.extra.is_empty() {
             return Ok(user);
         }
-        return Err(Status::plain(
-            "requested impersonation without impersonating a user",
-        ));
+        wanted.groups = groups;
+        return Err(Status::bad_request(format!(
+            "requested {} without impersonating a user name",
+            shown(&wanted)
+        )));
     }
     let service_account = service_account(name);
     check(shared, &user, name, service_account)?;
@@ -91,6 +95,36 @@ fn check(
     check_rights(&*shared.access.authorizer, &question)
 }
 
+/// The user as Go prints its struct.
+fn shown(user: &User) -> String {
+    let list = |values: &[String]| {
+        let values: Vec<String> = values.iter().map(|value| quoted(value)).collect();
+        format!("[]string{{{}}}", values.join(", "))
+    };
+    let groups = match user.groups.as_slice() {
+        [] => "[]string(nil)".to_owned(),
+        groups => list(groups),
+    };
+    let extra = if user.extra.is_empty() {
+        "map[string][]string(nil)".to_owned()
+    } else {
+        let entries = user.extra.iter();
+        let entries: Vec<String> = entries
+            .map(|(key, values)| format!("{}:{}", quoted(key), list(values)))
+            .collect();
+        format!("map[string][]string{{{}}}", entries.join(", "))
+    };
+    format!(
+        "&user.DefaultInfo{{Name:\"\", UID:{}, Groups:{groups}, Extra:{extra}}}",
+        quoted(&user.uid)
+    )
+}
+
 fn service_account(name: &str) -> Option<(&str, &str)> {
-    name.strip_prefix("system:serviceaccount:")?.split_once(':')
+    let (namespace, account) = name
+        .strip_prefix("system:serviceaccount:")?
+        .split_once(':')?;
+    let valid =
+        names::dns1123_label(namespace).is_empty() && names::dns1123_subdomain(account).is_empty();
+    valid.then_some((namespace, account))
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Decision, Question, by_token};
 use crate::admission::{Operation, User};
-use crate::field::{FieldError, Path};
+use crate::field::{FieldError, Path, quoted};
 use crate::kinds::defaults;
 use crate::rest::answer;
 use crate::rest::body::Body;
@@ -50,12 +50,8 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
         }
         "tokenreviews" => token(call, &review["spec"])?,
         "selfsubjectrulesreviews" => rules(call, &review["spec"])?,
-        "selfsubjectaccessreviews" => access(call, &review["spec"], Some(&call.user))?,
-        "localsubjectaccessreviews" => {
-            local(call, &review["spec"])?;
-            access(call, &review["spec"], None)?
-        }
-        _ => access(call, &review["spec"], None)?,
+        "selfsubjectaccessreviews" => access(call, &review, Some(&call.user))?,
+        _ => access(call, &review, None)?,
     };
     review["status"] = status;
     let output = call.output.of_the_object();
@@ -77,7 +73,7 @@ fn token(call: &Call, spec: &Value) -> Result<Value> {
             }
             status
         }
-        None => json!({"user": {}, "error": "[invalid bearer token]"}),
+        None => json!({"user": {}, "error": "invalid bearer token"}),
     })
 }
 
@@ -111,17 +107,64 @@ fn rules(call: &Call, spec: &Value) -> Result<Value> {
     })
 }
 
-fn access(call: &Call, spec: &Value, asker: Option<&User>) -> Result<Value> {
+/// 422 that does not say of which kind the review is (measured on v1.36).
+fn refused(call: &Call, errors: &[FieldError]) -> Status {
+    Status::invalid(&call.resource.group, "", "", errors)
+}
+
+/// The attributes of a path as Go writes its internal struct.
+fn shown(attributes: &Value) -> String {
+    let text = |name: &str| quoted(attributes[name].as_str().unwrap_or_default());
+    format!(r#"{{"Path":{},"Verb":{}}}"#, text("path"), text("verb"))
+}
+
+/// A question has no metadata; a local one says its namespace, and is about nothing else.
+fn check_metadata(call: &Call, review: &Value, errors: &mut Vec<FieldError>) {
+    let namespaced = call.resource.namespaced;
+    let says_more = review["metadata"].as_object().is_some_and(|metadata| {
+        metadata
+            .keys()
+            .any(|name| !(namespaced && name == "namespace") && name != "creationTimestamp")
+    });
+    if says_more {
+        let detail = if namespaced {
+            "must be empty except for namespace"
+        } else {
+            "must be empty"
+        };
+        let value = review["metadata"].clone();
+        errors.push(FieldError::invalid(&Path::new("metadata"), value, detail));
+    }
+    let (resource, path) = (
+        &review["spec"]["resourceAttributes"],
+        &review["spec"]["nonResourceAttributes"],
+    );
+    let namespace = resource["namespace"].as_str().unwrap_or_default();
+    if namespaced && resource.is_object() && namespace != call.path.namespace {
+        let field = Path::new("spec.resourceAttributes.namespace");
+        let detail = "must match metadata.namespace";
+        errors.push(FieldError::invalid(&field, namespace, detail));
+    }
+    if namespaced && path.is_object() {
+        let field = Path::new("spec.nonResourceAttributes");
+        let detail = "disallowed on this kind of request";
+        errors.push(FieldError::invalid_shown(&field, &shown(path), detail));
+    }
+}
+
+fn access(call: &Call, review: &Value, asker: Option<&User>) -> Result<Value> {
+    let spec = &review["spec"];
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
+    let path_attributes = path;
     let field = Path::new("spec.resourceAttributes");
     let mut errors = Vec::new();
     match (resource.is_object(), path.is_object()) {
         (true, true) => {
             let path = Path::new("spec.nonResourceAttributes");
             let detail = "cannot be specified in combination with resourceAttributes";
-            errors.push(FieldError::invalid(
+            errors.push(FieldError::invalid_shown(
                 &path,
-                spec["nonResourceAttributes"].clone(),
+                &shown(path_attributes),
                 detail,
             ));
         }
@@ -143,9 +186,11 @@ fn access(call: &Call, spec: &Value, asker: Option<&User>) -> Result<Value> {
         }
         &named
     };
+    if asker.is_none() {
+        check_metadata(call, review, &mut errors);
+    }
     if !errors.is_empty() {
-        let (group, kind) = (&call.resource.group, &call.resource.kind);
-        return Err(Status::invalid(group, kind, "", &errors));
+        return Err(refused(call, &errors));
     }
     let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
     let about = if resource.is_object() { resource } else { path };
@@ -164,21 +209,6 @@ fn access(call: &Call, spec: &Value, asker: Option<&User>) -> Result<Value> {
         Decision::NoOpinion(why) if why.is_empty() => json!({"allowed": false}),
         Decision::NoOpinion(why) => json!({"allowed": false, "reason": why}),
     })
-}
-
-/// A local review is about its own namespace only.
-fn local(call: &Call, spec: &Value) -> Result<()> {
-    let field = Path::new("spec.resourceAttributes.namespace");
-    let namespace = spec["resourceAttributes"]["namespace"]
-        .as_str()
-        .unwrap_or_default();
-    if namespace == call.path.namespace {
-        return Ok(());
-    }
-    let detail = "must match metadata.namespace";
-    let error = FieldError::invalid(&field, namespace, detail);
-    let (group, kind) = (&call.resource.group, &call.resource.kind);
-    Err(Status::invalid(group, kind, "", &[error]))
 }
 
 fn subject(spec: &Value) -> User {

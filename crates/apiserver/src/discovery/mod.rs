@@ -12,7 +12,7 @@ use http::header::{
     CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderValue, Method, Response, StatusCode};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::kinds::Resource;
 use crate::rest::Request;
@@ -32,27 +32,30 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
     }
     let registry = shared.registry;
     Ok(match words {
-        [] => json_answer(request, &paths(shared)),
-        ["version"] => json_answer(request, &version()),
+        [] => answer::value(StatusCode::OK, &Output::json(), &paths(shared)),
+        ["version"] => {
+            wants_json(request)?;
+            json_answer(request, &version(), Negotiated::ByRouter)?
+        }
         ["healthz" | "livez" | "readyz", rest @ ..] => health(request, words[0], rest),
         ["api"] => match aggregated::wanted(request) {
             Some(version) => aggregated(request, version, &aggregated::core(registry)),
-            None => json_answer(request, &plain::versions(request)),
+            None => json_answer(request, &plain::versions(request), Negotiated::ByRouter)?,
         },
         ["apis"] => match aggregated::wanted(request) {
             Some(version) => aggregated(request, version, &aggregated::groups(registry)),
-            None => json_answer(request, &plain::groups(registry)),
+            None => json_answer(request, &plain::groups(registry), Negotiated::ByHandler)?,
         },
         ["api", version] => match plain::resources(registry, "", version) {
-            Some(list) => json_answer(request, &list),
+            Some(list) => json_answer(request, &list, Negotiated::ByRouter)?,
             None => return Err(Status::no_such_resource()),
         },
         ["apis", group] => match plain::group(registry, group) {
-            Some(group) => json_answer(request, &group),
+            Some(group) => json_answer(request, &group, Negotiated::ByHandler)?,
             None => not_found(),
         },
         ["apis", group, version] => match plain::resources(registry, group, version) {
-            Some(list) => json_answer(request, &list),
+            Some(list) => json_answer(request, &list, Negotiated::ByRouter)?,
             None => return nowhere(shared, Some(group)),
         },
         ["openapi", "v2"] => openapi::swagger(request)?,
@@ -61,6 +64,7 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
         ["openapi", "v3", "apis", group, version] => {
             openapi::document(shared, request, group, version)?
         }
+        ["openapi", "v3", ..] => openapi::no_document(),
         ["metrics"] => {
             return Err(Status::not_implemented(
                 "this server does not serve metrics",
@@ -129,12 +133,34 @@ fn health(request: &Request, which: &str, rest: &[&str]) -> Response<Body> {
     }
 }
 
-fn json_answer(request: &Request, value: &Value) -> Response<Body> {
-    let output = request
-        .output
-        .as_ref()
-        .map_or_else(|_| Output::json(), Output::of_the_object);
-    answer::value(StatusCode::OK, &output, value)
+/// Who looks at the Accept list first: a path with a route has its answer refused by the router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Negotiated {
+    ByRouter,
+    ByHandler,
+}
+
+fn json_answer(request: &Request, value: &Value, by: Negotiated) -> Result<Response<Body>> {
+    let output = match (&request.output, by) {
+        (Ok(output), _) => output.of_the_object(),
+        (Err(status), Negotiated::ByRouter) => return Err(status.clone()),
+        (Err(_), Negotiated::ByHandler) => return Err(Output::not_acceptable()),
+    };
+    Ok(answer::value(StatusCode::OK, &output, value))
+}
+
+/// The version is told in JSON only.
+fn wants_json(request: &Request) -> Result<()> {
+    let ranges = accepted(&request.parts.headers);
+    if ranges.is_empty()
+        || ranges
+            .iter()
+            .any(|range| matches!(range.kind, "application/json" | "*/*"))
+    {
+        return Ok(());
+    }
+    let message = "406: Not Acceptable\n\nAvailable representations: application/json";
+    Err(Status::new(406, "NotAcceptable", message).with_details(Map::new()))
 }
 
 /// Answers an aggregated document, or 304 if the client has it already.
@@ -203,6 +229,13 @@ fn first_servable(request: &Request) -> Option<&'static str> {
 /// What tells clients that two resources store the same objects: as the real server computes it.
 fn storage_version_hash(resource: &Resource) -> String {
     let (group, version) = &resource.storage;
+    // These are stored in an older version, so that an older server can read them.
+    let version = match resource.kind.as_str() {
+        "CustomResourceDefinition"
+        | "MutatingAdmissionPolicy"
+        | "MutatingAdmissionPolicyBinding" => "v1beta1",
+        _ => version,
+    };
     let text = format!("{group}/{version}/{}", resource.kind);
     let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
     STANDARD.encode(&digest.as_ref()[..8])

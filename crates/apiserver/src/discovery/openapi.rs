@@ -7,7 +7,6 @@ use crate::openapi::{self, Document, v2};
 use crate::rest::Request;
 use crate::rest::answer;
 use crate::rest::body::Body;
-use crate::rest::dispatch::not_found;
 use crate::rest::negotiate::{Output, accepted};
 use crate::server::Shared;
 use crate::status::{Result, Status};
@@ -30,7 +29,7 @@ pub(super) fn document(
 ) -> Result<Response<Body>> {
     wants_json(request)?;
     let Some(document) = openapi::v3_document(shared.registry, group, version) else {
-        return Ok(not_found());
+        return Ok(no_document());
     };
     match request.query.get("hash") {
         None => Ok(cacheable(request, &document, "no-cache, private")),
@@ -47,6 +46,14 @@ pub(super) fn document(
             Ok(response)
         }
     }
+}
+
+/// 404 without a word.
+pub(super) fn no_document() -> Response<Body> {
+    let mut response = Response::new(Body::from(""));
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    insert(&mut response, CACHE_CONTROL, "no-cache, private");
+    response
 }
 
 /// The document that old kubectl reads before it looks at v3; it has no JSON form here.

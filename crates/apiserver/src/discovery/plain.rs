@@ -107,7 +107,8 @@ fn main_entry(resource: &Resource) -> Value {
     if !resource.categories.is_empty() {
         entry.insert("categories".to_owned(), resource.categories.clone().into());
     }
-    if resource.allows(Verb::Get) {
+    // What is not stored has no hash.
+    if resource.allows(Verb::Create) && resource.allows(Verb::Get) {
         let hash = storage_version_hash(resource);
         entry.insert("storageVersionHash".to_owned(), hash.into());
     }

@@ -147,7 +147,12 @@ impl Call {
 
     /// 404 for an object of this resource.
     pub(crate) fn not_found(&self, name: &str) -> Status {
-        Status::not_found(&self.resource.group, &self.resource.plural, name)
+        // The one resource that the real server names in the singular here.
+        let plural = match self.resource.plural.as_str() {
+            "componentstatuses" => "componentstatus",
+            plural => plural,
+        };
+        Status::not_found(&self.resource.group, plural, name)
     }
 
     /// 409 for an object of this resource.

@@ -98,7 +98,7 @@ impl Output {
         }
         let Some((form, mut encoding)) = chosen else {
             return Err(if routed {
-                Status::not_acceptable(&[JSON, YAML, PROTOBUF])
+                Self::not_acceptable()
             } else {
                 unroutable()
             });
@@ -107,6 +107,11 @@ impl Output {
             encoding = Encoding::PrettyJson;
         }
         Ok(Self { form, encoding })
+    }
+
+    /// 406 of a handler.
+    pub(crate) fn not_acceptable() -> Status {
+        Status::not_acceptable(&[JSON, YAML, PROTOBUF])
     }
 
     /// Compact JSON of the object itself.

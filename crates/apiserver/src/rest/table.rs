@@ -26,7 +26,8 @@ impl Include {
             "" | "Metadata" => Ok(Self::Metadata),
             "Object" => Ok(Self::Object),
             other => Err(Status::bad_request(format!(
-                "unrecognized includeObject value: {}",
+                "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be 'Metadata', \
+                 'Object', 'None', or empty",
                 crate::field::quoted(other)
             ))),
         }
@@ -69,6 +70,9 @@ pub(crate) fn row(
         "cells".to_owned(),
         columns::cells(resource, &object, now).into(),
     );
+    if let Some(conditions) = conditions(resource, &object) {
+        row.insert("conditions".to_owned(), conditions);
+    }
     let beside = match include {
         Include::Nothing => Value::Null,
         Include::Metadata => partial(object, version),
@@ -76,6 +80,21 @@ pub(crate) fn row(
     };
     row.insert("object".to_owned(), beside);
     Value::Object(row)
+}
+
+/// A pod that is done is marked, so that clients can show it less.
+fn conditions(resource: &Resource, object: &Value) -> Option<Value> {
+    if !resource.group.is_empty() || resource.kind != "Pod" {
+        return None;
+    }
+    let (reason, message) = match object["status"]["phase"].as_str()? {
+        "Succeeded" => ("Succeeded", "The pod has completed successfully."),
+        "Failed" => ("Failed", "The pod failed."),
+        _ => return None,
+    };
+    Some(json!([
+        {"type": "Completed", "status": "True", "reason": reason, "message": message},
+    ]))
 }
 
 /// The object's metadata alone.

@@ -124,11 +124,6 @@ pub(super) fn config_map(row: Row<'_>) -> Vec<Value> {
     vec![row.name(), (texts + bytes).into(), row.age()]
 }
 
-pub(super) fn service_account(row: Row<'_>) -> Vec<Value> {
-    let secrets = row.object.list("secrets").len().into();
-    vec![row.name(), secrets, row.age()]
-}
-
 pub(super) fn resource_quota(row: Row<'_>) -> Vec<Value> {
     let status = row.status();
     let (mut requests, mut limits) = (Vec::new(), Vec::new());

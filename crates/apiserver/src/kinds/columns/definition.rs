@@ -263,7 +263,7 @@ const SECRET: &[Column] = &[
     AGE,
 ];
 const CONFIG_MAP: &[Column] = &[NAME, text("Data", "how many keys it has"), AGE];
-const SERVICE_ACCOUNT: &[Column] = &[NAME, text("Secrets", "how many secrets it may use"), AGE];
+const SERVICE_ACCOUNT: &[Column] = &[NAME, AGE];
 const RESOURCE_QUOTA: &[Column] = &[
     NAME,
     text("Request", "what is used, of how much"),

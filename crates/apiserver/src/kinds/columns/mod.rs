@@ -75,7 +75,7 @@ pub fn cells(resource: &Resource, object: &Value, now: Timestamp) -> Vec<Value> 
         ("events.k8s.io", "Event") => cluster::new_event(view),
         ("", "Secret") => cluster::secret(view),
         ("", "ConfigMap") => cluster::config_map(view),
-        ("", "ServiceAccount") => cluster::service_account(view),
+        ("", "ServiceAccount") => vec![view.name(), view.age()],
         ("", "ResourceQuota") => cluster::resource_quota(view),
         ("", "ComponentStatus") => cluster::component_status(view),
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => {

@@ -102,6 +102,10 @@ pub fn update(resource: &Resource, subresource: &str, new: &Value, old: &Value) 
         ("policy" | "flowcontrol.apiserver.k8s.io", _, "status") => {
             status::check(group, kind, new, old, out);
         }
+        ("", "Service", "status") => {
+            metadata::kind_changed(new, old, out);
+            services::status(new, out);
+        }
         (_, _, "status") => {
             metadata::kind_changed(new, old, out);
             status::check(group, kind, new, old, out);

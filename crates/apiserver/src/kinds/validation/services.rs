@@ -18,6 +18,17 @@ use crate::kinds::view::View;
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
+/// What a load balancer says of a service.
+pub(super) fn status(service: &Value, errors: &mut Errors) {
+    let balanced = service.at("spec").text("type") == "LoadBalancer";
+    let ingress = service.at("status").at("loadBalancer").list("ingress");
+    if !ingress.is_empty() && !balanced {
+        let detail = "may only be used when `spec.type` is 'LoadBalancer'";
+        let path = Path::new("status.loadBalancer.ingress");
+        errors.push(FieldError::forbidden(&path, detail));
+    }
+}
+
 pub(super) fn service(object: &Value, errors: &mut Errors) {
     let spec = object.at("spec");
     let path = Path::new("spec");

@@ -77,9 +77,17 @@ fn take_from_budget(call: &Call, pod: &Value, dry_run: bool) -> Result<()> {
         let number = |value: &Value, name: &str| value[name].as_i64().unwrap_or_default();
         let status = &value["status"];
         let allowed = number(status, "disruptionsAllowed");
-        if number(status, "observedGeneration") < number(&value["metadata"], "generation")
-            || allowed <= 0
-        {
+        if number(status, "observedGeneration") < number(&value["metadata"], "generation") {
+            let message = format!(
+                "The disruption budget {} is still being processed by the server.",
+                budget.name()
+            );
+            let mut status = too_many(&message);
+            let details = status.details_mut();
+            details.insert("retryAfterSeconds".to_owned(), 10.into());
+            return Err(status);
+        }
+        if allowed <= 0 {
             let message = format!(
                 "The disruption budget {} needs {} healthy pods and has {} currently",
                 budget.name(),

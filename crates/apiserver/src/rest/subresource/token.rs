@@ -57,6 +57,7 @@ pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
         metadata.insert(field.to_owned(), value.into());
     }
     let lasts = check(request)?;
+    check_bound(call, &request["spec"]["boundObjectRef"])?;
     call.validate(&attributes).await?;
     let mut request = attributes.object;
     let ends = Timestamp::now() + SignedDuration::from_secs(lasts);
@@ -118,6 +119,44 @@ fn check_name(call: &Call, request: &Value) -> Result<()> {
             let error = FieldError::invalid(&Path::new(&path), said, &why);
             return Err(invalid(name, error));
         }
+    }
+    Ok(())
+}
+
+/// A token may be bound to what can be looked up when it is used.
+fn check_bound(call: &Call, bound: &Value) -> Result<()> {
+    if !bound.is_object() {
+        return Ok(());
+    }
+    let text = |name: &str| bound[name].as_str().unwrap_or_default();
+    let (kind, name) = (text("kind"), text("name"));
+    let (version, in_core) = match text("apiVersion").split_once('/') {
+        Some((group, version)) => (format!("{group}/{version}"), false),
+        None => (
+            format!("/{}", text("apiVersion")),
+            text("apiVersion") == "v1",
+        ),
+    };
+    let (plural, key) = match kind {
+        "Pod" if in_core => ("pods", call.key(name)),
+        "Secret" if in_core => ("secrets", call.key(name)),
+        "Node" if in_core => ("nodes", name.to_owned()),
+        _ => {
+            return Err(Status::bad_request(format!(
+                "cannot bind token to object of type {version}, Kind={kind}"
+            )));
+        }
+    };
+    let Some(object) = call.shared.store.get(plural, &key) else {
+        return Err(Status::not_found("", plural, name));
+    };
+    let (said, uid) = (text("uid"), meta_text(&object.value(), "uid").to_owned());
+    if !said.is_empty() && said != uid {
+        let why = format!(
+            "the UID in the bound object reference ({said}) does not match the UID in record. The \
+             object might have been deleted and then recreated"
+        );
+        return Err(Status::conflict("", plural, name, &why));
     }
     Ok(())
 }
