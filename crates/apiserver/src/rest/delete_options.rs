@@ -223,7 +223,7 @@ fn from_body(call: &Call) -> Result<Map<String, Value>> {
             .and_then(Value::as_str)
             .unwrap_or_default();
         return Err(Status::bad_request(format!(
-            "no kind {} is registered for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+            "no kind {} is registered for version {} in scheme \"pkg/apis/meta/internalversion/scheme/register.go:27\"",
             crate::field::quoted(kind),
             crate::field::quoted(version)
         )));
