@@ -25,7 +25,7 @@ pub(crate) fn fill(store: &Store, addresses: &mut Pool) {
         ("edit", Some("admin"), Value::Null),
         ("view", Some("edit"), Value::Null),
     ] {
-        let role = cluster_role(name, aggregates, rules, &time);
+        let role = cluster_role(name, aggregates, &rules, &time);
         write(store, "clusterroles.rbac.authorization.k8s.io", name, &role);
     }
     let binding = admins(&time);
@@ -102,7 +102,7 @@ fn all_rights() -> Value {
 }
 
 /// A role that users are given. Those without rules of their own get them from a controller.
-fn cluster_role(name: &str, aggregates_to: Option<&str>, rules: Value, time: &str) -> Value {
+fn cluster_role(name: &str, aggregates_to: Option<&str>, rules: &Value, time: &str) -> Value {
     let mut role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
