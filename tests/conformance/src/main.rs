@@ -60,10 +60,6 @@ async fn main() -> ExitCode {
     }
 }
 
-/// So few differing cases are asked a second time: a case may have met what another one made at the same moment, on one
-/// server and not on the other. What differs for any other reason differs again.
-const FEW: usize = 5;
-
 /// Whether everything held.
 async fn conformance(arguments: Arguments) -> Result<bool> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -76,11 +72,10 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
     let cases: Vec<Case> = all.iter().filter(|case| chosen(case)).cloned().collect();
     ensure!(!cases.is_empty(), "no case contains `{}`", arguments.filter);
 
-    let mut asked = None;
-    let mut real = match arguments.command {
+    let real = match arguments.command {
         Command::Embedded | Command::Mutants => recording::read(&recordings, &cases)?,
         Command::Compare | Command::Record => {
-            let (running, server) = if let Some(kubeconfig) = &arguments.real {
+            let (_running, server) = if let Some(kubeconfig) = &arguments.real {
                 (None, given(kubeconfig)?)
             } else {
                 let real = Real::start().await?;
@@ -104,41 +99,18 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
                     recording::write_reviews(&recordings, &run.reviews)?;
                 }
             }
-            asked = Some((running, server));
             outcomes
         }
     };
     let (listening, server) = embedded().await?;
     let version = run::version(&server).await?;
-    let mut embedded = timed(&format!("embedded server {version}"), &server, &cases)
+    let embedded = timed(&format!("embedded server {version}"), &server, &cases)
         .await?
         .outcomes;
+    listening.stop().await;
 
     let known = Known::read(&here.join("../../crates/apiserver/DIFFERENCES.md"))?;
-    let mut report = Report::new(&cases, &real, &embedded, &known);
-    let differing = |case: &&Case| {
-        report
-            .unknown
-            .iter()
-            .any(|(title, _)| *title == case.title())
-    };
-    let again: Vec<Case> = cases.iter().filter(differing).cloned().collect();
-    if let Some((_running, real_server)) = &asked
-        && (1..=FEW).contains(&again.len())
-    {
-        print!("{report}");
-        println!(
-            "asking again, with no other case beside them, what {} cases ask",
-            again.len()
-        );
-        for case in &again {
-            let case = std::slice::from_ref(case);
-            real.extend(run::run(real_server, case, |_| ()).await?.outcomes);
-            embedded.extend(run::run(&server, case, |_| ()).await?.outcomes);
-        }
-        report = Report::new(&cases, &real, &embedded, &known);
-    }
-    listening.stop().await;
+    let report = Report::new(&cases, &real, &embedded, &known);
     print!("{report}");
     let mut holds = report.holds();
     if arguments.filter.is_empty() {
