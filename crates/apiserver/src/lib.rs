@@ -38,8 +38,8 @@
 //! | creating a CustomResourceDefinition | nothing yet |
 //! | creating an APIService | nothing: no aggregation |
 //! | creating ValidatingAdmissionPolicies, MutatingAdmissionPolicies and their bindings | admission webhooks |
-//! | `exec`, `attach`, `portforward`, `proxy` (admission sees the CONNECT first) | nothing: there are no containers |
-//! | `pods/log` | nothing: there are no containers |
+//! | `exec`, `attach`, `portforward`, `proxy` (admission sees the CONNECT first; a pod without a node answers as the real server does) | nothing: there are no containers |
+//! | `pods/log` of a pod on a node | nothing: there are no containers |
 //! | `/metrics`, `/logs` | nothing |
 //!
 //! # What differs without a word
