@@ -24,7 +24,8 @@ pub(crate) struct Shown(pub(crate) Bytes);
 /// What a list answers besides its items.
 #[derive(Debug, Default)]
 pub(crate) struct ListMeta {
-    pub(crate) revision: u64,
+    /// None for what is stored nowhere.
+    pub(crate) revision: Option<u64>,
     pub(crate) next: Option<String>,
     pub(crate) remaining: Option<usize>,
 }
@@ -141,7 +142,7 @@ pub(crate) fn list(
                 })
                 .collect::<Result<Vec<_>>>()?;
             table["metadata"] = list_meta;
-            table["rows"] = Value::Array(rows);
+            table["rows"] = table::rows(resource, rows);
             table
         }
         Form::MetadataList(version) => {
@@ -254,10 +255,9 @@ pub(crate) fn encoded(encoding: Encoding, value: &Value) -> Bytes {
 impl ListMeta {
     pub(crate) fn to_value(&self) -> Value {
         let mut meta = Map::new();
-        meta.insert(
-            "resourceVersion".to_owned(),
-            self.revision.to_string().into(),
-        );
+        if let Some(revision) = self.revision {
+            meta.insert("resourceVersion".to_owned(), revision.to_string().into());
+        }
         if let Some(next) = &self.next {
             meta.insert("continue".to_owned(), next.as_str().into());
         }

@@ -7,9 +7,9 @@ use http::{Method, Response, StatusCode};
 use super::answer;
 use super::body::Body;
 use super::call::{Call, table_of};
-use super::negotiate::with_streams;
+use super::negotiate::{Form, Output, with_streams};
 use super::path::{Path, ResourcePath};
-use super::{Request, create, delete, patch, read, subresource, update};
+use super::{Request, create, delete, patch, read, subresource, table, update};
 use crate::access::{Question, check, reviews};
 use crate::discovery;
 use crate::field::quoted;
@@ -71,6 +71,13 @@ async fn to_resource(
         .find(storage_group, storage_version, &resource.plural)
         .unwrap_or_else(|| resource.clone());
     let listed = path.name.is_empty() && request.parts.method == Method::GET;
+    let mut output = request.output;
+    let tabled = output
+        .as_ref()
+        .is_ok_and(|output| matches!(output.form, Form::Table(_)));
+    if tabled && !table::exists(&resource, &path.subresource) {
+        output = Output::without_tables(&request.parts.headers, &request.query);
+    }
     let call = Call {
         table: table_of(&storage),
         resource,
@@ -79,9 +86,9 @@ async fn to_resource(
         query: request.query,
         headers: request.parts.headers,
         output: if listed {
-            request.output.map_err(with_streams)?
+            output.map_err(with_streams)?
         } else {
-            request.output?
+            output?
         },
         user: request.user,
         deadline: request.deadline,

@@ -75,6 +75,18 @@ impl Output {
     /// # Errors
     /// 406 if there is none.
     pub(crate) fn of(headers: &HeaderMap, query: &Query) -> Result<Self> {
+        Self::choose(headers, query, true)
+    }
+
+    /// The same for what there are no tables of.
+    ///
+    /// # Errors
+    /// 406 if the list has nothing but tables.
+    pub(crate) fn without_tables(headers: &HeaderMap, query: &Query) -> Result<Self> {
+        Self::choose(headers, query, false)
+    }
+
+    fn choose(headers: &HeaderMap, query: &Query, tables: bool) -> Result<Self> {
         let accept = accepted(headers);
         let mut chosen = None;
         let mut routed = accept.is_empty();
@@ -89,6 +101,9 @@ impl Output {
                 _ => continue,
             };
             let Some(form) = range.form() else { continue };
+            if matches!(form, Form::Table(_)) && !tables {
+                continue;
+            }
             let encoding = match (encoding, range.parameter("pretty")) {
                 (Encoding::Json, Some("1")) => Encoding::PrettyJson,
                 (encoding, _) => encoding,

@@ -116,7 +116,7 @@ pub(crate) fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)> {
     // The real server does not count behind a selector: it would have to read everything.
     let remaining = remaining.filter(|_| more && selection.is_empty());
     let meta = ListMeta {
-        revision: listed.revision,
+        revision: (call.resource.kind != "ComponentStatus").then_some(listed.revision),
         next,
         remaining,
     };

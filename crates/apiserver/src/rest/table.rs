@@ -57,6 +57,27 @@ pub(crate) fn empty(resource: &Resource, version: &str) -> Value {
     })
 }
 
+/// All rows. Definitions have a table maker of their own, which writes none as null.
+pub(crate) fn rows(resource: &Resource, rows: Vec<Value>) -> Value {
+    if rows.is_empty() && resource.group == "apiextensions.k8s.io" {
+        return Value::Null;
+    }
+    rows.into()
+}
+
+/// Whether there are tables of what stands at this sub-resource (of the object itself, if it is empty).
+pub(crate) fn exists(resource: &Resource, subresource: &str) -> bool {
+    !matches!(
+        (resource.plural.as_str(), subresource),
+        ("pods", "ephemeralcontainers" | "resize" | "log")
+            | ("certificatesigningrequests", "approval")
+            | (
+                "apiservices" | "customresourcedefinitions" | "resourceclaims",
+                "status"
+            )
+    )
+}
+
 /// One object's row.
 pub(crate) fn row(
     resource: &Resource,

@@ -315,6 +315,27 @@ pub(super) fn priority_level(row: Row<'_>) -> Vec<Value> {
     ]
 }
 
+pub(super) fn api_service(row: Row<'_>) -> Vec<Value> {
+    let service = row.spec().at("service");
+    let server = if service.is_null() {
+        "Local".to_owned()
+    } else {
+        format!("{}/{}", service.text("namespace"), service.text("name"))
+    };
+    let conditions = row.status().list("conditions");
+    let available = conditions
+        .iter()
+        .find(|condition| condition.text("type") == "Available");
+    let available = match available.map(|it| (it.text("status"), it.text("reason"))) {
+        None => "Unknown".to_owned(),
+        Some((status, reason)) if status != "True" && !reason.is_empty() => {
+            format!("{status} ({reason})")
+        }
+        Some((status, _)) => status.to_owned(),
+    };
+    vec![row.name(), server.into(), available.into(), row.age()]
+}
+
 fn event_source(event: &Value) -> String {
     let source = event.at("source");
     let component = or(source.text("component"), event.text("reportingComponent"));

@@ -63,7 +63,7 @@ pub(super) fn of(group: &str, kind: &str) -> &'static [Column] {
         ("storage.k8s.io", "VolumeAttachment") => VOLUME_ATTACHMENT,
         ("storage.k8s.io", "CSIDriver") => CSI_DRIVER,
         ("storage.k8s.io", "CSINode") => CSI_NODE,
-        ("storage.k8s.io", "CSIStorageCapacity") => CSI_STORAGE_CAPACITY,
+        ("apiregistration.k8s.io", "APIService") => API_SERVICE,
         ("resource.k8s.io", "ResourceClaim") => RESOURCE_CLAIM,
         ("resource.k8s.io", "ResourceClaimTemplate" | "DeviceClass") => RESOURCE_CLAIM_TEMPLATE,
         ("resource.k8s.io", "ResourceSlice") => RESOURCE_SLICE,
@@ -409,10 +409,11 @@ const CSI_NODE: &[Column] = &[
     integer("Drivers", "how many drivers the node has"),
     AGE,
 ];
-const CSI_STORAGE_CAPACITY: &[Column] = &[
+const API_SERVICE: &[Column] = &[
     NAME,
-    text("StorageClassName", "the storage class"),
-    text("Capacity", "how much is free"),
+    text("Service", "who serves the group"),
+    text("Available", "whether it is served"),
+    AGE,
 ];
 const RESOURCE_CLAIM: &[Column] = &[NAME, text("State", "the state of the claim"), AGE];
 const RESOURCE_CLAIM_TEMPLATE: &[Column] = &[NAME, AGE];

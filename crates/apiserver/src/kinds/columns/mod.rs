@@ -112,7 +112,7 @@ pub fn cells(resource: &Resource, object: &Value, now: Timestamp) -> Vec<Value> 
         ("storage.k8s.io", "VolumeAttachment") => storage::attachment(view),
         ("storage.k8s.io", "CSIDriver") => storage::driver(view),
         ("storage.k8s.io", "CSINode") => storage::node(view),
-        ("storage.k8s.io", "CSIStorageCapacity") => storage::capacity(view),
+        ("apiregistration.k8s.io", "APIService") => cluster::api_service(view),
         ("resource.k8s.io", "ResourceClaim") => storage::resource_claim(view),
         ("resource.k8s.io", "ResourceClaimTemplate" | "DeviceClass") => {
             vec![view.name(), view.age()]

@@ -128,7 +128,7 @@ pub(super) fn service_cidr(row: Row<'_>) -> Vec<Value> {
 pub(super) fn ip_address(row: Row<'_>) -> Vec<Value> {
     let parent = row.spec().at("parentRef");
     if parent.is_null() {
-        return vec![row.name(), "<none>".into()];
+        return vec![row.name(), "<none>".into(), row.age()];
     }
     let mut shown = parent.text("resource").to_owned();
     for (mark, part) in [
@@ -141,7 +141,7 @@ pub(super) fn ip_address(row: Row<'_>) -> Vec<Value> {
             shown.push_str(part);
         }
     }
-    vec![row.name(), shown.into()]
+    vec![row.name(), shown.into(), row.age()]
 }
 
 fn port(port: &Value) -> String {

@@ -120,12 +120,6 @@ pub(super) fn node(row: Row<'_>) -> Vec<Value> {
     vec![row.name(), drivers, row.age()]
 }
 
-pub(super) fn capacity(row: Row<'_>) -> Vec<Value> {
-    let class = row.object.text("storageClassName").into();
-    let capacity = int_or_text(row.object.at("capacity"), "<unset>").into();
-    vec![row.name(), class, capacity]
-}
-
 pub(super) fn resource_claim(row: Row<'_>) -> Vec<Value> {
     let status = row.status();
     let mut states = Vec::new();
@@ -147,7 +141,7 @@ pub(super) fn resource_slice(row: Row<'_>) -> Vec<Value> {
     let spec = row.spec();
     vec![
         row.name(),
-        or(spec.text("nodeName"), "<unset>").into(),
+        spec.text("nodeName").into(),
         spec.text("driver").into(),
         spec.at("pool").text("name").into(),
         row.age(),
