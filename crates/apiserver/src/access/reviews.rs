@@ -10,9 +10,10 @@ use crate::kinds::defaults;
 use crate::rest::answer;
 use crate::rest::body::Body;
 use crate::rest::call::{Call, metadata_mut};
-use crate::rest::decode;
+use crate::rest::decode::{self, Decoded};
 use crate::rest::metadata::{clear_owned, now, settle_namespace};
 use crate::rest::query::WriteOptions;
+use crate::schema::Medium;
 use crate::status::{Result, Status};
 
 /// Whether creating an object of this resource asks a question instead of storing something.
@@ -33,15 +34,20 @@ pub(crate) fn is_review(group: &str, plural: &str) -> bool {
 /// Answers a review.
 pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
-    let mut review = decode::body(call, &call.kind(), &options)?;
+    let Decoded {
+        object: mut review,
+        empties,
+    } = decode::body(call, &call.kind(), &options)?;
     defaults::apply(&call.resource, &mut review);
     clear_owned(&mut review);
     settle_namespace(call, &mut review)?;
     let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
     attributes.dry_run = options.dry_run;
     attributes.object = review;
+    attributes.empties = empties;
     call.mutate(&mut attributes).await?;
     call.validate(&attributes).await?;
+    attributes.write_empties(Medium::Json);
     let mut review = attributes.object;
     let status = match call.resource.plural.as_str() {
         "selfsubjectreviews" => {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::kinds::{GroupVersionKind, Resource};
+use crate::schema::{self, Medium};
 
 /// The operation word of an admission review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,8 +72,19 @@ pub struct Attributes {
     pub options: Value,
     /// The object as it shall be; null for DELETE.
     pub object: Value,
+    /// Whether the object may have lists or maps that are empty: in memory they are not the same as none.
+    pub empties: bool,
     /// The object as it is stored; null for CREATE and CONNECT.
     pub old_object: Value,
     /// When the request must be answered.
     pub deadline: tokio::time::Instant,
+}
+
+impl Attributes {
+    /// Makes the object what comes back from where it is written.
+    pub(crate) fn write_empties(&mut self, medium: Medium) {
+        if std::mem::take(&mut self.empties) {
+            schema::write_empties(&self.kind, &mut self.object, medium);
+        }
+    }
 }

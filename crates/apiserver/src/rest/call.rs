@@ -122,6 +122,7 @@ impl Call {
             dry_run: false,
             options,
             object: Value::Null,
+            empties: false,
             old_object: Value::Null,
             deadline: self.deadline,
         }

@@ -7,11 +7,12 @@ use super::addresses::Allocation;
 use super::answer::{self, Shown};
 use super::body::Body;
 use super::call::{Call, meta_text, metadata_mut};
-use super::decode;
+use super::decode::{self, Decoded};
 use super::metadata::{Stage, clear_owned, dedup_owners, fill_identity, settle_namespace};
 use super::query::WriteOptions;
 use crate::admission::{Attributes, Operation};
 use crate::kinds::{Verb, defaults, strategy, validation};
+use crate::schema::Medium;
 use crate::status::{Result, Status};
 use crate::store::{Draft, Raced};
 
@@ -22,9 +23,9 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     }
     refuse_without_effect(call)?;
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
-    let mut object = decode::body(call, &call.kind(), &options)?;
-    defaults::apply(&call.resource, &mut object);
-    let shown = admit_and_store(call, &options, object).await?;
+    let mut decoded = decode::body(call, &call.kind(), &options)?;
+    defaults::apply(&call.resource, &mut decoded.object);
+    let shown = admit_and_store(call, &options, decoded).await?;
     answer::object(call, StatusCode::CREATED, &shown)
 }
 
@@ -32,8 +33,12 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
 pub(crate) async fn admit_and_store(
     call: &Call,
     options: &WriteOptions,
-    mut object: Value,
+    decoded: Decoded,
 ) -> Result<Shown> {
+    let Decoded {
+        mut object,
+        empties,
+    } = decoded;
     clear_owned(&mut object);
     settle_namespace(call, &mut object)?;
     dedup_owners(&mut object, Stage::Received, &call.notes);
@@ -44,6 +49,7 @@ pub(crate) async fn admit_and_store(
         attributes.namespace.clone_from(&attributes.name);
     }
     attributes.object = object;
+    attributes.empties = empties;
     call.mutate(&mut attributes).await?;
     dedup_owners(&mut attributes.object, Stage::Mutated, &call.notes);
     store(call, options, attributes).await
@@ -94,6 +100,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
             ));
         }
         metadata_mut(&mut attributes.object).remove("selfLink");
+        attributes.write_empties(Medium::Storage);
         strategy::read_back(&call.resource, &mut attributes.object);
         let present = match write(call, options, &attributes.object, &name)? {
             Ok(shown) => {

@@ -10,14 +10,26 @@ use super::query::{FieldValidation, WriteOptions};
 use crate::field::quoted;
 use crate::kinds::GroupVersionKind;
 use crate::schema::json::{self, Parsed, order};
-use crate::schema::{self, yaml};
+use crate::schema::{self, Conformed, yaml};
 use crate::status::{Result, Status};
+
+/// An object as Go has it in memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Decoded {
+    pub(crate) object: Value,
+    /// Whether it has lists or maps that are empty.
+    pub(crate) empties: bool,
+}
 
 /// Decodes the body of a create or an update into the kind of the request's resource or sub-resource.
 ///
 /// # Errors
 /// 400 for what is no such object, 415 for a content type that is not read.
-pub(crate) fn body(call: &Call, kind: &GroupVersionKind, options: &WriteOptions) -> Result<Value> {
+pub(crate) fn body(
+    call: &Call,
+    kind: &GroupVersionKind,
+    options: &WriteOptions,
+) -> Result<Decoded> {
     let parsed = match Input::of(&call.headers)? {
         Input::Json => parse_json(&call.body, &kind.kind)?,
         Input::Yaml => parse_yaml(&call.body, &kind.kind)?,
@@ -39,7 +51,8 @@ pub(crate) fn body(call: &Call, kind: &GroupVersionKind, options: &WriteOptions)
             kind.kind
         ))
     };
-    problems.extend(conform(kind, &mut object).map_err(failure)?);
+    let Conformed { unknown, empties } = schema::conform(kind, &mut object).map_err(failure)?;
+    problems.extend(said_of(&unknown));
     if problems.len() > 1 && options.field_validation != FieldValidation::Ignore {
         in_the_bodys_order(&mut problems, &call.body);
     }
@@ -61,7 +74,7 @@ pub(crate) fn body(call: &Call, kind: &GroupVersionKind, options: &WriteOptions)
             )));
         }
     }
-    Ok(object)
+    Ok(Decoded { object, empties })
 }
 
 /// Sorts what a strict decoder says as the body names the fields; a field counts as repeated where it stands again.
@@ -78,19 +91,10 @@ fn in_the_bodys_order(problems: &mut [String], body: &[u8]) {
     problems.sort_by_cached_key(place);
 }
 
-/// Makes an object fit the types of its kind; answers a sentence for each field that the kind does not have.
-///
-/// # Errors
-/// The decoder's words for a value of the wrong type.
-pub(crate) fn conform(
-    kind: &GroupVersionKind,
-    object: &mut Value,
-) -> std::result::Result<Vec<String>, String> {
-    let unknown = schema::conform(kind, object)?;
-    Ok(unknown
-        .iter()
-        .map(|path| format!("unknown field {}", quoted(path)))
-        .collect())
+/// A sentence for each field that the kind does not have.
+pub(crate) fn said_of(unknown: &[String]) -> impl Iterator<Item = String> {
+    let sentence = |path: &String| format!("unknown field {}", quoted(path));
+    unknown.iter().map(sentence)
 }
 
 /// Decodes what a patch made of an object: what the real server writes and reads again by its own kind.
@@ -100,21 +104,18 @@ pub(crate) fn conform(
 pub(crate) fn patched(
     kind: &GroupVersionKind,
     object: &mut Value,
-) -> std::result::Result<Vec<String>, String> {
+) -> std::result::Result<Conformed, String> {
     let said = Said::of(object);
     if said.version.is_empty() {
         // Without a version the decoder fills its internal type, which knows no field by these names.
-        let unknown = match object {
-            Value::Object(members) => members.keys().cloned().collect(),
-            _ => Vec::new(),
-        };
+        let mut conformed = Conformed::default();
+        if let Value::Object(members) = object {
+            let known = |name: &&String| !matches!(name.as_str(), "kind" | "apiVersion");
+            conformed.unknown = members.keys().filter(|name| known(name)).cloned().collect();
+        }
         *object = Value::Object(Map::new());
         set_kind(kind, object);
-        return Ok(unknown
-            .iter()
-            .filter(|name| !matches!(name.as_str(), "kind" | "apiVersion"))
-            .map(|name| format!("unknown field {}", quoted(name)))
-            .collect());
+        return Ok(conformed);
     }
     if !said.is(kind) {
         return Err(match said.instead_of(kind, Some(object)) {
@@ -123,7 +124,7 @@ pub(crate) fn patched(
         });
     }
     set_kind(kind, object);
-    conform(kind, object)
+    schema::conform(kind, object)
 }
 
 /// Fills in the kind and the version.
@@ -216,7 +217,7 @@ impl Said {
         if said.kind == kind.kind && package(group) == package(&kind.group) {
             return Mismatch::Version;
         }
-        if let Some(Err(why)) = object.map(|object| conform(&said, object)) {
+        if let Some(Err(why)) = object.map(|object| schema::conform(&said, object)) {
             return Mismatch::Kind(why);
         }
         Mismatch::Kind(format!(

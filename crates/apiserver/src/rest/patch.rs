@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::answer;
 use super::body::Body;
 use super::call::Call;
-use super::decode;
+use super::decode::{self, Decoded};
 use super::negotiate::content_type;
 use super::query::{FieldValidation, WriteOptions};
 use super::update::check_name;
@@ -16,8 +16,8 @@ use crate::kinds::{GroupVersionKind, Verb, defaults};
 use crate::patch::go_text::GoText;
 use crate::patch::strategic::StrategicError;
 use crate::patch::{json, merge, strategic};
-use crate::schema;
 use crate::schema::types::{self, TypeRef};
+use crate::schema::{self, Conformed};
 use crate::status::{Result, Status};
 
 /// A patch, to be applied as often as it takes.
@@ -46,10 +46,10 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
     let patch = Patch::read(call, &options)?;
     let kind = call.kind();
     let shown = write::write(call, &options, |current| {
-        let mut object = patch.apply(call, &kind, &options, current)?;
-        check_name(call, &mut object)?;
-        defaults::apply(&call.resource, &mut object);
-        Ok(object)
+        let mut decoded = patch.apply(call, &kind, &options, current)?;
+        check_name(call, &mut decoded.object)?;
+        defaults::apply(&call.resource, &mut decoded.object);
+        Ok(decoded)
     })
     .await?;
     answer::object(call, StatusCode::OK, &shown)
@@ -115,7 +115,7 @@ impl Patch {
         kind: &GroupVersionKind,
         options: &WriteOptions,
         current: &Value,
-    ) -> Result<Value> {
+    ) -> Result<Decoded> {
         let mut object = current.clone();
         let mut problems = self.problems.clone();
         let (shown, decoded) = match self.content.as_ref().map_err(Clone::clone)? {
@@ -123,7 +123,7 @@ impl Patch {
                 merge_by_type(kind, &mut object, patch)?;
                 // The result is of the kind, whatever it says of itself.
                 decode::set_kind(kind, &mut object);
-                let decoded = decode::conform(kind, &mut object);
+                let decoded = schema::conform(kind, &mut object);
                 let shown = GoText(&Value::Object(patch.clone())).to_string();
                 (shown, decoded.map_err(|why| converters_words(&why)))
             }
@@ -142,7 +142,8 @@ impl Patch {
             let error = FieldError::invalid(&Path::new("patch"), shown.as_str(), why);
             Status::invalid("", "", "", &[error])
         };
-        problems.extend(decoded.map_err(|why| refused(&why))?);
+        let Conformed { unknown, empties } = decoded.map_err(|why| refused(&why))?;
+        problems.extend(decode::said_of(&unknown));
         match options.field_validation {
             FieldValidation::Warn => problems.iter().for_each(|problem| call.notes.warn(problem)),
             FieldValidation::Strict if !problems.is_empty() => {
@@ -151,7 +152,7 @@ impl Patch {
             }
             FieldValidation::Strict | FieldValidation::Ignore => {}
         }
-        Ok(object)
+        Ok(Decoded { object, empties })
     }
 }
 

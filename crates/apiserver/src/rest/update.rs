@@ -7,7 +7,7 @@ use super::answer;
 use super::body::Body;
 use super::call::{Call, meta_text, metadata_mut};
 use super::create;
-use super::decode;
+use super::decode::{self, Decoded};
 use super::query::WriteOptions;
 use super::write;
 use crate::kinds::{Verb, defaults, strategy};
@@ -28,27 +28,27 @@ pub(crate) async fn update(call: &Call) -> Result<Response<Body>> {
             .get(&call.table, &call.key(&call.path.name))
             .is_none()
     {
-        let object = decoded.take().unwrap_or_default();
-        let shown = create::admit_and_store(call, &options, object).await?;
+        let decoded = decoded.take().unwrap_or_default();
+        let shown = create::admit_and_store(call, &options, decoded).await?;
         return answer::object(call, StatusCode::CREATED, &shown);
     }
     let shown = write::write(call, &options, |current| {
-        let object = match decoded.take() {
-            Some(object) => object,
+        let decoded = match decoded.take() {
+            Some(decoded) => decoded,
             None => decode(call, &options)?,
         };
-        check_uid(call, &object, current)?;
-        Ok(object)
+        check_uid(call, &decoded.object, current)?;
+        Ok(decoded)
     })
     .await?;
     answer::object(call, StatusCode::OK, &shown)
 }
 
-fn decode(call: &Call, options: &WriteOptions) -> Result<Value> {
-    let mut object = decode::body(call, &call.kind(), options)?;
-    check_name(call, &mut object)?;
-    defaults::apply(&call.resource, &mut object);
-    Ok(object)
+fn decode(call: &Call, options: &WriteOptions) -> Result<Decoded> {
+    let mut decoded = decode::body(call, &call.kind(), options)?;
+    check_name(call, &mut decoded.object)?;
+    defaults::apply(&call.resource, &mut decoded.object);
+    Ok(decoded)
 }
 
 /// The uid of the body, if it has one, is a precondition.

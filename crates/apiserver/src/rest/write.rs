@@ -7,11 +7,13 @@ use serde_json::Value;
 use super::addresses::{self, Allocation};
 use super::answer::Shown;
 use super::call::{Call, finalizers, meta_text, metadata, metadata_mut};
+use super::decode::Decoded;
 use super::metadata::{Stage, dedup_owners, keep_identity, keep_place, settle_namespace};
 use super::query::WriteOptions;
 use crate::admission::Operation;
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::{strategy, validation};
+use crate::schema::Medium;
 use crate::status::{Result, Status};
 use crate::store::{Draft, Object, Raced};
 
@@ -20,19 +22,23 @@ use crate::store::{Draft, Object, Raced};
 pub(crate) async fn write(
     call: &Call,
     options: &WriteOptions,
-    mut next: impl FnMut(&Value) -> Result<Value>,
+    mut next: impl FnMut(&Value) -> Result<Decoded>,
 ) -> Result<Shown> {
     let subresource = call.path.subresource.as_str();
     loop {
         let stored = call.stored()?;
         let old = call.value(&stored)?;
-        let mut new = next(&old)?;
+        let Decoded {
+            object: mut new,
+            empties,
+        } = next(&old)?;
         keep_place(&mut new, &old);
         dedup_owners(&mut new, Stage::Received, &call.notes);
 
         let mut attributes = call.attributes(Operation::Update, options.to_value("UpdateOptions"));
         attributes.dry_run = options.dry_run;
         attributes.object = new;
+        attributes.empties = empties;
         attributes.old_object = old;
         call.mutate(&mut attributes).await?;
         dedup_owners(&mut attributes.object, Stage::Mutated, &call.notes);
@@ -53,11 +59,14 @@ pub(crate) async fn write(
         if !errors.is_empty() {
             return Err(call.invalid(meta_text(new, "name"), &errors));
         }
-        for warning in strategy::warnings(&call.resource, new, old) {
-            call.notes.warn(&warning);
+        if subresource.is_empty() {
+            for warning in strategy::warnings(&call.resource, new, old) {
+                call.notes.warn(&warning);
+            }
         }
         call.validate(&attributes).await?;
 
+        attributes.write_empties(Medium::Storage);
         match store(call, options.dry_run, &attributes.object, &stored)? {
             Ok(shown) => {
                 if let Some(allocation) = allocation.filter(|_| !options.dry_run) {

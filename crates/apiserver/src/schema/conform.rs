@@ -6,6 +6,7 @@
 
 mod base64;
 mod changes;
+mod empties;
 mod quantity;
 mod scalar;
 mod schema;
@@ -15,6 +16,7 @@ use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 pub(crate) use changes::{Changes, conform_changes};
+pub(crate) use empties::{Medium, write_empties};
 
 use serde_json::{Map, Value};
 
@@ -27,9 +29,19 @@ const MAX_DEPTH: usize = 500;
 /// Go's decoder stops collecting unknown fields at this number.
 const MAX_UNKNOWN: usize = 100;
 
-/// Makes an object what the real server would return of it, and says which of its fields are unknown.
+/// What there is to say of an object that was conformed.
+#[derive(Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Conformed {
+    /// The fields that the kind does not have and that were dropped (`spec.foo`, `spec.containers[0].bar`), in the order of
+    /// the object's keys.
+    pub unknown: Vec<String>,
+    /// Whether the object has lists or maps that are empty. Go tells them from none as long as it has them in memory.
+    pub empties: bool,
+}
+
+/// Makes an object what the real server has of it in memory, written as JSON.
 ///
-/// The unknown fields (`spec.foo`, `spec.containers[0].bar`) are dropped; the paths are in the order of the object's keys.
 /// A kind that is not in the table is left as it is.
 ///
 /// # Errors
@@ -37,12 +49,12 @@ const MAX_UNKNOWN: usize = 100;
 /// The text of Go's decoder, when something in the object has the wrong type or form:
 /// `json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32`. The object is then in no
 /// particular state.
-pub fn conform(kind: &GroupVersionKind, value: &mut Value) -> Result<Vec<String>, String> {
+pub fn conform(kind: &GroupVersionKind, value: &mut Value) -> Result<Conformed, String> {
     conform_changes(kind, value, &Changes::Whole)
 }
 
 struct Walk {
-    unknown: Vec<String>,
+    conformed: Conformed,
     /// False inside values that Go decodes apart, where it no longer looks for unknown fields.
     reporting: bool,
     /// The first value of a wrong type; Go reads on behind it.
@@ -136,19 +148,18 @@ impl Walk {
         if fate == Fate::Keep || (field.pointer && !was_null) {
             return Ok(true);
         }
+        if !was_null && matches!(field.slot.shape, Shape::List(_) | Shape::Map(..)) {
+            self.conformed.empties = true;
+            return Ok(true);
+        }
         let is_struct = !field.pointer && zero_is_written(&field.slot.shape);
         let written = match field.empty {
             Empty::Written => true,
             Empty::Omitted => is_struct,
             Empty::OmittedStructsToo => false,
         };
-        // What is stored as protobuf loses empty lists and maps, but not empty bytes; definitions are stored as JSON.
-        let survives = match field.slot.shape {
-            Shape::Bytes => true,
-            Shape::List(_) | Shape::Map(..) => place.is_stored_as_json(),
-            _ => false,
-        };
-        if written && (was_null || !survives) {
+        let is_bytes = matches!(field.slot.shape, Shape::Bytes);
+        if written && (was_null || !is_bytes) {
             *value = nothing(field);
         }
         Ok(written)
@@ -223,7 +234,8 @@ impl Walk {
     }
 
     fn unknown_field(&mut self, parent: Option<&Place<'_>>, key: &str) {
-        if !self.reporting || self.unknown.len() >= MAX_UNKNOWN {
+        let unknown = &mut self.conformed.unknown;
+        if !self.reporting || unknown.len() >= MAX_UNKNOWN {
             return;
         }
         let mut path = String::new();
@@ -232,7 +244,7 @@ impl Walk {
             path.push('.');
         }
         path.push_str(key);
-        self.unknown.push(path);
+        unknown.push(path);
     }
 
     /// Keeps the first value of a wrong type.
@@ -244,14 +256,6 @@ impl Walk {
 }
 
 impl Place<'_> {
-    /// Whether the field belongs to a kind that the real server stores as JSON.
-    fn is_stored_as_json(&self) -> bool {
-        let Step::Field(ty, _) = self.step else {
-            return false;
-        };
-        ty.name.starts_with("apiextensions") || ty.name.starts_with("kube-aggregator")
-    }
-
     /// The path as the strict decoder shows it: with indices and keys.
     fn write(&self, out: &mut String) {
         if let Some(parent) = self.parent {

@@ -5,5 +5,5 @@ pub mod json;
 pub mod types;
 pub mod yaml;
 
-pub use conform::conform;
-pub(crate) use conform::{Changes, conform_changes};
+pub(crate) use conform::{Changes, Medium, conform_changes, write_empties};
+pub use conform::{Conformed, conform};

@@ -295,6 +295,11 @@ impl Type {
         Some(&self.fields[at])
     }
 
+    /// Whether the type is part of kinds that the real server stores as JSON.
+    pub(crate) fn is_stored_as_json(&self) -> bool {
+        self.name.starts_with("apiextensions") || self.name.starts_with("kube-aggregator")
+    }
+
     pub(crate) fn short_name(&self) -> &'static str {
         self.name.rsplit('.').next().unwrap_or(self.name)
     }

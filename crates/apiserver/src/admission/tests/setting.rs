@@ -223,6 +223,7 @@ pub(in crate::admission) fn request(
         dry_run: false,
         options: json!({"kind": options, "apiVersion": "meta.k8s.io/v1"}),
         object,
+        empties: false,
         old_object,
         deadline: Instant::now() + Duration::from_secs(34),
     }

@@ -7,6 +7,7 @@ use super::select::Invocation;
 use crate::admission::attributes::Attributes;
 use crate::kinds::{GroupVersionKind, conversion};
 use crate::schema::json::write;
+use crate::schema::{self, Medium};
 use crate::status::Result;
 
 /// The forms made so far. Valid until the object changes.
@@ -45,7 +46,7 @@ impl Forms {
         attributes: &'a Attributes,
         invocation: &Invocation,
     ) -> Result<Form<'a>> {
-        if invocation.kind == attributes.kind {
+        if invocation.kind == attributes.kind && !attributes.empties {
             return Ok(Form {
                 object: &attributes.object,
                 old: &attributes.old_object,
@@ -92,14 +93,18 @@ impl Converted {
     fn of(attributes: &Attributes, invocation: &Invocation) -> Result<Self> {
         let convert = |object: &Value| {
             let mut object = object.clone();
-            if !object.is_null() {
+            if invocation.kind != attributes.kind && !object.is_null() {
                 conversion::convert(&attributes.resource, &invocation.resource, &mut object)?;
             }
             Ok(object)
         };
+        let mut object = convert(&attributes.object)?;
+        if attributes.empties {
+            schema::write_empties(&invocation.kind, &mut object, Medium::Json);
+        }
         Ok(Self {
             kind: invocation.kind.clone(),
-            object: convert(&attributes.object)?,
+            object,
             old: convert(&attributes.old_object)?,
             texts: Texts::default(),
         })

@@ -15,7 +15,7 @@ use crate::field::quoted;
 use crate::kinds::view::{Edit as _, View as _};
 use crate::kinds::{GroupVersionKind, conversion, defaults};
 use crate::patch::json::Patch;
-use crate::schema::{self, Changes};
+use crate::schema::{self, Changes, Conformed, Medium};
 use crate::status::Status;
 
 /// The call site that the real server's decoder of objects names itself after.
@@ -71,6 +71,9 @@ pub(super) fn apply(
             "admission webhook {name} attempted to modify the object, which is not supported for this operation"
         )));
     }
+    // The patch is of the JSON that the webhook saw.
+    let had_empties = attributes.empties;
+    attributes.write_empties(Medium::Json);
     let shown = keep.then(|| attributes.object.clone());
     let mut object = forms.take_object(attributes, invocation);
     // The real server's own object of a built-in kind has times that are finer than JSON shows, so that the first patch
@@ -85,9 +88,10 @@ pub(super) fn apply(
     } else {
         Changes::Whole
     };
-    decode(&invocation.kind, &mut object, &changes)?;
+    let empties = decode(&invocation.kind, &mut object, &changes)?;
     let changed = before.as_ref() != Some(&object);
     finish(attributes, invocation, object)?;
+    attributes.empties = empties || had_empties;
     Ok(Patched {
         changed,
         before: shown,
@@ -95,8 +99,8 @@ pub(super) fn apply(
 }
 
 /// Decodes the patched document as its kind, without strictness: what the kind does not know is dropped. What the patch left
-/// alone was decoded before.
-fn decode(kind: &GroupVersionKind, object: &mut Value, changes: &Changes) -> Result<(), Failure> {
+/// alone was decoded before. Answers whether the object has empty lists or maps now.
+fn decode(kind: &GroupVersionKind, object: &mut Value, changes: &Changes) -> Result<bool, Failure> {
     if !object.is_object() {
         return Err(internal(&format!(
             "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go value of type struct \
@@ -107,7 +111,8 @@ fn decode(kind: &GroupVersionKind, object: &mut Value, changes: &Changes) -> Res
     let named = |object: &Value, field: &str| !object.text(field).is_empty();
     let (has_version, has_kind) = (named(object, "apiVersion"), named(object, "kind"));
     keep_kind(kind, object)?;
-    schema::conform_changes(kind, object, changes).map_err(|why| internal(&why))?;
+    let conformed = schema::conform_changes(kind, object, changes);
+    let Conformed { empties, .. } = conformed.map_err(|why| internal(&why))?;
     // The next webhook sees what the patch took away; it comes back when all have been called.
     if let Value::Object(members) = object {
         members.retain(|name, _| match name.as_str() {
@@ -116,7 +121,7 @@ fn decode(kind: &GroupVersionKind, object: &mut Value, changes: &Changes) -> Res
             _ => true,
         });
     }
-    Ok(())
+    Ok(empties)
 }
 
 /// A patch may take apiVersion and kind away, but not make another kind of the object.

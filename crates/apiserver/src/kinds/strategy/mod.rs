@@ -224,10 +224,12 @@ fn is_new_generation(resource: &Resource, new: &Value, old: &Value) -> bool {
                     .into_iter()
                     .any(changed)
         }
+        // These two kinds tell an empty list from none.
         (
             "admissionregistration.k8s.io",
             "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
-        ) => changed("webhooks"),
+        ) => new.at("webhooks") != old.at("webhooks"),
+        ("networking.k8s.io", "NetworkPolicy") => new.at("spec") != old.at("spec"),
         _ => changed("spec"),
     }
 }

@@ -85,7 +85,7 @@ fn the_main_path_keeps_the_status_and_the_status_path_keeps_the_rest() {
 
 #[test]
 fn generations_count_changes_of_what_the_kind_is_about() {
-    let old = json!({ "metadata": { "generation": 1, "annotations": {} }, "spec": { "a": 1 }, "webhooks": [] });
+    let old = json!({ "metadata": { "generation": 1, "annotations": {} }, "spec": { "a": 1 } });
     let generation = |group: &str, kind: &str, new: Value| {
         updated(group, kind, "", new, &old)["metadata"]["generation"].clone()
     };
@@ -100,7 +100,8 @@ fn generations_count_changes_of_what_the_kind_is_about() {
         1
     );
     let same = json!({ "metadata": {}, "spec": { "a": 1, "b": null, "c": {}, "d": [] } });
-    assert_eq!(generation("apps", "ReplicaSet", same), 1);
+    assert_eq!(generation("apps", "ReplicaSet", same.clone()), 1);
+    assert_eq!(generation("networking.k8s.io", "NetworkPolicy", same), 2);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::field::{FieldError, Path};
 use crate::kinds::GroupVersionKind;
 use crate::rest::body::Body;
 use crate::rest::call::{Call, meta_text, metadata, metadata_mut, table_of};
-use crate::rest::decode;
+use crate::rest::decode::{self, Decoded};
 use crate::rest::metadata::{now, settle_namespace};
 use crate::rest::query::WriteOptions;
 use crate::rest::{update, write};
@@ -35,7 +35,7 @@ pub(crate) async fn bind_by_body(call: &Call) -> Result<Response<Body>> {
     of_pod.table = table_of(&pods);
     of_pod.storage = pods.clone();
     of_pod.resource = pods;
-    meta_text(&binding, "name").clone_into(&mut of_pod.path.name);
+    meta_text(&binding.object, "name").clone_into(&mut of_pod.path.name);
     admit_and_bind(call, &of_pod, &options, binding).await
 }
 
@@ -43,8 +43,12 @@ async fn admit_and_bind(
     call: &Call,
     pod: &Call,
     options: &WriteOptions,
-    mut binding: Value,
+    decoded: Decoded,
 ) -> Result<Response<Body>> {
+    let Decoded {
+        object: mut binding,
+        empties,
+    } = decoded;
     // The uid and the version are preconditions; the rest of what the server owns is not looked at.
     settle_namespace(call, &mut binding)?;
     let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
@@ -52,6 +56,7 @@ async fn admit_and_bind(
     attributes.name.clone_from(&pod.path.name);
     attributes.dry_run = options.dry_run;
     attributes.object = binding;
+    attributes.empties = empties;
     call.mutate(&mut attributes).await?;
     if meta_text(&attributes.object, "name") != pod.path.name {
         return Err(Status::bad_request(

@@ -7,7 +7,7 @@ use super::done;
 use crate::admission::Operation;
 use crate::rest::body::Body;
 use crate::rest::call::{Call, meta_text};
-use crate::rest::decode;
+use crate::rest::decode::{self, Decoded};
 use crate::rest::delete;
 use crate::rest::delete_options::DeleteOptions;
 use crate::rest::metadata::{clear_owned, settle_namespace};
@@ -23,13 +23,17 @@ pub(super) async fn evict(call: &Call) -> Result<Response<Body>> {
         Some(part) => part.kind.clone(),
         None => return Err(Status::no_such_resource()),
     };
-    let mut eviction = decode::body(call, &version, &options)?;
+    let Decoded {
+        object: mut eviction,
+        empties,
+    } = decode::body(call, &version, &options)?;
     clear_owned(&mut eviction);
     settle_namespace(call, &mut eviction)?;
     let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
     attributes.kind = version;
     attributes.dry_run = options.dry_run;
     attributes.object = eviction;
+    attributes.empties = empties;
     call.mutate(&mut attributes).await?;
     if meta_text(&attributes.object, "name") != call.path.name {
         return Err(Status::bad_request(

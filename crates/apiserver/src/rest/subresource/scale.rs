@@ -9,7 +9,7 @@ use crate::kinds::{GroupVersionKind, strategy};
 use crate::rest::answer;
 use crate::rest::body::Body;
 use crate::rest::call::{Call, meta_text};
-use crate::rest::decode;
+use crate::rest::decode::{self, Decoded};
 use crate::rest::patch::{self, Patch};
 use crate::rest::query::WriteOptions;
 use crate::rest::write;
@@ -27,7 +27,7 @@ pub(super) fn get(call: &Call) -> Result<Response<Body>> {
 pub(super) async fn update(call: &Call) -> Result<Response<Body>> {
     let options = WriteOptions::read(&call.query, "UpdateOptions")?;
     let wanted = decode::body(call, &kind(), &options)?;
-    let (name, url) = (meta_text(&wanted, "name"), &call.path.name);
+    let (name, url) = (meta_text(&wanted.object, "name"), &call.path.name);
     if !name.is_empty() && name != url {
         return Err(Status::bad_request(format!(
             "the name of the object ({name}) does not match the name on the URL ({url})"
@@ -51,7 +51,7 @@ pub(super) async fn patch(call: &Call) -> Result<Response<Body>> {
 async fn change(
     call: &Call,
     options: &WriteOptions,
-    next: impl Fn(&Value) -> Result<Value>,
+    next: impl Fn(&Value) -> Result<Decoded>,
 ) -> Result<Response<Body>> {
     let name = &call.path.name;
     loop {
@@ -61,7 +61,9 @@ async fn change(
         let mut attributes = call.attributes(Operation::Update, options.to_value("UpdateOptions"));
         attributes.kind = kind();
         attributes.dry_run = options.dry_run;
-        attributes.object = next(&current)?;
+        let Decoded { object, empties } = next(&current)?;
+        attributes.object = object;
+        attributes.empties = empties;
         attributes.old_object = current;
         call.mutate(&mut attributes).await?;
         let scale = &attributes.object;
@@ -80,6 +82,7 @@ async fn change(
         strategy::prepare_for_update(&call.resource, "", &mut new, &old);
         // Validating admission sees the scale of the workload as it would be, not what the client sent.
         attributes.object = strategy::scale::read(&call.resource, &new);
+        attributes.empties = false;
         call.validate(&attributes).await?;
         match write::store(call, options.dry_run, &new, &stored)? {
             Ok(written) => {

@@ -14,9 +14,10 @@ use crate::field::{FieldError, Path};
 use crate::rest::answer;
 use crate::rest::body::Body;
 use crate::rest::call::{Call, meta_text, metadata_mut};
-use crate::rest::decode;
+use crate::rest::decode::{self, Decoded};
 use crate::rest::metadata::{clear_owned, now, seconds, settle_namespace};
 use crate::rest::query::WriteOptions;
+use crate::schema::Medium;
 use crate::server::Shared;
 use crate::status::{Result, Status};
 
@@ -29,7 +30,10 @@ pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
     let Some(part) = call.resource.subresource("token") else {
         return Err(Status::no_such_resource());
     };
-    let mut request = decode::body(call, &part.kind, &options)?;
+    let Decoded {
+        object: mut request,
+        empties,
+    } = decode::body(call, &part.kind, &options)?;
     clear_owned(&mut request);
     settle_namespace(call, &mut request)?;
     if request["spec"]["expirationSeconds"].is_null() {
@@ -39,6 +43,7 @@ pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
     attributes.kind = part.kind.clone();
     attributes.dry_run = options.dry_run;
     attributes.object = request;
+    attributes.empties = empties;
     call.mutate(&mut attributes).await?;
     check_name(call, &attributes.object)?;
     let account = call.value(&*call.stored()?)?;
@@ -59,6 +64,7 @@ pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
     let lasts = check(request)?;
     check_bound(call, &request["spec"]["boundObjectRef"])?;
     call.validate(&attributes).await?;
+    attributes.write_empties(Medium::Json);
     let mut request = attributes.object;
     let ends = Timestamp::now() + SignedDuration::from_secs(lasts);
     let token = if options.dry_run {

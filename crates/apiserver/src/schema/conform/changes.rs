@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Place, Shape, Step, Stop, Walk, complete, describe};
+use super::{Conformed, Place, Shape, Step, Stop, Walk, complete, describe};
 use crate::kinds::GroupVersionKind;
 use crate::schema::types::{self, Field, Type};
 
@@ -46,9 +46,9 @@ pub(crate) fn conform_changes(
     kind: &GroupVersionKind,
     value: &mut Value,
     changes: &Changes,
-) -> Result<Vec<String>, String> {
+) -> Result<Conformed, String> {
     let Some(root) = types::root(kind) else {
-        return Ok(Vec::new());
+        return Ok(Conformed::default());
     };
     let ty = root.inner();
     let Value::Object(object) = value else {
@@ -59,7 +59,7 @@ pub(crate) fn conform_changes(
         ));
     };
     let mut walk = Walk {
-        unknown: Vec::new(),
+        conformed: Conformed::default(),
         reporting: true,
         wrong: None,
     };
@@ -70,7 +70,7 @@ pub(crate) fn conform_changes(
     walked.map_err(|Stop(text)| text)?;
     match walk.wrong {
         Some(text) => Err(text),
-        None => Ok(walk.unknown),
+        None => Ok(walk.conformed),
     }
 }
 

@@ -19,8 +19,14 @@ pub(crate) fn kind_of(object: &Value) -> GroupVersionKind {
 }
 
 fn conformed(mut object: Value) -> (Value, Vec<String>) {
-    let unknown = conform(&kind_of(&object), &mut object).unwrap();
+    let kind = kind_of(&object);
+    let unknown = conform(&kind, &mut object).unwrap().unknown;
+    write_empties(&kind, &mut object, Medium::Storage);
     (object, unknown)
+}
+
+fn unknown(kind: &GroupVersionKind, object: &mut Value) -> Result<Vec<String>, String> {
+    conform(kind, object).map(|conformed| conformed.unknown)
 }
 
 fn error(mut object: Value) -> String {
@@ -33,11 +39,13 @@ fn recorded_objects_become_what_go_makes_of_them() {
         let mut object = case.input.clone();
         let result = conform(&kind_of(&object), &mut object);
         if let Some(expected) = &case.error {
-            assert_eq!(result.as_ref(), Err(expected), "{}", case.input);
+            assert_eq!(result.as_ref().unwrap_err(), expected, "{}", case.input);
             continue;
         }
+        write_empties(&kind_of(&case.input), &mut object, Medium::Storage);
         let unknown: Vec<String> = result
             .unwrap()
+            .unknown
             .iter()
             .map(|path| format!("unknown field {path:?}"))
             .collect();
@@ -86,6 +94,41 @@ fn lists_that_are_always_written_are_null_when_nothing_is_in_them() {
         json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "a"}}),
     );
     assert_eq!(absent, role(Value::Null));
+}
+
+#[test]
+fn an_empty_list_stays_in_memory_and_goes_where_it_is_written() {
+    let autoscaler = |spec: Value| json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"}, "spec": spec});
+    let in_memory = |mut object: Value| {
+        let conformed = conform(&kind_of(&object), &mut object).unwrap();
+        (object, conformed.empties)
+    };
+    let written = |object: &Value, medium| {
+        let mut object = object.clone();
+        write_empties(&kind_of(&object), &mut object, medium);
+        object
+    };
+    let (some, empties) = in_memory(autoscaler(
+        json!({"metrics": [], "behavior": {"scaleUp": {"policies": []}}}),
+    ));
+    assert!(empties);
+    assert_eq!(some["spec"]["metrics"], json!([]));
+    assert_eq!(some["spec"]["behavior"]["scaleUp"], json!({"policies": []}));
+    let (none, empties) = in_memory(autoscaler(json!({"behavior": {"scaleUp": {}}})));
+    assert!(!empties);
+    assert_eq!(written(&some, Medium::Json), none);
+    assert_eq!(written(&some, Medium::Storage), none);
+
+    let (role, empties) = in_memory(
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "a", "labels": {}}, "rules": []}),
+    );
+    assert!(empties);
+    let json = written(&role, Medium::Json);
+    assert_eq!(
+        (&json["metadata"], &json["rules"]),
+        (&json!({"name": "a"}), &json!([]))
+    );
+    assert_eq!(written(&role, Medium::Storage)["rules"], Value::Null);
 }
 
 #[test]
@@ -177,7 +220,8 @@ fn the_first_wrong_value_is_reported_unless_a_later_one_ends_the_decoding() {
 fn a_kind_that_is_not_known_is_left_alone() {
     let mut object = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "spec": {"a": null}});
     let before = object.clone();
-    assert_eq!(conform(&kind_of(&before), &mut object), Ok(Vec::new()));
+    let conformed = conform(&kind_of(&before), &mut object);
+    assert_eq!(conformed, Ok(Conformed::default()));
     assert_eq!(object, before);
 }
 
@@ -204,7 +248,7 @@ proptest! {
         let kind = kind_of(&object);
         conform(&kind, &mut object).unwrap();
         let once = object.clone();
-        prop_assert_eq!(conform(&kind, &mut object), Ok(Vec::new()));
+        prop_assert_eq!(unknown(&kind, &mut object), Ok(Vec::new()));
         prop_assert_eq!(object, once);
     }
 
@@ -218,8 +262,9 @@ proptest! {
         let mut changes = Changes::default();
         changes.add(path);
         let mut whole = object.clone();
-        let result = conform(&kind, &mut whole);
-        prop_assert_eq!(conform_changes(&kind, &mut object, &changes), result);
+        let result = unknown(&kind, &mut whole);
+        let changed = conform_changes(&kind, &mut object, &changes);
+        prop_assert_eq!(changed.map(|conformed| conformed.unknown), result);
         prop_assert_eq!(object, whole);
     }
 
@@ -231,7 +276,7 @@ proptest! {
         let registry = crate::kinds::Registry::with_all_versions();
         crate::kinds::defaults::apply(&registry.by_kind(&kind).unwrap(), &mut object);
         let defaulted = object.clone();
-        prop_assert_eq!(conform(&kind, &mut object), Ok(Vec::new()));
+        prop_assert_eq!(unknown(&kind, &mut object), Ok(Vec::new()));
         prop_assert_eq!(object, defaulted);
     }
 
@@ -296,7 +341,7 @@ where
         let typed = K::deserialize(object)
             .map_err(|error| TestCaseError::fail(format!("{error}: {object}")))?;
         let mut object = serde_json::to_value(typed).unwrap();
-        prop_assert_eq!(conform(&kind, &mut object), Ok(Vec::new()));
+        prop_assert_eq!(unknown(&kind, &mut object), Ok(Vec::new()));
         Ok(object)
     };
     let mut object = random::object_of(&kind, seed);
