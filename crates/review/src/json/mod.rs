@@ -1,7 +1,10 @@
 //! JSON read in one pass over borrowed text, with every limit checked.
 
+mod block;
 mod error;
+mod escapes;
 mod keys;
+mod leap;
 mod reader;
 mod skip;
 mod strings;

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use super::JsonError;
+use super::escapes::decode;
 use super::skip;
-use super::strings::{decode, special};
+use super::strings::special;
 
 /// A cursor over JSON text.
 pub(crate) struct Reader<'a> {

@@ -7,7 +7,9 @@
     reason = "a call per token costs more than the token: a third of the time of a whole review"
 )]
 
-use super::strings::{escape, special};
+use super::escapes::escape;
+use super::leap::leap;
+use super::strings::special;
 
 /// The deepest nesting that is stepped over, a multiple of 64. Go's decoder goes to 10,000.
 const DEEPEST: usize = 9_984;
@@ -16,7 +18,20 @@ const DEEPEST: usize = 9_984;
 pub(super) type Fault = (usize, &'static str);
 
 /// The end of the value that begins at or after a position.
-pub(super) fn value(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
+pub(super) fn value(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    let is_full = match bytes.get(at..at + 2) {
+        Some([b'{', next]) => *next != b'}',
+        Some([b'[', next]) => *next != b']',
+        _ => false,
+    };
+    match is_full.then(|| leap(bytes, at)).flatten() {
+        Some(end) => Ok(end),
+        None => walk(bytes, at),
+    }
+}
+
+/// The end of a value, byte by byte: of any value, and with the place and the nature of a fault.
+pub(super) fn walk(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
     let mut nesting = Nesting::default();
     loop {
         at = blank(bytes, at);
