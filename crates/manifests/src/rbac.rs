@@ -1,0 +1,294 @@
+//! What a program may do, as the rules of roles.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::Manifests;
+
+/// One thing that a program may do: verbs on a resource of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct PolicyRule {
+    group: String,
+    resource: String,
+    verbs: BTreeSet<String>,
+    name: Option<String>,
+}
+
+/// Everything that a program may do: rules for the whole cluster, and rules for single namespaces.
+///
+/// It is kept in its shortest form: what is granted twice stands once, and what a wider rule grants does not stand in a
+/// narrower one.
+///
+/// # Example: what two handles come to
+///
+/// ```
+/// use kubewright_manifests::{Permissions, PolicyRule};
+///
+/// let mut permissions = Permissions::default();
+/// permissions.grant(None, PolicyRule::new("", "pods", ["get", "list", "watch"]));
+/// permissions.grant(Some("blue"), PolicyRule::new("", "pods", ["get", "delete"]));
+/// assert_eq!(
+///     permissions.manifests("cleaner").to_yaml(),
+///     "\
+/// apiVersion: rbac.authorization.k8s.io/v1
+/// kind: ClusterRole
+/// metadata:
+///   name: cleaner
+/// rules:
+/// - apiGroups:
+///   - \"\"
+///   resources:
+///   - pods
+///   verbs:
+///   - get
+///   - list
+///   - watch
+/// ---
+/// apiVersion: rbac.authorization.k8s.io/v1
+/// kind: Role
+/// metadata:
+///   name: cleaner
+///   namespace: blue
+/// rules:
+/// - apiGroups:
+///   - \"\"
+///   resources:
+///   - pods
+///   verbs:
+///   - delete
+/// "
+/// );
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Permissions {
+    granted: BTreeMap<Place, Grants>,
+}
+
+/// The namespace, or all of them.
+type Place = Option<String>;
+type Verbs = BTreeSet<String>;
+/// By group, resource and name.
+type Grants = BTreeMap<(String, String, Option<String>), Verbs>;
+
+impl PolicyRule {
+    /// Makes a rule, such as `("apps", "deployments/scale", ["patch"])`. The core group is `""`.
+    pub fn new(
+        group: impl Into<String>,
+        resource: impl Into<String>,
+        verbs: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        Self {
+            group: group.into(),
+            resource: resource.into(),
+            verbs: verbs.into_iter().map(Into::into).collect(),
+            name: None,
+        }
+    }
+
+    /// Narrows it to the object of one name. `create` cannot be narrowed: no API server knows the name before.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+}
+
+impl Permissions {
+    /// Adds what a rule grants, in one namespace or everywhere.
+    pub fn grant(&mut self, namespace: Option<&str>, rule: PolicyRule) {
+        let grants = self
+            .granted
+            .entry(namespace.map(str::to_owned))
+            .or_default();
+        grants
+            .entry((rule.group, rule.resource, rule.name))
+            .or_default()
+            .extend(rule.verbs);
+    }
+
+    /// Returns whether nothing is granted.
+    pub fn is_empty(&self) -> bool {
+        self.granted
+            .values()
+            .flat_map(BTreeMap::values)
+            .all(BTreeSet::is_empty)
+    }
+
+    /// Writes the roles: a ClusterRole for what is granted everywhere, and a Role for each namespace.
+    #[must_use]
+    pub fn manifests(&self, name: &str) -> Manifests {
+        let roles = self.granted.iter().filter_map(|(namespace, grants)| {
+            let rules = rules(self.needed(namespace.as_ref(), grants));
+            (!rules.is_empty()).then(|| match namespace {
+                None => role("ClusterRole", &json!({"name": name}), &rules),
+                Some(namespace) => role(
+                    "Role",
+                    &json!({"name": name, "namespace": namespace}),
+                    &rules,
+                ),
+            })
+        });
+        Manifests::new(roles.collect())
+    }
+
+    /// What no wider rule grants already.
+    fn needed(&self, namespace: Option<&String>, grants: &Grants) -> Grants {
+        let everywhere = self.granted.get(&None);
+        let mut needed = Grants::new();
+        for ((group, resource, name), verbs) in grants {
+            let any_name = (group.clone(), resource.clone(), None);
+            let same_name = (group.clone(), resource.clone(), name.clone());
+            let mut wider = Vec::new();
+            if name.is_some() {
+                wider.extend(grants.get(&any_name));
+            }
+            if namespace.is_some() {
+                wider.extend(everywhere.and_then(|grants| grants.get(&any_name)));
+                wider.extend(everywhere.and_then(|grants| grants.get(&same_name)));
+            }
+            let left: Verbs = verbs
+                .iter()
+                .filter(|verb| !wider.iter().any(|wider| wider.contains(*verb)))
+                .cloned()
+                .collect();
+            if !left.is_empty() {
+                needed.insert(same_name, left);
+            }
+        }
+        needed
+    }
+}
+
+/// The rules, with resources that are granted the same put together.
+fn rules(grants: Grants) -> Vec<Value> {
+    let mut names: BTreeMap<(String, String, Verbs), BTreeSet<String>> = BTreeMap::new();
+    for ((group, resource, name), verbs) in grants {
+        // Names that are granted the same are one rule; a resource as a whole is another.
+        if let Some(name) = name {
+            names
+                .entry((group, resource, verbs))
+                .or_default()
+                .insert(name);
+        } else {
+            names.entry((group, resource, verbs)).or_default();
+        }
+    }
+    let mut resources: BTreeMap<(String, BTreeSet<String>, Verbs), BTreeSet<String>> =
+        BTreeMap::new();
+    for ((group, resource, verbs), names) in names {
+        resources
+            .entry((group, names, verbs))
+            .or_default()
+            .insert(resource);
+    }
+    resources
+        .into_iter()
+        .map(|((group, names, verbs), resources)| {
+            let mut rule = json!({"apiGroups": [group], "resources": resources, "verbs": verbs});
+            if !names.is_empty() {
+                rule["resourceNames"] = json!(names);
+            }
+            rule
+        })
+        .collect()
+}
+
+fn role(kind: &str, metadata: &Value, rules: &[Value]) -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": kind,
+        "metadata": metadata,
+        "rules": rules,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules_of(grants: &[(Option<&str>, PolicyRule)]) -> Vec<Value> {
+        let mut permissions = Permissions::default();
+        for (namespace, rule) in grants {
+            permissions.grant(*namespace, rule.clone());
+        }
+        let roles = permissions.manifests("a").into_iter();
+        roles
+            .map(|role| json!([role["metadata"]["namespace"], role["rules"]]))
+            .collect()
+    }
+
+    fn pods(verbs: &[&str]) -> PolicyRule {
+        PolicyRule::new("", "pods", verbs.iter().copied())
+    }
+
+    fn rule(resources: &[&str], verbs: &[&str]) -> Value {
+        json!({"apiGroups": [""], "resources": resources, "verbs": verbs})
+    }
+
+    #[test]
+    fn verbs_of_one_resource_are_put_together_and_sorted() {
+        assert_eq!(
+            rules_of(&[
+                (None, pods(&["watch", "get"])),
+                (None, pods(&["get", "list"]))
+            ]),
+            [json!([null, [rule(&["pods"], &["get", "list", "watch"])]])]
+        );
+    }
+
+    #[test]
+    fn resources_that_are_granted_the_same_share_a_rule() {
+        let secrets = PolicyRule::new("", "secrets", ["get"]);
+        let nodes = PolicyRule::new("", "nodes", ["list"]);
+        assert_eq!(
+            rules_of(&[(None, secrets), (None, pods(&["get"])), (None, nodes)]),
+            [json!([
+                null,
+                [
+                    rule(&["pods", "secrets"], &["get"]),
+                    rule(&["nodes"], &["list"])
+                ]
+            ])]
+        );
+    }
+
+    #[test]
+    fn what_a_wider_rule_grants_stands_in_no_narrower_one() {
+        assert_eq!(
+            rules_of(&[
+                (None, pods(&["get"])),
+                (None, pods(&["get"]).named("web")),
+                (Some("blue"), pods(&["get"])),
+                (Some("blue"), pods(&["get", "delete"]).named("web")),
+            ]),
+            [
+                json!([null, [rule(&["pods"], &["get"])]]),
+                json!(["blue", [{"apiGroups": [""], "resources": ["pods"], "verbs": ["delete"],
+                    "resourceNames": ["web"]}]]),
+            ]
+        );
+    }
+
+    #[test]
+    fn names_that_are_granted_the_same_share_a_rule_and_not_with_the_whole() {
+        assert_eq!(
+            rules_of(&[
+                (None, pods(&["create"])),
+                (None, pods(&["get"]).named("b")),
+                (None, pods(&["get"]).named("a")),
+            ]),
+            [json!([null, [
+                rule(&["pods"], &["create"]),
+                {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "resourceNames": ["a", "b"]},
+            ]])]
+        );
+    }
+
+    #[test]
+    fn nothing_is_no_role() {
+        assert!(Permissions::default().is_empty());
+        assert_eq!(rules_of(&[]), [Value::Null; 0]);
+        assert_eq!(rules_of(&[(None, pods(&[]))]), [Value::Null; 0]);
+    }
+}
