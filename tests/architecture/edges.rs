@@ -12,10 +12,12 @@ const EDGES: &[(&str, &[&str])] = &[
         "cli",
         &["apiserver", "certificates", "manifests", "testing"],
     ),
+    ("controller", &[]),
     (
         "kubewright",
         &[
             "certificates",
+            "controller",
             "manager",
             "manifests",
             "review",
@@ -26,7 +28,13 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     (
         "manager",
-        &["certificates", "manifests", "server", "webhook"],
+        &[
+            "certificates",
+            "controller",
+            "manifests",
+            "server",
+            "webhook",
+        ],
     ),
     ("manifests", &["webhook"]),
     ("review", &[]),
@@ -60,6 +68,11 @@ const FOREIGN: &[(&str, &[&str], &str)] = &[
         "server",
         &["kube", "kube-core", "k8s-openapi", "serde_json"],
         "server knows no Kubernetes objects",
+    ),
+    (
+        "controller",
+        &["hyper", "rustls", "clap"],
+        "controller knows no sockets and no command line",
     ),
     (
         "apiserver",

@@ -3,6 +3,7 @@
 //! 1. [`first_webhooks`]: a validator, a mutator, and what they can answer.
 //! 2. [`testing`]: from calling a function to a cluster in your test process.
 //! 3. [`programs`]: options, configuration that changes live, manifests, certificates.
+//! 4. [`controllers`]: caches, handles that are permissions, and functions that keep the world as objects want it.
 
 #[doc = include_str!("../../../docs/guide/first-webhooks.md")]
 pub mod first_webhooks {}
@@ -12,3 +13,6 @@ pub mod testing {}
 
 #[doc = include_str!("../../../docs/guide/programs.md")]
 pub mod programs {}
+
+#[doc = include_str!("../../../docs/guide/controllers.md")]
+pub mod controllers {}

@@ -32,10 +32,11 @@ pub mod guide;
 pub mod prelude;
 
 pub use kubewright_manager::{
-    App, FileError, Live, Needs, Program, Serving, StartError, run, run_with,
+    App, FileError, Live, Narrowed, Needs, Program, Serving, StartError, Started, run, run_with,
 };
 
 pub use kubewright_certificates as certificates;
+pub use kubewright_controller as controller;
 pub use kubewright_manifests as manifests;
 pub use kubewright_review as review;
 pub use kubewright_server as server;

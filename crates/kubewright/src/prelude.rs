@@ -1,10 +1,14 @@
-//! What a program with webhooks uses in almost every file.
+//! What a program with webhooks or controllers uses in almost every file.
 //!
 //! ```
 //! use kubewright::prelude::*;
 //! ```
 
 pub use kube_core::{DynamicObject, PartialObjectMeta, ResourceExt};
+pub use kubewright_controller::{
+    Action, Applier, Cached, Changed, Context, Controller, Deleter, Error, ObjectRef, Reader,
+    Reconcile, StatusWriter, Writer, owned, related,
+};
 pub use kubewright_manager::{App, Live, Needs};
 pub use kubewright_webhook::{
     Change, Connect, Create, Delete, Denial, FailurePolicy, Hook, MatchPolicy, Mutate, Mutated,

@@ -1,5 +1,6 @@
 //! What a program is made of.
 
+use kubewright_controller::AnyController;
 use kubewright_webhook::Webhooks;
 
 /// What a program is made of: one value that is served, tested and written as manifests.
@@ -28,6 +29,7 @@ pub struct App {
     version: Option<String>,
     configuration: Option<String>,
     webhooks: Webhooks,
+    controllers: Vec<AnyController>,
 }
 
 impl App {
@@ -39,6 +41,7 @@ impl App {
             name,
             version: None,
             configuration: None,
+            controllers: Vec::new(),
         }
     }
 
@@ -61,6 +64,12 @@ impl App {
         self
     }
 
+    /// Adds a controller. What it watches, the program may get, list and watch.
+    pub fn controller(mut self, controller: impl Into<AnyController>) -> Self {
+        self.controllers.push(controller.into());
+        self
+    }
+
     /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -80,5 +89,15 @@ impl App {
 
     pub(crate) fn hooks(&self) -> &Webhooks {
         &self.webhooks
+    }
+
+    /// Returns whether API servers call this program.
+    #[must_use]
+    pub fn has_webhooks(&self) -> bool {
+        !self.webhooks.declarations().is_empty()
+    }
+
+    pub(crate) fn controllers(&self) -> &[AnyController] {
+        &self.controllers
     }
 }

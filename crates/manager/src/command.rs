@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
 use kubewright_manifests::Endpoint;
 
@@ -21,6 +22,7 @@ pub(crate) struct Asked<O> {
 pub(crate) enum Task {
     Run(Box<RunFlags>),
     Manifests(ManifestFlags),
+    Permissions,
     Version,
 }
 
@@ -81,7 +83,7 @@ pub(crate) struct RunFlags {
 }
 
 #[derive(Debug, Args)]
-#[group(id = "identity", required = true, multiple = false)]
+#[group(id = "identity", multiple = false)]
 pub(crate) struct IdentityFlags {
     #[arg(
         long,
@@ -131,6 +133,12 @@ struct EndpointFlags {
     service: Option<Endpoint>,
 }
 
+impl IdentityFlags {
+    pub(crate) fn is_given(&self) -> bool {
+        self.certificates.is_some() || !self.self_signed.is_empty()
+    }
+}
+
 impl ManifestFlags {
     pub(crate) fn endpoint(self) -> Endpoint {
         let EndpointFlags { url, service } = self.endpoint;
@@ -151,6 +159,7 @@ pub(crate) fn parse<O: Args>(
     };
     let task = match name.as_str() {
         "manifests" => Task::Manifests(ManifestFlags::from_arg_matches(&matches)?),
+        "permissions" => Task::Permissions,
         "version" => Task::Version,
         _ => Task::Run(Box::new(RunFlags::from_arg_matches(&matches)?)),
     };
@@ -165,6 +174,8 @@ fn command<O: Args>() -> Command {
     let run = own("run").about("Serves until it is told to stop (the default)");
     let manifests =
         own("manifests").about("Prints the webhook configurations of this program as YAML");
+    let permissions =
+        own("permissions").about("Prints the roles that grant what this program needs, as YAML");
     let version = own("version").about("Prints the version of this program");
     let program = RunFlags::augment_args(Command::new("program"));
     O::augment_args(program)
@@ -173,13 +184,20 @@ fn command<O: Args>() -> Command {
         .args_conflicts_with_subcommands(true)
         .subcommand(RunFlags::augment_args(run))
         .subcommand(ManifestFlags::augment_args(manifests))
+        .subcommand(permissions)
         .subcommand(version)
+}
+
+/// Says that a program with webhooks cannot do without a certificate.
+pub(crate) fn no_identity<O: Args>() -> clap::Error {
+    command::<O>().error(
+        ErrorKind::MissingRequiredArgument,
+        "this program has webhooks, which need one of --certificates <DIRECTORY> and --self-signed <NAMES>",
+    )
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::error::ErrorKind;
-
     use super::*;
 
     /// Greets pods.
@@ -241,6 +259,7 @@ mod tests {
             "hook --greeting hi --certificates /tls",
             "hook run --greeting hi --certificates /tls",
             "hook manifests --greeting hi --url https://127.0.0.1:8080",
+            "hook permissions --greeting hi",
             "hook version --greeting hi",
         ] {
             assert_eq!(
@@ -273,12 +292,6 @@ mod tests {
     #[test]
     fn what_is_missing_or_wrong_is_named() {
         for (line, kind, word) in [
-            ("hook", ErrorKind::MissingRequiredArgument, "--certificates"),
-            (
-                "hook run",
-                ErrorKind::MissingRequiredArgument,
-                "--self-signed",
-            ),
             (
                 "hook --self-signed a --certificates b",
                 ErrorKind::ArgumentConflict,

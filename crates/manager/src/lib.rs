@@ -4,6 +4,7 @@
 //! a binary of it, with sub-commands; [`Program`] runs it inside another process, such as a test.
 
 mod app;
+mod background;
 mod command;
 mod file;
 mod live;
@@ -17,6 +18,6 @@ mod yaml;
 pub use app::App;
 pub use file::FileError;
 pub use live::Live;
-pub use needs::Needs;
-pub use program::{Program, Serving, StartError};
+pub use needs::{Narrowed, Needs};
+pub use program::{Program, Serving, StartError, Started};
 pub use run::{run, run_with};

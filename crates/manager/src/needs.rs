@@ -1,8 +1,13 @@
 //! What a program asks for before it starts.
 
-use std::fmt;
+use std::fmt::{self, Display};
 use std::path::PathBuf;
 
+use kubewright_controller::{
+    Applier, Cached, Connection, Deleter, Informers, Kind, Object, Reader, Scope, StatusWriter,
+    Writer,
+};
+use kubewright_manifests::{Permissions, PolicyRule};
 use serde::de::DeserializeOwned;
 
 use crate::Live;
@@ -12,9 +17,55 @@ use crate::file::{File, Followed};
 ///
 /// Asking is declaring: what was asked for is loaded before the program serves its first call and
 /// followed until it ends. While only manifests are written, nothing is loaded.
+///
+/// Handles on the cluster are its permissions: what a program has asked a handle for is what its
+/// roles grant, and what it has no handle for it cannot do. Where less is enough than a whole
+/// kind, the scope is said first:
+///
+/// ```
+/// use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+/// use kubewright_controller::{Cached, Deleter};
+/// use kubewright_manager::{App, Needs, Program};
+///
+/// fn app(needs: &mut Needs) -> App {
+///     let namespaces: Cached<Namespace> = needs.cached();
+///     let stale: Deleter<ConfigMap> = needs.in_namespace("blue").deleter();
+///     let tls: Cached<Secret> = needs.in_namespace("blue").named("tls").cached();
+///     # let _ = (namespaces, stale, tls);
+///     App::new("janitor")
+/// }
+///
+/// let roles = Program::new(app).permissions();
+/// assert_eq!(roles.objects()[0]["rules"][0]["verbs"], serde_json::json!(["get", "list", "watch"]));
+/// assert_eq!(roles.objects()[1]["metadata"]["namespace"], "blue");
+/// ```
+///
+/// A program that uses a handle that it did not ask for does not compile:
+///
+/// ```compile_fail,E0599
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::Cached;
+/// use kubewright_manager::Needs;
+///
+/// async fn tidy(needs: &mut Needs, stale: ConfigMap) {
+///     let maps: Cached<ConfigMap> = needs.cached();
+///     maps.delete(&stale).await;
+/// }
+/// ```
 #[derive(Default)]
 pub struct Needs {
     pub(crate) files: Vec<Box<dyn Followed>>,
+    pub(crate) informers: Informers,
+    pub(crate) connection: Connection,
+    pub(crate) permissions: Permissions,
+}
+
+/// Hands out handles on a part of the objects of a kind: those of a namespace, of a name or with
+/// labels.
+#[derive(Debug)]
+pub struct Narrowed<'a> {
+    needs: &'a mut Needs,
+    scope: Scope,
 }
 
 impl Needs {
@@ -39,6 +90,158 @@ impl Needs {
         self.files.push(Box::new(file));
         live
     }
+
+    /// Narrows what is asked for next to one namespace.
+    pub fn in_namespace(&mut self, namespace: impl Into<String>) -> Narrowed<'_> {
+        self.everything().in_namespace(namespace)
+    }
+
+    /// Narrows what is asked for next to the objects of one name.
+    pub fn named(&mut self, name: impl Into<String>) -> Narrowed<'_> {
+        self.everything().named(name)
+    }
+
+    /// Narrows the cache that is asked for next to objects with labels, such as
+    /// `app=web,tier!=cache`. Permissions know no labels: they are those of the whole kind.
+    pub fn labelled(&mut self, selector: impl Display) -> Narrowed<'_> {
+        self.everything().labelled(selector)
+    }
+
+    /// Asks for a cache of all objects of a kind: get, list and watch.
+    ///
+    /// Whoever asks for the same kind and scope shares one cache, controllers included. The
+    /// program is ready when all caches are complete.
+    pub fn cached<K: Object>(&mut self) -> Cached<K> {
+        self.everything().cached()
+    }
+
+    /// Asks to read objects of a kind from the API server itself: get and list.
+    pub fn reader<K: Object>(&mut self) -> Reader<K> {
+        self.everything().reader()
+    }
+
+    /// Asks to create, update, patch and delete objects of a kind.
+    pub fn writer<K: Object>(&mut self) -> Writer<K> {
+        self.everything().writer()
+    }
+
+    /// Asks to delete objects of a kind.
+    pub fn deleter<K: Object>(&mut self) -> Deleter<K> {
+        self.everything().deleter()
+    }
+
+    /// Asks to apply objects of a kind on the server's side: create and patch.
+    pub fn applier<K: Object>(&mut self) -> Applier<K> {
+        self.everything().applier()
+    }
+
+    /// Asks to write the status of objects of a kind: patch, of the sub-resource alone.
+    pub fn status_writer<K: Object>(&mut self) -> StatusWriter<K> {
+        self.everything().status_writer()
+    }
+
+    /// Asks for a kube client, for what no handle does. The program is granted these rules; that
+    /// the client keeps to them is the program's business.
+    pub fn client(&mut self, rules: impl IntoIterator<Item = PolicyRule>) -> Connection {
+        for rule in rules {
+            self.permissions.grant(None, rule);
+        }
+        self.connection.clone()
+    }
+
+    fn everything(&mut self) -> Narrowed<'_> {
+        Narrowed {
+            needs: self,
+            scope: Scope::all(),
+        }
+    }
+
+    pub(crate) fn watches(&mut self, kind: &Kind, scope: &Scope) {
+        self.grant(kind, scope, kind.plural(), &["get", "list", "watch"]);
+    }
+
+    fn grant(&mut self, kind: &Kind, scope: &Scope, resource: &str, verbs: &[&str]) {
+        let namespace = scope.namespace().filter(|_| kind.is_namespaced());
+        // No API server knows the name of what is to be created.
+        let (create, others): (Vec<&str>, Vec<&str>) =
+            verbs.iter().partition(|verb| **verb == "create");
+        let rule = |verbs: Vec<&str>| PolicyRule::new(kind.group(), resource, verbs);
+        match scope.name() {
+            Some(name) => {
+                self.permissions.grant(namespace, rule(others).named(name));
+                if !create.is_empty() {
+                    self.permissions.grant(namespace, rule(create));
+                }
+            }
+            None => self.permissions.grant(namespace, rule(verbs.to_vec())),
+        }
+    }
+}
+
+impl Narrowed<'_> {
+    /// Narrows to one namespace.
+    #[must_use]
+    pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.scope = self.scope.in_namespace(namespace);
+        self
+    }
+
+    /// Narrows to the objects of one name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.scope = self.scope.named(name);
+        self
+    }
+
+    /// Narrows a cache to objects with labels. Permissions know no labels.
+    #[must_use]
+    pub fn labelled(mut self, selector: impl Display) -> Self {
+        self.scope = self.scope.labelled(selector);
+        self
+    }
+
+    /// Asks for a cache: get, list and watch.
+    pub fn cached<K: Object>(self) -> Cached<K> {
+        self.needs.watches(&Kind::of::<K>(), &self.scope);
+        Cached::new(&self.needs.informers, self.scope)
+    }
+
+    /// Asks to read from the API server itself: get and list.
+    pub fn reader<K: Object>(mut self) -> Reader<K> {
+        self.grant::<K>(&["get", "list"]);
+        Reader::new(&self.needs.connection, self.scope)
+    }
+
+    /// Asks to create, update, patch and delete.
+    pub fn writer<K: Object>(mut self) -> Writer<K> {
+        self.grant::<K>(&["create", "update", "patch", "delete"]);
+        Writer::new(&self.needs.connection)
+    }
+
+    /// Asks to delete.
+    pub fn deleter<K: Object>(mut self) -> Deleter<K> {
+        self.grant::<K>(&["delete"]);
+        Deleter::new(&self.needs.connection)
+    }
+
+    /// Asks to apply on the server's side: create and patch.
+    pub fn applier<K: Object>(mut self) -> Applier<K> {
+        self.grant::<K>(&["create", "patch"]);
+        Applier::new(&self.needs.connection)
+    }
+
+    /// Asks to write the status: patch, of the sub-resource alone.
+    pub fn status_writer<K: Object>(self) -> StatusWriter<K> {
+        let kind = Kind::of::<K>();
+        let resource = format!("{}/status", kind.plural());
+        self.needs.grant(&kind, &self.scope, &resource, &["patch"]);
+        StatusWriter::new(&self.needs.connection)
+    }
+
+    fn grant<K: Object>(&mut self, verbs: &[&str]) {
+        let kind = Kind::of::<K>();
+        self.needs.grant(&kind, &self.scope, kind.plural(), verbs);
+    }
 }
 
 impl fmt::Debug for Needs {
@@ -46,6 +249,7 @@ impl fmt::Debug for Needs {
         formatter
             .debug_struct("Needs")
             .field("files", &self.files.len())
-            .finish()
+            .field("permissions", &self.permissions)
+            .finish_non_exhaustive()
     }
 }

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::net::SocketAddr;
 
+use kube::Client;
 use kubewright_certificates::{CertificateSource, TrustBundle};
 use kubewright_manifests::{Endpoint, ManifestError, Manifests, WebhookConfigurations};
-use kubewright_server::{BindError, Bound, Drain, RunError, Server};
+use kubewright_server::{BindError, Bound, Drain, Readiness, RunError, Server};
 use kubewright_webhook::{DeclarationError, Webhooks};
-use tokio::task::JoinSet;
 
-use crate::file::Followed;
+use crate::background::Background;
 use crate::{App, FileError, Needs};
 
 /// A program with its handles: it can be served, or its manifests can be written.
@@ -36,12 +36,12 @@ use crate::{App, FileError, Needs};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
-#[derive(Debug)]
 #[must_use]
 pub struct Program {
     app: App,
     needs: Needs,
     drain: Drain,
+    client: Option<Client>,
 }
 
 /// Why a program does not start.
@@ -54,6 +54,14 @@ pub enum StartError {
     /// A configuration file cannot be used.
     #[error("cannot use the configuration")]
     Configuration(#[from] FileError),
+    /// The program works with objects of a cluster and has no client.
+    #[error("cannot reach the cluster: the program was given no client")]
+    NoClient,
+    /// The program has webhooks and was started without a server.
+    #[error(
+        "cannot serve the webhooks: the program was started without an address and a certificate"
+    )]
+    NoServer,
     /// The server cannot listen, or has no certificate to serve.
     #[error("cannot start the server")]
     Server(#[from] BindError),
@@ -64,11 +72,34 @@ impl Program {
     pub fn new(app: impl FnOnce(&mut Needs) -> App) -> Self {
         let mut needs = Needs::default();
         let app = app(&mut needs);
+        for controller in app.controllers() {
+            for (kind, scope) in controller.watched() {
+                needs.watches(&kind, &scope);
+            }
+        }
         Self {
             app,
             needs,
             drain: Drain::default(),
+            client: None,
         }
+    }
+
+    /// Sets the client by which the program reaches the cluster.
+    pub fn client(mut self, client: Client) -> Self {
+        self.client = Some(client);
+        self
+    }
+
+    /// Returns whether the program works with objects of a cluster, and so needs a client.
+    pub fn needs_client(&self) -> bool {
+        !self.needs.permissions.is_empty()
+    }
+
+    /// Writes the roles that grant what the program asked for, and nothing else.
+    #[must_use]
+    pub fn permissions(&self) -> Manifests {
+        self.needs.permissions.manifests(self.app.name())
     }
 
     /// Sets how the program stops.
@@ -101,7 +132,8 @@ impl Program {
     /// # Errors
     ///
     /// When a webhook is declared in a way that no API server accepts, a configuration file
-    /// cannot be used, the port cannot be opened, or the certificate cannot be served.
+    /// cannot be used, there is no client and one is needed, the port cannot be opened, or the
+    /// certificate cannot be served.
     ///
     /// # Cancel safety
     ///
@@ -111,22 +143,55 @@ impl Program {
         listen: impl Into<SocketAddr>,
         certificates: C,
     ) -> Result<Serving<C>, StartError> {
-        let Self {
-            app,
-            mut needs,
-            drain,
-        } = self;
-        app.hooks().check()?;
-        for file in &mut needs.files {
-            file.load().await?;
-        }
-        let server = Server::new(app.hooks().clone(), certificates);
+        self.app.hooks().check()?;
+        let (app, drain) = (self.app.clone(), self.drain);
+        let readiness = Readiness::default();
+        let background = self.background(&readiness).await?;
+        let server = Server::new(app.hooks().clone(), certificates).readiness(readiness);
         let bound = server.listen(listen).drain(drain).bind().await?;
         Ok(Serving {
             app,
-            files: needs.files,
+            background,
             bound,
         })
+    }
+
+    /// Loads what a program without webhooks asked for.
+    ///
+    /// # Errors
+    ///
+    /// When a configuration file cannot be used, there is no client and one is needed, or the
+    /// program has webhooks, for which it has to be [bound](Self::bind).
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future ends the program.
+    pub async fn start(self) -> Result<Started, StartError> {
+        if self.app.has_webhooks() {
+            return Err(StartError::NoServer);
+        }
+        let readiness = Readiness::default();
+        let background = self.background(&readiness).await?;
+        Ok(Started {
+            background,
+            readiness,
+        })
+    }
+
+    async fn background(mut self, readiness: &Readiness) -> Result<Background, StartError> {
+        for file in &mut self.needs.files {
+            file.load().await?;
+        }
+        if self.needs_client() && self.client.is_none() {
+            return Err(StartError::NoClient);
+        }
+        Ok(Background::new(
+            &self.app,
+            self.needs,
+            self.client,
+            self.drain,
+            readiness,
+        ))
     }
 }
 
@@ -134,8 +199,34 @@ impl Program {
 #[must_use]
 pub struct Serving<C> {
     app: App,
-    files: Vec<Box<dyn Followed>>,
+    background: Background,
     bound: Bound<Webhooks, C>,
+}
+
+/// A program without webhooks that has loaded what it needs.
+#[derive(Debug)]
+#[must_use]
+pub struct Started {
+    background: Background,
+    readiness: Readiness,
+}
+
+impl Started {
+    /// Returns whether everything that the program works with is complete.
+    pub fn readiness(&self) -> Readiness {
+        self.readiness.clone()
+    }
+
+    /// Runs until `shutdown` resolves and the reconciles at hand are done.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future ends the program at once, reconciles at hand included.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+        let running = self.background.run();
+        shutdown.await;
+        running.stop().await;
+    }
 }
 
 impl<C: CertificateSource> Serving<C> {
@@ -159,7 +250,12 @@ impl<C: CertificateSource> Serving<C> {
         manifests(&self.app, endpoint, Some(&self.trust()))
     }
 
-    /// Serves until `shutdown` resolves and the calls in flight are answered.
+    /// Returns whether calls should be sent here: the server serves, and the caches are complete.
+    pub fn readiness(&self) -> Readiness {
+        self.bound.readiness()
+    }
+
+    /// Serves until `shutdown` resolves and the calls and reconciles at hand are done.
     ///
     /// # Errors
     ///
@@ -169,12 +265,29 @@ impl<C: CertificateSource> Serving<C> {
     ///
     /// Dropping the future ends the program at once, without an answer to the calls in flight.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), RunError> {
-        // Dropped at the end, which stops all that follow.
-        let mut followers = JoinSet::new();
-        for file in self.files {
-            followers.spawn(file.follow());
-        }
-        self.bound.run(shutdown).await
+        let running = self.background.run();
+        let ended = {
+            let stop = running.stopper();
+            self.bound
+                .run(async {
+                    shutdown.await;
+                    // Controllers begin nothing new while the server still answers.
+                    stop.now();
+                })
+                .await
+        };
+        running.stop().await;
+        ended
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Program")
+            .field("app", &self.app)
+            .field("needs", &self.needs)
+            .finish_non_exhaustive()
     }
 }
 

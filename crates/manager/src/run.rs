@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use kube::Client;
 use kubewright_certificates::{
     CertificateError, CertificateSource, Files, SelfSigned, TrustBundle,
 };
@@ -23,14 +24,17 @@ use crate::{App, Needs, Program, StartError, logging};
 ///
 /// The program gets these sub-commands:
 ///
-/// * `run`, the default, serves the webhooks until SIGTERM or Ctrl-C. Calls in flight are answered
-///   first; a second signal ends at once. `--listen` sets the address, `--certificates` names the
+/// * `run`, the default, serves the webhooks and runs the controllers until SIGTERM or Ctrl-C. Calls
+///   and reconciles at hand are finished first; a second signal ends at once. A program that works
+///   with objects of a cluster finds it as kubectl does, or as a pod of it. `--listen` sets the address, `--certificates` names the
 ///   directory with the certificate, `--self-signed` makes one for the names given and
 ///   `--write-ca` tells who signed it, `--log-format` and `--log-level` shape the log on standard
 ///   error. As soon as it serves, it says `serving webhooks on https://<address>` on standard
 ///   output.
 /// * `manifests` prints the webhook configurations as YAML: with `--url` or `--service` for where
 ///   the API server reaches the program, and `--ca-file` for what it is to trust.
+/// * `permissions` prints the roles that grant what the program asked [`Needs`] for, and nothing else,
+///   as YAML.
 /// * `version` prints the name and the version.
 ///
 /// ```
@@ -113,6 +117,8 @@ enum CommandError {
     },
     #[error(transparent)]
     Run(#[from] RunError),
+    #[error("cannot find the cluster: neither a kubeconfig nor a service account leads to one")]
+    Cluster(#[source] Box<kube::Error>),
     #[error("cannot use what this process needs of the system")]
     System(#[source] io::Error),
     #[error("cannot write to standard output")]
@@ -126,14 +132,22 @@ fn execute<O: Args>(
 ) -> Result<ExitCode, CommandError> {
     let asked = match command::parse::<O>(arguments) {
         Ok(asked) => asked,
-        Err(error) => {
-            error.print().map_err(CommandError::Output)?;
-            return Ok(u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from));
-        }
+        Err(error) => return refuse(&error),
     };
     let program = Program::new(|needs| app(asked.options, needs));
     match asked.task {
-        Task::Run(flags) => return serve(program, &flags, output),
+        Task::Run(flags) => {
+            if program.app().has_webhooks() && !flags.identity.is_given() {
+                return refuse(&command::no_identity::<O>());
+            }
+            return serve(program, &flags, output);
+        }
+        Task::Permissions => {
+            let text = program.permissions().to_yaml();
+            output
+                .write_all(text.as_bytes())
+                .map_err(CommandError::Output)?;
+        }
         Task::Manifests(flags) => {
             let text = manifests(&program, flags)?;
             output
@@ -145,6 +159,12 @@ fn execute<O: Args>(
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says what is wrong with a command line, or what it asked to be told.
+fn refuse(error: &clap::Error) -> Result<ExitCode, CommandError> {
+    error.print().map_err(CommandError::Output)?;
+    Ok(u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 fn manifests(program: &Program, flags: ManifestFlags) -> Result<String, CommandError> {
@@ -180,7 +200,15 @@ fn serve(
         .grace(seconds(flags.grace))
         .propagation(seconds(flags.propagation));
     let program = program.drain(drain);
-    let ended = if let Some(directory) = &flags.identity.certificates {
+    let program = if program.needs_client() {
+        let client = runtime.block_on(Client::try_default());
+        program.client(client.map_err(|error| CommandError::Cluster(Box::new(error)))?)
+    } else {
+        program
+    };
+    let ended = if !program.app().has_webhooks() {
+        runtime.block_on(work_until_told(program, output))
+    } else if let Some(directory) = &flags.identity.certificates {
         let files = Files::in_dir(directory);
         runtime.block_on(serve_until_told(program, flags, files, output))
     } else {
@@ -223,6 +251,24 @@ async fn serve_until_told(
     until_told(running, stop, &mut signals).await
 }
 
+/// Runs a program that has nothing to serve.
+async fn work_until_told(
+    program: Program,
+    output: &mut (impl Write + Send),
+) -> Result<ExitCode, CommandError> {
+    let mut signals = Signals::listen().map_err(CommandError::System)?;
+    let started = program.start().await?;
+    writeln!(output, "running").map_err(CommandError::Output)?;
+    output.flush().map_err(CommandError::Output)?;
+    let (stop, stopped) = oneshot::channel();
+    let running = async {
+        // An error means that nobody can ask any more, which is a reason to stop as well.
+        started.run(async { drop(stopped.await) }).await;
+        Ok(())
+    };
+    until_told(running, stop, &mut signals).await
+}
+
 async fn until_told(
     running: impl Future<Output = Result<(), RunError>>,
     stop: oneshot::Sender<()>,
@@ -233,12 +279,12 @@ async fn until_told(
         ended = &mut running => return Ok(ended.map(|()| ExitCode::SUCCESS)?),
         () = signals.next() => {}
     }
-    tracing::info!("told to end: answering the calls in flight first");
+    tracing::info!("told to end: finishing what is at hand first");
     drop(stop);
     tokio::select! {
         ended = &mut running => Ok(ended.map(|()| ExitCode::SUCCESS)?),
         () = signals.next() => {
-            tracing::warn!("told to end at once: calls in flight get no answer");
+            tracing::warn!("told to end at once: what is at hand is cut off");
             Ok(ExitCode::FAILURE)
         }
     }
@@ -258,8 +304,11 @@ fn sentence(error: &dyn Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1::Pod;
+    use std::sync::Arc;
+
+    use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
     use kubewright_certificates::Authority;
+    use kubewright_controller::{Action, Context, Controller, Deleter, owned};
     use kubewright_webhook::{Change, Review, Validated, Webhooks, validating};
 
     use super::*;
@@ -339,7 +388,63 @@ mod tests {
 
     #[test]
     fn a_wrong_command_line_is_exit_code_2() {
-        let (code, text) = output("policy walk").unwrap();
-        assert_eq!((code, text.as_str()), (ExitCode::from(2), ""));
+        for line in ["policy walk", "policy", "policy run --listen 127.0.0.1:0"] {
+            let (code, text) = output(line).unwrap();
+            assert_eq!((code, text.as_str()), (ExitCode::from(2), ""), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_a_program_with_webhooks_lacks_is_named() {
+        let said = command::no_identity::<Options>().to_string();
+        assert!(said.contains("--certificates"), "{said}");
+        assert!(said.contains("--self-signed"), "{said}");
+    }
+
+    #[test]
+    fn permissions_are_those_of_the_handles_and_the_controllers() {
+        let line = ["janitor", "permissions"].map(OsString::from);
+        let janitor = |_: NoOptions, needs: &mut Needs| {
+            let stale: Deleter<ConfigMap> = needs.in_namespace("blue").deleter();
+            let tidy = move |_: Arc<Pod>, _: Context| {
+                let _ = &stale;
+                async { Ok(Action::await_change()) }
+            };
+            App::new("janitor").controller(Controller::new("pods", tidy).watch(owned::<Secret>()))
+        };
+        let mut text = Vec::new();
+        execute(line, janitor, &mut text).unwrap();
+        assert_eq!(
+            String::from_utf8(text).unwrap(),
+            "\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: janitor
+rules:
+- apiGroups:
+  - \"\"
+  resources:
+  - pods
+  - secrets
+  verbs:
+  - get
+  - list
+  - watch
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: janitor
+  namespace: blue
+rules:
+- apiGroups:
+  - \"\"
+  resources:
+  - configmaps
+  verbs:
+  - delete
+"
+        );
     }
 }

@@ -37,6 +37,11 @@ impl Drain {
         self
     }
 
+    /// Returns the time for everything together.
+    pub fn longest(&self) -> Duration {
+        self.grace
+    }
+
     /// When the calls that are left are answered with 503, counted from the start: early enough to write the answers.
     pub(crate) fn cut(&self) -> Duration {
         self.grace

@@ -63,7 +63,7 @@ impl fmt::Debug for TestCluster {
 }
 
 impl Builder {
-    /// Runs a program, its webhooks behind HTTPS, and installs its webhook configurations.
+    /// Runs a program, its controllers and its webhooks behind HTTPS, and installs its webhook configurations.
     pub fn app(mut self, app: impl FnOnce(&mut Needs) -> App) -> Self {
         self.programs.push(Program::new(app));
         self
@@ -97,6 +97,7 @@ impl Builder {
         let client = host.client(None);
         let mut programs = Vec::new();
         for program in self.programs {
+            let program = program.client(client.clone());
             let program = Serving::start(program, webhook_address(server)).await;
             for configuration in program.configurations() {
                 host.install(&client, configuration).await;

@@ -14,13 +14,22 @@ use crate::fail;
 /// A program behind a socket of its own. It stops when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Serving {
-    manifests: Manifests,
+    manifests: Option<Manifests>,
     task: JoinHandle<()>,
 }
 
 impl Serving {
     /// Serves on a free port of an address, with a certificate made on the spot.
     pub(crate) async fn start(program: Program, address: IpAddr) -> Self {
+        if !program.app().has_webhooks() {
+            let started = program.start().await;
+            let started = started.unwrap_or_else(|error| cannot("be started", &error));
+            let task = tokio::spawn(async move { started.run(std::future::pending()).await });
+            return Self {
+                manifests: None,
+                task,
+            };
+        }
         let certificates = SelfSigned::for_names([address.to_string()]);
         let address = SocketAddr::from((address, 0));
         let bound = program.bind(address, certificates).await;
@@ -34,12 +43,15 @@ impl Serving {
             // It runs until it is aborted, so no call can outlive a drain.
             let _ = serving.run(std::future::pending()).await;
         });
-        Self { manifests, task }
+        Self {
+            manifests: Some(manifests),
+            task,
+        }
     }
 
     /// The webhook configurations that lead here.
     pub(crate) fn configurations(&self) -> &[Value] {
-        self.manifests.objects()
+        self.manifests.as_ref().map_or(&[], Manifests::objects)
     }
 }
 

@@ -7,6 +7,7 @@ mod cluster;
 mod control_plane;
 #[cfg(unix)]
 mod control_plane_errors;
+mod programs;
 #[cfg(feature = "real")]
 mod servers;
 mod trace;

@@ -1,0 +1,48 @@
+//! What a reconcile knows besides its object.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+use crate::clock::Clock;
+use crate::{Entry, Kind};
+
+/// What a reconcile knows besides its object. It is not generic, so that functions take it freely; clones are cheap.
+#[derive(Clone, Debug)]
+pub struct Context {
+    pub(crate) controller: Arc<str>,
+    pub(crate) kind: Arc<Kind>,
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) failures: u32,
+    pub(crate) clock: Clock,
+}
+
+impl Context {
+    /// Returns the name of the controller.
+    pub fn controller(&self) -> &str {
+        &self.controller
+    }
+
+    /// Returns how many reconciles of this object have failed in a row before this one.
+    pub fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// Returns the time of day; in a test whose time is paused, it passes as that time does.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Returns the reference by which the object owns others: it is their controller, and they go when it goes.
+    pub fn owner_reference(&self) -> OwnerReference {
+        OwnerReference {
+            api_version: self.kind.api_version().to_owned(),
+            kind: self.kind.name().to_owned(),
+            name: self.entry.key().name().to_owned(),
+            uid: self.entry.metadata().uid().to_owned(),
+            controller: Some(true),
+            block_owner_deletion: Some(true),
+        }
+    }
+}

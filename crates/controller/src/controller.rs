@@ -1,0 +1,162 @@
+//! A controller as a value.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kube::Client;
+
+use crate::informer::Informers;
+use crate::reconcile::AnyReconcile;
+use crate::run::Engine;
+use crate::watch::Watch;
+use crate::{Backoff, Changed, Kind, Object, Reconcile, Running, Scope};
+
+/// A controller: objects of one kind, and the function that makes the world as they want it.
+///
+/// It is a value: nothing happens until it [runs](Self::run), by itself or as a part of a program.
+///
+/// * Every object is reconciled when the controller starts, and whenever it or something [watched](Self::watch) changes.
+/// * Nothing waits between a change and its reconcile but other reconciles. What many changes ask for while an object waits
+///   is done once.
+/// * One object is never reconciled twice at once.
+/// * After an error, or a panic, an object is reconciled again, after 5 ms at first and at most 1000 s.
+#[must_use]
+pub struct Controller<K> {
+    pub(crate) name: Arc<str>,
+    pub(crate) reconciler: Arc<dyn AnyReconcile<K>>,
+    pub(crate) scope: Scope,
+    pub(crate) changed: Changed,
+    pub(crate) watches: Vec<Watch<K>>,
+    pub(crate) concurrency: usize,
+    pub(crate) backoff: Backoff,
+}
+
+impl<K: Object> Controller<K> {
+    /// Names a controller, for logs, and says what it does.
+    pub fn new(name: impl Into<Arc<str>>, reconciler: impl Reconcile<K>) -> Self {
+        Self {
+            name: name.into(),
+            reconciler: Arc::new(reconciler),
+            scope: Scope::all(),
+            changed: Changed::anything(),
+            watches: Vec::new(),
+            concurrency: 1,
+            backoff: Backoff::default(),
+        }
+    }
+
+    /// Watches something else: [`owned`](crate::owned) or [`related`](crate::related) objects.
+    pub fn watch(mut self, watch: impl Into<Watch<K>>) -> Self {
+        self.watches.push(watch.into());
+        self
+    }
+
+    /// Reconciles only these objects.
+    pub fn within(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    /// Heeds only these changes of its own objects; any unless said.
+    pub fn when(mut self, changed: Changed) -> Self {
+        self.changed = changed;
+        self
+    }
+
+    /// Sets how many objects are reconciled at the same time; one unless said.
+    pub fn concurrency(mut self, reconciles: usize) -> Self {
+        self.concurrency = reconciles.max(1);
+        self
+    }
+
+    /// Sets how long to wait after errors; from 5 ms to 1000 s unless said.
+    pub fn retry(mut self, backoff: Backoff) -> Self {
+        self.backoff = backoff;
+        self
+    }
+
+    /// Runs this controller by itself, until `shutdown` resolves and the reconciles at hand are done.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future ends everything at once, reconciles at hand included.
+    pub async fn run(self, client: Client, shutdown: impl Future<Output = ()>) {
+        let informers = Informers::new();
+        let engine = Engine::new(self, &informers);
+        tokio::select! {
+            () = informers.run(client) => {}
+            () = engine.run(Box::pin(shutdown)) => {}
+        }
+    }
+}
+
+/// A controller whose kind is forgotten: what a program is made of.
+#[derive(Clone)]
+pub struct AnyController(Arc<dyn Declared>);
+
+trait Declared: Send + Sync {
+    fn name(&self) -> &str;
+    fn watched(&self) -> Vec<(Kind, Scope)>;
+    fn attach(self: Arc<Self>, informers: &Informers) -> Running;
+}
+
+impl AnyController {
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// Returns what it watches, its own objects first.
+    pub fn watched(&self) -> Vec<(Kind, Scope)> {
+        self.0.watched()
+    }
+
+    /// Has it read from shared informers.
+    pub fn attach(&self, informers: &Informers) -> Running {
+        Arc::clone(&self.0).attach(informers)
+    }
+}
+
+impl<K: Object> From<Controller<K>> for AnyController {
+    fn from(controller: Controller<K>) -> Self {
+        Self(Arc::new(controller))
+    }
+}
+
+impl<K: Object> Declared for Controller<K> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn watched(&self) -> Vec<(Kind, Scope)> {
+        let own = (Kind::of::<K>(), self.scope.clone());
+        let others = self
+            .watches
+            .iter()
+            .map(|watch| (watch.kind.clone(), watch.scope.clone()));
+        std::iter::once(own).chain(others).collect()
+    }
+
+    fn attach(self: Arc<Self>, informers: &Informers) -> Running {
+        Running::new(Engine::new(self, informers))
+    }
+}
+
+impl<K> fmt::Debug for Controller<K> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Controller")
+            .field("name", &self.name)
+            .field("watches", &self.watches)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for AnyController {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_tuple("AnyController")
+            .field(&self.name())
+            .finish()
+    }
+}

@@ -1,0 +1,301 @@
+//! Listing, watching, and carrying on after whatever goes wrong.
+
+use std::error::Error as StdError;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Response, StatusCode};
+use kube::Client;
+use kube::client::Body;
+use serde_json::value::RawValue;
+use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
+
+use super::Informer;
+use super::entry::Entry;
+use super::lines::{LineError, Lines};
+use super::request::Ask;
+use super::store::Snapshot;
+use super::wire::{self, Bookmark, Line, Page, Refusal};
+use crate::Backoff;
+
+/// Keeps an informer up to date until it is dropped.
+pub(crate) async fn follow(client: Client, informer: Informer) {
+    let mut follower = Follower {
+        client,
+        informer,
+        position: None,
+        listing: Listing::Streamed,
+        failures: 0,
+    };
+    loop {
+        let (start, position) = (Instant::now(), follower.position.clone());
+        let ended = follower.advance().await;
+        let is_brief = start.elapsed() < BRIEF && follower.position == position;
+        match ended {
+            Ok(()) if is_brief => follower.pause(Failure::Brief).await,
+            Ok(()) => {}
+            Err(failure) => follower.pause(failure).await,
+        }
+    }
+}
+
+struct Follower {
+    client: Client,
+    informer: Informer,
+    /// The resource version up to which everything is known. Without one, everything is listed.
+    position: Option<String>,
+    listing: Listing,
+    failures: u32,
+}
+
+/// How a list is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listing {
+    /// As the first events of a watch, which takes the least memory on both sides.
+    Streamed,
+    /// Page by page, once: a streamed one has ended before it was complete.
+    PagedOnce,
+    /// Page by page: this API server does not stream lists.
+    Paged,
+}
+
+/// Why a request came to its end, unless it ended as they all do.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("the request cannot be made")]
+    Request(#[source] kube::core::request::Error),
+    #[error("the API server cannot be reached")]
+    Unreachable(#[source] kube::Error),
+    #[error(transparent)]
+    Refused(Refusal),
+    #[error("it says nothing for {} s", .0.as_secs())]
+    Silent(Duration),
+    #[error(transparent)]
+    Line(#[from] LineError),
+    #[error("a page of the list cannot be read")]
+    Page(#[source] Box<dyn StdError + Send + Sync>),
+    #[error("an object cannot be read")]
+    Object(#[from] serde_json::Error),
+    #[error("the list ended before it was complete")]
+    Incomplete,
+    #[error("the watch ended as soon as it was open")]
+    Brief,
+}
+
+/// What the lines of a watch are for.
+enum Phase {
+    Listing(Snapshot),
+    Following,
+}
+
+impl Follower {
+    /// Sends one request and takes in what it answers, to its end.
+    async fn advance(&mut self) -> Result<(), Failure> {
+        let seconds = fastrand::u32(SHORTEST_WATCH..=LONGEST_WATCH);
+        match (self.position.clone(), self.listing) {
+            (Some(since), _) => {
+                let since = &since;
+                let answer = self.ask(&Ask::Watch { since, seconds }).await?;
+                self.read(answer, Phase::Following, seconds).await
+            }
+            (None, Listing::Streamed) => {
+                let answer = self.ask(&Ask::StreamedList { seconds }).await?;
+                let listing = Phase::Listing(Snapshot::default());
+                self.read(answer, listing, seconds).await
+            }
+            (None, Listing::PagedOnce | Listing::Paged) => self.list().await,
+        }
+    }
+
+    async fn ask(&self, ask: &Ask<'_>) -> Result<Response<Body>, Failure> {
+        let request = self.informer.request(ask).map_err(Failure::Request)?;
+        let answer = timeout(PATIENCE, self.client.send(request))
+            .await
+            .map_err(|_| Failure::Silent(PATIENCE))?
+            .map_err(Failure::Unreachable)?;
+        if answer.status() == StatusCode::OK {
+            Ok(answer)
+        } else {
+            Err(Failure::Refused(Refusal::of(answer).await))
+        }
+    }
+
+    async fn list(&mut self) -> Result<(), Failure> {
+        let mut snapshot = Snapshot::default();
+        let mut token: Option<String> = None;
+        loop {
+            let page = Ask::Page {
+                token: token.as_deref(),
+            };
+            let answer = self.ask(&page).await?;
+            let body = timeout(PATIENCE, wire::page(answer))
+                .await
+                .map_err(|_| Failure::Silent(PATIENCE))?
+                .map_err(Failure::Page)?;
+            let page: Page<'_> = serde_json::from_slice(&body)?;
+            for object in page.items.unwrap_or_default() {
+                self.collect(&mut snapshot, object)?;
+            }
+            token = page.metadata.token.filter(|token| !token.is_empty());
+            if token.is_none() {
+                self.complete(snapshot, page.metadata.resource_version);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes in the lines of a watch.
+    async fn read(
+        &mut self,
+        answer: Response<Body>,
+        mut phase: Phase,
+        seconds: u32,
+    ) -> Result<(), Failure> {
+        let mut lines = Lines::new(answer.into_body());
+        // The API server ends a watch after the time that it was asked for; if it has not, it is gone.
+        let overdue = Duration::from_secs(seconds.into()) + PATIENCE;
+        let end = Instant::now() + overdue;
+        let mut silence: Pin<Box<Sleep>> = Box::pin(sleep_until(match phase {
+            Phase::Listing(_) => Instant::now() + PATIENCE,
+            Phase::Following => end,
+        }));
+        loop {
+            let line = tokio::select! {
+                // Dropping it loses nothing: the sleep is kept.
+                biased;
+                line = lines.next(|line| self.take(line, &mut phase)) => line?,
+                () = &mut silence => {
+                    return Err(Failure::Silent(match phase {
+                        Phase::Listing(_) => PATIENCE,
+                        Phase::Following => overdue,
+                    }));
+                }
+            };
+            match (line, &phase) {
+                (Some(taken), phase) => {
+                    taken?;
+                    silence.as_mut().reset(match phase {
+                        Phase::Listing(_) => Instant::now() + PATIENCE,
+                        Phase::Following => end,
+                    });
+                }
+                (None, Phase::Listing(_)) => return Err(Failure::Incomplete),
+                (None, Phase::Following) => return Ok(()),
+            }
+        }
+    }
+
+    fn take(&mut self, line: &str, phase: &mut Phase) -> Result<(), Failure> {
+        let line: Line<'_> = serde_json::from_str(line)?;
+        match &*line.kind {
+            "ADDED" | "MODIFIED" => match phase {
+                Phase::Listing(snapshot) => self.collect(snapshot, line.object)?,
+                Phase::Following => {
+                    let entry = Entry::read(line.object.get())?;
+                    let position = entry.metadata().resource_version().to_owned();
+                    self.informer.store().set(Arc::new(entry));
+                    self.reached(position);
+                }
+            },
+            "DELETED" => {
+                let entry = Entry::read(line.object.get())?;
+                match phase {
+                    Phase::Listing(snapshot) => snapshot.remove(entry.key()),
+                    Phase::Following => {
+                        self.informer.store().remove(entry.key());
+                        self.reached(entry.metadata().resource_version().to_owned());
+                    }
+                }
+            }
+            "BOOKMARK" => {
+                let Bookmark { metadata } = serde_json::from_str(line.object.get())?;
+                match std::mem::replace(phase, Phase::Following) {
+                    Phase::Listing(snapshot) if metadata.ends_the_list() => {
+                        self.complete(snapshot, metadata.resource_version);
+                    }
+                    Phase::Listing(snapshot) => *phase = Phase::Listing(snapshot),
+                    Phase::Following => self.reached(metadata.resource_version),
+                }
+            }
+            "ERROR" => return Err(Failure::Refused(Refusal::within(line.object.get()))),
+            // What later versions may add says nothing about objects.
+            other => tracing::debug!(kind = other, "a watch says what is not known here"),
+        }
+        Ok(())
+    }
+
+    fn collect(&self, snapshot: &mut Snapshot, object: &RawValue) -> Result<(), Failure> {
+        let entry = Entry::read(object.get())?;
+        self.informer.store().collect(snapshot, entry);
+        Ok(())
+    }
+
+    fn complete(&mut self, snapshot: Snapshot, position: String) {
+        self.informer.store().replace(snapshot);
+        self.informer.is_known();
+        if self.listing == Listing::PagedOnce {
+            self.listing = Listing::Streamed;
+        }
+        self.reached(position);
+    }
+
+    fn reached(&mut self, position: String) {
+        self.position = Some(position);
+        if std::mem::take(&mut self.failures) > 0 {
+            tracing::info!(kind = %self.informer.kind(), "the watch goes on");
+        }
+    }
+
+    /// Draws the lesson from how a request has failed, and waits before the next.
+    async fn pause(&mut self, failure: Failure) {
+        let was_listing = self.position.is_none();
+        self.failures += 1;
+        let mut pause = BACKOFF.pause(self.failures);
+        match &failure {
+            Failure::Refused(refusal) => {
+                if let Some(wanted) = refusal.pause() {
+                    pause = pause.max(wanted);
+                }
+                if refusal.is_out_of_time() {
+                    self.position = None;
+                    if self.failures == 1 {
+                        pause = Duration::ZERO;
+                    }
+                } else if !refusal.passes() {
+                    if was_listing {
+                        self.listing = Listing::Paged;
+                    } else if !refusal.is_the_servers_fault() {
+                        self.position = None;
+                    }
+                }
+            }
+            // What cannot be read now could not be read a second time.
+            Failure::Object(_) => self.position = None,
+            Failure::Line(_) | Failure::Silent(_) | Failure::Incomplete
+                if was_listing && self.listing == Listing::Streamed =>
+            {
+                self.listing = Listing::PagedOnce;
+            }
+            _ => {}
+        }
+        // One line for each doubling: an API server that is away for long does not fill the log.
+        if self.failures.is_power_of_two() {
+            let cause = failure.source().map(ToString::to_string);
+            tracing::warn!(
+                kind = %self.informer.kind(), error = %failure, cause, failures = self.failures,
+                "cannot follow the objects of the cluster; trying again"
+            );
+        }
+        sleep(pause).await;
+    }
+}
+
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(4));
+/// How long to wait for an answer to begin, and for a list to go on.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a watch is asked to last, in seconds: long enough to be cheap, short enough to notice that nobody is there.
+const SHORTEST_WATCH: u32 = 120;
+const LONGEST_WATCH: u32 = 240;
+/// A watch that is closed sooner, and without news, is not asked for again without a pause.
+const BRIEF: Duration = Duration::from_secs(1);

@@ -1,0 +1,195 @@
+//! The queue against a model of it: no key is lost, none is given out twice, the urgent go first.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Waker;
+use std::time::Duration;
+
+use futures::task::{ArcWake, waker};
+use proptest::prelude::*;
+use tokio::time::Instant;
+
+use super::Queue;
+use super::state::{Next, Priority, Queue as State};
+
+#[derive(Clone, Debug)]
+enum Step {
+    Add(u8, Priority),
+    Take,
+    /// Gives back the key that was taken first, to be given out again after a time if one is named.
+    Done(Option<u8>),
+    /// Time passes.
+    Pass(u8),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let priority = prop_oneof![Just(Priority::Low), Just(Priority::Normal)];
+    prop_oneof![
+        4 => (0..6_u8, priority).prop_map(|(key, priority)| Step::Add(key, priority)),
+        4 => Just(Step::Take),
+        4 => proptest::option::of(1..10_u8).prop_map(Step::Done),
+        1 => (1..8_u8).prop_map(Step::Pass),
+    ]
+}
+
+/// What the queue has to know, in the plainest form.
+#[derive(Default)]
+struct Model {
+    now: u32,
+    waiting: BTreeMap<u8, Priority>,
+    later: BTreeMap<u8, u32>,
+    running: Vec<u8>,
+    again: BTreeSet<u8>,
+}
+
+impl Model {
+    fn add(&mut self, key: u8, priority: Priority) {
+        if self.running.contains(&key) {
+            self.again.insert(key);
+            return;
+        }
+        self.later.remove(&key);
+        let known = self.waiting.entry(key).or_insert(priority);
+        *known = priority.max(*known);
+    }
+
+    fn done(&mut self, key: u8, at: Option<u32>) {
+        self.running.retain(|running| *running != key);
+        if self.again.remove(&key) {
+            self.waiting.insert(key, Priority::Low);
+        } else if let Some(at) = at {
+            self.later.insert(key, at);
+        }
+    }
+
+    fn pass(&mut self, time: u32) {
+        self.now += time;
+        let due: Vec<u8> = self
+            .later
+            .iter()
+            .filter(|(_, at)| **at <= self.now)
+            .map(|(key, _)| *key)
+            .collect();
+        for key in due {
+            self.later.remove(&key);
+            self.waiting.insert(key, Priority::Low);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_queue_does_what_its_model_does(steps in proptest::collection::vec(step(), 0..200)) {
+        let queue: State<u8, u32> = State::new();
+        let waker = Waker::noop();
+        let mut model = Model::default();
+        for step in steps {
+            match step {
+                Step::Add(key, priority) => {
+                    queue.add(&key, priority);
+                    model.add(key, priority);
+                }
+                Step::Take => match queue.next(0, waker) {
+                    Next::Key(key) => {
+                        prop_assert!(!model.running.contains(&key), "{key} twice at once");
+                        prop_assert!(model.waiting.remove(&key).is_some(), "{key} was not asked for");
+                        model.running.push(key);
+                    }
+                    Next::Wait => prop_assert!(model.waiting.is_empty(), "{:?} lost", model.waiting),
+                    Next::Closed => prop_assert!(false, "nobody has closed it"),
+                },
+                Step::Done(pause) => if let Some(key) = model.running.first().copied() {
+                    let at = pause.map(|pause| model.now + u32::from(pause));
+                    queue.done(&key, at);
+                    model.done(key, at);
+                },
+                Step::Pass(time) => {
+                    model.pass(time.into());
+                    let next = queue.due(model.now, waker);
+                    prop_assert_eq!(next, model.later.values().min().copied());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_urgent_go_first_and_then_the_first(
+        adds in proptest::collection::vec((0..50_u8, any::<bool>()), 0..100)
+    ) {
+        let queue: State<u8, u32> = State::new();
+        let mut expected: Vec<(u8, Priority)> = Vec::new();
+        for (key, is_urgent) in adds {
+            let priority = if is_urgent { Priority::Normal } else { Priority::Low };
+            queue.add(&key, priority);
+            match expected.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, known)) if *known >= priority => {}
+                // What becomes urgent queues up behind what is.
+                Some(_) => {
+                    expected.retain(|(known, _)| *known != key);
+                    expected.push((key, priority));
+                }
+                None => expected.push((key, priority)),
+            }
+        }
+        expected.sort_by_key(|(_, priority)| std::cmp::Reverse(*priority));
+        for (key, _) in expected {
+            prop_assert_eq!(queue.next(0, Waker::noop()), Next::Key(key));
+        }
+        prop_assert_eq!(queue.next(0, Waker::noop()), Next::Wait);
+    }
+}
+
+struct Count(AtomicUsize);
+
+impl ArcWake for Count {
+    fn wake_by_ref(count: &Arc<Self>) {
+        count.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn one_key_wakes_one_worker() {
+    let counts: Vec<Arc<Count>> = (0..3)
+        .map(|_| Arc::new(Count(AtomicUsize::new(0))))
+        .collect();
+    let queue: State<u8, u32> = State::new();
+    for (worker, count) in counts.iter().enumerate() {
+        assert_eq!(queue.next(worker, &waker(Arc::clone(count))), Next::Wait);
+    }
+    let woken = || {
+        counts
+            .iter()
+            .map(|count| count.0.load(Ordering::Relaxed))
+            .sum::<usize>()
+    };
+    queue.add(&1, Priority::Normal);
+    assert_eq!(woken(), 1);
+    queue.add(&1, Priority::Normal);
+    assert_eq!(woken(), 1, "a key that waits already is no news");
+    queue.add(&2, Priority::Normal);
+    assert_eq!(woken(), 2);
+    queue.close();
+    assert_eq!(woken(), 3, "whoever waits hears of the end");
+    assert_eq!(queue.next(0, Waker::noop()), Next::Closed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_comes_back_when_its_time_has_come() {
+    let queue = Arc::new(Queue::<&str>::new());
+    let time = Arc::clone(&queue);
+    let clock = tokio::spawn(async move { time.keep_time().await });
+    let start = Instant::now();
+    for (key, seconds) in [("late", 300), ("soon", 2), ("later", 60)] {
+        queue.add(&key, Priority::Normal);
+        assert_eq!(queue.take(0).await, Some(key));
+        queue.done(&key, Some(start + Duration::from_secs(seconds)));
+        // The clock gets to see each before the next.
+        tokio::task::yield_now().await;
+    }
+    for (key, seconds) in [("soon", 2), ("later", 60), ("late", 300)] {
+        assert_eq!(queue.take(0).await, Some(key));
+        assert_eq!((Instant::now() - start).as_secs(), seconds);
+    }
+    clock.abort();
+}

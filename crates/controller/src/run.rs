@@ -1,0 +1,276 @@
+//! A controller at work.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::clock::Clock;
+use crate::informer::{Delta, Entry, Informer, Informers, Origin, Subscription};
+use crate::queue::{Priority, Queue};
+use crate::sync::{Mutex, locked};
+use crate::{Action, Context, Controller, Error, Key, Kind, Object};
+
+/// A controller that reads from shared informers and can be run, again and again.
+pub struct Running(Box<dyn Run>);
+
+type Shutdown<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
+trait Run: Send + Sync {
+    fn name(&self) -> &str;
+    fn run<'a>(&'a self, shutdown: Shutdown<'a>) -> Shutdown<'a>;
+}
+
+impl Running {
+    pub(crate) fn new<K: Object>(engine: Engine<K>) -> Self {
+        Self(Box::new(engine))
+    }
+
+    /// Returns the name of the controller.
+    pub fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// Reconciles until `shutdown` resolves and the reconciles at hand are done. It begins when the informers are synced.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future ends the reconciles at hand, too.
+    pub async fn run(&self, shutdown: impl Future<Output = ()> + Send) {
+        self.0.run(Box::pin(shutdown)).await;
+    }
+}
+
+/// A controller with its informers.
+pub(crate) struct Engine<K> {
+    controller: Arc<Controller<K>>,
+    objects: Informer,
+    watched: Vec<Informer>,
+}
+
+/// What the workers of a controller share.
+struct Work<K> {
+    controller: Arc<Controller<K>>,
+    kind: Arc<Kind>,
+    objects: Informer,
+    queue: Queue<Key>,
+    failures: Mutex<HashMap<Key, u32>>,
+    clock: Clock,
+}
+
+/// How a reconcile has ended.
+enum Outcome {
+    Done(Action),
+    Gone,
+    Retry(String),
+    Terminal(String),
+}
+
+impl<K: Object> Engine<K> {
+    pub(crate) fn new(controller: impl Into<Arc<Controller<K>>>, informers: &Informers) -> Self {
+        let controller = controller.into();
+        Self {
+            objects: informers.informer(Kind::of::<K>(), controller.scope.clone()),
+            watched: controller
+                .watches
+                .iter()
+                .map(|watch| informers.informer(watch.kind.clone(), watch.scope.clone()))
+                .collect(),
+            controller,
+        }
+    }
+
+    pub(crate) async fn run(&self, shutdown: impl Future<Output = ()>) {
+        let mut shutdown = std::pin::pin!(shutdown);
+        let synced = async {
+            for informer in self.watched.iter().chain([&self.objects]) {
+                informer.synced().await;
+            }
+        };
+        tokio::select! {
+            () = &mut shutdown => return,
+            () = synced => {}
+        }
+        let work = Arc::new(Work {
+            kind: Arc::new(self.objects.kind().clone()),
+            objects: self.objects.clone(),
+            controller: Arc::clone(&self.controller),
+            queue: Queue::new(),
+            failures: Mutex::default(),
+            clock: Clock::new(),
+        });
+        let subscriptions = self.subscribe(&work);
+        let mut workers = JoinSet::new();
+        for worker in 0..self.controller.concurrency {
+            workers.spawn(Arc::clone(&work).work(worker));
+        }
+        tracing::info!(controller = %self.controller.name, "reconciling");
+        tokio::select! {
+            () = shutdown => {}
+            () = work.queue.keep_time() => {}
+        }
+        drop(subscriptions);
+        work.queue.close();
+        while workers.join_next().await.is_some() {}
+        tracing::info!(controller = %self.controller.name, "no longer reconciling");
+    }
+
+    fn subscribe(&self, work: &Arc<Work<K>>) -> Vec<Subscription> {
+        let own = {
+            let work = Arc::clone(work);
+            self.objects.subscribe(move |delta| {
+                if work.controller.changed.matters(delta)
+                    && let Some(entry) = delta.new.as_ref().or(delta.old.as_ref())
+                {
+                    work.queue.add(entry.key(), priority(delta));
+                }
+            })
+        };
+        let watched = self.watched.iter().enumerate().map(|(number, informer)| {
+            let work = Arc::clone(work);
+            informer.subscribe(move |delta| work.heed(number, delta))
+        });
+        std::iter::once(own).chain(watched).collect()
+    }
+}
+
+impl<K: Object> Work<K> {
+    /// Asks for the reconciles that a change of something watched calls for.
+    fn heed(&self, number: usize, delta: &Delta) {
+        let Some(watch) = self.controller.watches.get(number) else {
+            return;
+        };
+        if !watch.changed.matters(delta) {
+            return;
+        }
+        // The function is the user's: what befalls it must not end the informer, which others share.
+        match catch_unwind(AssertUnwindSafe(|| watch.concerned(delta))) {
+            Ok(concerned) => {
+                for key in concerned {
+                    self.queue.add(&key, priority(delta));
+                }
+            }
+            Err(panic) => tracing::error!(
+                controller = %self.controller.name, watched = %watch.kind, panic = message(&*panic),
+                "the function that maps a change to objects panicked: the change is not heeded"
+            ),
+        }
+    }
+
+    async fn work(self: Arc<Self>, worker: usize) {
+        while let Some(key) = self.queue.take(worker).await {
+            let outcome = match self.objects.get(&key) {
+                Some(entry) => self.reconcile(entry).await,
+                None => Outcome::Gone,
+            };
+            let pause = self.conclude(&key, outcome);
+            self.queue
+                .done(&key, pause.map(|pause| Instant::now() + pause));
+        }
+    }
+
+    async fn reconcile(&self, entry: Arc<Entry>) -> Outcome {
+        let object = match entry.decode::<K>() {
+            Ok(object) => Arc::new(object),
+            Err(error) => return Outcome::Terminal(format!("cannot decode the object: {error}")),
+        };
+        let context = Context {
+            controller: Arc::clone(&self.controller.name),
+            kind: Arc::clone(&self.kind),
+            failures: locked(self.failures.lock())
+                .get(entry.key())
+                .copied()
+                .unwrap_or_default(),
+            clock: self.clock,
+            entry,
+        };
+        let reconciler = &self.controller.reconciler;
+        let reconcile = AssertUnwindSafe(async { reconciler.reconcile_any(object, context).await });
+        match reconcile.catch_unwind().await {
+            Ok(Ok(action)) => Outcome::Done(action),
+            Ok(Err(error)) => said(&error),
+            Err(panic) => Outcome::Retry(format!("the reconciler panicked: {}", message(&*panic))),
+        }
+    }
+
+    /// Draws the lesson from a reconcile: when is the next?
+    fn conclude(&self, key: &Key, outcome: Outcome) -> Option<Duration> {
+        let mut failures = locked(self.failures.lock());
+        let (name, object) = (&self.controller.name, || self.kind.reference(key));
+        match outcome {
+            Outcome::Done(action) => {
+                failures.remove(key);
+                action.after()
+            }
+            Outcome::Gone => {
+                failures.remove(key);
+                None
+            }
+            Outcome::Retry(error) => {
+                let count = failures.entry(key.clone()).or_default();
+                *count = count.saturating_add(1);
+                let pause = self.controller.backoff.pause(*count);
+                tracing::warn!(
+                    controller = %name, object = object(), error, failures = *count, ?pause,
+                    "cannot reconcile; trying again"
+                );
+                Some(pause)
+            }
+            Outcome::Terminal(error) => {
+                failures.remove(key);
+                tracing::error!(
+                    controller = %name, object = object(), error,
+                    "cannot reconcile; not trying again until something changes"
+                );
+                None
+            }
+        }
+    }
+}
+
+impl<K: Object> Run for Engine<K> {
+    fn name(&self) -> &str {
+        &self.controller.name
+    }
+
+    fn run<'a>(&'a self, shutdown: Shutdown<'a>) -> Shutdown<'a> {
+        Box::pin(Self::run(self, shutdown))
+    }
+}
+
+fn said(error: &Error) -> Outcome {
+    if error.is_terminal() {
+        Outcome::Terminal(error.to_string())
+    } else {
+        Outcome::Retry(error.to_string())
+    }
+}
+
+fn priority(delta: &Delta) -> Priority {
+    match delta.origin {
+        Origin::Snapshot => Priority::Low,
+        Origin::Watch => Priority::Normal,
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a message")
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_tuple("Running")
+            .field(&self.name())
+            .finish()
+    }
+}

@@ -1,0 +1,137 @@
+//! What a controller watches besides its own objects.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::informer::{Delta, Entry};
+use crate::{Changed, Key, Kind, Object, ObjectRef, Scope};
+
+/// Something that a controller watches: a change of it has objects of the controller reconciled.
+pub struct Watch<K> {
+    pub(crate) kind: Kind,
+    pub(crate) scope: Scope,
+    pub(crate) changed: Changed,
+    map: Map<K>,
+}
+
+type Map<K> = Arc<dyn Fn(&Entry) -> Result<Vec<ObjectRef<K>>, serde_json::Error> + Send + Sync>;
+
+/// Watches the objects that those of the controller own.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Owned<T> {
+    scope: Scope,
+    changed: Changed,
+    kind: PhantomData<fn() -> T>,
+}
+
+/// Watches the objects of a kind that those of the controller own: a change has their owner reconciled, which is the one
+/// that the owner reference calls their controller.
+pub fn owned<T: Object>() -> Owned<T> {
+    Owned {
+        scope: Scope::all(),
+        changed: Changed::anything(),
+        kind: PhantomData,
+    }
+}
+
+/// Watches objects that those of the controller have to do with: a function says which.
+///
+/// It is called with the object as it was and as it is, and holds up the news of its kind while it runs: it looks into
+/// caches, if anywhere.
+pub fn related<T, K, References>(map: impl Fn(&T) -> References + Send + Sync + 'static) -> Watch<K>
+where
+    T: Object,
+    References: IntoIterator<Item = ObjectRef<K>>,
+{
+    Watch {
+        kind: Kind::of::<T>(),
+        scope: Scope::all(),
+        changed: Changed::anything(),
+        map: Arc::new(move |entry| Ok(map(&entry.decode()?).into_iter().collect())),
+    }
+}
+
+impl<T> Owned<T> {
+    /// Watches only these.
+    pub fn within(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    /// Heeds only these changes.
+    pub fn when(mut self, changed: Changed) -> Self {
+        self.changed = changed;
+        self
+    }
+}
+
+impl<K> Watch<K> {
+    /// Watches only these.
+    #[must_use]
+    pub fn within(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    /// Heeds only these changes.
+    #[must_use]
+    pub fn when(mut self, changed: Changed) -> Self {
+        self.changed = changed;
+        self
+    }
+
+    /// The objects that a change concerns.
+    pub(crate) fn concerned(&self, delta: &Delta) -> Vec<Key> {
+        let mut concerned = Vec::new();
+        for entry in delta.old.iter().chain(&delta.new) {
+            match (self.map)(entry) {
+                Ok(references) => {
+                    concerned.extend(references.into_iter().map(ObjectRef::into_key));
+                }
+                Err(error) => tracing::error!(
+                    object = %self.kind.reference(entry.key()), %error,
+                    "cannot decode an object: its change is not heeded"
+                ),
+            }
+        }
+        concerned.sort_unstable();
+        concerned.dedup();
+        concerned
+    }
+}
+
+impl<K: Object, T: Object> From<Owned<T>> for Watch<K> {
+    fn from(owned: Owned<T>) -> Self {
+        let kind = Kind::of::<K>();
+        Self {
+            kind: Kind::of::<T>(),
+            scope: owned.scope,
+            changed: owned.changed,
+            map: Arc::new(move |entry| Ok(owner(&kind, entry).into_iter().collect())),
+        }
+    }
+}
+
+fn owner<K>(kind: &Kind, entry: &Entry) -> Option<ObjectRef<K>> {
+    let owner = entry.metadata().controller()?;
+    let group = owner
+        .api_version
+        .rsplit_once('/')
+        .map_or("", |(group, _)| group);
+    (*owner.kind == *kind.name() && group == kind.group()).then(|| {
+        let namespace = entry.key().namespace().filter(|_| kind.is_namespaced());
+        ObjectRef::at(Key::new(namespace, &owner.name))
+    })
+}
+
+impl<K> fmt::Debug for Watch<K> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Watch")
+            .field("kind", &self.kind)
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
+    }
+}

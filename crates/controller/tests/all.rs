@@ -1,0 +1,6 @@
+//! Controllers on an API server, and models of what they are built from.
+
+#![cfg(test)]
+
+mod controllers;
+mod models;

@@ -1,0 +1,228 @@
+//! Programs that work with the objects of a cluster: caches, handles and controllers.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use kube::api::PostParams;
+use kube::{Api, ResourceExt};
+use kubewright_controller::{
+    Action, Cached, Context, Controller, Deleter, Error, Reader, Reconcile, Writer, owned,
+};
+use kubewright_manager::{App, Needs};
+use kubewright_testing::{TestCluster, eventually, unique, yaml};
+use kubewright_webhook::{Change, OrDeny, Review, Validate, Validated, Webhooks, deny, validating};
+
+/// Keeps a ConfigMap `NAME-beds` for every Secret with the label `garden`.
+struct Gardener {
+    beds: Cached<ConfigMap>,
+    writer: Writer<ConfigMap>,
+}
+
+impl Reconcile<Secret> for Gardener {
+    async fn reconcile(&self, garden: Arc<Secret>, context: Context) -> Result<Action, Error> {
+        let Some(beds) = garden.labels().get("garden") else {
+            return Ok(Action::await_change());
+        };
+        let namespace = garden.namespace().unwrap_or_default();
+        let name = format!("{}-beds", garden.name_any());
+        let known = self.beds.get((namespace.as_str(), name.as_str())).await?;
+        let wanted = [("beds".to_owned(), beds.clone())].into();
+        match known {
+            Some(map) if map.data.as_ref() == Some(&wanted) => {}
+            Some(mut map) => {
+                map.data = Some(wanted);
+                self.writer.replace(&map).await?;
+            }
+            None => {
+                let mut map = ConfigMap::default();
+                map.metadata.name = Some(name);
+                map.metadata.namespace = Some(namespace);
+                map.metadata.owner_references = Some(vec![context.owner_reference()]);
+                map.data = Some(wanted);
+                self.writer.create(&map).await?;
+            }
+        }
+        Ok(Action::await_change())
+    }
+}
+
+fn gardens(needs: &mut Needs) -> App {
+    let gardener = Gardener {
+        beds: needs.cached(),
+        writer: needs.writer(),
+    };
+    App::new("gardens").controller(Controller::new("gardens", gardener).watch(owned::<ConfigMap>()))
+}
+
+fn garden(beds: &str) -> Secret {
+    yaml(&format!(
+        "{{metadata: {{name: kitchen, labels: {{garden: '{beds}'}}}}}}"
+    ))
+}
+
+async fn beds(cluster: &TestCluster, number: &str) {
+    eventually("the beds", async || {
+        let map = cluster.get::<ConfigMap>("kitchen-beds").await?;
+        (map.data?["beds"] == number).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_program_with_a_controller_keeps_the_world_as_its_objects_want_it() {
+    let cluster = TestCluster::builder().app(gardens).start().await;
+    cluster.create(&garden("4")).await.expect_allowed();
+    beds(&cluster, "4").await;
+
+    // What is taken away comes back, what is changed is put back, and what is wanted changes.
+    cluster
+        .delete::<ConfigMap>("kitchen-beds")
+        .await
+        .expect_allowed();
+    beds(&cluster, "4").await;
+    let change = serde_json::json!({"data": {"beds": "5"}});
+    cluster
+        .merge::<ConfigMap>("kitchen-beds", &change)
+        .await
+        .expect_allowed();
+    beds(&cluster, "4").await;
+    let change = serde_json::json!({"metadata": {"labels": {"garden": "6"}}});
+    cluster
+        .merge::<Secret>("kitchen", &change)
+        .await
+        .expect_allowed();
+    beds(&cluster, "6").await;
+    let map = cluster.get::<ConfigMap>("kitchen-beds").await.unwrap();
+    assert_eq!(map.owner_references()[0].name, "kitchen");
+}
+
+#[tokio::test]
+async fn nothing_is_written_for_no_change() {
+    let cluster = TestCluster::builder().app(gardens).start().await;
+    cluster.create(&garden("4")).await.expect_allowed();
+    beds(&cluster, "4").await;
+    let version = async || {
+        let map = cluster.get::<ConfigMap>("kitchen-beds").await.unwrap();
+        map.resource_version().unwrap()
+    };
+    let before = version().await;
+    let change = serde_json::json!({"metadata": {"annotations": {"seen": "yes"}}});
+    cluster
+        .merge::<Secret>("kitchen", &change)
+        .await
+        .expect_allowed();
+    // When another garden is served, the first one has been seen to.
+    let mut other = garden("1");
+    other.metadata.name = Some("herbs".into());
+    cluster.create(&other).await.expect_allowed();
+    eventually("the other beds", async || {
+        cluster.get::<ConfigMap>("herbs-beds").await
+    })
+    .await;
+    assert_eq!(version().await, before);
+}
+
+/// Refuses ConfigMaps in namespaces that are closed.
+struct Closed {
+    namespaces: Cached<Namespace>,
+}
+
+impl Validate<ConfigMap> for Closed {
+    async fn validate(&self, _: Change<ConfigMap>, review: Review) -> Validated {
+        let name = review
+            .namespace()
+            .or_deny("ConfigMaps live in a namespace")?;
+        let namespace = self.namespaces.get(name).await?;
+        if namespace.is_some_and(|namespace| namespace.labels().contains_key("closed")) {
+            return deny(format_args!("the namespace {name} is closed"));
+        }
+        Ok(())
+    }
+}
+
+fn closed(needs: &mut Needs) -> App {
+    let closed = Closed {
+        namespaces: needs.cached(),
+    };
+    App::new("closed")
+        .webhooks(Webhooks::new("policy.example.com").with(validating("closed", closed)))
+}
+
+#[tokio::test]
+async fn a_webhook_looks_objects_up_in_a_cache_from_its_first_call() {
+    let cluster = TestCluster::builder().app(closed).start().await;
+    let names = [unique("open"), unique("closed")];
+    let open = cluster.new_namespace(&names[0], &[]).await;
+    cluster.new_namespace(&names[1], &[("closed", "yes")]).await;
+    let map: ConfigMap = yaml("{metadata: {name: a}}");
+    open.create(&map).await.expect_allowed();
+    let closed: Api<ConfigMap> = Api::namespaced(cluster.client(), &names[1]);
+    let dry_run = PostParams {
+        dry_run: true,
+        ..PostParams::default()
+    };
+    // The namespace may be news that is still on its way.
+    let denied = eventually("a denial", async || {
+        closed
+            .create(&dry_run, &map)
+            .await
+            .err()
+            .map(|error| error.to_string())
+    })
+    .await;
+    assert!(
+        denied.contains(&format!("the namespace {} is closed", names[1])),
+        "{denied}"
+    );
+}
+
+#[tokio::test]
+async fn handles_do_what_their_names_say() {
+    let (sender, handles) = std::sync::mpsc::channel();
+    let app = move |needs: &mut Needs| {
+        let writer: Writer<ConfigMap> = needs.writer();
+        let reader: Reader<ConfigMap> = needs.reader();
+        let deleter: Deleter<ConfigMap> = needs.deleter();
+        sender.send((writer, reader, deleter)).unwrap();
+        App::new("handles")
+    };
+    let cluster = TestCluster::builder().app(app).start().await;
+    let (writer, reader, deleter) = handles.recv().unwrap();
+    let namespace = cluster.namespace().to_owned();
+    let at = (namespace.as_str(), "a");
+    assert_eq!(reader.get(at).await.unwrap(), None);
+
+    let mut map: ConfigMap = yaml("{metadata: {name: a}, data: {value: '1'}}");
+    map.metadata.namespace = Some(namespace.clone());
+    let mut created = writer.create(&map).await.unwrap();
+    assert!(writer.create(&map).await.unwrap_err().is_already_exists());
+    let change = serde_json::json!({"data": {"value": "2"}});
+    writer.merge(at, &change).await.unwrap();
+    assert_eq!(
+        reader.get(at).await.unwrap().unwrap().data.unwrap()["value"],
+        "2"
+    );
+    // Somebody has changed it since it was created.
+    created.data = None;
+    assert!(writer.replace(&created).await.unwrap_err().is_conflict());
+
+    let mut other = created.clone();
+    other.metadata.uid = Some("00000000-0000-0000-0000-000000000000".into());
+    assert!(deleter.delete(&other).await.unwrap_err().is_conflict());
+    deleter.delete(&created).await.unwrap();
+    deleter.delete(&created).await.unwrap();
+    assert!(
+        !reader
+            .list()
+            .await
+            .unwrap()
+            .iter()
+            .any(|map| map.name_any() == "a")
+    );
+    let lost = writer.merge(at, &change).await.unwrap_err();
+    assert!(lost.is_not_found());
+    assert_eq!(
+        lost.to_string(),
+        format!("cannot patch ConfigMap {namespace}/a")
+    );
+}
