@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use crate::clock::Clock;
-use crate::{Entry, Kind};
+use crate::{Applier, Entry, Kind, Object, RequestError};
 
 /// What a reconcile knows besides its object. It is not generic, so that functions take it freely; clones are cheap.
 #[derive(Clone, Debug)]
@@ -44,5 +44,33 @@ impl Context {
             controller: Some(true),
             block_owner_deletion: Some(true),
         }
+    }
+
+    /// Applies an object that the one at hand owns, in its namespace unless another is named.
+    ///
+    /// The [owner reference](Self::owner_reference) makes it go when its owner goes, and a controller that
+    /// [watches](crate::owned) its kind puts back what somebody changes.
+    ///
+    /// # Errors
+    ///
+    /// When the API server refuses or does not answer.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves open whether the object is applied.
+    pub async fn apply<T: Object>(
+        &self,
+        applier: &Applier<T>,
+        mut object: T,
+    ) -> Result<T, RequestError> {
+        let owner = self.owner_reference();
+        let metadata = object.meta_mut();
+        if metadata.namespace.is_none() {
+            metadata.namespace = self.entry.key().namespace().map(str::to_owned);
+        }
+        let owners = metadata.owner_references.get_or_insert_default();
+        owners.retain(|known| known.uid != owner.uid);
+        owners.push(owner);
+        applier.apply(&object).await
     }
 }

@@ -9,7 +9,7 @@
 //! use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 //! use kube::ResourceExt;
 //! use kubewright_controller::{
-//!     Action, Cached, Context, Controller, Error, Reconcile, Writer, related,
+//!     Action, Cached, Context, Controller, Error, Reconcile, Scope, Writer, related,
 //! };
 //! use kubewright_manager::{App, Needs};
 //! use kubewright_testing::{TestCluster, eventually};
@@ -38,6 +38,7 @@
 //! fn app(needs: &mut Needs) -> App {
 //!     let greeter = Greeter { maps: needs.named("welcome").cached(), writer: needs.writer() };
 //!     let again = related(|map: &ConfigMap| map.namespace().map(|name| name.as_str().into()));
+//!     let again = again.within(Scope::all().named("welcome"));
 //!     App::new("greeter").controller(Controller::new("namespaces", greeter).watch(again))
 //! }
 //!
@@ -92,6 +93,8 @@
 //! | [`Applier`] | create, patch; server-side apply |
 //! | [`StatusWriter`] | patch, of the status alone |
 //! | [`Deleter`] | delete |
+//! | [`Finalizer`] | patch, for the finalizer alone |
+//! | [`Recorder`] | create and patch, of Events |
 //!
 //! # Time
 //!
@@ -118,7 +121,8 @@ pub use changed::Changed;
 pub use context::Context;
 pub use controller::{AnyController, Controller};
 pub use handles::{
-    Applier, Cached, Connection, Deleter, ReadError, Reader, RequestError, StatusWriter, Writer,
+    Applier, Cached, Connection, Deleter, Finalizer, Life, ReadError, Reader, Recorder,
+    RequestError, StatusWriter, Writer,
 };
 pub use informer::{Entry, Informers, Metadata};
 pub use object::{Key, Kind, Object, ObjectRef, Scope};

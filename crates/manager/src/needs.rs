@@ -4,8 +4,8 @@ use std::fmt::{self, Display};
 use std::path::PathBuf;
 
 use kubewright_controller::{
-    Applier, Cached, Connection, Deleter, Informers, Kind, Object, Reader, Scope, StatusWriter,
-    Writer,
+    Applier, Cached, Connection, Deleter, Finalizer, Informers, Kind, Object, Reader, Recorder,
+    Scope, StatusWriter, Writer,
 };
 use kubewright_manifests::{Permissions, PolicyRule};
 use serde::de::DeserializeOwned;
@@ -140,6 +140,19 @@ impl Needs {
         self.everything().status_writer()
     }
 
+    /// Asks to hold objects of a kind back until they are cleaned up after, by a finalizer of this
+    /// name: patch.
+    pub fn finalizer<K: Object>(&mut self, name: &str) -> Finalizer<K> {
+        self.everything().finalizer(name)
+    }
+
+    /// Asks to tell of objects by Events: create and patch, of Events.
+    pub fn recorder(&mut self) -> Recorder {
+        let rule = PolicyRule::new("events.k8s.io", "events", ["create", "patch"]);
+        self.permissions.grant(None, rule);
+        Recorder::new(&self.connection)
+    }
+
     /// Asks for a kube client, for what no handle does. The program is granted these rules; that
     /// the client keeps to them is the program's business.
     pub fn client(&mut self, rules: impl IntoIterator<Item = PolicyRule>) -> Connection {
@@ -236,6 +249,12 @@ impl Narrowed<'_> {
         let resource = format!("{}/status", kind.plural());
         self.needs.grant(&kind, &self.scope, &resource, &["patch"]);
         StatusWriter::new(&self.needs.connection)
+    }
+
+    /// Asks to hold objects back until they are cleaned up after: patch.
+    pub fn finalizer<K: Object>(mut self, name: &str) -> Finalizer<K> {
+        self.grant::<K>(&["patch"]);
+        Finalizer::new(&self.needs.connection, name)
     }
 
     fn grant<K: Object>(&mut self, verbs: &[&str]) {

@@ -2,6 +2,8 @@
 
 #![cfg(test)]
 
+#[cfg(feature = "real")]
+mod applied;
 mod cluster;
 #[cfg(feature = "real")]
 mod control_plane;

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
-use kube::api::PostParams;
+use k8s_openapi::api::events::v1::Event;
+use kube::api::{ListParams, PostParams};
 use kube::{Api, ResourceExt};
 use kubewright_controller::{
-    Action, Cached, Context, Controller, Deleter, Error, Reader, Reconcile, Writer, owned,
+    Action, Cached, Changed, Context, Controller, Deleter, Error, Finalizer, Life, ObjectRef,
+    Reader, Reconcile, Recorder, Writer, owned,
 };
 use kubewright_manager::{App, Needs};
 use kubewright_testing::{TestCluster, eventually, unique, yaml};
 use kubewright_webhook::{Change, OrDeny, Review, Validate, Validated, Webhooks, deny, validating};
+use serde_json::json;
 
 /// Keeps a ConfigMap `NAME-beds` for every Secret with the label `garden`.
 struct Gardener {
@@ -80,13 +83,13 @@ async fn a_program_with_a_controller_keeps_the_world_as_its_objects_want_it() {
         .await
         .expect_allowed();
     beds(&cluster, "4").await;
-    let change = serde_json::json!({"data": {"beds": "5"}});
+    let change = json!({"data": {"beds": "5"}});
     cluster
         .merge::<ConfigMap>("kitchen-beds", &change)
         .await
         .expect_allowed();
     beds(&cluster, "4").await;
-    let change = serde_json::json!({"metadata": {"labels": {"garden": "6"}}});
+    let change = json!({"metadata": {"labels": {"garden": "6"}}});
     cluster
         .merge::<Secret>("kitchen", &change)
         .await
@@ -106,7 +109,7 @@ async fn nothing_is_written_for_no_change() {
         map.resource_version().unwrap()
     };
     let before = version().await;
-    let change = serde_json::json!({"metadata": {"annotations": {"seen": "yes"}}});
+    let change = json!({"metadata": {"annotations": {"seen": "yes"}}});
     cluster
         .merge::<Secret>("kitchen", &change)
         .await
@@ -196,7 +199,7 @@ async fn handles_do_what_their_names_say() {
     map.metadata.namespace = Some(namespace.clone());
     let mut created = writer.create(&map).await.unwrap();
     assert!(writer.create(&map).await.unwrap_err().is_already_exists());
-    let change = serde_json::json!({"data": {"value": "2"}});
+    let change = json!({"data": {"value": "2"}});
     writer.merge(at, &change).await.unwrap();
     assert_eq!(
         reader.get(at).await.unwrap().unwrap().data.unwrap()["value"],
@@ -211,18 +214,125 @@ async fn handles_do_what_their_names_say() {
     assert!(deleter.delete(&other).await.unwrap_err().is_conflict());
     deleter.delete(&created).await.unwrap();
     deleter.delete(&created).await.unwrap();
-    assert!(
-        !reader
-            .list()
-            .await
-            .unwrap()
-            .iter()
-            .any(|map| map.name_any() == "a")
-    );
+    // Others may have a map of that name elsewhere.
+    let left = reader.list().await.unwrap();
+    let is_it = |map: &ConfigMap| ObjectRef::of(map) == at.into();
+    assert!(!left.iter().any(is_it));
     let lost = writer.merge(at, &change).await.unwrap_err();
     assert!(lost.is_not_found());
     assert_eq!(
         lost.to_string(),
         format!("cannot patch ConfigMap {namespace}/a")
     );
+}
+
+/// Keeps a ConfigMap `NAME-bucket` for a Secret, in a way that the Secret waits for its end.
+struct Buckets {
+    finalizer: Finalizer<Secret>,
+    recorder: Recorder,
+    maps: Reader<ConfigMap>,
+    writer: Writer<ConfigMap>,
+}
+
+impl Reconcile<Secret> for Buckets {
+    async fn reconcile(&self, secret: Arc<Secret>, _: Context) -> Result<Action, Error> {
+        if secret.name_any() != "bucket" {
+            return Ok(Action::await_change());
+        }
+        let run = self.finalizer.run(secret, async |life| {
+            let name = "bucket-of-it";
+            match life {
+                Life::Apply(secret) => {
+                    let namespace = secret.namespace().unwrap_or_default();
+                    if self.maps.get((namespace.as_str(), name)).await?.is_none() {
+                        let mut map = ConfigMap::default();
+                        map.metadata.name = Some(name.into());
+                        map.metadata.namespace = Some(namespace);
+                        self.writer.create(&map).await?;
+                        self.recorder
+                            .normal(&*secret, "Made", "made a bucket")
+                            .await?;
+                    }
+                }
+                Life::Cleanup(secret) => {
+                    let namespace = secret.namespace().unwrap_or_default();
+                    if secret.annotations().contains_key("keep") {
+                        self.recorder
+                            .warning(&*secret, "Kept", "it is to be kept")
+                            .await?;
+                        return Err(Error::retry("the bucket is not empty"));
+                    }
+                    if let Some(map) = self.maps.get((namespace.as_str(), name)).await? {
+                        self.writer.delete(&map).await?;
+                    }
+                }
+            }
+            Ok(Action::await_change())
+        });
+        run.await
+    }
+}
+
+fn buckets(needs: &mut Needs) -> App {
+    let buckets = Buckets {
+        finalizer: needs.finalizer("buckets.example.com/empty"),
+        recorder: needs.recorder(),
+        maps: needs.reader(),
+        writer: needs.writer(),
+    };
+    // What the finalizer does shows in metadata alone, which never is beside the point.
+    let controller = Controller::new("buckets", buckets).when(Changed::annotations());
+    App::new("buckets").controller(controller)
+}
+
+async fn events(cluster: &TestCluster, reason: &str) -> Option<Event> {
+    let events: Api<Event> = Api::namespaced(cluster.client(), cluster.namespace());
+    let all = events.list(&ListParams::default()).await.unwrap();
+    all.into_iter()
+        .find(|event| event.reason.as_deref() == Some(reason))
+}
+
+#[tokio::test]
+async fn an_object_with_a_finalizer_is_gone_when_it_is_cleaned_up_after_and_no_sooner() {
+    let cluster = TestCluster::builder().app(buckets).start().await;
+    let secret: Secret = yaml(
+        "metadata: {name: bucket, annotations: {keep: 'yes'}, finalizers: [other.example.com/it]}",
+    );
+    cluster.create(&secret).await.expect_allowed();
+    eventually("the bucket", async || {
+        cluster.get::<ConfigMap>("bucket-of-it").await
+    })
+    .await;
+    let secret = cluster.get::<Secret>("bucket").await.unwrap();
+    assert_eq!(
+        secret.finalizers(),
+        ["other.example.com/it", "buckets.example.com/empty"]
+    );
+    let made = eventually("an event", async || events(&cluster, "Made").await).await;
+    assert_eq!(made.type_.as_deref(), Some("Normal"));
+    assert_eq!(made.regarding.unwrap().name.as_deref(), Some("bucket"));
+    assert_eq!(made.reporting_controller.as_deref(), Some("buckets"));
+
+    cluster.delete::<Secret>("bucket").await.expect_allowed();
+    let kept = eventually("a warning", async || events(&cluster, "Kept").await).await;
+    assert_eq!(kept.note.as_deref(), Some("it is to be kept"));
+    assert!(cluster.get::<ConfigMap>("bucket-of-it").await.is_some());
+
+    let change = json!({"metadata": {"annotations": {"keep": null}}});
+    cluster
+        .merge::<Secret>("bucket", &change)
+        .await
+        .expect_allowed();
+    eventually("the finalizer of somebody else alone", async || {
+        let secret = cluster.get::<Secret>("bucket").await?;
+        (secret.finalizers() == ["other.example.com/it"]).then_some(())
+    })
+    .await;
+    assert_eq!(cluster.get::<ConfigMap>("bucket-of-it").await, None);
+    let change = json!({"metadata": {"finalizers": null}});
+    cluster
+        .merge::<Secret>("bucket", &change)
+        .await
+        .expect_allowed();
+    assert_eq!(cluster.get::<Secret>("bucket").await, None);
 }
