@@ -8,6 +8,7 @@
 use fearless_simd::{Level, dispatch, mask8x64, prelude::*, u8x64};
 
 use super::block::{BLOCK, Block, below, escapes};
+use super::skip::Fault;
 
 /// How much of a string is decoded before it is appended.
 const PIECE: usize = 1024;
@@ -22,11 +23,7 @@ const LETTERS: [(u8, u8); 5] = [
 ];
 
 /// Appends the rest of a string, decoded, and gives the position behind its closing quote.
-pub(super) fn decode(
-    bytes: &[u8],
-    start: usize,
-    out: &mut Vec<u8>,
-) -> Result<usize, (usize, &'static str)> {
+pub(super) fn decode(bytes: &[u8], start: usize, out: &mut String) -> Result<usize, Fault> {
     dispatch!(Level::new(), simd => decode_with(simd, bytes, start, out))
 }
 
@@ -35,43 +32,32 @@ fn decode_with<S: Simd>(
     simd: S,
     bytes: &[u8],
     start: usize,
-    out: &mut Vec<u8>,
-) -> Result<usize, (usize, &'static str)> {
-    let mut piece = [0; PIECE];
-    let mut filled = 0;
+    out: &mut String,
+) -> Result<usize, Fault> {
+    let mut piece = Piece {
+        bytes: [0; PIECE],
+        filled: 0,
+    };
     let mut at = start;
     loop {
-        if filled > PIECE - BLOCK {
-            out.extend_from_slice(&piece[..filled]);
-            filled = 0;
-        }
-        if let Some(block) = bytes[at..].first_chunk() {
-            let (taken, all) = decode_block(simd, block, &mut piece, &mut filled);
-            at += taken;
-            if all {
-                continue;
-            }
-        }
+        at = decode_blocks(simd, bytes, at, &mut piece, out)?;
         match bytes.get(at) {
             Some(b'"') => {
-                out.extend_from_slice(&piece[..filled]);
+                piece.append_to(out, at)?;
                 return Ok(at + 1);
             }
             Some(b'\\') => {
                 let Some((character, length)) = escape(&bytes[at + 1..]) else {
                     return Err((at, "a string has an escape that JSON does not know"));
                 };
-                let mut encoded = [0; 4];
-                let encoded = character.encode_utf8(&mut encoded).as_bytes();
-                out.extend_from_slice(&piece[..filled]);
-                out.extend_from_slice(encoded);
-                filled = 0;
+                let encoded = character.encode_utf8(&mut piece.bytes[piece.filled..]);
+                piece.filled += encoded.len();
                 at += 1 + length;
             }
             Some(..b' ') => return Err((at, "a string has a control character")),
             Some(byte) => {
-                piece[filled] = *byte;
-                filled += 1;
+                piece.bytes[piece.filled] = *byte;
+                piece.filled += 1;
                 at += 1;
             }
             None => return Err((at, "the text ends inside a string")),
@@ -79,26 +65,32 @@ fn decode_with<S: Simd>(
     }
 }
 
-/// Decodes a block up to what is neither plain nor a short escape: how many bytes that were, and whether the block has
-/// nothing else.
+/// Decodes whole blocks up to what is neither plain nor a short escape, or to the last block: the position of the rest. There
+/// is room for one more character then.
 ///
 /// Texts inside texts have an escape every ten bytes, so all of a block are taken out at once.
 #[inline(always)]
-fn decode_block<S: Simd>(
+fn decode_blocks<S: Simd>(
     simd: S,
-    block: &[u8; BLOCK],
-    piece: &mut [u8; PIECE],
-    filled: &mut usize,
-) -> (usize, bool) {
-    let block = Block::new(simd, block);
-    let backslashes = block.find(b'\\');
-    let quotes = block.find(b'"');
-    let mut text = block.bytes;
-    let mut stops = quotes | block.find_below(b' ');
-    let mut starts = 0;
-    if backslashes != 0 {
-        let letters;
-        (starts, letters) = escapes(backslashes, 0);
+    bytes: &[u8],
+    mut at: usize,
+    piece: &mut Piece,
+    out: &mut String,
+) -> Result<usize, Fault> {
+    // Whether the last byte has begun an escape.
+    let mut carry = 0;
+    loop {
+        if piece.filled > PIECE - BLOCK {
+            piece.append_to(out, at)?;
+        }
+        let Some(block) = bytes[at..].first_chunk() else {
+            return Ok(at - usize::from(carry == 1));
+        };
+        let block = Block::new(simd, block);
+        let mut text = block.bytes;
+        let quotes = block.find(b'"');
+        let backslashes = block.find(b'\\');
+        let (starts, letters) = escapes(backslashes, carry);
         let mut known = quotes | backslashes | block.find(b'/');
         if letters & !known != 0 {
             for (letter, meaning) in LETTERS {
@@ -108,17 +100,55 @@ fn decode_block<S: Simd>(
                 text = found.select(u8x64::splat(simd, meaning), text);
             }
         }
-        // The letter of an escape at the very end is in the next block.
-        let strange = (letters & !known) >> 1 | starts & 1 << (BLOCK - 1);
-        stops = stops & !letters | strange;
+        let strange = letters & !known;
+        let stops = (quotes | block.find_below(b' ')) & !letters | strange;
+        // Nearly every block has none, and the next one need not wait for where it would be.
+        if stops == 0 {
+            piece.keep(simd, text, !starts);
+            carry = starts >> (BLOCK - 1);
+            at += BLOCK;
+        } else {
+            let end = stops.trailing_zeros() as usize;
+            piece.keep(simd, text, !starts & below(end));
+            // A strange escape is looked at as a whole.
+            return Ok(at + end - usize::from(strange >> end & 1 == 1));
+        }
     }
-    let end = stops.trailing_zeros() as usize;
-    let kept = !starts & below(end);
-    let text = text.compress(mask8x64::from_bitmask(simd, kept));
-    // What is stored too much is overwritten by what comes next.
-    text.store_slice(&mut piece[*filled..*filled + BLOCK]);
-    *filled += kept.count_ones() as usize;
-    (end, end == BLOCK || starts >> end == 1 && end == BLOCK - 1)
+}
+
+/// A part of the decoded string, on its way to the rest of it.
+struct Piece {
+    bytes: [u8; PIECE],
+    filled: usize,
+}
+
+impl Piece {
+    #[inline(always)]
+    fn keep<S: Simd>(&mut self, simd: S, text: u8x64<S>, kept: u64) {
+        let text = text.compress(mask8x64::from_bitmask(simd, kept));
+        // What is stored too much is overwritten by what comes next.
+        text.store_slice(&mut self.bytes[self.filled..self.filled + BLOCK]);
+        self.filled += kept.count_ones() as usize;
+    }
+
+    fn append_to(&mut self, out: &mut String, at: usize) -> Result<(), Fault> {
+        let bytes = &self.bytes[..self.filled];
+        let length = match std::str::from_utf8(bytes) {
+            Ok(whole) => {
+                out.push_str(whole);
+                self.filled = 0;
+                return Ok(());
+            }
+            // A character goes on in the next piece.
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            Err(_) => return Err((at, "a string is not UTF-8")),
+        };
+        let whole = std::str::from_utf8(&bytes[..length]);
+        out.push_str(whole.map_err(|_| (at, "a string is not UTF-8"))?);
+        self.bytes.copy_within(length..self.filled, 0);
+        self.filled -= length;
+        Ok(())
+    }
 }
 
 /// What an escape stands for, and how many bytes it is long without its `\`.
@@ -187,9 +217,9 @@ mod tests {
             let text = pieces.concat();
             let json = serde_json::to_string(&text).unwrap();
             let document = format!("{json}{behind}");
-            let mut out = b"before".to_vec();
+            let mut out = "before".to_owned();
             prop_assert_eq!(decode(document.as_bytes(), 1, &mut out), Ok(json.len()));
-            prop_assert_eq!(out.strip_prefix(b"before"), Some(text.as_bytes()));
+            prop_assert_eq!(out.strip_prefix("before"), Some(&*text));
         }
     }
 }

@@ -177,13 +177,10 @@ impl<'a> Reader<'a> {
 
     /// Decodes a string that has something special at a position into the buffer.
     fn decode(&mut self, special_at: usize) -> Result<(), JsonError> {
+        self.scratch.clear();
+        self.scratch.push_str(&self.text[self.at..special_at]);
         let bytes = self.text.as_bytes();
-        let mut decoded = std::mem::take(&mut self.scratch).into_bytes();
-        decoded.clear();
-        decoded.extend_from_slice(&bytes[self.at..special_at]);
-        self.at = decode(bytes, special_at, &mut decoded).map_err(fault)?;
-        self.scratch =
-            String::from_utf8(decoded).map_err(|_| self.error("a string is not UTF-8"))?;
+        self.at = decode(bytes, special_at, &mut self.scratch).map_err(fault)?;
         Ok(())
     }
 
