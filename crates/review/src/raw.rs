@@ -17,8 +17,8 @@ enum Known<'a> {
     Nothing,
     /// It is the whole object.
     Object(&'a Members),
-    /// It is the metadata of this object.
-    Metadata(&'a str, &'a Members),
+    /// It is a member of this object, and has these members.
+    Inner(&'a str, &'a [Member]),
 }
 
 impl<'a> Raw<'a> {
@@ -51,12 +51,17 @@ impl<'a> Raw<'a> {
 
     /// The value of a member, of which as much is known as of this object.
     pub(crate) fn member(self, key: &str, text: &'a str) -> Self {
-        match self.known {
-            Known::Object(members) if key == "metadata" => Self {
-                text,
-                known: Known::Metadata(self.text, members),
-            },
-            _ => Self::new(text),
+        let Known::Object(members) = self.known else {
+            return Self::new(text);
+        };
+        let inner = match key {
+            "metadata" => &members.metadata,
+            "spec" => &members.spec,
+            _ => return Self::new(text),
+        };
+        Self {
+            text,
+            known: Known::Inner(self.text, inner),
         }
     }
 
@@ -66,7 +71,7 @@ impl<'a> Raw<'a> {
         let (base, known): (_, &[Member]) = match self.known {
             Known::Nothing => ("", &[]),
             Known::Object(members) => (self.text, &members.object),
-            Known::Metadata(object, members) => (object, &members.metadata),
+            Known::Inner(object, members) => (object, members),
         };
         if known.is_empty() {
             let mut reader = Reader::new(self.text);

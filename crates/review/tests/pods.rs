@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Container, ContainerPort, EnvVar, Node, Pod, VolumeMount};
-use kubewright_review::{AdmissionReview, Image, Scope};
+use kubewright_review::{AdmissionReview, Body, Image, Scope};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -198,6 +198,33 @@ fn a_variable_that_comes_twice_is_not_mixed_up() {
             {"op": "replace", "path": "/spec/containers/0/env/1/value", "value": "3"},
         ])
     );
+}
+
+#[test]
+fn of_a_spec_that_comes_twice_the_last_one_is_patched() {
+    for (specs, operation) in [
+        (r#""spec":{"replicas":1},"spec":{"paused":true}"#, "add"),
+        (r#""spec":{"paused":true},"spec":{"replicas":1}"#, "replace"),
+        (r#""spec":{"replicas":1},"spec":{}"#, "add"),
+    ] {
+        let body = format!(
+            r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u","operation":"CREATE","object":{{"metadata":{{}},{specs}}}}}}}"#
+        );
+        let body = Body::new(body.into_bytes()).unwrap();
+        let (review, object) =
+            AdmissionReview::read_typed::<Deployment>(&body, Scope::Object).unwrap();
+        let mut object = object.unwrap().into_object();
+        let before = Image::of(&object, 0).unwrap();
+        object.spec.as_mut().unwrap().replicas = Some(5);
+        let after = before.then(&object).unwrap();
+        let patch = review.graft(&before, &after).unwrap();
+        review.check(&patch).unwrap();
+        let patch: Value = serde_json::from_slice(&patch.to_json()).unwrap();
+        assert_eq!(
+            patch,
+            json!([{"op": operation, "path": "/spec/replicas", "value": 5}])
+        );
+    }
 }
 
 #[test]

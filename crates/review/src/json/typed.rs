@@ -20,17 +20,19 @@ pub(crate) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 /// Where a member of an object is: its key with the quotes, and its value.
 pub(crate) type Member = (Range<usize>, Range<usize>);
 
-/// Where the members of an object and of its metadata are. Empty lists say nothing.
+/// Where the members of an object, of its metadata and of its spec are. Empty lists say nothing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Members {
     pub(crate) object: Vec<Member>,
     pub(crate) metadata: Vec<Member>,
+    pub(crate) spec: Vec<Member>,
 }
 
 impl Members {
     /// Counts from the start of the object instead of the start of the document.
     pub(crate) fn relative_to(mut self, start: usize) -> Self {
-        for (key, value) in self.object.iter_mut().chain(&mut self.metadata) {
+        let inner = self.metadata.iter_mut().chain(&mut self.spec);
+        for (key, value) in self.object.iter_mut().chain(inner) {
             *key = key.start - start..key.end - start;
             *value = value.start - start..value.end - start;
         }
@@ -57,6 +59,7 @@ pub(crate) struct Typed<'r, 'de> {
 enum Place<'r> {
     Object(Part, &'r mut Members),
     Metadata(&'r mut Vec<Member>),
+    Spec(&'r mut Vec<Member>),
     Inside,
 }
 
@@ -100,7 +103,7 @@ impl<'r, 'de> Typed<'r, 'de> {
             place: self.place,
             first: true,
             key: 0..0,
-            metadata_is_next: false,
+            next: Next::Other,
         };
         let value = visitor.visit_map(&mut members)?;
         let reader = members.reader;
@@ -217,7 +220,7 @@ impl<'de> Deserializer<'de> for Typed<'_, 'de> {
                     place: Place::Inside,
                     first: true,
                     key: 0..0,
-                    metadata_is_next: false,
+                    next: Next::Other,
                 };
                 let value = visitor.visit_enum(Variant(&mut members))?;
                 let reader = members.reader;
@@ -253,7 +256,20 @@ struct ObjectMembers<'r, 'de> {
     place: Place<'r>,
     first: bool,
     key: Range<usize>,
-    metadata_is_next: bool,
+    next: Next,
+}
+
+/// Which member of an object is next.
+enum Next {
+    Metadata,
+    Spec,
+    Other,
+}
+
+fn emptied(members: &mut Vec<Member>) -> &mut Vec<Member> {
+    members.clear();
+    members.reserve(16);
+    members
 }
 
 impl<'de> ObjectMembers<'_, 'de> {
@@ -278,11 +294,15 @@ impl<'de> ObjectMembers<'_, 'de> {
             let text = self.reader.borrowed(key);
             let hidden = match &self.place {
                 Place::Object(part, _) => {
-                    self.metadata_is_next = text == "metadata";
+                    self.next = match text {
+                        "metadata" => Next::Metadata,
+                        "spec" => Next::Spec,
+                        _ => Next::Other,
+                    };
                     *part == Part::Metadata && !matches!(text, "metadata" | "kind" | "apiVersion")
                 }
                 Place::Metadata(_) => text == "managedFields",
-                Place::Inside => false,
+                Place::Spec(_) | Place::Inside => false,
             };
             // A key without escapes is noted as it is, one with escapes up to behind its colon.
             self.key = start..key.map_or(self.reader.offset(), |key| start + key.len() + 2);
@@ -299,7 +319,7 @@ impl<'de> ObjectMembers<'_, 'de> {
     fn note(&mut self, value: usize) {
         let members = match &mut self.place {
             Place::Object(_, members) => &mut members.object,
-            Place::Metadata(members) => &mut **members,
+            Place::Metadata(members) | Place::Spec(members) => &mut **members,
             Place::Inside => return,
         };
         members.push((self.key.clone(), value..self.reader.offset()));
@@ -328,12 +348,12 @@ impl<'de> MapAccess<'de> for ObjectMembers<'_, 'de> {
         self.reader.peek();
         let start = self.reader.offset();
         let place = match &mut self.place {
-            Place::Object(_, members) if self.metadata_is_next => {
-                // Of metadata that comes twice, the last one counts.
-                members.metadata.clear();
-                members.metadata.reserve(16);
-                Place::Metadata(&mut members.metadata)
-            }
+            // Of metadata that comes twice, the last one counts.
+            Place::Object(_, members) => match self.next {
+                Next::Metadata => Place::Metadata(emptied(&mut members.metadata)),
+                Next::Spec => Place::Spec(emptied(&mut members.spec)),
+                Next::Other => Place::Inside,
+            },
             _ => Place::Inside,
         };
         let value = seed
