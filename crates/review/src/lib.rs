@@ -32,6 +32,7 @@
 
 mod align;
 mod apply;
+mod body;
 mod change;
 mod decode;
 mod graft;
@@ -45,11 +46,12 @@ mod response;
 mod wire;
 
 pub use apply::ApplyError;
+pub use body::{Body, PartialBody};
 pub use change::Change;
 pub use decode::{DecodeError, Scope};
 pub use image::{Image, ImageError};
 pub use lint::{LintError, MayChange, is_annotation_key, mend_warnings};
 pub use patch::Patch;
-pub use request::{AdmissionReview, Body, ReadError};
+pub use request::{AdmissionReview, ReadError};
 pub use response::{Response, Status, StatusCause};
 pub use wire::{Kind, Operation, Resource, Version};

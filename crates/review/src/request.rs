@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use crate::apply::{apply, check};
+use crate::body::Body;
 use crate::decode::{DecodeError, Decoder, Scope};
 use crate::graft::graft;
 use crate::image::Image;
@@ -50,35 +51,6 @@ pub enum ReadError {
 impl From<JsonError> for ReadError {
     fn from(error: JsonError) -> Self {
         Self::NotJson(error.to_string())
-    }
-}
-
-/// The body of a webhook call: text that is shared by everything that was read from it.
-#[derive(Clone)]
-pub struct Body(Arc<String>);
-
-impl Body {
-    /// Takes what was received.
-    ///
-    /// # Errors
-    ///
-    /// If it is not UTF-8, as JSON has to be.
-    pub fn new(bytes: Vec<u8>) -> Result<Self, ReadError> {
-        match String::from_utf8(bytes) {
-            Ok(text) => Ok(Self(Arc::new(text))),
-            Err(error) => Err(ReadError::NotUtf8(error.utf8_error().valid_up_to())),
-        }
-    }
-
-    /// Whether both are one and the same.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl fmt::Debug for Body {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Body of {} bytes", self.0.len())
     }
 }
 
@@ -282,7 +254,7 @@ impl AdmissionReview {
     }
 
     fn read_envelope(body: &Body, objects: &mut Objects<'_>) -> Result<Self, ReadError> {
-        let (version, envelope) = Envelope::read(&body.0, objects)?;
+        let (version, envelope) = Envelope::read(body.text(), objects)?;
         let this = Self {
             body: body.clone(),
             version,
@@ -310,11 +282,11 @@ impl AdmissionReview {
     }
 
     fn text<'s>(&'s self, text: &'s Text) -> &'s str {
-        text.within(&self.body.0)
+        text.within(self.body.text())
     }
 
     fn span(&self, span: Option<&Range<usize>>) -> Option<&str> {
-        span.map(|span| &self.body.0[span.clone()])
+        span.map(|span| &self.body.text()[span.clone()])
     }
 
     fn kind_of<'s>(&'s self, [group, version, kind]: &'s [Text; 3]) -> Kind<'s> {

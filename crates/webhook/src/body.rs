@@ -6,6 +6,7 @@ use std::pin::pin;
 use bytes::Buf;
 use http_body::Body;
 use http_body_util::BodyExt;
+use kubewright_review::{Body as ReviewBody, PartialBody};
 use tokio::time::{Instant, timeout_at};
 
 use crate::refusal::Refusal;
@@ -14,7 +15,7 @@ use crate::refusal::Refusal;
 const FIRST: usize = 64 * 1024;
 
 /// Reads a whole body.
-pub(crate) async fn read<B>(body: B, limit: usize, deadline: Instant) -> Result<Vec<u8>, Refusal>
+pub(crate) async fn read<B>(body: B, limit: usize, deadline: Instant) -> Result<ReviewBody, Refusal>
 where
     B: Body,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
@@ -25,7 +26,8 @@ where
     }
     // A promise is only believed in part: memory is taken as the bytes arrive.
     let promised = usize::try_from(promised).unwrap_or(limit).min(limit);
-    let mut bytes = Vec::with_capacity(promised.min(FIRST));
+    let mut text = PartialBody::with_capacity(promised.min(FIRST));
+    let mut received = 0;
     let mut body = pin!(body);
     let read = async {
         while let Some(frame) = body.frame().await {
@@ -33,20 +35,25 @@ where
             let Ok(mut data) = frame.into_data() else {
                 continue;
             };
-            if data.remaining() > limit - bytes.len() {
+            let length = data.remaining();
+            if length > limit - received {
                 return Err(Refusal::too_large(limit));
             }
-            if bytes.len() + data.remaining() > bytes.capacity() && bytes.len() >= FIRST / 2 {
-                bytes.reserve_exact(promised.saturating_sub(bytes.len()));
+            if received + length > text.capacity() && received >= FIRST / 2 {
+                text.grow_to(promised);
             }
+            received += length;
             while data.has_remaining() {
                 let chunk = data.chunk();
-                bytes.extend_from_slice(chunk);
+                text.push(chunk);
                 let length = chunk.len();
                 data.advance(length);
             }
         }
-        Ok(bytes)
+        if received == 0 {
+            return Err(Refusal::empty());
+        }
+        text.finish().map_err(|error| Refusal::unreadable(&error))
     };
     match timeout_at(deadline, read).await {
         Ok(read) => read,

@@ -11,7 +11,6 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::Body;
 use http_body_util::Full;
-use kubewright_review::Body as ReviewBody;
 use tokio::time::Instant;
 
 use crate::hook::Hook;
@@ -83,10 +82,6 @@ where
     let timeout = timeout.map_or(hook.timeout, |timeout| timeout.min(LONGEST));
     let deadline = arrival + timeout.saturating_sub(MARGIN.min(timeout / 10));
     let body = body::read(request.into_body(), webhooks.inner.body_limit, deadline).await?;
-    if body.is_empty() {
-        return Err(Refusal::empty());
-    }
-    let body = ReviewBody::new(body).map_err(|error| Refusal::unreadable(&error))?;
     judge(&hook, &body, deadline).await
 }
 
