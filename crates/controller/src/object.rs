@@ -291,6 +291,19 @@ impl Scope {
         self
     }
 
+    /// Returns whether an object can be of this scope, as far as where it is tells.
+    pub(crate) fn admits(&self, key: &Key) -> bool {
+        self.admits_namespace(key.namespace()) && self.name().is_none_or(|name| name == key.name())
+    }
+
+    /// Returns whether objects of a namespace can be of this scope. Those without one are not narrowed by it.
+    pub(crate) fn admits_namespace(&self, namespace: Option<&str>) -> bool {
+        let (Some(own), Some(other)) = (self.namespace(), namespace) else {
+            return true;
+        };
+        own == other
+    }
+
     /// Returns the namespace that this scope keeps to.
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
@@ -299,5 +312,58 @@ impl Scope {
     /// Returns the name that this scope keeps to.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
+    }
+}
+
+impl Display for Scope {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("objects")?;
+        if let Some(name) = &self.name {
+            write!(formatter, " named {name}")?;
+        }
+        if let Some(labels) = &self.labels {
+            write!(formatter, " with labels {labels}")?;
+        }
+        match &self.namespace {
+            Some(namespace) => write!(formatter, " in {namespace}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A handle was used for an object that it was not asked for.
+#[derive(Debug, thiserror::Error)]
+#[error("the handle was asked for {0} alone")]
+pub(crate) struct OutsideScope(pub(crate) Scope);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scope_admits_what_it_was_narrowed_to() {
+        let key = |namespace, name| Key::new(namespace, name);
+        let blue = Scope::all().in_namespace("blue");
+        for (scope, key, admitted) in [
+            (Scope::all(), key(Some("red"), "a"), true),
+            (blue.clone(), key(Some("blue"), "a"), true),
+            (blue.clone(), key(Some("red"), "a"), false),
+            (blue.clone(), key(None, "a"), true),
+            (blue.clone().named("a"), key(Some("blue"), "a"), true),
+            (blue.clone().named("a"), key(Some("blue"), "b"), false),
+            (Scope::all().named("a"), key(Some("red"), "a"), true),
+        ] {
+            assert_eq!(scope.admits(&key), admitted, "{scope}: {key}");
+        }
+    }
+
+    #[test]
+    fn a_scope_says_what_it_is() {
+        assert_eq!(Scope::all().to_string(), "objects");
+        let narrow = Scope::all().in_namespace("blue").named("a").labelled("x=y");
+        assert_eq!(
+            narrow.to_string(),
+            "objects named a with labels x=y in blue"
+        );
     }
 }

@@ -40,7 +40,8 @@ use crate::file::{File, Followed};
 /// assert_eq!(roles.objects()[1]["metadata"]["namespace"], "blue");
 /// ```
 ///
-/// A program that uses a handle that it did not ask for does not compile:
+/// A handle refuses objects outside its scope, in tests as in a cluster. A program that uses a
+/// handle that it did not ask for does not compile:
 ///
 /// ```compile_fail,E0599
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -228,19 +229,19 @@ impl Narrowed<'_> {
     /// Asks to create, update, patch and delete.
     pub fn writer<K: Object>(mut self) -> Writer<K> {
         self.grant::<K>(&["create", "update", "patch", "delete"]);
-        Writer::new(&self.needs.connection)
+        Writer::new(&self.needs.connection, self.scope)
     }
 
     /// Asks to delete.
     pub fn deleter<K: Object>(mut self) -> Deleter<K> {
         self.grant::<K>(&["delete"]);
-        Deleter::new(&self.needs.connection)
+        Deleter::new(&self.needs.connection, self.scope)
     }
 
     /// Asks to apply on the server's side: create and patch.
     pub fn applier<K: Object>(mut self) -> Applier<K> {
         self.grant::<K>(&["create", "patch"]);
-        Applier::new(&self.needs.connection)
+        Applier::new(&self.needs.connection, self.scope)
     }
 
     /// Asks to write the status: patch, of the sub-resource alone.
@@ -248,7 +249,7 @@ impl Narrowed<'_> {
         let kind = Kind::of::<K>();
         let resource = format!("{}/status", kind.plural());
         self.needs.grant(&kind, &self.scope, &resource, &["patch"]);
-        StatusWriter::new(&self.needs.connection)
+        StatusWriter::new(&self.needs.connection, self.scope)
     }
 
     /// Asks to hold objects back until they are cleaned up after: patch.

@@ -4,6 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 
 use k8s_openapi::api::core::v1::Pod;
+use kubewright_controller::Cached;
 use kubewright_manager::{App, Live, Needs, StartError};
 use kubewright_manifests::Endpoint;
 use kubewright_webhook::{Change, Delete, Mutated, Review, Webhooks, mutating};
@@ -116,6 +117,54 @@ async fn a_program_whose_webhooks_cannot_work_does_not_start() {
     });
     let refused = program.bind(LOCAL, certificates()).await.unwrap_err();
     assert!(matches!(refused, StartError::Webhooks(_)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_program_that_works_with_a_cluster_does_not_start_without_a_client() {
+    let program = program(|needs| {
+        let _pods: Cached<Pod> = needs.cached();
+        App::new("pods")
+    });
+    assert!(program.needs_client());
+    let refused = program.start().await.unwrap_err();
+    assert!(matches!(refused, StartError::NoClient), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_program_with_webhooks_does_not_start_without_a_server() {
+    let refused = program(app).start().await.unwrap_err();
+    assert!(matches!(refused, StartError::NoServer), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_program_is_ready_when_its_caches_are_complete_and_not_before() {
+    let (open, opened) = tokio::sync::watch::channel(false);
+    let api_server = tower::service_fn(move |_: http::Request<kube::client::Body>| {
+        let mut opened = opened.clone();
+        async move {
+            opened.wait_for(|opened| *opened).await.unwrap();
+            let end = r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"1","annotations":{"k8s.io/initial-events-end":"true"}}}}"#;
+            Ok::<_, std::io::Error>(http::Response::new(format!("{end}\n")))
+        }
+    });
+    let program = program(|needs| {
+        let _pods: Cached<Pod> = needs.cached();
+        App::new("pods")
+    });
+    let started = program
+        .client(kube::Client::new(api_server, "default"))
+        .start()
+        .await
+        .unwrap();
+    let readiness = started.readiness();
+    let running = tokio::spawn(started.run(std::future::pending()));
+    tokio::task::yield_now().await;
+    assert_eq!(readiness.conditions(), [("caches".to_owned(), false)]);
+    open.send_replace(true);
+    while !readiness.is_ready() {
+        tokio::task::yield_now().await;
+    }
+    running.abort();
 }
 
 #[tokio::test]

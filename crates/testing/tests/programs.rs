@@ -226,6 +226,30 @@ async fn handles_do_what_their_names_say() {
     );
 }
 
+#[tokio::test]
+async fn a_handle_that_was_narrowed_refuses_what_lies_outside() {
+    let (sender, handles) = std::sync::mpsc::channel();
+    let app = move |needs: &mut Needs| {
+        let cached: Cached<ConfigMap> = needs.in_namespace("default").cached();
+        let reader: Reader<ConfigMap> = needs.in_namespace("default").reader();
+        let writer: Writer<ConfigMap> = needs.named("a").writer();
+        sender.send((cached, reader, writer)).unwrap();
+        App::new("handles")
+    };
+    let cluster = TestCluster::builder().app(app).start().await;
+    let (cached, reader, writer) = handles.recv().unwrap();
+    assert_eq!(cached.get(("default", "a")).await.unwrap(), None);
+    let unknown = cached.get(("blue", "a")).await.unwrap_err();
+    assert_eq!(unknown.to_string(), "cannot read ConfigMap blue/a");
+    assert!(cached.list_in("blue").await.is_err());
+    assert!(reader.get(("blue", "a")).await.unwrap_err().is_forbidden());
+    let mut map: ConfigMap = yaml("{metadata: {name: b}}");
+    map.metadata.namespace = Some(cluster.namespace().to_owned());
+    assert!(writer.create(&map).await.unwrap_err().is_forbidden());
+    map.metadata.name = Some("a".into());
+    writer.create(&map).await.unwrap();
+}
+
 /// Keeps a ConfigMap `NAME-bucket` for a Secret, in a way that the Secret waits for its end.
 struct Buckets {
     finalizer: Finalizer<Secret>,

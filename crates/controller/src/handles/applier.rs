@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use kube::core::params::{Patch, PatchParams};
 
 use super::request::{ask_about, requests};
-use crate::{Connection, Object, ObjectRef, RequestError};
+use crate::{Connection, Object, ObjectRef, RequestError, Scope};
 
 /// Applies objects of a kind: the fields that are set become as they are said to be, and the others stay as they are.
 /// Clones are cheap.
@@ -15,14 +15,16 @@ use crate::{Connection, Object, ObjectRef, RequestError};
 /// to; [`apply_unless_managed`](Self::apply_unless_managed) leaves them alone.
 pub struct Applier<K> {
     connection: Connection,
+    scope: Scope,
     kind: PhantomData<fn() -> K>,
 }
 
 impl<K: Object> Applier<K> {
-    /// Applies by a connection.
-    pub fn new(connection: &Connection) -> Self {
+    /// Applies objects of a scope by a connection.
+    pub fn new(connection: &Connection, scope: Scope) -> Self {
         Self {
             connection: connection.clone(),
+            scope,
             kind: PhantomData,
         }
     }
@@ -60,7 +62,7 @@ impl<K: Object> Applier<K> {
         let mut parameters = PatchParams::apply(&link.program);
         parameters.force = force;
         let request = requests::<K>(key).patch(key.name(), &parameters, &Patch::Apply(object));
-        ask_about::<K, K>(&link.client, "apply", key, request).await
+        ask_about::<K, K>(&link.client, &self.scope, "apply", key, request).await
     }
 }
 
@@ -68,6 +70,7 @@ impl<K> Clone for Applier<K> {
     fn clone(&self) -> Self {
         Self {
             connection: self.connection.clone(),
+            scope: self.scope.clone(),
             kind: PhantomData,
         }
     }

@@ -1,5 +1,6 @@
 //! Reading from a shared cache.
 
+use std::error::Error as StdError;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use crate::informer::{Entry, Informer};
+use crate::object::OutsideScope;
 use crate::{Informers, Kind, Object, ObjectRef, Scope};
 
 /// Reads objects of a kind from a cache that follows the cluster. Clones are cheap, and all who ask for the same kind and
@@ -24,10 +26,10 @@ pub struct Cached<K, T = K> {
 
 /// Why an object cannot be read from a cache.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot decode {object}")]
+#[error("cannot {what}")]
 pub struct ReadError {
-    object: String,
-    source: serde_json::Error,
+    what: String,
+    source: Box<dyn StdError + Send + Sync>,
 }
 
 impl<K: Object> Cached<K> {
@@ -53,14 +55,19 @@ impl<K: Object, T: DeserializeOwned> Cached<K, T> {
     ///
     /// # Errors
     ///
-    /// When the object is not of the type that is asked for.
+    /// When the object is not of the type that is asked for, or the cache was narrowed to others.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future loses nothing.
     pub async fn get(&self, object: impl Into<ObjectRef<K>>) -> Result<Option<T>, ReadError> {
         self.informer.synced().await;
-        let entry = self.informer.get(object.into().key());
+        let reference = object.into();
+        let key = reference.key();
+        self.unless_within(self.scope().admits(key), || {
+            self.informer.kind().reference(key)
+        })?;
+        let entry = self.informer.get(key);
         entry.map(|entry| self.decode(&entry)).transpose()
     }
 
@@ -82,13 +89,17 @@ impl<K: Object, T: DeserializeOwned> Cached<K, T> {
     ///
     /// # Errors
     ///
-    /// When an object is not of the type that is asked for.
+    /// When an object is not of the type that is asked for, or the cache was narrowed to another namespace.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future loses nothing.
     pub async fn list_in(&self, namespace: &str) -> Result<Vec<T>, ReadError> {
         self.informer.synced().await;
+        let is_within = self.scope().admits_namespace(Some(namespace));
+        self.unless_within(is_within, || {
+            format!("{} in {namespace}", self.informer.kind())
+        })?;
         let entries = self
             .informer
             .select(|key| key.namespace() == Some(namespace));
@@ -116,8 +127,23 @@ impl<K: Object, T: DeserializeOwned> Cached<K, T> {
 
     fn decode(&self, entry: &Entry) -> Result<T, ReadError> {
         entry.decode().map_err(|source| ReadError {
-            object: self.informer.kind().reference(entry.key()),
-            source,
+            what: format!("decode {}", self.informer.kind().reference(entry.key())),
+            source: source.into(),
+        })
+    }
+
+    fn scope(&self) -> &Scope {
+        self.informer.scope()
+    }
+
+    /// What a cache was not asked for is unknown to it, which must not be taken for its absence.
+    fn unless_within(&self, is_within: bool, what: impl Fn() -> String) -> Result<(), ReadError> {
+        if is_within {
+            return Ok(());
+        }
+        Err(ReadError {
+            what: format!("read {}", what()),
+            source: OutsideScope(self.scope().clone()).into(),
         })
     }
 }

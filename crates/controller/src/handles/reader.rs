@@ -41,6 +41,7 @@ impl<K: Object> Reader<K> {
     pub async fn get(&self, object: impl Into<ObjectRef<K>>) -> Result<Option<K>, RequestError> {
         let reference = object.into();
         let key = reference.key();
+        RequestError::unless_within(&self.scope, "get", &Kind::of::<K>(), key)?;
         let link = self.connection.link().await;
         let request = requests::<K>(key).get(key.name(), &GetParams::default());
         match ask(&link.client, request).await {

@@ -6,24 +6,51 @@ use kube::Client;
 use kube::core::Request as Requests;
 use serde::de::DeserializeOwned;
 
-use crate::{Key, Kind, Object};
+use crate::object::OutsideScope;
+use crate::{Key, Kind, Object, Scope};
 
 /// Why the API server did not do what it was asked.
 #[derive(Debug)]
 pub struct RequestError {
     what: String,
-    source: kube::Error,
+    cause: Cause,
+}
+
+#[derive(Debug)]
+enum Cause {
+    Api(kube::Error),
+    Scope(OutsideScope),
 }
 
 impl RequestError {
     pub(crate) fn new(verb: &str, kind: &Kind, key: &Key, source: kube::Error) -> Self {
-        let what = format!("cannot {verb} {}", kind.reference(key));
-        Self { what, source }
+        Self {
+            what: format!("cannot {verb} {}", kind.reference(key)),
+            cause: Cause::Api(source),
+        }
     }
 
     pub(crate) fn of_list(kind: &Kind, source: kube::Error) -> Self {
-        let what = format!("cannot list {kind}");
-        Self { what, source }
+        Self {
+            what: format!("cannot list {kind}"),
+            cause: Cause::Api(source),
+        }
+    }
+
+    /// Refuses what the handle was not asked for, before an API server has to.
+    pub(crate) fn unless_within(
+        scope: &Scope,
+        verb: &str,
+        kind: &Kind,
+        key: &Key,
+    ) -> Result<(), Self> {
+        if scope.admits(key) {
+            return Ok(());
+        }
+        Err(Self {
+            what: format!("cannot {verb} {}", kind.reference(key)),
+            cause: Cause::Scope(OutsideScope(scope.clone())),
+        })
     }
 
     /// Returns whether somebody else has changed the object meanwhile, or manages what was to be applied.
@@ -41,13 +68,13 @@ impl RequestError {
         self.has(409, "AlreadyExists")
     }
 
-    /// Returns whether the program may not do this.
+    /// Returns whether the program may not do this: its roles do not grant it, or its handle was asked for less.
     pub fn is_forbidden(&self) -> bool {
-        self.has(403, "Forbidden")
+        matches!(self.cause, Cause::Scope(_)) || self.has(403, "Forbidden")
     }
 
     fn has(&self, code: u16, reason: &str) -> bool {
-        matches!(&self.source, kube::Error::Api(status) if status.code == code && status.reason == reason)
+        matches!(&self.cause, Cause::Api(kube::Error::Api(status)) if status.code == code && status.reason == reason)
     }
 }
 
@@ -59,7 +86,10 @@ impl fmt::Display for RequestError {
 
 impl std::error::Error for RequestError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
+        match &self.cause {
+            Cause::Api(error) => Some(error),
+            Cause::Scope(error) => Some(error),
+        }
     }
 }
 
@@ -79,10 +109,12 @@ pub(crate) async fn ask<T: DeserializeOwned>(
 /// The same as [`ask`], for a request about one object.
 pub(crate) async fn ask_about<K: Object, T: DeserializeOwned>(
     client: &Client,
+    scope: &Scope,
     verb: &str,
     key: &Key,
     request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
 ) -> Result<T, RequestError> {
+    RequestError::unless_within(scope, verb, &Kind::of::<K>(), key)?;
     ask(client, request)
         .await
         .map_err(|source| RequestError::new(verb, &Kind::of::<K>(), key, source))

@@ -7,7 +7,7 @@ use kube::core::params::{DeleteParams, Patch, PatchParams, PostParams, Precondit
 use serde_json::{Value, json};
 
 use super::request::{ask_about, body, requests};
-use crate::{Connection, Object, ObjectRef, RequestError};
+use crate::{Connection, Object, ObjectRef, RequestError, Scope};
 
 /// Creates, replaces, changes and deletes objects of a kind. Clones are cheap.
 ///
@@ -22,13 +22,14 @@ pub struct StatusWriter<K>(Handle<K>);
 
 struct Handle<K> {
     connection: Connection,
+    scope: Scope,
     kind: PhantomData<fn() -> K>,
 }
 
 impl<K: Object> Writer<K> {
-    /// Writes by a connection.
-    pub fn new(connection: &Connection) -> Self {
-        Self(Handle::new(connection))
+    /// Writes objects of a scope by a connection.
+    pub fn new(connection: &Connection, scope: Scope) -> Self {
+        Self(Handle::new(connection, scope))
     }
 
     /// Creates an object.
@@ -108,9 +109,9 @@ impl<K: Object> Writer<K> {
 }
 
 impl<K: Object> Deleter<K> {
-    /// Deletes by a connection.
-    pub fn new(connection: &Connection) -> Self {
-        Self(Handle::new(connection))
+    /// Deletes objects of a scope by a connection.
+    pub fn new(connection: &Connection, scope: Scope) -> Self {
+        Self(Handle::new(connection, scope))
     }
 
     /// Deletes an object: this one, and not another that has come to bear its name. One that is gone already is no error.
@@ -128,9 +129,9 @@ impl<K: Object> Deleter<K> {
 }
 
 impl<K: Object> StatusWriter<K> {
-    /// Writes by a connection.
-    pub fn new(connection: &Connection) -> Self {
-        Self(Handle::new(connection))
+    /// Writes objects of a scope by a connection.
+    pub fn new(connection: &Connection, scope: Scope) -> Self {
+        Self(Handle::new(connection, scope))
     }
 
     /// Changes the status of an object, by a JSON merge patch of the status alone.
@@ -158,9 +159,10 @@ impl<K: Object> StatusWriter<K> {
 }
 
 impl<K: Object> Handle<K> {
-    fn new(connection: &Connection) -> Self {
+    fn new(connection: &Connection, scope: Scope) -> Self {
         Self {
             connection: connection.clone(),
+            scope,
             kind: PhantomData,
         }
     }
@@ -186,7 +188,7 @@ impl<K: Object> Handle<K> {
         request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
     ) -> Result<K, RequestError> {
         let link = self.connection.link().await;
-        ask_about::<K, K>(&link.client, verb, object.key(), request).await
+        ask_about::<K, K>(&link.client, &self.scope, verb, object.key(), request).await
     }
 
     async fn delete(&self, object: &K) -> Result<(), RequestError> {
@@ -201,7 +203,7 @@ impl<K: Object> Handle<K> {
         }
         let link = self.connection.link().await;
         let request = requests::<K>(key).delete(key.name(), &parameters);
-        match ask_about::<K, Value>(&link.client, "delete", key, request).await {
+        match ask_about::<K, Value>(&link.client, &self.scope, "delete", key, request).await {
             Err(error) if !error.is_not_found() => Err(error),
             Ok(_) | Err(_) => Ok(()),
         }
@@ -212,6 +214,7 @@ impl<K> Clone for Handle<K> {
     fn clone(&self) -> Self {
         Self {
             connection: self.connection.clone(),
+            scope: self.scope.clone(),
             kind: PhantomData,
         }
     }
