@@ -28,7 +28,8 @@ pub struct Metadata {
     version: Box<str>,
     generation: Option<i64>,
     is_deleted: bool,
-    labels: BTreeMap<Box<str>, Box<str>>,
+    /// Sorted by name: a map would take more room than what it holds.
+    labels: Box<[(Box<str>, Box<str>)]>,
     controller: Option<Box<Owner>>,
     annotations: u64,
     finalizers: u64,
@@ -64,7 +65,7 @@ impl Entry {
                 version: metadata.resource_version.into(),
                 generation: metadata.generation,
                 is_deleted: metadata.deletion_timestamp.is_some(),
-                labels: metadata.labels.unwrap_or_default(),
+                labels: metadata.labels.into_iter().flatten().collect(),
                 controller: metadata
                     .owner_references
                     .unwrap_or_default()
@@ -131,10 +132,13 @@ impl Metadata {
 
     /// Returns the value of a label.
     pub fn label(&self, name: &str) -> Option<&str> {
-        self.labels.get(name).map(AsRef::as_ref)
+        let place = self
+            .labels
+            .binary_search_by(|(known, _)| (**known).cmp(name));
+        place.ok().map(|place| &*self.labels[place].1)
     }
 
-    pub(crate) fn labels(&self) -> &BTreeMap<Box<str>, Box<str>> {
+    pub(crate) fn labels(&self) -> &[(Box<str>, Box<str>)] {
         &self.labels
     }
 
@@ -316,12 +320,16 @@ mod tests {
         }
         let read = entry(&json!({
             "metadata": {"namespace": "blue", "name": "beds", "uid": "1", "resourceVersion": "7",
-                "labels": {"a": "b"}},
+                "labels": {"c": "d", "a": "b"}},
             "data": {"beds": "4"},
         }));
         assert_eq!(read.key().to_string(), "blue/beds");
         assert_eq!(read.version(), ("1", "7"));
-        assert_eq!(read.metadata().label("a"), Some("b"));
+        let label = |name| read.metadata().label(name);
+        assert_eq!(
+            [label("a"), label("b"), label("c")],
+            [Some("b"), None, Some("d")]
+        );
         assert_eq!(
             read.decode::<ConfigMap>().unwrap().data.unwrap()["beds"],
             "4"
