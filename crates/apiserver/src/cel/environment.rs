@@ -18,6 +18,7 @@ pub struct Environment {
     variables: HashMap<Arc<str>, Type>,
     objects: HashMap<Arc<str>, Arc<BTreeMap<String, Type>>>,
     functions: Arc<Functions>,
+    bindings: bool,
 }
 
 impl Environment {
@@ -27,6 +28,7 @@ impl Environment {
             variables: HashMap::new(),
             objects: HashMap::new(),
             functions: Arc::clone(Functions::kubernetes()),
+            bindings: false,
         }
     }
 
@@ -59,6 +61,13 @@ impl Environment {
         self
     }
 
+    /// Adds the macro `cel.bind(name, value, expression)`, which selectors of devices have.
+    #[must_use]
+    pub fn with_bindings(mut self) -> Self {
+        self.bindings = true;
+        self
+    }
+
     /// Adds the functions that only mutating policies have.
     #[must_use]
     pub fn with_json_patch(mut self) -> Self {
@@ -73,7 +82,7 @@ impl Environment {
     /// * the expression cannot be read or does not fit the types of what it names
     /// * a constant part of it fails, such as `int('x')`
     pub fn compile(&self, expression: &str) -> Result<Program, CompileError> {
-        let ast = parser::parse(expression).map_err(CompileError::Issues)?;
+        let ast = parser::parse(expression, self.bindings).map_err(CompileError::Issues)?;
         let checked = checker::check(self, expression, ast).map_err(CompileError::Issues)?;
         plan::plan(&checked).map_err(CompileError::Instantiation)
     }

@@ -98,6 +98,9 @@ impl Location {
         if self.line < 0 {
             return format!("ERROR: <input>:-1:0: {message}");
         }
+        if lines == [""] {
+            return format!("ERROR: <input>:1:0: {message}");
+        }
         let head = format!(
             "ERROR: <input>:{}:{}: {message}",
             self.line,

@@ -54,6 +54,12 @@ pub fn check(resource: &Resource, field: &str) -> Result<(), String> {
             "{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
         ));
     }
+    if resource.group == "resource.k8s.io" {
+        let (version, kind) = (resource.api_version(), &resource.kind);
+        return Err(format!(
+            "field label not supported for {version}, Kind={kind}: {field}"
+        ));
+    }
     Err(format!("field label not supported: {field}"))
 }
 

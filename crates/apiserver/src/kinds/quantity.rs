@@ -98,6 +98,15 @@ impl Quantity {
         self.rounded_up_to_milli().nanos / 1_000_000
     }
 
+    /// The quantity below zero that is as far from it.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        Self {
+            nanos: -self.nanos,
+            ..self
+        }
+    }
+
     /// The sum of two quantities, in the format of the first.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {

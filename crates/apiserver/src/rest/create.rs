@@ -8,6 +8,7 @@ use super::answer::{self, Shown};
 use super::body::Body;
 use super::call::{Call, meta_text, metadata_mut};
 use super::decode::{self, Decoded};
+use super::devices;
 use super::metadata::{Stage, clear_owned, dedup_owners, fill_identity, settle_namespace};
 use super::query::WriteOptions;
 use crate::admission::{Attributes, Operation};
@@ -77,7 +78,9 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         let name = meta_text(object, "name").to_owned();
         // What cannot be given is refused before anything else is looked at.
         let errors = if refused.is_empty() {
-            validation::create(&call.resource, object)
+            let mut errors = devices::admin_access(call, object);
+            errors.extend(validation::create(&call.resource, object));
+            errors
         } else {
             refused.clone()
         };

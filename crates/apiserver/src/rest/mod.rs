@@ -8,6 +8,7 @@ mod create;
 pub(crate) mod decode;
 mod delete;
 mod delete_options;
+mod devices;
 pub(crate) mod dispatch;
 pub(crate) mod metadata;
 pub(crate) mod negotiate;

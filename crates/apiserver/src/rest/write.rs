@@ -8,6 +8,7 @@ use super::addresses::{self, Allocation};
 use super::answer::Shown;
 use super::call::{Call, finalizers, meta_text, metadata, metadata_mut};
 use super::decode::Decoded;
+use super::devices;
 use super::metadata::{Stage, dedup_owners, keep_identity, keep_place, settle_namespace};
 use super::query::WriteOptions;
 use crate::admission::Operation;
@@ -54,7 +55,8 @@ pub(crate) async fn write(
         let (allocation, mut errors) = Allocation::take(call, new, Some(old));
         // What cannot be given is refused before anything else is looked at.
         if errors.is_empty() {
-            errors = validation::update(&call.resource, subresource, new, old);
+            errors = devices::admin_access_granted(call, new, old);
+            errors.extend(validation::update(&call.resource, subresource, new, old));
         }
         if !errors.is_empty() {
             return Err(call.invalid(meta_text(new, "name"), &errors));

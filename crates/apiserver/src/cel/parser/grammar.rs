@@ -21,6 +21,8 @@ pub(super) struct Parser<'s> {
     open: Open,
     /// The height of the tree that was read last, counted as the reference implementation counts it.
     pub(super) height: u16,
+    /// Whether `cel.bind` is a macro.
+    pub(super) bindings: bool,
 }
 
 /// How often each recursive rule is open.
@@ -33,7 +35,7 @@ struct Open {
 }
 
 impl<'s> Parser<'s> {
-    pub(super) fn new(tokens: Vec<Token<'s>>, problems: Vec<Problem>) -> Self {
+    pub(super) fn new(tokens: Vec<Token<'s>>, problems: Vec<Problem>, bindings: bool) -> Self {
         Self {
             tokens,
             next: 0,
@@ -41,6 +43,7 @@ impl<'s> Parser<'s> {
             problems,
             open: Open::default(),
             height: 0,
+            bindings,
         }
     }
 

@@ -33,6 +33,7 @@ pub(super) fn receiver(
     mut arguments: Vec<Expr>,
 ) -> Expr {
     let at = parser.position(id);
+    let binds = parser.bindings && matches!(&target.kind, Kind::Ident(name) if name == "cel");
     let mut make = Maker { parser, at };
     let expanded = match (name, arguments.len()) {
         ("all" | "exists" | "exists_one" | "existsOne", 2 | 3) => {
@@ -43,6 +44,7 @@ pub(super) fn receiver(
         ("transformList" | "transformMap" | "transformMapEntry", 3 | 4) => {
             transform(&mut make, name, target, arguments)
         }
+        ("bind", 3) if binds => bind(&mut make, arguments),
         ("sortBy", 2) => sort_by(&mut make, target, arguments),
         ("optMap" | "optFlatMap", 2) => {
             let body = arguments.remove(1);
@@ -279,6 +281,18 @@ fn optional_map(
     }
     let none = make.call("optional.none", Vec::new());
     Ok(make.call(operators::CONDITIONAL, vec![present, mapped, none]))
+}
+
+/// `cel.bind(name, value, body)`.
+fn bind(make: &mut Maker<'_, '_>, mut arguments: Vec<Expr>) -> Expanded {
+    let body = arguments.remove(2);
+    let value = arguments.remove(1);
+    if let Kind::Ident(name) = &arguments[0].kind {
+        return Ok(named(make, name.clone(), value, body));
+    }
+    let at = make.parser.position(arguments[0].id);
+    let message = "cel.bind() variable names must be simple identifiers";
+    Err((at, message.to_owned()))
 }
 
 /// `body` with `name` standing for `value`.

@@ -15,8 +15,8 @@ use super::source::{Issues, Problem};
 /// The largest expression, in code points.
 const MAX_CODE_POINTS: usize = 100_000;
 
-/// Parses an expression and expands its macros.
-pub(super) fn parse(source: &str) -> Result<Ast, Issues> {
+/// Parses an expression and expands its macros, `cel.bind` too where there are `bindings`.
+pub(super) fn parse(source: &str, bindings: bool) -> Result<Ast, Issues> {
     let length = source.chars().count();
     let mut problems = Vec::new();
     if length > MAX_CODE_POINTS {
@@ -26,7 +26,7 @@ pub(super) fn parse(source: &str) -> Result<Ast, Issues> {
         return Err(Issues::of("", problems));
     }
     let tokens = lexer::tokens(source, &mut problems);
-    let mut parser = grammar::Parser::new(tokens, problems);
+    let mut parser = grammar::Parser::new(tokens, problems, bindings);
     let root = parser.start();
     let (positions, problems) = parser.into_parts();
     match root {

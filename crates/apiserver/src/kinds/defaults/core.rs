@@ -228,25 +228,3 @@ pub(super) fn csi_driver(object: &mut Value) {
         spec.put("volumeLifecycleModes", json!(["Persistent"]));
     }
 }
-
-/// Defaults of a claim for devices, or of the template's part of that form.
-pub(super) fn resource_claim(object: &mut Value) {
-    let Some(devices) = object.part("spec").and_then(|spec| spec.part("devices")) else {
-        return;
-    };
-    for request in devices.each("requests") {
-        if let Some(exact) = request.existing("exactly") {
-            device_request(exact);
-        }
-        for alternative in request.each("firstAvailable") {
-            device_request(alternative);
-        }
-    }
-}
-
-fn device_request(request: &mut Value) {
-    request.fill_text("allocationMode", "ExactCount");
-    if request.text("allocationMode") == "ExactCount" && request.int("count").unwrap_or(0) == 0 {
-        request.put("count", 1);
-    }
-}

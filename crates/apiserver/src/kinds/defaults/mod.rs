@@ -6,6 +6,7 @@
 mod admission;
 mod autoscaling;
 mod core;
+mod devices;
 mod network;
 mod pod;
 pub(super) mod status;
@@ -76,10 +77,11 @@ pub fn apply(resource: &Resource, object: &mut Value) {
         ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration") => {
             network::priority_level(object);
         }
-        ("resource.k8s.io", "ResourceClaim") => core::resource_claim(object),
+        ("resource.k8s.io", "ResourceClaim") => devices::claim(object),
+        ("resource.k8s.io", "ResourceSlice") => devices::slice(object),
         ("resource.k8s.io", "ResourceClaimTemplate") => {
             if let Some(spec) = object.part("spec") {
-                core::resource_claim(spec);
+                devices::claim(spec);
             }
         }
         ("admissionregistration.k8s.io", _) => admission::apply(&resource.kind, object),

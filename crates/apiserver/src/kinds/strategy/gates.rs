@@ -16,6 +16,11 @@ pub(super) fn close(resource: &Resource, object: &mut Value) {
     {
         rolling.drop_field("maxUnavailable");
     }
+    if (group, kind) == ("resource.k8s.io", "ResourceSlice")
+        && let Some(spec) = object.existing("spec")
+    {
+        devices(spec);
+    }
     let path: &[&str] = match (group, kind) {
         ("", "Pod") => &["spec"],
         ("", "PodTemplate") => &["template", "spec"],
@@ -31,6 +36,20 @@ pub(super) fn close(resource: &Resource, object: &mut Value) {
     }
     if let Some(spec) = part {
         pod(spec);
+    }
+}
+
+fn devices(spec: &mut Value) {
+    for device in spec.each("devices") {
+        device.drop_field("nodeAllocatableResourceMappings");
+        let Some(Value::Object(attributes)) = device.get_mut("attributes") else {
+            continue;
+        };
+        for (_, attribute) in attributes.iter_mut() {
+            for list in ["bools", "ints", "strings", "versions"] {
+                attribute.drop_field(list);
+            }
+        }
     }
 }
 

@@ -143,6 +143,10 @@ fn update_status(resource: &Resource, new: &mut Value, old: &Value) {
     }
     match (group, kind) {
         ("", "Pod") => pods::status(new, old),
+        ("resource.k8s.io", "ResourceClaim") => {
+            new.take_from(old, "spec");
+            forget_devices(new, old);
+        }
         ("certificates.k8s.io", _) => {
             new.take_from(old, "spec");
             condition_times(new, old);
@@ -155,6 +159,33 @@ fn update_status(resource: &Resource, new: &mut Value, old: &Value) {
         }
         _ => new.take_from(old, "spec"),
     }
+}
+
+/// What drivers said of devices goes with the devices.
+fn forget_devices(new: &mut Value, old: &Value) {
+    let results = |claim: &Value| {
+        let allocation = claim.at("status").at("allocation");
+        allocation.at("devices").list("results").to_vec()
+    };
+    let (had, has) = (results(old), results(new));
+    let Some(status) = new.existing("status") else {
+        return;
+    };
+    let mut said = status.list("devices").to_vec();
+    said.retain(|device| {
+        let is_it = |result: &Value| device_identity(result) == device_identity(device);
+        has.iter().any(is_it) || !had.iter().any(is_it)
+    });
+    if said.is_empty() {
+        status.drop_field("devices");
+    } else {
+        status.put("devices", said);
+    }
+}
+
+/// By what a device is known in a claim.
+pub(crate) fn device_identity(device: &Value) -> [&str; 4] {
+    ["driver", "pool", "device", "shareID"].map(|field| device.text(field))
 }
 
 /// What only the main path may change in the metadata.

@@ -77,6 +77,15 @@ pub fn warnings(resource: &Resource, new: &Value, old: &Value) -> Vec<String> {
         ("", "Secret") if new.text("type") == "kubernetes.io/tls" => {
             out.extend(key_pair(new.at("data")));
         }
+        ("resource.k8s.io", "ResourceSlice") => {
+            let driver = new.at("spec").text("driver");
+            if driver != driver.to_lowercase() {
+                out.push(format!(
+                    "spec.driver: driver names should be lowercase; {} contains uppercase characters",
+                    quoted(driver)
+                ));
+            }
+        }
         ("storage.k8s.io", "CSIDriver") => {
             let spec = new.at("spec");
             let tokens = !spec.list("tokenRequests").is_empty();

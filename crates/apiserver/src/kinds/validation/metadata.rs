@@ -116,6 +116,32 @@ fn whole(
     finalizers(metadata, &path, errors);
 }
 
+/// The metadata of a template of claims, which are labels and annotations and nothing else.
+pub(super) fn template(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
+    const FORBIDDEN: [(&str, &str); 13] = [
+        ("name", "name"),
+        ("generateName", "generateName"),
+        ("namespace", "namespace"),
+        ("selfLink", "selfLink"),
+        ("uid", "uID"),
+        ("resourceVersion", "resourceVersion"),
+        ("generation", "generation"),
+        ("creationTimestamp", "creationTimestamp"),
+        ("deletionTimestamp", "deletionTimestamp"),
+        ("deletionGracePeriodSeconds", "deletionGracePeriodSeconds"),
+        ("ownerReferences", "ownerReferences"),
+        ("finalizers", "finalizers"),
+        ("managedFields", "managedFields"),
+    ];
+    annotations(metadata, path, errors);
+    labels(metadata, path, "labels", errors);
+    for (field, shown) in FORBIDDEN {
+        if metadata.has(field) {
+            errors.push(FieldError::forbidden(&path.child(shown), "cannot be set"));
+        }
+    }
+}
+
 /// The paths have no index, as in the API server.
 fn owners(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.child("ownerReferences");

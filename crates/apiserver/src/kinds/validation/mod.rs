@@ -8,6 +8,7 @@ mod attachments;
 mod check;
 mod config;
 mod cron;
+mod devices;
 mod events;
 mod flowcontrol;
 mod job_policies;
@@ -160,6 +161,9 @@ fn sequence(group: &str, kind: &str) -> &'static [Step] {
             &[Metadata, Object]
         }
         ("policy", _) => &[Object],
+        ("resource.k8s.io", "DeviceClass" | "ResourceClaim") => {
+            &[Metadata, Changed, Difference, Object]
+        }
         ("scheduling.k8s.io", "PriorityClass")
         | ("storage.k8s.io", "StorageClass" | "CSIStorageCapacity") => &[Changed, Difference],
         _ => &[Changed, Difference, Object],
@@ -215,6 +219,7 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
         }
         ("storage.k8s.io", "StorageClass") => storage::class_update(new, old, errors),
         ("storage.k8s.io", kind) => attachments::update(kind, new, old, errors),
+        ("resource.k8s.io", kind) => devices::update(kind, new, old, errors),
         ("node.k8s.io", "RuntimeClass") => {
             check::immutable(new, old, &crate::field::Path::root(), "handler", errors);
         }
@@ -283,6 +288,7 @@ fn own(resource: &Resource, object: &Value, old: &Value, errors: &mut Vec<FieldE
         ("node.k8s.io", "RuntimeClass") => config::runtime_class(object, errors),
         ("storage.k8s.io", "StorageClass") => storage::class(object, errors),
         ("storage.k8s.io", kind) => attachments::check(kind, object, errors),
+        ("resource.k8s.io", kind) => devices::check(kind, object, old, errors),
         ("certificates.k8s.io", "CertificateSigningRequest") => requests::create(object, errors),
         ("flowcontrol.apiserver.k8s.io", "FlowSchema") => flowcontrol::schema(object, errors),
         ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration") => {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::check::{Errors, not_negative, one_of, qualified_name, required};
-use super::{flowcontrol, jobs, networking, quotas};
+use super::{devices, flowcontrol, jobs, networking, quotas};
 use crate::field::{FieldError, Path};
 use crate::kinds::view::View;
 
@@ -34,6 +34,7 @@ pub(super) fn check(group: &str, kind: &str, new: &Value, old: &Value, errors: &
         ("", "PersistentVolumeClaim") => claim(status, &path, errors),
         ("networking.k8s.io", "Ingress") => networking::balancer(status, &path, errors),
         ("policy", _) => conditions(status, &path, errors),
+        ("resource.k8s.io", "ResourceClaim") => devices::claim_status(new, old, errors),
         ("flowcontrol.apiserver.k8s.io", _) => flowcontrol::conditions(new, errors),
         _ => {}
     }
@@ -161,7 +162,7 @@ fn claim(status: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 /// Conditions in the common form, with a reason each.
-fn conditions(status: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn conditions(status: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.child("conditions");
     let all = status.list("conditions");
     for (index, condition) in all.iter().enumerate() {

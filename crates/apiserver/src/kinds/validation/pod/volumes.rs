@@ -7,9 +7,8 @@ use super::containers::{field_reference, resource_reference};
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::names;
 use crate::kinds::quantity::Quantity;
-use crate::kinds::validation::check::{
-    Errors, annotations, label, labels, one_of_if_set, required,
-};
+use crate::kinds::validation::check::{Errors, label, one_of_if_set, required};
+use crate::kinds::validation::metadata;
 use crate::kinds::validation::storage;
 use crate::kinds::view::View;
 
@@ -143,13 +142,7 @@ fn one(
             if template.is_null() {
                 errors.push(FieldError::required(&at, ""));
             } else {
-                labels(
-                    template.at("metadata"),
-                    &at.child("metadata"),
-                    "labels",
-                    errors,
-                );
-                annotations(template.at("metadata"), &at.child("metadata"), errors);
+                metadata::template(template.at("metadata"), &at.child("metadata"), errors);
                 storage::claim_spec(template.at("spec"), &at.child("spec"), errors);
             }
             let (pod, name) = (context.pod.unwrap_or_default(), volume.text("name"));
