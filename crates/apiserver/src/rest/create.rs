@@ -68,6 +68,9 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         metadata_mut(object).insert("name".to_owned(), generate(&base).into());
     }
     strategy::prepare_for_create(&call.resource, object);
+    for warning in strategy::sync_app_armor(&call.resource, object) {
+        call.notes.warn(&warning);
+    }
     strategy::asked_by(&call.resource, object, &call.user);
     let unnamed = attributes.name.is_empty();
     let (allocation, refused) = Allocation::take(call, object, None);

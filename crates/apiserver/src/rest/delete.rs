@@ -28,6 +28,18 @@ fn warn_of_orphans(call: &Call, options: &DeleteOptions) {
     }
 }
 
+/// The two classes that the system itself needs stay.
+fn keep_system_classes(call: &Call) -> Result<()> {
+    let name = call.path.name.as_str();
+    let is_system = matches!(name, "system-node-critical" | "system-cluster-critical");
+    if !is_system || call.resource.plural != "priorityclasses" {
+        return Ok(());
+    }
+    let (group, plural) = (&call.resource.group, &call.resource.plural);
+    let why = "this is a system priority class and cannot be deleted";
+    Err(Status::forbidden(group, plural, name, why))
+}
+
 /// What came of a delete.
 #[derive(Debug)]
 enum Outcome {
@@ -54,6 +66,7 @@ pub(crate) async fn delete(call: &Call) -> Result<Response<Body>> {
         return Err(Status::method_not_allowed());
     }
     let options = DeleteOptions::read(call)?;
+    keep_system_classes(call)?;
     warn_of_orphans(call, &options);
     match remove(
         call,

@@ -1,7 +1,9 @@
 //! What a write may set: status, generation, immutable metadata, and the part that each sub-resource owns.
 
+mod app_armor;
 mod behavior;
 mod gates;
+mod overlaps;
 mod pods;
 pub(crate) use pods::quality_of_service;
 mod read_back;
@@ -20,6 +22,7 @@ use super::view::{Edit, View, empty};
 use crate::admission::User;
 use crate::rest::now;
 
+pub(crate) use app_armor::sync as sync_app_armor;
 pub use behavior::{Behavior, Propagation, behavior, grace_period};
 pub use warnings::warnings;
 

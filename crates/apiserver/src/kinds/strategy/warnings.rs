@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use x509_parser::pem::Pem;
 
+use super::overlaps::overlaps;
 use crate::field::{Path, quoted};
 use crate::kinds::quantity::Quantity;
 use crate::kinds::view::View;
@@ -194,6 +195,7 @@ fn template(root: &Path<'_>, pod: &Value, is_template: bool, out: &mut Vec<Strin
         }
     }
     volumes(&path, spec, out);
+    overlaps(spec.list("volumes"), out);
     duplicates(&path, spec, "hostAliases", "ip", out);
     duplicates(&path, spec, "imagePullSecrets", "name", out);
     let secrets = path.child("imagePullSecrets");

@@ -4,6 +4,7 @@
 //! allocation worth speaking of: paths are written out only for errors.
 
 mod access;
+mod asn1;
 mod attachments;
 mod check;
 mod config;

@@ -7,6 +7,7 @@ use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::pem::{Pem, parse_x509_pem};
 use x509_parser::prelude::FromDer;
 
+use super::asn1;
 use super::check::{Errors, one_of, subdomain};
 use super::metadata;
 use crate::field::{FieldError, Path};
@@ -98,7 +99,7 @@ fn check(object: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::new("spec");
     if let Err(problem) = request(spec.text("request")) {
         let value = spec.at("request").clone();
-        errors.push(FieldError::invalid(&path.child("request"), value, problem));
+        errors.push(FieldError::invalid(&path.child("request"), value, &problem));
     }
     let usages = spec.list("usages");
     let at = path.child("usages");
@@ -193,16 +194,20 @@ fn signer(name: &str, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn request(encoded: &str) -> Result<(), &'static str> {
-    let no_request = "PEM block type must be CERTIFICATE REQUEST";
-    let text = STANDARD.decode(encoded).map_err(|_| no_request)?;
-    let (_, pem) = parse_x509_pem(&text).map_err(|_| no_request)?;
+fn request(encoded: &str) -> Result<(), String> {
+    let no_request = "PEM block type must be CERTIFICATE REQUEST".to_owned();
+    let Ok(text) = STANDARD.decode(encoded) else {
+        return Err(no_request);
+    };
+    let Ok((_, pem)) = parse_x509_pem(&text) else {
+        return Err(no_request);
+    };
     if pem.label != "CERTIFICATE REQUEST" {
         return Err(no_request);
     }
     X509CertificationRequest::from_der(&pem.contents)
         .map(|_| ())
-        .map_err(|_| "asn1: syntax error: data truncated")
+        .map_err(|_| asn1::problem(&pem.contents))
 }
 
 fn certificate(encoded: &str) -> Result<(), &'static str> {

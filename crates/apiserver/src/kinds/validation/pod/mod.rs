@@ -46,11 +46,53 @@ pub(super) fn create(pod: &Value, errors: &mut Errors) {
             detail,
         ));
     }
+    app_armor_said_twice(pod, &path, errors);
     if !spec.text("nodeName").is_empty() && !spec.list("schedulingGates").is_empty() {
         errors.push(FieldError::forbidden(
             &path.child("nodeName"),
             "cannot be set until all schedulingGates have been cleared",
         ));
+    }
+}
+
+/// What a new pod says of AppArmor in annotations and in fields is the same.
+fn app_armor_said_twice(pod: &Value, path: &Path<'_>, errors: &mut Errors) {
+    const ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
+    let spec = pod.at("spec");
+    let annotations = pod.at("metadata").entries("annotations");
+    let said: Vec<(&str, &str)> = annotations
+        .filter_map(|(key, value)| Some((key.strip_prefix(ANNOTATION)?, value.as_str()?)))
+        .collect();
+    if said.is_empty() || spec.at("os").text("name") == "windows" {
+        return;
+    }
+    let whole = spec.at("securityContext").at("appArmorProfile");
+    for list in ["initContainers", "containers", "ephemeralContainers"] {
+        let containers = path.child(list);
+        for (index, container) in spec.list(list).iter().enumerate() {
+            let own = container.at("securityContext").at("appArmorProfile");
+            let profile = if own.is_null() { whole } else { own };
+            let name = container.text("name");
+            let Some((_, annotation)) = said.iter().find(|(of, _)| *of == name) else {
+                continue;
+            };
+            let at = containers.index(index);
+            let at = at.child("securityContext.appArmorProfile");
+            let same_type = match profile.text("type") {
+                "Unconfined" => *annotation == "unconfined",
+                "RuntimeDefault" => *annotation == "runtime/default",
+                "Localhost" => annotation.starts_with("localhost/"),
+                _ => continue,
+            };
+            let local = annotation.strip_prefix("localhost/");
+            if !same_type {
+                let detail = "apparmor type in annotation and field must match";
+                errors.push(FieldError::forbidden(&at.child("type"), detail));
+            } else if local.is_some_and(|local| local != profile.text("localhostProfile")) {
+                let detail = "apparmor profile in annotation and field must match";
+                errors.push(FieldError::forbidden(&at.child("localhostProfile"), detail));
+            }
+        }
     }
 }
 

@@ -182,6 +182,15 @@ fn gated(munged: &mut Value, before: &Value, path: &Path<'_>, errors: &mut Error
     }
 }
 
+fn observed(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let generation = holder.int("observedGeneration").unwrap_or(0);
+    if generation < 0 {
+        let at = path.child("observedGeneration");
+        let detail = "must be a non-negative integer";
+        errors.push(FieldError::invalid(&at, generation, detail));
+    }
+}
+
 pub(in crate::kinds::validation) fn status(new: &Value, old: &Value, errors: &mut Errors) {
     metadata::kind_changed(new, old, errors);
     annotations(new, old, errors);
@@ -189,6 +198,7 @@ pub(in crate::kinds::validation) fn status(new: &Value, old: &Value, errors: &mu
     let conditions = Path::new("status.conditions");
     let (now, before) = (new.at("status"), old.at("status"));
     for (index, condition) in now.list("conditions").iter().enumerate() {
+        observed(condition, &conditions.index(index), errors);
         let kind = condition.text("type");
         if !matches!(kind, "PodScheduled" | "Ready" | "Initialized") {
             let at = conditions.index(index);
@@ -201,6 +211,7 @@ pub(in crate::kinds::validation) fn status(new: &Value, old: &Value, errors: &mu
         let at = path.child("nominatedNodeName");
         problems(&at, node, names::dns1123_subdomain(node), errors);
     }
+    observed(now, &path, errors);
     immutable(now, before, &path, "qosClass", errors);
     for (list, policy) in [
         ("containerStatuses", spec.text("restartPolicy")),
