@@ -21,7 +21,6 @@ use conformance::run::Run;
 use conformance::server::Server;
 use conformance::{recording, run};
 use kubewright_apiserver::{ApiServer, Listening};
-use serde_json::Value;
 
 /// Compares the embedded API server with a real kube-apiserver.
 #[derive(Debug, Parser)]
@@ -86,18 +85,8 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
             let run = timed(&format!("kube-apiserver {version}"), &server, &cases).await?;
             let outcomes = run.outcomes;
             if matches!(arguments.command, Command::Record) {
-                let mut recorded = recording::read(&recordings, &all)?;
-                let worked = |outcome: &Value| outcome.get("cannot").is_none();
-                recorded.extend(
-                    outcomes
-                        .clone()
-                        .into_iter()
-                        .filter(|(_, outcome)| worked(outcome)),
-                );
-                recording::write(&recordings, &version, &all, &recorded)?;
-                if arguments.filter.is_empty() {
-                    recording::write_reviews(&recordings, &run.reviews)?;
-                }
+                recording::update(&recordings, &version, &all, &outcomes)?;
+                recording::update_reviews(&recordings, &all, &outcomes, run.reviews)?;
             }
             outcomes
         }

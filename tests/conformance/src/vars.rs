@@ -77,6 +77,12 @@ impl Vars {
         for set in filled.set.values_mut() {
             *set = self.value(set);
         }
+        if let Some(user) = &mut filled.user {
+            user.user = self.text(&user.user);
+            for text in user.groups.iter_mut().chain(user.extra.values_mut()) {
+                *text = self.text(text);
+            }
+        }
         filled
     }
 
@@ -114,5 +120,27 @@ fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn whom_a_step_impersonates_is_filled_in() {
+        let step: Step = serde_json::from_value(json!({
+            "send": "GET /",
+            "as": {"user": "system:serviceaccount:{ns}:a", "groups": ["{ns}"], "extra": {"where": "{ns}"}},
+        }))
+        .expect("a step");
+        let mut vars = Vars::default();
+        vars.set("ns", "c-1");
+        let user = vars.fill_step(&step).user.expect("a user");
+        assert_eq!(user.user, "system:serviceaccount:c-1:a");
+        assert_eq!(user.groups, ["c-1"]);
+        assert_eq!(user.extra["where"], "c-1");
     }
 }
