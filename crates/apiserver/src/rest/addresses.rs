@@ -1,11 +1,17 @@
-//! Cluster addresses and node ports of services: taken with the write, given back if it fails.
+//! Cluster addresses and node ports of services: taken with the write, given back if it fails; and the IPAddresses, which
+//! say whose the addresses are.
+
+use std::net::Ipv4Addr;
 
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Value, json};
+use uuid::Uuid;
 
-use super::call::Call;
+use super::call::{Call, meta_text};
+use super::metadata::now;
 use crate::field::FieldError;
-use crate::kinds::strategy::services::{Pool, allocate};
+use crate::kinds::strategy::services::{self, Pool, allocate};
+use crate::store::Draft;
 
 /// What a service took from the pool. Dropped without [`Allocation::keep`], everything is as it was before.
 #[derive(Debug)]
@@ -43,9 +49,17 @@ impl<'a> Allocation<'a> {
     }
 
     /// The service was written: it has what it took.
-    pub(crate) fn keep(mut self) {
+    pub(crate) fn keep(mut self, call: &Call, service: &Value) {
         self.taken = Value::Null;
-        self.before = None;
+        let had = self.before.take();
+        let had = had.map_or_else(Vec::new, |had| services::addresses(&had));
+        let has = services::addresses(service);
+        for address in had.iter().filter(|address| !has.contains(address)) {
+            strike(call, *address);
+        }
+        for address in has.into_iter().filter(|address| !had.contains(address)) {
+            enter(call, address, service);
+        }
     }
 }
 
@@ -66,6 +80,45 @@ impl Drop for Allocation<'_> {
 pub(crate) fn release(call: &Call, object: &Value) {
     if is_about_services(call) {
         call.shared.addresses.lock().release(object);
+        for address in services::addresses(object) {
+            strike(call, address);
+        }
+    }
+}
+
+const IP_ADDRESSES: &str = "ipaddresses.networking.k8s.io";
+
+/// Writes down that a service has an address. One that somebody has written down by hand stays.
+fn enter(call: &Call, address: Ipv4Addr, service: &Value) {
+    let name = address.to_string();
+    let object = json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "IPAddress",
+        "metadata": {
+            "name": name,
+            "uid": Uuid::new_v4().to_string(),
+            "creationTimestamp": now(),
+            "labels": {
+                "ipaddress.kubernetes.io/ip-family": "IPv4",
+                "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
+            },
+        },
+        "spec": {"parentRef": {
+            "resource": "services",
+            "namespace": meta_text(service, "namespace"),
+            "name": meta_text(service, "name"),
+        }},
+    });
+    let store = &call.shared.store;
+    drop(store.create(IP_ADDRESSES, &name, Draft::new(&object)));
+}
+
+/// Takes out of the book what [`enter`] wrote.
+fn strike(call: &Call, address: Ipv4Addr) {
+    let (store, name) = (&call.shared.store, address.to_string());
+    if let Some(object) = store.get(IP_ADDRESSES, &name) {
+        let last = Draft::new(&object.value());
+        drop(store.delete(IP_ADDRESSES, &name, object.revision, last));
     }
 }
 

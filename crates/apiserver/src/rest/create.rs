@@ -111,7 +111,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         let present = match write(call, options, &attributes.object, &name)? {
             Ok(shown) => {
                 if let Some(allocation) = allocation.filter(|_| !options.dry_run) {
-                    allocation.keep();
+                    allocation.keep(call, &attributes.object);
                 }
                 return Ok(shown);
             }

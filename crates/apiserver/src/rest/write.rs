@@ -72,7 +72,7 @@ pub(crate) async fn write(
         match store(call, options.dry_run, &attributes.object, &stored)? {
             Ok(shown) => {
                 if let Some(allocation) = allocation.filter(|_| !options.dry_run) {
-                    allocation.keep();
+                    allocation.keep(call, &attributes.object);
                 }
                 return Ok(shown);
             }

@@ -56,22 +56,34 @@ impl Pool {
     }
 }
 
+/// The cluster addresses that a service has.
+pub(crate) fn addresses(service: &Value) -> Vec<Ipv4Addr> {
+    addresses_of(service.at("spec"))
+}
+
 const FIRST_PORT: u16 = 30_000;
 const LAST_PORT: u16 = 32_767;
 
+/// The first port and the last byte of the first address for those who name none. What is below is kept for those who do,
+/// until nothing else is left: a part of the range, as large as the real server keeps (KEP-3668, KEP-3070).
+const FIRST_UNNAMED_PORT: u16 = 30_086;
+const FIRST_UNNAMED_ADDRESS: u8 = 17;
+
 impl Addresses for Pool {
     fn take_address(&mut self, wanted: Option<Ipv4Addr>) -> Result<Ipv4Addr, String> {
-        // The first address is the API server's own (the service `kubernetes`), given out only by name.
         let Some(wanted) = wanted else {
-            for _ in 0..253 {
-                let last = 2 + self.next % 253;
-                self.next = self.next.wrapping_add(1);
+            let start = u32::from(FIRST_UNNAMED_ADDRESS);
+            let size = 255 - start;
+            let turned = self.next % size;
+            self.next = self.next.wrapping_add(1);
+            // The first address is the API server's own (the service `kubernetes`), given out only by name.
+            let above = (0..size).map(|step| start + (turned + step) % size);
+            let mut all = above.chain(2..start);
+            let free = all.find_map(|last| {
                 let address = Ipv4Addr::from((10 << 24) | last);
-                if self.addresses.insert(address) {
-                    return Ok(address);
-                }
-            }
-            return Err("range is full".to_owned());
+                self.addresses.insert(address).then_some(address)
+            });
+            return free.ok_or_else(|| "range is full".to_owned());
         };
         let [10, 0, 0, 1..=254] = wanted.octets() else {
             return Err("the provided network does not match the current range".to_owned());
@@ -89,16 +101,16 @@ impl Addresses for Pool {
 
     fn take_port(&mut self, wanted: Option<u16>) -> Result<u16, String> {
         let Some(wanted) = wanted else {
-            for _ in FIRST_PORT..=LAST_PORT {
-                // A stride that is prime to the size spreads the ports as the real server's dice do.
-                let step = self.next.wrapping_mul(1_021) % u32::from(LAST_PORT - FIRST_PORT + 1);
-                self.next = self.next.wrapping_add(1);
-                let port = FIRST_PORT + u16::try_from(step).unwrap_or(0);
-                if self.ports.insert(port) {
-                    return Ok(port);
-                }
-            }
-            return Err("range is full".to_owned());
+            let size = u32::from(LAST_PORT - FIRST_UNNAMED_PORT) + 1;
+            let turned = self.next % size;
+            self.next = self.next.wrapping_add(1);
+            // A stride that is prime to the size spreads the ports as the real server's dice do.
+            let above = (0..size).map(|step| (turned + step) * 1_021 % size);
+            let above = above.filter_map(|step| u16::try_from(step).ok());
+            let above = above.map(|step| FIRST_UNNAMED_PORT + step);
+            let mut all = above.chain(FIRST_PORT..FIRST_UNNAMED_PORT);
+            let free = all.find(|port| self.ports.insert(*port));
+            return free.ok_or_else(|| "range is full".to_owned());
         };
         if !(FIRST_PORT..=LAST_PORT).contains(&wanted) {
             return Err(format!(

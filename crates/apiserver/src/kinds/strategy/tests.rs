@@ -1,8 +1,10 @@
 //! Strategies, each expectation from the spec or from Kubernetes' documented behaviour.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
-use super::services::{Pool, allocate};
+use super::services::{Addresses as _, Pool, allocate};
 use super::*;
 use crate::kinds::defaults;
 use crate::kinds::testing::resource;
@@ -246,6 +248,24 @@ fn services_get_addresses_and_ports() {
         &mut pool,
     );
     assert_eq!(external["spec"]["clusterIP"], Value::Null);
+}
+
+#[test]
+fn those_who_name_no_address_or_port_get_the_low_ones_last() {
+    let mut pool = Pool::new();
+    let address = |pool: &mut Pool| pool.take_address(None).map(|address| address.octets()[3]);
+    let high: BTreeSet<_> = (17..=254).map(|_| address(&mut pool).unwrap()).collect();
+    assert_eq!(high, (17..=254).collect());
+    let low: Vec<_> = (2..=16).map(|_| address(&mut pool).unwrap()).collect();
+    assert_eq!(low, (2..=16).collect::<Vec<_>>());
+    assert_eq!(address(&mut pool).unwrap_err(), "range is full");
+    let high: BTreeSet<_> = (30_086..=32_767)
+        .map(|_| pool.take_port(None).unwrap())
+        .collect();
+    assert_eq!(high, (30_086..=32_767).collect());
+    assert_eq!(pool.take_port(None), Ok(30_000));
+    pool.free_port(30_500);
+    assert_eq!(pool.take_port(None), Ok(30_500));
 }
 
 #[test]
