@@ -23,6 +23,8 @@ pub struct Case {
     pub namespace: String,
     /// Whether it runs while no other case does.
     pub alone: bool,
+    /// Whether it runs before all others, on what there is before anybody makes anything.
+    pub first: bool,
     /// Requests that must succeed and are not compared.
     pub given: Vec<Step>,
     /// The webhooks that stand while the steps run.
@@ -67,6 +69,11 @@ pub struct Step {
     pub body: Option<Value>,
     /// A body, sent as it is.
     pub text: Option<String>,
+    /// Blanks are put behind the body until it has so many bytes.
+    pub pad: Option<usize>,
+    /// What of the answer's body is compared.
+    #[serde(default)]
+    pub shows: Shows,
     /// Whom the request impersonates.
     #[serde(rename = "as")]
     pub user: Option<User>,
@@ -76,6 +83,22 @@ pub struct Step {
     /// Sends the request again and again until these hooks, and no others, are called by it: a server sees changes of
     /// a webhook configuration late. Only the last answer is compared.
     pub until: Option<BTreeSet<String>>,
+}
+
+/// What of an answer's body is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Shows {
+    /// All of it.
+    #[default]
+    Everything,
+    /// The shape of an OpenAPI document.
+    Openapi,
+    /// The names of a list's items.
+    Names,
+    /// How long it is: whether it is empty.
+    Length,
 }
 
 /// Somebody to impersonate.
@@ -232,6 +255,8 @@ struct Entry {
     #[serde(default)]
     alone: bool,
     #[serde(default)]
+    first: bool,
+    #[serde(default)]
     given: Vec<Step>,
     #[serde(default)]
     hooks: Vec<Hook>,
@@ -323,6 +348,7 @@ impl Entry {
             namespace: namespace(file, &self.name),
             name: self.name,
             alone: self.alone,
+            first: self.first,
             given: self.given,
             hooks: self.hooks,
             steps: self.steps,

@@ -1,9 +1,11 @@
 //! One HTTP/2 connection to an API server, with answers as they came.
 
+use std::io::Read as _;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
+use flate2::read::GzDecoder;
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -81,6 +83,10 @@ impl Client {
             let (parts, body) = self.start(ask).await?.into_parts();
             let body = http_body_util::Limited::new(body, LARGEST).collect().await;
             let body = body.map_err(|error| anyhow::anyhow!(error))?.to_bytes();
+            let body = match parts.headers.get("content-encoding") {
+                Some(encoding) if encoding == "gzip" => unzipped(&body)?,
+                _ => body,
+            };
             Ok::<_, anyhow::Error>(Answer {
                 status: parts.status.as_u16(),
                 headers: parts.headers,
@@ -170,9 +176,10 @@ impl Answer {
 
 /// The headers that are compared. Those that name the server, the moment or the connection say nothing about behaviour.
 pub(crate) fn compared(headers: &HeaderMap) -> Map<String, Value> {
-    const COMPARED: [&str; 9] = [
+    const COMPARED: [&str; 10] = [
         "allow",
         "cache-control",
+        "content-encoding",
         "content-type",
         "etag",
         "location",
@@ -196,6 +203,13 @@ pub(crate) fn compared(headers: &HeaderMap) -> Map<String, Value> {
             }
         })
         .collect()
+}
+
+fn unzipped(body: &[u8]) -> Result<Bytes> {
+    let mut plain = Vec::new();
+    let mut reader = GzDecoder::new(body).take(LARGEST as u64);
+    reader.read_to_end(&mut plain).context("unzip the answer")?;
+    Ok(plain.into())
 }
 
 /// JSON where it is JSON, else the text.

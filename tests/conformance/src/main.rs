@@ -19,7 +19,7 @@ use conformance::real::Real;
 use conformance::report::Report;
 use conformance::run::Run;
 use conformance::server::Server;
-use conformance::{recording, run};
+use conformance::{first_objects, recording, run};
 use kubewright_apiserver::{ApiServer, Listening};
 
 /// Compares the embedded API server with a real kube-apiserver.
@@ -43,6 +43,8 @@ enum Command {
     Record,
     /// Runs the cases on the embedded server and compares with the recordings.
     Embedded,
+    /// Writes the table of the objects that a real server makes at its start.
+    FirstObjects,
     /// Breaks the embedded server on purpose, in a copy, and asserts that the recordings show each break.
     Mutants,
 }
@@ -65,6 +67,13 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
     if matches!(arguments.command, Command::Mutants) {
         return try_mutants(here, &arguments.filter);
     }
+    if matches!(arguments.command, Command::FirstObjects) {
+        let real = Real::start().await?;
+        let table = first_objects::read(real.server()).await?;
+        let path = here.join("../../crates/apiserver/src/seed/objects.tsv");
+        std::fs::write(&path, table).with_context(|| format!("write {}", path.display()))?;
+        return Ok(true);
+    }
     let recordings = here.join("recordings");
     let all = case::read_all(&here.join("cases"))?;
     let chosen = |case: &Case| case.title().contains(&arguments.filter);
@@ -72,7 +81,9 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
     ensure!(!cases.is_empty(), "no case contains `{}`", arguments.filter);
 
     let real = match arguments.command {
-        Command::Embedded | Command::Mutants => recording::read(&recordings, &cases)?,
+        Command::Embedded | Command::FirstObjects | Command::Mutants => {
+            recording::read(&recordings, &cases)?
+        }
         Command::Compare | Command::Record => {
             let (_running, server) = if let Some(kubeconfig) = &arguments.real {
                 (None, given(kubeconfig)?)

@@ -113,6 +113,7 @@ impl Redactor {
         let text = GENERATED.replace_all(&text, "gen-GENERATED");
         let text = TOKEN.replace_all(&text, "TOKEN");
         let text = ETAG.replace_all(&text, "\"ETAG\"");
+        let text = HASH.replace_all(&text, "hash=HASH");
         let text = CREDENTIAL.replace_all(&text, "$1=CREDENTIAL");
         // Versions within texts: conflicts, and objects in the answers to patches that cannot be applied.
         let text = VERSION.replace_all(&text, "${1}VERSION");
@@ -185,6 +186,7 @@ static VERSION: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 static ETAG: LazyLock<Regex> = LazyLock::new(|| pattern("\"[0-9A-F]{128}\""));
+static HASH: LazyLock<Regex> = LazyLock::new(|| pattern("hash=[0-9A-F]{128}"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[smhd])+( ago)?$"));
 static OBJECT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"("\{(?:[^"\\]|\\.)*\}")"#));
 static YAML_MANAGED_FIELDS: LazyLock<Regex> =

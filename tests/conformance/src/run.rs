@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::case::Case;
 use crate::client::{Ask, Client};
+use crate::first_objects;
 use crate::hooks::Hooks;
 use crate::run::discovery::Discovery;
 use crate::server::Server;
@@ -44,11 +45,13 @@ pub async fn run(server: &Server, cases: &[Case], progress: impl Fn(usize)) -> R
         discovery: Discovery::default(),
         reviews: Mutex::default(),
     });
+    first_objects::made(&runner.client().await?).await?;
     // A server that is asked a second time still has the namespaces of the first.
     let run = token();
-    let (alone, together): (Vec<_>, Vec<_>) = cases.iter().cloned().partition(|case| case.alone);
+    let (first, others): (Vec<_>, Vec<_>) = cases.iter().cloned().partition(|case| case.first);
+    let (alone, together): (Vec<_>, Vec<_>) = others.into_iter().partition(|case| case.alone);
     let mut outcomes = BTreeMap::new();
-    for (cases, at_once) in [(together, AT_ONCE), (alone, 1)] {
+    for (cases, at_once) in [(first, 1), (together, AT_ONCE), (alone, 1)] {
         let mut running = stream::iter(cases)
             .map(|mut case: Case| {
                 let runner = runner.clone();

@@ -8,9 +8,10 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::case::{Case, Step, set};
+use crate::case::{Case, Shows, Step, set};
 use crate::client::{Ask, Client, Watch, compared};
 use crate::hooks::Call;
+use crate::openapi;
 use crate::redact::Redactor;
 use crate::run::Runner;
 use crate::run::install::{PATIENCE, kind_and_name};
@@ -18,6 +19,9 @@ use crate::vars::Vars;
 
 /// The headers of a webhook call that are compared.
 const HEADERS_OF_CALLS: [&str; 4] = ["accept", "accept-encoding", "content-type", "user-agent"];
+
+/// How many bytes `{long}` has: more than a server sends uncompressed to those who read gzip.
+const LONG: usize = 144 << 10;
 
 impl Runner {
     /// Runs a case in a namespace of its own, which is shown under the name that the case has when written.
@@ -28,6 +32,7 @@ impl Runner {
         vars.set("hooks", format!("{}/{}", self.hooks.url(), case.namespace));
         vars.set("hooksPort", self.hooks.port());
         vars.set("caBundle", self.hooks.ca_bundle());
+        vars.set("long", "0123456789abcdef".repeat(LONG / 16));
         let namespace =
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": case.namespace}});
         let given = Step {
@@ -98,7 +103,13 @@ impl Runner {
                     &compared(&answer.headers),
                     &mut redactor,
                 );
-                outcome.insert("body".into(), redactor.value(&answer.body));
+                let body = match step.shows {
+                    Shows::Openapi => openapi::shape(&answer.body),
+                    Shows::Names => redactor.value(&names(&answer.body)),
+                    Shows::Length => length(&answer.body).into(),
+                    _ => redactor.value(&answer.body),
+                };
+                outcome.insert("body".into(), body);
             }
             let calls = self.calls(case, &mut redactor)?;
             if !calls.is_empty() {
@@ -210,6 +221,9 @@ impl Runner {
         if let Some(text) = &step.text {
             ask.body = text.clone().into_bytes();
         }
+        if let Some(pad) = step.pad {
+            ask.body.resize(pad.max(ask.body.len()), b' ');
+        }
         for (name, value) in &step.headers {
             ask.headers
                 .retain(|(have, _)| !have.eq_ignore_ascii_case(name));
@@ -249,6 +263,29 @@ fn json_ask(method: &str, path: String, body: Option<&Value>) -> Ask {
 fn name(object: &Value) -> Result<&str> {
     let name = object.pointer("/metadata/name").and_then(Value::as_str);
     name.context("an object without a name")
+}
+
+/// The items of a list by their names; what is no list stays as it is.
+fn names(list: &Value) -> Value {
+    let Some(items) = list["items"].as_array() else {
+        return list.clone();
+    };
+    let name = |item: &Value| {
+        let metadata = &item["metadata"];
+        let name = metadata["name"].as_str().unwrap_or_default();
+        match metadata["namespace"].as_str() {
+            Some(namespace) => format!("{namespace}/{name}"),
+            None => name.to_owned(),
+        }
+    };
+    items.iter().map(name).collect()
+}
+
+fn length(body: &Value) -> &'static str {
+    match body {
+        Value::String(text) if text.is_empty() => "empty",
+        _ => "not empty",
+    }
 }
 
 fn save(step: &Step, body: &Value, vars: &mut Vars) -> Result<()> {
