@@ -1,188 +1,171 @@
-//! The objects that a real server makes at its start, as far as clients look at them: the first namespaces, the
-//! priority classes of the system, the roles that users are given, the range of the services' addresses and the Service
-//! `kubernetes`.
+//! The objects that a real server makes at its start: namespaces, the roles of RBAC, flow control, the registrations of
+//! its groups, the range of the services' addresses and the Service `kubernetes`.
+//!
+//! They are a table of texts, seen on a real server (`conformance first-objects` writes it). Most are never looked at, so
+//! that those of a resource are only read when somebody asks for that resource. They have their revisions from the start.
 
-use serde_json::{Value, json};
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::kinds::strategy::services::Pool;
 use crate::rest::now;
-use crate::store::{Draft, Store};
+use crate::store::{Draft, FIRST_REVISION};
 
-/// Writes the first objects into an empty store.
-pub(crate) fn fill(store: &Store, addresses: &mut Pool) {
-    let time = now();
-    for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
-        write(store, "namespaces", name, &namespace(name, &time));
+/// A line for each object: the resource, a tab, the path, a tab, and the object without what each server makes itself.
+const TEXT: &str = include_str!("seed/objects.tsv");
+
+/// What stands in the texts for the time when the server started, and for that day.
+const NOW: &str = "{now}";
+const TODAY: &str = "{today}";
+
+/// The first objects of one server.
+#[derive(Debug)]
+pub(crate) struct Seed {
+    started: String,
+}
+
+/// The lines of one resource.
+#[derive(Debug)]
+struct Lines {
+    table: &'static str,
+    lines: Range<usize>,
+}
+
+#[derive(Debug)]
+struct Index {
+    lines: Vec<&'static str>,
+    /// By table.
+    tables: Vec<Lines>,
+}
+
+static INDEX: LazyLock<Index> = LazyLock::new(|| {
+    let mut index = Index {
+        lines: Vec::with_capacity(300),
+        tables: Vec::new(),
+    };
+    for line in TEXT.lines().filter(|line| !line.starts_with('#')) {
+        let (table, rest) = line.split_once('\t').unwrap_or_default();
+        let at = index.lines.len();
+        index.lines.push(rest);
+        match index.tables.last_mut() {
+            Some(last) if last.table == table => last.lines.end = at + 1,
+            _ => index.tables.push(Lines {
+                table,
+                lines: at..at + 1,
+            }),
+        }
     }
-    for (name, value, description) in PRIORITY_CLASSES {
-        let class = priority_class(name, value, description, &time);
-        write(store, "priorityclasses.scheduling.k8s.io", name, &class);
+    index
+});
+
+impl Seed {
+    /// The first objects of a server that starts now.
+    pub(crate) fn now() -> Self {
+        Self { started: now() }
     }
-    for (name, aggregates, rules) in [
-        ("cluster-admin", None, all_rights()),
-        ("admin", None, Value::Null),
-        ("edit", Some("admin"), Value::Null),
-        ("view", Some("edit"), Value::Null),
-    ] {
-        let role = cluster_role(name, aggregates, &rules, &time);
-        write(store, "clusterroles.rbac.authorization.k8s.io", name, &role);
+
+    /// The revision of the last of them.
+    pub(crate) fn revision() -> u64 {
+        FIRST_REVISION + INDEX.lines.len() as u64
     }
-    let binding = admins(&time);
-    let table = "clusterrolebindings.rbac.authorization.k8s.io";
-    write(store, table, "cluster-admin", &binding);
-    let range = service_range(&time);
-    write(
-        store,
-        "servicecidrs.networking.k8s.io",
-        "kubernetes",
-        &range,
-    );
-    let service = service(&time);
-    addresses.adopt(&service);
-    write(store, "services", "default/kubernetes", &service);
-}
 
-fn write(store: &Store, table: &str, path: &str, object: &Value) {
-    store
-        .create(table, path, Draft::new(object))
-        .expect("a new store holds no object of this name");
-}
-
-fn namespace(name: &str, time: &str) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {
-            "name": name,
-            "uid": Uuid::new_v4().to_string(),
-            "creationTimestamp": time,
-            "labels": {"kubernetes.io/metadata.name": name},
-        },
-        "spec": {"finalizers": ["kubernetes"]},
-        "status": {"phase": "Active"},
-    })
-}
-
-/// The classes that admission lets system pods use.
-const PRIORITY_CLASSES: [(&str, i64, &str); 2] = [
-    (
-        "system-node-critical",
-        2_000_001_000,
-        "Used for system critical pods that must not be moved from their current node.",
-    ),
-    (
-        "system-cluster-critical",
-        2_000_000_000,
-        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
-    ),
-];
-
-fn priority_class(name: &str, value: i64, description: &str, time: &str) -> Value {
-    json!({
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {
-            "name": name,
-            "uid": Uuid::new_v4().to_string(),
-            "creationTimestamp": time,
-            "generation": 1,
-        },
-        "value": value,
-        "description": description,
-        "preemptionPolicy": "PreemptLowerPriority",
-    })
-}
-
-fn all_rights() -> Value {
-    json!([
-        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
-        {"nonResourceURLs": ["*"], "verbs": ["*"]},
-    ])
-}
-
-/// A role that users are given. Those without rules of their own get them from a controller.
-fn cluster_role(name: &str, aggregates_to: Option<&str>, rules: &Value, time: &str) -> Value {
-    let mut role = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": bootstrapped(name, time),
-        "rules": rules,
-    });
-    if role["rules"].is_null() {
-        let label = format!("rbac.authorization.k8s.io/aggregate-to-{name}");
-        role["aggregationRule"] =
-            json!({"clusterRoleSelectors": [{"matchLabels": {label: "true"}}]});
+    /// Marks the addresses that they have as taken.
+    pub(crate) fn adopt(addresses: &mut Pool) {
+        addresses.adopt(&serde_json::json!({"spec": {"clusterIPs": ["10.0.0.1"]}}));
     }
-    if let Some(other) = aggregates_to {
-        let label = format!("rbac.authorization.k8s.io/aggregate-to-{other}");
-        role["metadata"]["labels"][label] = "true".into();
+
+    /// The resources that there are any of.
+    pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
+        INDEX.tables.iter().map(|lines| lines.table)
     }
-    role
+
+    /// Whether there are any of a resource.
+    pub(crate) fn has(table: &str) -> bool {
+        find(table).is_some()
+    }
+
+    /// Those of a resource: revision, path and text.
+    pub(crate) fn objects(&self, table: &str) -> Vec<(u64, &'static str, Draft)> {
+        let Some(lines) = find(table) else {
+            return Vec::new();
+        };
+        lines
+            .filter_map(|at| {
+                let (path, text) = INDEX.lines[at].split_once('\t')?;
+                let revision = FIRST_REVISION + 1 + at as u64;
+                Some((revision, path, Draft::new(&self.object(text)?)))
+            })
+            .collect()
+    }
+
+    fn object(&self, text: &str) -> Option<Value> {
+        let day = self.started.get(..10)?;
+        let text = text.replace(NOW, &self.started).replace(TODAY, day);
+        let mut object: Value = serde_json::from_str(&text).ok()?;
+        object["metadata"]["uid"] = Uuid::new_v4().to_string().into();
+        object["metadata"]["creationTimestamp"] = self.started.as_str().into();
+        Some(object)
+    }
 }
 
-fn admins(time: &str) -> Value {
-    const GROUP: &str = "rbac.authorization.k8s.io";
-    json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": bootstrapped("cluster-admin", time),
-        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": "cluster-admin"},
-        "subjects": [{"apiGroup": GROUP, "kind": "Group", "name": "system:masters"}],
-    })
+fn find(table: &str) -> Option<Range<usize>> {
+    let at = INDEX
+        .tables
+        .binary_search_by(|lines| lines.table.cmp(table))
+        .ok()?;
+    Some(INDEX.tables[at].lines.clone())
 }
 
-fn bootstrapped(name: &str, time: &str) -> Value {
-    json!({
-        "name": name,
-        "uid": Uuid::new_v4().to_string(),
-        "creationTimestamp": time,
-        "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"},
-        "annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"},
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::Registry;
+    use crate::status::qualified;
 
-fn service_range(time: &str) -> Value {
-    json!({
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "ServiceCIDR",
-        "metadata": {
-            "name": "kubernetes",
-            "uid": Uuid::new_v4().to_string(),
-            "creationTimestamp": time,
-        },
-        "spec": {"cidrs": ["10.0.0.0/24"]},
-        "status": {"conditions": [{
-            "type": "Ready",
-            "status": "True",
-            "lastTransitionTime": time,
-            "reason": "",
-            "message": "Kubernetes default Service CIDR is ready",
-        }]},
-    })
-}
+    #[test]
+    fn every_line_is_an_object_of_a_resource_that_is_stored_so() {
+        let registry = Registry::builtin();
+        let seed = Seed::now();
+        let mut count = 0;
+        for Lines { table, lines } in &INDEX.tables {
+            let (plural, group) = table.split_once('.').unwrap_or((table, ""));
+            let versions = &registry.group(group).expect("a group").versions;
+            let resource = versions
+                .iter()
+                .find_map(|version| registry.find(group, &version.version, plural))
+                .expect("a resource");
+            assert_eq!(qualified(plural, group), *table);
+            let objects = seed.objects(table);
+            assert_eq!(objects.len(), lines.len(), "{table}");
+            for (revision, path, draft) in objects {
+                count += 1;
+                assert_eq!(revision, FIRST_REVISION + count);
+                let text = draft.into_text(Some(revision));
+                let object: Value = serde_json::from_slice(&text).expect("an object");
+                assert_eq!(object["kind"], resource.kind, "{table} {path}");
+                assert_eq!(object["apiVersion"], resource.api_version());
+                assert!(path.ends_with(object["metadata"]["name"].as_str().expect("a name")));
+                assert_eq!(path.contains('/'), resource.namespaced);
+                assert!(!text.windows(4).any(|part| part == b"{now"), "{path}");
+            }
+        }
+        assert_eq!(Seed::revision(), FIRST_REVISION + count);
+    }
 
-fn service(time: &str) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {
-            "name": "kubernetes",
-            "namespace": "default",
-            "uid": Uuid::new_v4().to_string(),
-            "creationTimestamp": time,
-            "labels": {"component": "apiserver", "provider": "kubernetes"},
-        },
-        "spec": {
-            "clusterIP": "10.0.0.1",
-            "clusterIPs": ["10.0.0.1"],
-            "internalTrafficPolicy": "Cluster",
-            "ipFamilies": ["IPv4"],
-            "ipFamilyPolicy": "SingleStack",
-            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
-            "sessionAffinity": "None",
-            "type": "ClusterIP",
-        },
-        "status": {"loadBalancer": {}},
-    })
+    #[test]
+    fn the_resources_and_their_objects_stand_in_order() {
+        assert!(INDEX.tables.is_sorted_by(|a, b| a.table < b.table));
+        for lines in &INDEX.tables {
+            let paths = &INDEX.lines[lines.lines.clone()];
+            let path = |line: &&str| line.split('\t').next().map(str::to_owned);
+            assert!(
+                paths.is_sorted_by(|a, b| path(a) < path(b)),
+                "{}",
+                lines.table
+            );
+        }
+    }
 }

@@ -20,7 +20,7 @@ use crate::kinds::Registry;
 use crate::kinds::strategy::services::Pool;
 use crate::listen::{self, ListenError, Listening};
 use crate::rest::{self, BoxError, body::Body};
-use crate::seed;
+use crate::seed::Seed;
 use crate::store::{Limits, Store};
 
 /// An embedded Kubernetes API server.
@@ -127,9 +127,9 @@ impl Builder {
 
     /// Starts the server.
     pub fn start(self) -> ApiServer {
-        let store = Arc::new(Store::new(self.limits));
+        let store = Arc::new(Store::new(self.limits, Some(Seed::now())));
         let mut addresses = Pool::new();
-        seed::fill(&store, &mut addresses);
+        Seed::adopt(&mut addresses);
         let registry = Registry::builtin_when_asked();
         ApiServer {
             shared: Arc::new(Shared {

@@ -12,18 +12,25 @@ mod watcher;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub(crate) use event::{Change, Event, line};
 pub(crate) use object::{Draft, Object};
 use table::Table;
 pub(crate) use watcher::Watcher;
 
+use crate::seed::Seed;
+
+/// The revision of an empty store: etcd's first write has revision 2; clients treat 0 as "any".
+pub(crate) const FIRST_REVISION: u64 = 1;
+
 /// All objects of one server.
 #[derive(Debug)]
 pub(crate) struct Store {
     state: RwLock<State>,
     limits: Limits,
+    /// What is there from the beginning; a resource's objects are read when the resource is first asked for.
+    seed: Option<Seed>,
 }
 
 #[derive(Debug)]
@@ -82,15 +89,42 @@ impl Default for Limits {
 }
 
 impl Store {
-    pub(crate) fn new(limits: Limits) -> Self {
+    /// A store that holds nothing, or the first objects of a server.
+    pub(crate) fn new(limits: Limits, seed: Option<Seed>) -> Self {
+        let revision = seed.as_ref().map_or(FIRST_REVISION, |_| Seed::revision());
         Self {
             state: RwLock::new(State {
-                // etcd's first write has revision 2; clients treat 0 as "any".
-                revision: 1,
+                revision,
                 tables: HashMap::new(),
             }),
             limits,
+            seed,
         }
+    }
+
+    /// The state, with the first objects of the resource in it.
+    fn read(&self, table: &str) -> RwLockReadGuard<'_, State> {
+        let state = self.state.read();
+        if self.seed.is_none() || state.tables.contains_key(table) || !Seed::has(table) {
+            return state;
+        }
+        drop(state);
+        RwLockWriteGuard::downgrade(self.write(table))
+    }
+
+    /// The state, to be changed, with a table for the resource.
+    fn write(&self, table: &str) -> RwLockWriteGuard<'_, State> {
+        let mut state = self.state.write();
+        if !state.tables.contains_key(table) {
+            let mut made = Table::new();
+            let first = self.seed.as_ref().map(|seed| seed.objects(table));
+            for (revision, path, draft) in first.into_iter().flatten() {
+                let object = Arc::new(draft.at(path.to_owned(), revision));
+                made.record(Change::Added, object, self.limits);
+            }
+            state.tables.insert(table.to_owned(), made);
+        }
+        state
     }
 
     /// The revision of the last write.
@@ -100,16 +134,13 @@ impl Store {
 
     /// The revision of a resource's last change; 0 if there never was one.
     pub(crate) fn changed(&self, table: &str) -> u64 {
-        self.state
-            .read()
-            .tables
-            .get(table)
-            .map_or(0, Table::changed)
+        let state = self.read(table);
+        state.tables.get(table).map_or(0, Table::changed)
     }
 
     /// One object.
     pub(crate) fn get(&self, table: &str, path: &str) -> Option<Arc<Object>> {
-        self.state.read().tables.get(table)?.get(path).cloned()
+        self.read(table).tables.get(table)?.get(path).cloned()
     }
 
     /// The objects of a namespace (all namespaces if it is empty), in key order from `from` on, at most `limit`.
@@ -121,7 +152,7 @@ impl Store {
         limit: usize,
         at: At,
     ) -> Result<Listed, OutOfRange> {
-        let state = self.state.read();
+        let state = self.read(table);
         let current = state.revision;
         if let At::NotOlderThan(revision) | At::Exactly(revision) = at
             && revision > current
@@ -183,18 +214,18 @@ impl Store {
     /// Follows the changes of a resource after a revision.
     pub(crate) fn watch(self: &Arc<Self>, table: &str, after: u64) -> Watcher {
         let changed = {
-            let mut state = self.state.write();
-            let table = state
-                .tables
-                .entry(table.to_owned())
-                .or_insert_with(Table::new);
-            table.subscribe()
+            let mut state = self.write(table);
+            let made = state.tables.entry(table.to_owned());
+            made.or_insert_with(Table::new).subscribe()
         };
         Watcher::new(self.clone(), table.to_owned(), after, changed)
     }
 
     /// Forgets the past, as etcd's compaction does.
     pub(crate) fn compact(&self) {
+        for table in Seed::tables().filter(|_| self.seed.is_some()) {
+            drop(self.read(table));
+        }
         let mut state = self.state.write();
         for table in state.tables.values_mut() {
             while table.forget_oldest() {}
@@ -209,11 +240,8 @@ impl Store {
         change: Change,
         draft: Draft,
     ) -> Result<Arc<Object>, Raced> {
-        let mut state = self.state.write();
+        let mut state = self.write(table);
         let state = &mut *state;
-        if !state.tables.contains_key(table) {
-            state.tables.insert(table.to_owned(), Table::new());
-        }
         let Some(table) = state.tables.get_mut(table) else {
             return Err(Raced(None));
         };
