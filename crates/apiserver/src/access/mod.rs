@@ -13,8 +13,9 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::admission::User;
+use crate::field::quoted;
 use crate::rest::path::Path;
-use crate::rest::subresource::user_of_token;
+use crate::rest::subresource::{ISSUER, user_of_token};
 use crate::server::Shared;
 use crate::status::{Result, Status};
 pub(crate) use authority::{Authority, AuthorityError};
@@ -82,7 +83,10 @@ pub(crate) fn identify(
     path: &Path,
 ) -> Result<User> {
     let user = match bearer(parts) {
-        Some(token) => Some(by_token(shared, token).ok_or_else(Status::unauthorized)?),
+        Some(token) => {
+            let known = by_token(shared, token, &[ISSUER]);
+            Some(known.map_err(|_| Status::unauthorized())?.user)
+        }
         None => caller.user.clone(),
     };
     let user = match user {
@@ -93,12 +97,43 @@ pub(crate) fn identify(
     impersonation::apply(shared, user, &parts.headers)
 }
 
-/// The user whom a bearer token names.
-pub(crate) fn by_token(shared: &Shared, token: &str) -> Option<User> {
-    if same(token.as_bytes(), shared.access.token.as_bytes()) {
-        return Some(admin());
+/// Whom a token names, and for which of the audiences that were asked for.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) user: User,
+    pub(crate) audiences: Vec<String>,
+}
+
+/// Reads a bearer token that shall be meant for one of these audiences.
+///
+/// # Errors
+/// Why it names nobody, in the words of the real server.
+pub(crate) fn by_token(
+    shared: &Shared,
+    token: &str,
+    wanted: &[&str],
+) -> std::result::Result<Known, String> {
+    const NOBODY: &str = "invalid bearer token";
+    let is_admin = same(token.as_bytes(), shared.access.token.as_bytes());
+    let (user, meant) = if is_admin {
+        (admin(), vec![ISSUER.to_owned()])
+    } else {
+        user_of_token(shared, token).ok_or(NOBODY)?
+    };
+    let fits = |audience: &&String| wanted.contains(&audience.as_str());
+    let audiences: Vec<String> = meant.iter().filter(fits).cloned().collect();
+    if !audiences.is_empty() {
+        return Ok(Known { user, audiences });
     }
-    user_of_token(shared, token)
+    if is_admin {
+        return Err(NOBODY.to_owned());
+    }
+    let meant: Vec<String> = meant.iter().map(|audience| quoted(audience)).collect();
+    let wanted: Vec<String> = wanted.iter().map(|audience| quoted(audience)).collect();
+    let (meant, wanted) = (meant.join(" "), wanted.join(" "));
+    Err(format!(
+        "[{NOBODY}, token audiences [{meant}] is invalid for the target audiences [{wanted}]]"
+    ))
 }
 
 fn bearer(parts: &Parts) -> Option<&str> {

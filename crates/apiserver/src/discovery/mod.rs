@@ -14,6 +14,7 @@ use http::header::{
 use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::{Map, Value, json};
 
+use crate::field::quoted;
 use crate::kinds::Resource;
 use crate::rest::Request;
 use crate::rest::answer;
@@ -59,20 +60,11 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
             None => return nowhere(shared, Some(group)),
         },
         ["openapi", "v2"] => openapi::swagger(request)?,
-        ["openapi", "v3"] => openapi::index(shared, request)?,
-        ["openapi", "v3", "api", version] => openapi::document(shared, request, "", version)?,
-        ["openapi", "v3", "apis", group, version] => {
-            openapi::document(shared, request, group, version)?
-        }
-        ["openapi", "v3", ..] => openapi::no_document(),
+        ["openapi", "v3"] => openapi::index(shared),
+        ["openapi", "v3", place @ ..] => openapi::document(shared, request, place),
         ["metrics"] => {
             return Err(Status::not_implemented(
                 "this server does not serve metrics",
-            ));
-        }
-        ["logs", ..] => {
-            return Err(Status::not_implemented(
-                "this server does not serve log files",
             ));
         }
         _ => not_found(),
@@ -116,15 +108,40 @@ fn paths(shared: &Shared) -> Value {
     json!({ "paths": paths })
 }
 
-/// `ok`, or with `?verbose` one line per check: this server has one part that could be missing, itself.
+/// `ok`, or with `?verbose` one line per check: this server has one part that could be missing, itself. What stores its
+/// objects has the name that probes know.
 fn health(request: &Request, which: &str, rest: &[&str]) -> Response<Body> {
+    const CHECKS: [&str; 3] = ["ping", "log", "etcd"];
     match rest {
         [] if request.query.get("verbose").is_some() => {
-            let text = format!("[+]ping ok\n[+]storage ok\n{which} check passed\n");
+            let excluded: Vec<&str> = request.query.all("exclude").collect();
+            let mut text = String::new();
+            for check in CHECKS {
+                let how = if excluded.contains(&check) {
+                    "excluded: ok"
+                } else {
+                    "ok"
+                };
+                let _ = writeln!(text, "[+]{check} {how}");
+            }
+            let mut unknown: Vec<String> = excluded
+                .iter()
+                .filter(|check| !CHECKS.contains(check))
+                .map(|check| quoted(check))
+                .collect();
+            unknown.sort_unstable();
+            if !unknown.is_empty() {
+                let unknown = unknown.join(", ");
+                let _ = writeln!(
+                    text,
+                    "warn: some health checks cannot be excluded: no matches for {unknown}"
+                );
+            }
+            let _ = writeln!(text, "{which} check passed");
             answer::text(StatusCode::OK, text)
         }
         [] => answer::text(StatusCode::OK, "ok"),
-        ["ping" | "storage"] => {
+        [check] if CHECKS.contains(check) => {
             let mut response = answer::text(StatusCode::OK, "ok");
             response.headers_mut().remove(X_CONTENT_TYPE_OPTIONS);
             response
@@ -190,10 +207,7 @@ fn aggregated(request: &Request, version: &'static str, items: &[Value]) -> Resp
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         headers.insert(ETAG, tag);
     }
-    let kind = match version {
-        "v2" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-        _ => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
-    };
+    let kind = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(VARY, HeaderValue::from_static("Accept"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
@@ -207,7 +221,6 @@ fn aggregated_version(range: &MediaRange<'_>) -> Option<&'static str> {
         && range.parameter("as") == Some("APIGroupDiscoveryList");
     match range.parameter("v") {
         Some("v2") if asked => Some("v2"),
-        Some("v2beta1") if asked => Some("v2beta1"),
         _ => None,
     }
 }

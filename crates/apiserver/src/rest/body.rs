@@ -21,6 +21,14 @@ enum Inner {
 pub(crate) type Events = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
 
 impl Body {
+    /// The bytes, if it is no stream.
+    pub(crate) fn whole(&self) -> Option<&Bytes> {
+        match &self.0 {
+            Inner::Whole(bytes) => Some(bytes),
+            Inner::Stream(_) => None,
+        }
+    }
+
     pub(crate) fn stream(events: Events) -> Self {
         Self(Inner::Stream(events))
     }

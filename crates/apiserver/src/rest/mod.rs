@@ -4,6 +4,7 @@ mod addresses;
 pub(crate) mod answer;
 pub(crate) mod body;
 pub(crate) mod call;
+mod compress;
 mod create;
 pub(crate) mod decode;
 mod delete;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::FutureExt as _;
-use http::header::HeaderName;
+use http::header::{CONTENT_TYPE, HeaderName};
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
 use http_body_util::BodyExt as _;
@@ -84,6 +85,9 @@ pub(crate) async fn serve(
         .as_ref()
         .map_or(Encoding::Json, |output| output.encoding);
     let notes = Arc::new(Notes::default());
+    // The documents of OpenAPI have a writer of their own.
+    let compress =
+        compress::is_wanted(&parts.headers) && !parts.uri.path().starts_with("/openapi/");
     let handled = handle(shared, caller, parts, query, output, notes.clone(), body);
     let answer = AssertUnwindSafe(handled).catch_unwind().await;
     let mut response = match answer {
@@ -94,6 +98,9 @@ pub(crate) async fn serve(
             "This request caused apiserver to panic. Look in the logs for details.",
         ),
     };
+    if compress {
+        response = compress::compressed(response);
+    }
     answer::add_warnings(&mut response, &notes);
     if head {
         // HTTP/2 takes a body here for an error of the protocol.
@@ -136,6 +143,9 @@ async fn handle(
         };
         dispatch::dispatch(shared, request, path).await
     };
+    if Instant::now() >= deadline {
+        return Ok(timed_out());
+    }
     match tokio::time::timeout_at(deadline, answered).await {
         // A webhook that used up the request's own time fails at the same moment: the filter's answer wins (measured).
         Ok(Err(_)) if Instant::now() >= deadline => Ok(timed_out()),
@@ -181,7 +191,7 @@ async fn read_body(mut body: Incoming) -> Result<Bytes> {
     })
 }
 
-/// The answer of the timeout filter has neither kind nor apiVersion (measured on v1.36).
+/// The answer of the timeout filter has neither kind nor apiVersion, and nobody says that it is JSON (measured on v1.36).
 fn timed_out() -> Response<Body> {
     let status = json!({
         "metadata": {},
@@ -191,7 +201,10 @@ fn timed_out() -> Response<Body> {
         "details": {},
         "code": 504,
     });
-    answer::value(StatusCode::GATEWAY_TIMEOUT, &Output::json(), &status)
+    let mut response = answer::value(StatusCode::GATEWAY_TIMEOUT, &Output::json(), &status);
+    let guessed = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, guessed);
+    response
 }
 
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");

@@ -2,8 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::schema::json::parse;
 use crate::status::{Result, Status};
 
 /// The place where a list goes on.
@@ -55,7 +56,7 @@ fn read(token: &str) -> std::result::Result<Page, String> {
             // Go counts to the beginning of the group that is not whole.
             _ => format!("illegal base64 data at input byte {}", token.len() / 4 * 4),
         })?;
-    let token: Value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+    let token = parse(&bytes).map_err(|error| error.to_string())?.value;
     let version = token["v"].as_str().unwrap_or_default();
     if version != VERSION {
         return Err(format!(

@@ -60,6 +60,11 @@ pub(crate) fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)> {
         }
         _ => usize::MAX,
     };
+    // The keys of a token begin behind the namespace of the list.
+    let prefix = match &*call.path.namespace {
+        namespace if call.resource.namespaced && !namespace.is_empty() => format!("{namespace}/"),
+        _ => String::new(),
+    };
     let token = query.text("continue");
     let mut start = String::new();
     let mut inconsistent = false;
@@ -72,7 +77,7 @@ pub(crate) fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)> {
             ));
         }
         let page = Page::parse(token)?;
-        start = page.start;
+        start = prefix.clone() + &page.start;
         if let Ok(revision) = u64::try_from(page.revision) {
             At::Exactly(revision)
         } else {
@@ -95,7 +100,10 @@ pub(crate) fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)> {
         .shared
         .store
         .list(&call.table, namespace, &start, fetch, at)
-        .map_err(|error| out_of_range(error, at, (!token.is_empty()).then_some(&start)))?;
+        .map_err(|error| {
+            let rest = start.strip_prefix(&prefix).filter(|_| !token.is_empty());
+            out_of_range(error, at, rest)
+        })?;
     let mut objects = listed.objects;
     let mut remaining = Some(listed.remaining);
     if !selection.is_empty() {
@@ -111,7 +119,8 @@ pub(crate) fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)> {
         } else {
             i64::try_from(listed.revision).unwrap_or(i64::MAX)
         };
-        Page::after(revision, &last.path).token()
+        let key = last.path.strip_prefix(&prefix).unwrap_or(&last.path);
+        Page::after(revision, key).token()
     });
     // The real server does not count behind a selector: it would have to read everything.
     let remaining = remaining.filter(|_| more && selection.is_empty());
@@ -246,7 +255,7 @@ fn number(text: &str) -> std::result::Result<u64, String> {
     })
 }
 
-fn out_of_range(error: OutOfRange, at: At, start: Option<&String>) -> Status {
+fn out_of_range(error: OutOfRange, at: At, start: Option<&str>) -> Status {
     match (error, start) {
         (OutOfRange::TooNew { current }, _) => {
             let (At::Exactly(wanted) | At::NotOlderThan(wanted)) = at else {
@@ -268,7 +277,7 @@ fn out_of_range(error: OutOfRange, at: At, start: Option<&String>) -> Status {
             );
             let page = Page {
                 revision: -1,
-                start: start.clone(),
+                start: start.to_owned(),
             };
             let metadata = status.metadata_mut();
             metadata.insert("continue".to_owned(), page.token().into());

@@ -22,7 +22,7 @@ use crate::server::Shared;
 use crate::status::{Result, Status};
 
 /// Who signs and accepts the tokens, where a request does not say it.
-const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+pub(crate) const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
 /// Answers a `TokenRequest` with a token.
 pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
@@ -77,8 +77,9 @@ pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
     Ok(answer::value(StatusCode::CREATED, &output, &request))
 }
 
-/// The service account whom a token names, if this server signed it and it still holds.
-pub(crate) fn user_of(shared: &Shared, token: &str) -> Option<User> {
+/// The service account whom a token names and the audiences that the token is for, if this server signed it and it still
+/// holds.
+pub(crate) fn user_of(shared: &Shared, token: &str) -> Option<(User, Vec<String>)> {
     let (signed, signature) = token.rsplit_once('.')?;
     let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
     hmac::verify(&key(shared), signed.as_bytes(), &signature).ok()?;
@@ -97,8 +98,10 @@ pub(crate) fn user_of(shared: &Shared, token: &str) -> Option<User> {
     if meta_text(&stored.value(), "uid") != uid {
         return None;
     }
+    let audiences = claims["aud"].as_array().into_iter().flatten();
+    let audiences = audiences.filter_map(Value::as_str).map(str::to_owned);
     let credential = format!("JTI={}", claims["jti"].as_str().unwrap_or_default());
-    Some(User {
+    let user = User {
         username: format!("system:serviceaccount:{namespace}:{name}"),
         uid: uid.to_owned(),
         groups: vec![
@@ -111,7 +114,8 @@ pub(crate) fn user_of(shared: &Shared, token: &str) -> Option<User> {
             vec![credential],
         )]
         .into(),
-    })
+    };
+    Some((user, audiences.collect()))
 }
 
 /// The name and the namespace of the request, if it has any, are those of the account.
