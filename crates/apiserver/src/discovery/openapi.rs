@@ -11,45 +11,45 @@ use crate::rest::negotiate::{Output, accepted};
 use crate::server::Shared;
 use crate::status::{Result, Status};
 
-/// The list of documents.
-pub(super) fn index(shared: &Shared, request: &Request) -> Result<Response<Body>> {
-    wants_json(request)?;
+/// The list of documents, in JSON whatever the client accepts; nobody says that it is JSON (measured on v1.36).
+pub(super) fn index(shared: &Shared) -> Response<Body> {
     let index = openapi::v3_index(shared.registry);
-    Ok(cacheable(request, &index, "no-cache, private"))
+    let mut response = answer::whole(StatusCode::OK, &Output::json(), index);
+    insert(&mut response, CONTENT_TYPE, "text/plain; charset=utf-8");
+    response
 }
 
 /// The document of a group and version.
 ///
 /// An address with the document's hash may be kept for ever; one with another hash leads to the right one.
-pub(super) fn document(
-    shared: &Shared,
-    request: &Request,
-    group: &str,
-    version: &str,
-) -> Result<Response<Body>> {
-    wants_json(request)?;
-    let Some(document) = openapi::v3_document(shared.registry, group, version) else {
-        return Ok(no_document());
+pub(super) fn document(shared: &Shared, request: &Request, place: &[&str]) -> Response<Body> {
+    let Some(document) = openapi::v3_document(shared.registry, place) else {
+        return no_document();
     };
+    if !reads_json(request) {
+        let mut response = answer::empty(StatusCode::NOT_ACCEPTABLE);
+        insert(&mut response, VARY, "Accept");
+        return response;
+    }
     match request.query.get("hash") {
-        None => Ok(cacheable(request, &document, "no-cache, private")),
-        Some(hash) if hash == document.hash => Ok(cacheable(
-            request,
-            &document,
-            "public, immutable, max-age=31536000",
-        )),
+        None | Some("") => cacheable(request, &document, "no-cache, private"),
+        Some(hash) if hash == document.hash => cacheable(request, &document, "public, immutable"),
         Some(_) => {
             let location = format!("{}?hash={}", request.parts.uri.path(), document.hash);
             let mut response = Response::new(Body::from(""));
             *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
             insert(&mut response, LOCATION, &location);
-            Ok(response)
+            insert(&mut response, CONTENT_TYPE, "application/json");
+            insert(&mut response, CACHE_CONTROL, "no-cache, private");
+            insert(&mut response, ETAG, &format!("\"{}\"", document.hash));
+            insert(&mut response, VARY, "Accept");
+            response
         }
     }
 }
 
 /// 404 without a word.
-pub(super) fn no_document() -> Response<Body> {
+fn no_document() -> Response<Body> {
     let mut response = Response::new(Body::from(""));
     *response.status_mut() = StatusCode::NOT_FOUND;
     insert(&mut response, CACHE_CONTROL, "no-cache, private");
@@ -73,13 +73,10 @@ pub(super) fn swagger(request: &Request) -> Result<Response<Body>> {
 }
 
 /// The protobuf form of v3 is not made; clients that prefer it name JSON too.
-fn wants_json(request: &Request) -> Result<()> {
+fn reads_json(request: &Request) -> bool {
     let ranges = accepted(&request.parts.headers);
     let json = |kind| matches!(kind, "application/json" | "application/*" | "*/*");
-    if ranges.is_empty() || ranges.iter().any(|range| json(range.kind)) {
-        return Ok(());
-    }
-    Err(Status::not_acceptable(&["application/json"]))
+    ranges.is_empty() || ranges.iter().any(|range| json(range.kind))
 }
 
 fn cacheable(request: &Request, document: &Document, how_long: &str) -> Response<Body> {
@@ -87,7 +84,7 @@ fn cacheable(request: &Request, document: &Document, how_long: &str) -> Response
     let known = request.parts.headers.get_all(IF_NONE_MATCH).iter();
     let mut response = if known
         .filter_map(|value| value.to_str().ok())
-        .any(|known| known == tag)
+        .any(|known| known == tag || known == "*")
     {
         let mut response = Response::new(Body::from(""));
         *response.status_mut() = StatusCode::NOT_MODIFIED;

@@ -53,7 +53,7 @@ impl Descriptions {
     }
 }
 
-fn unescaped(text: &str) -> String {
+pub(super) fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((head, tail)) = rest.split_once('\\') {

@@ -4,6 +4,10 @@
 //! kind takes, and by which keys its lists are merged.
 
 mod descriptions;
+mod markers;
+mod operation;
+mod overview;
+mod parameters;
 mod paths;
 mod schemas;
 pub mod v2;
@@ -32,40 +36,42 @@ pub struct Document {
     pub hash: String,
 }
 
-/// The index: an address for each group and version, with the hash of its document.
+/// The index: an address for each document, with its hash.
 ///
 /// The hashes are of what the documents are made from, so that none has to be made here.
-pub fn v3_index(registry: &Registry) -> Document {
+pub fn v3_index(registry: &Registry) -> Bytes {
     let mut entries = Map::new();
     for group in registry.groups() {
         for version in &group.versions {
             let place = place(&group.name, &version.version);
-            let hash = hash(&group.name, version);
-            let address = format!("/openapi/v3/{place}?hash={hash}");
-            entries.insert(place, json!({ "serverRelativeURL": address }));
+            let hash = hash(&place, Some(version));
+            entries.insert(place.clone(), entry(&place, &hash));
         }
     }
-    let body = json!({ "paths": entries }).to_string();
-    let mut digest = Context::new(&SHA512);
-    digest.update(body.as_bytes());
-    Document {
-        body: body.into(),
-        hash: hex(digest),
+    for place in overview::places(registry) {
+        let hash = hash(&place, None);
+        entries.insert(place.clone(), entry(&place, &hash));
     }
+    json!({ "paths": entries }).to_string().into()
 }
 
-/// The document of one group and version; none if the registry does not serve it.
+fn entry(place: &str, hash: &str) -> Value {
+    json!({ "serverRelativeURL": format!("/openapi/v3/{place}?hash={hash}") })
+}
+
+/// The document at a place, such as `apis`, `apps`, `v1`; none if the registry does not serve it.
 ///
 /// It is made when it is first asked for and kept, as long as the version's resources stay as they are.
-pub fn v3_document(registry: &Registry, group: &str, version: &str) -> Option<Arc<Document>> {
+pub fn v3_document(registry: &Registry, place: &[&str]) -> Option<Arc<Document>> {
     static MADE: LazyLock<Mutex<HashMap<String, Arc<Document>>>> = LazyLock::new(Mutex::default);
-    let served = registry
-        .group(group)?
-        .versions
-        .iter()
-        .find(|served| served.version == version)?;
-    let place = place(group, version);
-    let hash = hash(group, served);
+    let described = match place {
+        ["api", version] => Some(("", served(registry, "", version)?)),
+        ["apis", group, version] => Some((*group, served(registry, group, version)?)),
+        _ => None,
+    };
+    let words = place;
+    let place = words.join("/");
+    let hash = hash(&place, described.map(|(_, version)| version));
     let current = |made: &HashMap<String, Arc<Document>>| {
         made.get(&place)
             .filter(|document| document.hash == hash)
@@ -74,20 +80,36 @@ pub fn v3_document(registry: &Registry, group: &str, version: &str) -> Option<Ar
     if let Some(document) = current(&MADE.lock()) {
         return Some(document);
     }
-    let body = document(group, served).to_string().into();
+    let mut components = schemas::Components::default();
+    let paths = match described {
+        Some((group, version)) => paths::of(group, version, &mut components),
+        None => overview::of(registry, words, &mut components)?,
+    };
+    let body = document(&paths, components).to_string().into();
     let document = Arc::new(Document { body, hash });
     MADE.lock().insert(place, Arc::clone(&document));
     Some(document)
 }
 
-fn document(group: &str, version: &GroupVersion) -> Value {
-    let mut components = schemas::Components::default();
-    let paths = paths::of(group, version, &mut components);
+fn served<'r>(registry: &'r Registry, group: &str, version: &str) -> Option<&'r GroupVersion> {
+    let mut versions = registry.group(group)?.versions.iter();
+    versions.find(|served| served.version == version)
+}
+
+fn document(paths: &Value, components: schemas::Components) -> Value {
     json!({
         "openapi": "3.0.0",
-        "info": { "title": "Kubernetes", "version": "unversioned" },
+        "info": { "title": "Kubernetes", "version": "1.36" },
         "paths": paths,
-        "components": { "schemas": components.into_value() },
+        "components": {
+            "schemas": components.into_value(),
+            "securitySchemes": { "BearerToken": {
+                "type": "apiKey",
+                "description": "Bearer Token authentication",
+                "name": "authorization",
+                "in": "header",
+            } },
+        },
     })
 }
 
@@ -100,17 +122,19 @@ fn place(group: &str, version: &str) -> String {
     }
 }
 
-fn hash(group: &str, version: &GroupVersion) -> String {
+fn hash(place: &str, version: Option<&GroupVersion>) -> String {
     static TABLES: LazyLock<Context> = LazyLock::new(|| {
         let mut digest = Context::new(&SHA512);
         digest.update(env!("CARGO_PKG_VERSION").as_bytes());
         digest.update(include_bytes!("../schema/types.txt"));
         digest.update(include_bytes!("descriptions.txt"));
+        digest.update(include_bytes!("markers.tsv"));
+        digest.update(include_bytes!("parameters.txt"));
         digest
     });
     let mut digest = TABLES.clone();
-    digest.update(place(group, &version.version).as_bytes());
-    for resource in &version.resources {
+    digest.update(place.as_bytes());
+    for resource in version.into_iter().flat_map(|version| &version.resources) {
         digest.update(format!("{resource:?}").as_bytes());
     }
     hex(digest)

@@ -1,9 +1,11 @@
-//! Resources as paths with operations.
+//! Resources as paths with operations, named and described as the real server's installer of routes does it.
 
 use serde_json::{Map, Value, json};
 
-use super::place;
-use super::schemas::{Components, kind_value};
+use super::operation::{FORMS, FORMS_OF_LISTS, Operation, body, path_item};
+use super::schemas::Components;
+use super::{parameters, place};
+use crate::kinds::strategy;
 use crate::kinds::{GroupVersion, GroupVersionKind, Resource, Subresource, Verb};
 use crate::schema::types;
 
@@ -14,359 +16,483 @@ const PATCH_TYPES: [&str; 4] = [
     "application/strategic-merge-patch+json",
 ];
 
-const ANSWER_TYPES: [&str; 2] = ["application/json", "application/yaml"];
-
 /// The paths of one group and version; the schemas that they use go to `components`.
 pub(super) fn of(group: &str, version: &GroupVersion, components: &mut Components) -> Value {
     let root = format!("/{}", place(group, &version.version));
-    let mut paths = Map::new();
+    let words = Words::of(group, &version.version);
+    let mut out = Map::new();
+    let available = Operation {
+        description: "get available resources".to_owned(),
+        id: words.id("get", "APIResources"),
+        tag: words.tag.clone(),
+        answer: components.named("apimachinery.pkg.apis.meta.v1.APIResourceList"),
+        ..plain()
+    };
+    out.insert(format!("{root}/"), path_item(vec![available]));
     for resource in &version.resources {
+        let kind = GroupVersionKind {
+            group: resource.group.clone(),
+            version: resource.version.clone(),
+            kind: resource.kind.clone(),
+        };
         Paths {
             root: &root,
+            words: &words,
             resource,
+            kind,
             components,
-            out: &mut paths,
+            out: &mut out,
         }
         .write();
     }
-    Value::Object(paths)
+    out.into()
+}
+
+/// A GET that is not about a resource.
+pub(super) fn plain() -> Operation {
+    Operation {
+        method: "get",
+        action: "",
+        id: String::new(),
+        tag: String::new(),
+        description: String::new(),
+        kind: None,
+        parameters: Vec::new(),
+        body: None,
+        codes: &["200"],
+        answer: Value::Null,
+        forms: &FORMS,
+    }
+}
+
+/// How operations of a group and version are called: `listAppsV1NamespacedDeployment`, `apps_v1`.
+struct Words {
+    middle: String,
+    tag: String,
+}
+
+impl Words {
+    fn of(group: &str, version: &str) -> Self {
+        let group = if group.is_empty() { "core" } else { group };
+        let name = group.trim_end_matches(".k8s.io");
+        Self {
+            middle: identifier(name, true) + &identifier(version, true),
+            tag: format!("{}_{}", identifier(name, false), identifier(version, false)),
+        }
+    }
+
+    fn id(&self, verb: &str, what: &str) -> String {
+        format!("{verb}{}{what}", self.middle)
+    }
+}
+
+/// The letters and digits of a name, with a capital behind each that is neither.
+pub(super) fn identifier(name: &str, mut capital: bool) -> String {
+    let mut out = String::new();
+    for letter in name.chars() {
+        if !letter.is_ascii_alphanumeric() {
+            capital = true;
+        } else if capital {
+            out.push(letter.to_ascii_uppercase());
+            capital = false;
+        } else {
+            out.push(letter);
+        }
+    }
+    out
+}
+
+/// The noun with its article; plurals have none.
+fn with_article(kind: &str) -> String {
+    if kind.ends_with('s') && !kind.ends_with("ss") {
+        return kind.to_owned();
+    }
+    let vowel = kind.starts_with(['A', 'E', 'I', 'O', 'U', 'a', 'e', 'i', 'o', 'u']);
+    format!("{} {kind}", if vowel { "an" } else { "a" })
 }
 
 struct Paths<'a> {
     root: &'a str,
+    words: &'a Words,
     resource: &'a Resource,
+    kind: GroupVersionKind,
     components: &'a mut Components,
     out: &'a mut Map<String, Value>,
 }
 
-/// What an operation is called, and what goes in and out.
-struct Operation<'a> {
-    method: &'static str,
-    /// The word in `x-kubernetes-action`.
-    action: &'static str,
+/// What an operation is about: the resource itself, or a part of it.
+struct About<'a> {
     kind: &'a GroupVersionKind,
-    parameters: &'static [(&'static str, &'static str, &'static str)],
-    body: Option<Value>,
-    answer: Value,
+    part: &'a str,
 }
 
 impl Paths<'_> {
     fn write(&mut self) {
         let Self { root, resource, .. } = *self;
         let plural = &resource.plural;
-        let (scope, names) = if resource.namespaced {
-            ("namespaces/{namespace}/", &["namespace", "name"][..])
+        let kind = self.kind.clone();
+        let own = About {
+            kind: &kind,
+            part: "",
+        };
+        let scope = if resource.namespaced {
+            "namespaces/{namespace}/"
         } else {
-            ("", &["name"][..])
+            ""
         };
-        let kind = GroupVersionKind {
-            group: resource.group.clone(),
-            version: resource.version.clone(),
-            kind: resource.kind.clone(),
-        };
-        let of_names = &names[..names.len() - 1];
         if resource.namespaced && resource.allows(Verb::List) {
-            let list = self.list(&kind);
-            self.add(&format!("{root}/{plural}"), &[], vec![list]);
+            let list = self.list("ForAllNamespaces");
+            self.add(format!("{root}/{plural}"), vec![list]);
         }
         let mut all = Vec::new();
         for verb in &resource.verbs {
             match verb {
-                Verb::List => all.push(self.list(&kind)),
-                Verb::Create => all.push(self.create(&kind)),
-                Verb::DeleteCollection => all.push(self.delete(&kind, "deletecollection")),
+                Verb::List => all.push(self.list("")),
+                Verb::Create => all.push(self.create(&own, &[])),
+                Verb::DeleteCollection => all.push(self.delete_collection()),
                 _ => {}
             }
         }
-        self.add(&format!("{root}/{scope}{plural}"), of_names, all);
-        let mut one = Vec::new();
-        for verb in &resource.verbs {
-            match verb {
-                Verb::Get => one.push(self.get(&kind)),
-                Verb::Update => one.push(self.put(&kind)),
-                Verb::Patch => one.push(self.patch(&kind)),
-                Verb::Delete => one.push(self.delete(&kind, "delete")),
-                _ => {}
+        self.add(format!("{root}/{scope}{plural}"), all);
+        let one = format!("{root}/{scope}{plural}/{{name}}");
+        let operations = self.on_one(&own, &resource.verbs);
+        self.add(one.clone(), operations);
+        if resource.allows(Verb::Watch) {
+            if resource.namespaced {
+                let watch = self.watch("ListForAllNamespaces", false);
+                self.add(format!("{root}/watch/{plural}"), vec![watch]);
             }
+            let watch = self.watch("List", false);
+            self.add(format!("{root}/watch/{scope}{plural}"), vec![watch]);
+            let watch = self.watch("", true);
+            self.add(
+                format!("{root}/watch/{scope}{plural}/{{name}}"),
+                vec![watch],
+            );
         }
-        let path = format!("{root}/{scope}{plural}/{{name}}");
-        self.add(&path, names, one);
-        for subresource in &resource.subresources {
-            self.subresource(&path, names, subresource);
+        for part in &resource.subresources {
+            self.subresource(&format!("{one}/{}", part.name), part);
         }
     }
 
-    fn subresource(&mut self, path: &str, names: &[&str], subresource: &Subresource) {
-        let kind = &subresource.kind;
-        // Streams and proxies have options in their query and no objects.
-        if kind.kind.ends_with("Options") || subresource.name == "log" {
+    fn subresource(&mut self, path: &str, part: &Subresource) {
+        if part.kind.kind.ends_with("Options") {
+            let proxies = part.verbs.contains(&Verb::Update);
+            let connects = self.connects(part, false);
+            self.add(path.to_owned(), connects);
+            if proxies {
+                let connects = self.connects(part, true);
+                self.add(format!("{path}/{{path}}"), connects);
+            }
             return;
         }
+        let kind = if part.name == "log" {
+            &self.kind.clone()
+        } else {
+            &part.kind
+        };
+        let about = About {
+            kind,
+            part: &part.name,
+        };
+        let operations = self.on_one(&about, &part.verbs);
+        self.add(path.to_owned(), operations);
+    }
+
+    fn on_one(&mut self, about: &About<'_>, verbs: &[Verb]) -> Vec<Operation> {
+        let name = name_of(about.kind);
         let mut operations = Vec::new();
-        for verb in &subresource.verbs {
-            match verb {
-                Verb::Get => operations.push(self.get(kind)),
-                Verb::Create => operations.push(self.create(kind)),
-                Verb::Update => operations.push(self.put(kind)),
-                Verb::Patch => operations.push(self.patch(kind)),
-                _ => {}
-            }
+        for verb in verbs {
+            operations.push(match verb {
+                Verb::Get => self.get(about),
+                Verb::Update => self.put(about),
+                Verb::Patch => self.patch(about),
+                Verb::Delete => self.delete(about),
+                Verb::Create if !about.part.is_empty() => {
+                    self.create(about, std::slice::from_ref(&name))
+                }
+                _ => continue,
+            });
         }
-        self.add(&format!("{path}/{}", subresource.name), names, operations);
+        operations
     }
 
-    fn get<'k>(&mut self, kind: &'k GroupVersionKind) -> Operation<'k> {
-        Operation {
-            method: "get",
-            action: "get",
-            kind,
-            parameters: &[],
-            body: None,
-            answer: self.components.kind(kind),
+    fn get(&mut self, about: &About<'_>) -> Operation {
+        let logs = about.part == "log";
+        let mut get = self.named("get", "get", "read", about);
+        if logs {
+            get.parameters.extend(parameters::of("PodLogOptions"));
+            get.answer = json!({ "type": "string" });
+            get.forms = &["application/json", "application/yaml", "text/plain"];
+        } else {
+            get.answer = self.components.kind(about.kind);
         }
+        get
     }
 
-    fn list<'k>(&mut self, kind: &'k GroupVersionKind) -> Operation<'k> {
-        Operation {
-            method: "get",
-            action: "list",
-            kind,
-            parameters: LIST,
-            body: None,
-            answer: self.components.list(kind),
-        }
+    fn put(&mut self, about: &About<'_>) -> Operation {
+        let mut put = self.named("put", "put", "replace", about);
+        put.parameters.extend(parameters::of("create"));
+        put.codes = &["200", "201"];
+        put.answer = self.components.kind(about.kind);
+        put.body = Some(body(&["*/*"], &put.answer, true));
+        put
     }
 
-    fn create<'k>(&mut self, kind: &'k GroupVersionKind) -> Operation<'k> {
-        let object = self.components.kind(kind);
-        Operation {
-            method: "post",
-            action: "post",
-            kind,
-            parameters: WRITE,
-            body: Some(body(&["*/*"], &object)),
-            answer: object,
-        }
-    }
-
-    fn put<'k>(&mut self, kind: &'k GroupVersionKind) -> Operation<'k> {
-        Operation {
-            method: "put",
-            action: "put",
-            ..self.create(kind)
-        }
-    }
-
-    fn patch<'k>(&mut self, kind: &'k GroupVersionKind) -> Operation<'k> {
+    fn patch(&mut self, about: &About<'_>) -> Operation {
         // kubectl takes the first type that it finds here, and custom resources have no strategic merge.
-        let patch_types = if types::root(kind).is_some() {
+        let patch_types = if types::root(about.kind).is_some() {
             &PATCH_TYPES[..]
         } else {
             &PATCH_TYPES[..3]
         };
-        let patch = self.components.patch();
-        Operation {
-            method: "patch",
-            action: "patch",
-            kind,
-            parameters: PATCH,
-            body: Some(body(patch_types, &patch)),
-            answer: self.components.kind(kind),
-        }
+        let mut patch = self.named("patch", "patch", "partially update", about);
+        patch.parameters.extend(parameters::of("patch"));
+        patch.codes = &["200", "201"];
+        patch.body = Some(body(patch_types, &self.components.patch(), true));
+        patch.answer = self.components.kind(about.kind);
+        patch
     }
 
-    fn delete<'k>(&mut self, kind: &'k GroupVersionKind, action: &'static str) -> Operation<'k> {
-        let options = GroupVersionKind {
-            kind: "DeleteOptions".to_owned(),
-            ..kind.clone()
+    fn delete(&mut self, about: &About<'_>) -> Operation {
+        let mut delete = self.named("delete", "delete", "delete", about);
+        delete.description = format!("delete {}", with_article(&self.kind.kind));
+        delete.parameters.extend(parameters::of("delete"));
+        delete.codes = &["200", "202"];
+        delete.body = Some(self.delete_options());
+        // A namespace is answered, too, but its storage does not say so.
+        let returns = strategy::behavior(self.resource).returns_deleted;
+        delete.answer = if returns && self.kind.kind != "Namespace" {
+            self.components.kind(about.kind)
+        } else {
+            self.status()
         };
-        let options = self.components.kind(&options);
-        let status = GroupVersionKind {
-            group: String::new(),
-            version: "v1".to_owned(),
-            kind: "Status".to_owned(),
-        };
-        Operation {
-            method: "delete",
-            action,
-            kind,
-            parameters: DELETE,
-            body: Some(body(&["*/*"], &options)),
-            answer: self.components.kind(&status),
-        }
+        delete
     }
 
-    fn add(&mut self, path: &str, names: &[&str], operations: Vec<Operation<'_>>) {
-        if operations.is_empty() {
-            return;
-        }
-        let mut item = Map::new();
-        for operation in operations {
-            item.insert(operation.method.to_owned(), self.operation(operation));
-        }
-        let mut parameters: Vec<Value> = names
-            .iter()
-            .map(|name| {
-                json!({
-                    "name": name,
-                    "in": "path",
-                    "required": true,
-                    "schema": { "type": "string", "uniqueItems": true },
-                })
-            })
-            .collect();
-        parameters.push(parameter(&(
-            "pretty",
-            "string",
-            "If 'true', then the output is pretty printed.",
-        )));
-        item.insert("parameters".to_owned(), parameters.into());
-        self.out.insert(path.to_owned(), Value::Object(item));
-    }
-
-    fn operation(&self, operation: Operation<'_>) -> Value {
-        let Operation {
-            action,
-            kind,
-            parameters,
-            body,
-            answer,
-            ..
-        } = operation;
-        let mut value = json!({
-            "description": format!("{action} {}", self.resource.plural),
-            "x-kubernetes-action": action,
-            "x-kubernetes-group-version-kind": kind_value(kind),
-            "responses": { "200": {
-                "description": "OK",
-                "content": content(&ANSWER_TYPES, &answer),
-            } },
+    fn delete_collection(&mut self) -> Operation {
+        let kind = &self.kind.kind;
+        let mut delete = self.operation(
+            "delete",
+            "deletecollection",
+            self.words
+                .id("delete", &format!("Collection{}", self.middle())),
+            format!("delete collection of {kind}"),
+        );
+        delete.parameters.extend(parameters::of("delete"));
+        let of_lists = parameters::of("list").into_iter().filter(|parameter| {
+            let name = parameter["name"].as_str();
+            !matches!(name, Some("allowWatchBookmarks" | "watch"))
         });
-        if !parameters.is_empty() {
-            value["parameters"] = parameters.iter().map(parameter).collect();
+        delete.parameters.extend(of_lists);
+        delete.body = Some(self.delete_options());
+        delete.answer = self.status();
+        delete
+    }
+
+    fn create(&mut self, about: &About<'_>, names: &[Value]) -> Operation {
+        let kind = &self.kind.kind;
+        let description = if about.part.is_empty() {
+            format!("create {}", with_article(kind))
+        } else {
+            format!("create {} of {}", about.part, with_article(kind))
+        };
+        let id = self
+            .words
+            .id("create", &(self.middle() + &title(about.part)));
+        let mut create = self.operation("post", "post", id, description);
+        create.kind = Some(about.kind.clone());
+        create.parameters.extend_from_slice(names);
+        create.parameters.extend(parameters::of("create"));
+        create.codes = &["200", "201", "202"];
+        create.answer = self.components.kind(about.kind);
+        create.body = Some(body(&["*/*"], &create.answer, true));
+        create
+    }
+
+    fn list(&mut self, suffix: &str) -> Operation {
+        let kind = self.kind.clone();
+        let everywhere = !suffix.is_empty();
+        let what = if everywhere {
+            kind.kind.clone() + suffix
+        } else {
+            self.middle()
+        };
+        let how = if self.resource.allows(Verb::Watch) {
+            "list or watch"
+        } else {
+            "list"
+        };
+        let mut list = self.operation(
+            "get",
+            "list",
+            self.words.id("list", &what),
+            format!("{how} objects of kind {}", kind.kind),
+        );
+        if everywhere {
+            list.parameters
+                .retain(|parameter| parameter["in"] != "path");
         }
-        if let Some(body) = body {
-            value["requestBody"] = body;
+        list.parameters.extend(parameters::of("list"));
+        list.answer = self.components.list(&kind);
+        list.forms = &FORMS_OF_LISTS;
+        list
+    }
+
+    fn watch(&mut self, suffix: &str, one: bool) -> Operation {
+        let kind = &self.kind.kind;
+        let everywhere = suffix.ends_with("ForAllNamespaces");
+        let what = if everywhere {
+            kind.clone()
+        } else {
+            self.middle()
+        } + suffix;
+        let (action, description) = if one {
+            let text = "deprecated: use the 'watch' parameter with a list operation instead, filtered to a single item with the 'fieldSelector' parameter.";
+            (
+                "watch",
+                format!("watch changes to an object of kind {kind}. {text}"),
+            )
+        } else {
+            let text = "deprecated: use the 'watch' parameter with a list operation instead.";
+            let what = format!("watch individual changes to a list of {kind}. {text}");
+            ("watchlist", what)
+        };
+        let id = self.words.id("watch", &what);
+        let mut watch = self.operation("get", action, id, description);
+        if everywhere {
+            watch
+                .parameters
+                .retain(|parameter| parameter["in"] != "path");
         }
-        value
+        if one {
+            watch.parameters.push(name_of(&self.kind));
+        }
+        watch.parameters.extend(parameters::of("list"));
+        watch.answer = self.components.watch_event(&self.kind);
+        watch.forms = &FORMS_OF_LISTS;
+        watch
+    }
+
+    fn connects(&self, part: &Subresource, with_path: bool) -> Vec<Operation> {
+        let (kind, what) = (&self.kind.kind, &part.name);
+        let methods: &[&'static str] = if part.verbs.contains(&Verb::Update) {
+            &["get", "put", "post", "delete", "options", "head", "patch"]
+        } else {
+            &["get", "post"]
+        };
+        let connect = |method: &'static str| {
+            let middle = title(method) + &self.middle() + &title(what);
+            let end = if with_path { "WithPath" } else { "" };
+            let upper = method.to_uppercase();
+            let mut connect = self.operation(
+                method,
+                "connect",
+                self.words.id("connect", &(middle + end)),
+                format!("connect {upper} requests to {what} of {kind}"),
+            );
+            connect.kind = Some(part.kind.clone());
+            connect
+                .parameters
+                .retain(|parameter| parameter["in"] == "path");
+            connect.parameters.push(name_of(&part.kind));
+            if with_path {
+                let path = parameters::in_path("path", "path to the resource");
+                connect.parameters.push(path);
+            }
+            connect.parameters.extend(parameters::of(&part.kind.kind));
+            connect.answer = json!({ "type": "string" });
+            connect.forms = &["*/*"];
+            connect
+        };
+        methods.iter().map(|method| connect(method)).collect()
+    }
+
+    /// An operation on an object that the path names.
+    fn named(
+        &self,
+        method: &'static str,
+        action: &'static str,
+        verb: &str,
+        about: &About<'_>,
+    ) -> Operation {
+        let what = if about.part.is_empty() {
+            String::new()
+        } else {
+            format!("{} of ", about.part)
+        };
+        let word = if verb == "partially update" {
+            "patch"
+        } else {
+            verb
+        };
+        let mut operation = self.operation(
+            method,
+            action,
+            self.words.id(word, &(self.middle() + &title(about.part))),
+            format!("{verb} {what}the specified {}", self.kind.kind),
+        );
+        operation.kind = Some(about.kind.clone());
+        operation.parameters.push(name_of(about.kind));
+        operation
+    }
+
+    /// An operation with the parameters that all have.
+    fn operation(
+        &self,
+        method: &'static str,
+        action: &'static str,
+        id: String,
+        description: String,
+    ) -> Operation {
+        let mut shared = parameters::of("get");
+        if self.resource.namespaced {
+            let text = "object name and auth scope, such as for teams and projects";
+            shared.push(parameters::in_path("namespace", text));
+        }
+        Operation {
+            method,
+            action,
+            id,
+            tag: self.words.tag.clone(),
+            description,
+            kind: Some(self.kind.clone()),
+            parameters: shared,
+            ..plain()
+        }
+    }
+
+    /// `NamespacedPod`
+    fn middle(&self) -> String {
+        let scope = if self.resource.namespaced {
+            "Namespaced"
+        } else {
+            ""
+        };
+        format!("{scope}{}", self.kind.kind)
+    }
+
+    fn delete_options(&mut self) -> Value {
+        let options = self.components.options("DeleteOptions", &self.kind);
+        body(&["*/*"], &options, false)
+    }
+
+    fn status(&mut self) -> Value {
+        self.components
+            .named("apimachinery.pkg.apis.meta.v1.Status")
+    }
+
+    fn add(&mut self, path: String, operations: Vec<Operation>) {
+        if !operations.is_empty() {
+            self.out.insert(path, path_item(operations));
+        }
     }
 }
 
-const DRY_RUN: (&str, &str, &str) = (
-    "dryRun",
-    "string",
-    "When present, indicates that modifications should not be persisted. Valid values are: - All: all dry run stages will be processed",
-);
-
-const FIELD_MANAGER: (&str, &str, &str) = (
-    "fieldManager",
-    "string",
-    "fieldManager is a name associated with the actor or entity that is making these changes.",
-);
-
-const FIELD_VALIDATION: (&str, &str, &str) = (
-    "fieldValidation",
-    "string",
-    "fieldValidation instructs the server on how to handle objects in the request (POST/PUT/PATCH) containing unknown or duplicate fields. Valid values are: Ignore, Warn, Strict.",
-);
-
-const WRITE: &[(&str, &str, &str)] = &[DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION];
-
-const PATCH: &[(&str, &str, &str)] = &[
-    DRY_RUN,
-    FIELD_MANAGER,
-    FIELD_VALIDATION,
-    (
-        "force",
-        "boolean",
-        "Force is going to \"force\" Apply requests. It means user will re-acquire conflicting fields owned by other people.",
-    ),
-];
-
-const DELETE: &[(&str, &str, &str)] = &[
-    DRY_RUN,
-    (
-        "gracePeriodSeconds",
-        "integer",
-        "The duration in seconds before the object should be deleted.",
-    ),
-    (
-        "propagationPolicy",
-        "string",
-        "Whether and how garbage collection will be performed.",
-    ),
-];
-
-const LIST: &[(&str, &str, &str)] = &[
-    (
-        "allowWatchBookmarks",
-        "boolean",
-        "allowWatchBookmarks requests watch events with type \"BOOKMARK\".",
-    ),
-    (
-        "continue",
-        "string",
-        "The continue option should be set when retrieving more results from the server.",
-    ),
-    (
-        "fieldSelector",
-        "string",
-        "A selector to restrict the list of returned objects by their fields.",
-    ),
-    (
-        "labelSelector",
-        "string",
-        "A selector to restrict the list of returned objects by their labels.",
-    ),
-    (
-        "limit",
-        "integer",
-        "limit is a maximum number of responses to return for a list call.",
-    ),
-    (
-        "resourceVersion",
-        "string",
-        "resourceVersion sets a constraint on what resource versions a request may be served from.",
-    ),
-    (
-        "resourceVersionMatch",
-        "string",
-        "resourceVersionMatch determines how resourceVersion is applied to list calls.",
-    ),
-    (
-        "sendInitialEvents",
-        "boolean",
-        "sendInitialEvents may be set together with watch=true.",
-    ),
-    (
-        "timeoutSeconds",
-        "integer",
-        "Timeout for the list/watch call.",
-    ),
-    (
-        "watch",
-        "boolean",
-        "Watch for changes to the described resources and return them as a stream of add, update, and remove notifications.",
-    ),
-];
-
-fn parameter((name, ty, description): &(&str, &str, &str)) -> Value {
-    json!({
-        "name": name,
-        "in": "query",
-        "description": description,
-        "schema": { "type": ty, "uniqueItems": true },
-    })
+fn title(word: &str) -> String {
+    identifier(word, true)
 }
 
-fn body(types: &[&str], schema: &Value) -> Value {
-    json!({ "content": content(types, schema), "required": true })
-}
-
-fn content(types: &[&str], schema: &Value) -> Value {
-    types
-        .iter()
-        .map(|ty| ((*ty).to_owned(), json!({ "schema": schema })))
-        .collect::<Map<_, _>>()
-        .into()
+fn name_of(kind: &GroupVersionKind) -> Value {
+    parameters::in_path("name", &format!("name of the {}", kind.kind))
 }

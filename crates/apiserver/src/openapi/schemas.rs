@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::descriptions::Descriptions;
+use super::markers::{Markers, add};
 use crate::kinds::GroupVersionKind;
 use crate::schema::types::{self, Empty, Field, Ownership, Shape, Slot, TypeRef};
 
@@ -24,7 +25,7 @@ impl Components {
         match types::root(kind) {
             Some(ty) => {
                 let reference = self.ty(ty);
-                self.name_kind(ty, kind);
+                self.add_kind(&format!("io.k8s.{}", ty.name()), kind);
                 reference
             }
             None => self.unknown(kind),
@@ -65,6 +66,56 @@ impl Components {
         reference(&name)
     }
 
+    /// A reference to the schema of a type: `apimachinery.pkg.apis.meta.v1.Status`.
+    ///
+    /// A type that the table does not have is anything.
+    pub(super) fn named(&mut self, name: &str) -> Value {
+        types::by_name(name).map_or_else(|| json!({}), |ty| self.ty(ty))
+    }
+
+    /// A reference to the schema of a request's options, which every group knows as the core group's and as its own.
+    pub(super) fn options(&mut self, kind: &str, of: &GroupVersionKind) -> Value {
+        let name = format!("apimachinery.pkg.apis.meta.v1.{kind}");
+        let reference = self.named(&name);
+        self.name_everywhere(&name, kind, of);
+        reference
+    }
+
+    /// A reference to the schema of what a watch sends.
+    pub(super) fn watch_event(&mut self, of: &GroupVersionKind) -> Value {
+        const NAME: &str = "apimachinery.pkg.apis.meta.v1.WatchEvent";
+        let (raw, schema) = special(&Shape::Raw);
+        let raw = self.leaf(raw, schema);
+        let reference = self.leaf(
+            &format!("io.k8s.{NAME}"),
+            json!({
+                "description": "Event represents a single event to a watched resource.",
+                "type": "object",
+                "required": ["type", "object"],
+                "properties": {
+                    "type": { "type": "string", "default": "" },
+                    "object": {
+                        "allOf": [raw],
+                        "description": "Object is:\n * If Type is Added or Modified: the new state of the object.\n * If Type is Deleted: the state of the object immediately before deletion.\n * If Type is Error: *Status is recommended; other types may make sense\n   depending on context.",
+                    },
+                },
+            }),
+        );
+        self.name_everywhere(NAME, "WatchEvent", of);
+        reference
+    }
+
+    fn name_everywhere(&mut self, name: &str, kind: &str, of: &GroupVersionKind) {
+        for (group, version) in [("", "v1"), (&*of.group, &*of.version)] {
+            let kind = GroupVersionKind {
+                group: group.to_owned(),
+                version: version.to_owned(),
+                kind: kind.to_owned(),
+            };
+            self.add_kind(&format!("io.k8s.{name}"), &kind);
+        }
+    }
+
     /// A reference to the schema of a patch's body.
     pub(super) fn patch(&mut self) -> Value {
         self.leaf(
@@ -89,10 +140,15 @@ impl Components {
 
     fn object(&mut self, ty: TypeRef) -> Value {
         let texts = Descriptions::of(ty.name());
+        let marked = Markers::of(ty.name());
         let mut properties = Map::new();
         let mut required = Vec::new();
         for field in &ty.inner().fields {
-            properties.insert(field.name.to_owned(), self.field(field, texts));
+            let mut schema = self.field(field, texts);
+            if let Some(addition) = marked.of_field(field.name) {
+                add(&mut schema, addition);
+            }
+            properties.insert(field.name.to_owned(), schema);
             if field.required {
                 required.push(field.name);
             }
@@ -109,6 +165,9 @@ impl Components {
         }
         if !required.is_empty() {
             schema["required"] = required.into();
+        }
+        if let Some(addition) = marked.of_field("") {
+            add(&mut schema, addition);
         }
         schema
     }
@@ -138,7 +197,7 @@ impl Components {
         if let Some(key) = field.merge.key {
             schema["x-kubernetes-patch-merge-key"] = key.into();
         }
-        let is_list = matches!(field.slot.shape, Shape::List(_));
+        let is_list = matches!(field.slot.shape, Shape::List(_) | Shape::Bytes);
         match &field.ownership {
             Ownership::Map(keys) => {
                 schema["x-kubernetes-list-type"] = "map".into();
@@ -202,9 +261,9 @@ impl Components {
         self.leaf(&name, schema)
     }
 
-    /// Notes that objects of this kind have this type; options have it in every group and version.
-    fn name_kind(&mut self, ty: TypeRef, kind: &GroupVersionKind) {
-        let Some(schema) = self.0.get_mut(&format!("io.k8s.{}", ty.name())) else {
+    /// Notes that objects of this kind have this schema.
+    fn add_kind(&mut self, name: &str, kind: &GroupVersionKind) {
+        let Some(schema) = self.0.get_mut(name) else {
             return;
         };
         let kinds = &mut schema["x-kubernetes-group-version-kind"];

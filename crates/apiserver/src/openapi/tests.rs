@@ -4,42 +4,51 @@ use std::collections::BTreeSet;
 
 use super::*;
 
+fn of_version(registry: &Registry, group: &str, version: &str) -> Option<Arc<Document>> {
+    let place = place(group, version);
+    v3_document(registry, &place.split('/').collect::<Vec<_>>())
+}
+
 fn read(group: &str, version: &str) -> Value {
-    let document = v3_document(Registry::builtin(), group, version).unwrap();
+    let document = of_version(Registry::builtin(), group, version).unwrap();
     serde_json::from_slice(&document.body).unwrap()
 }
 
 #[test]
 fn the_index_names_every_group_and_version_with_a_hash() {
     let registry = Registry::builtin();
-    let index: Value = serde_json::from_slice(&v3_index(registry).body).unwrap();
+    let index: Value = serde_json::from_slice(&v3_index(registry)).unwrap();
     let paths = index["paths"].as_object().unwrap();
     let served: usize = registry
         .groups()
         .iter()
         .map(|group| group.versions.len())
         .sum();
-    assert_eq!(paths.len(), served);
+    let groups = registry.groups().len() - 1;
+    assert_eq!(
+        paths.len(),
+        served + groups + ["api", "apis", "version"].len()
+    );
     let address = paths["apis/apps/v1"]["serverRelativeURL"].as_str().unwrap();
     let hash = address
         .strip_prefix("/openapi/v3/apis/apps/v1?hash=")
         .unwrap();
     assert_eq!(hash.len(), 128);
-    assert_eq!(v3_document(registry, "apps", "v1").unwrap().hash, hash);
+    assert_eq!(of_version(registry, "apps", "v1").unwrap().hash, hash);
     assert!(paths.contains_key("api/v1"));
 }
 
 #[test]
 fn a_document_is_made_once_and_anew_when_the_version_changes() {
     let registry = Registry::builtin();
-    let first = v3_document(registry, "storage.k8s.io", "v1").unwrap();
-    let again = v3_document(registry, "storage.k8s.io", "v1").unwrap();
+    let first = of_version(registry, "storage.k8s.io", "v1").unwrap();
+    let again = of_version(registry, "storage.k8s.io", "v1").unwrap();
     assert!(Arc::ptr_eq(&first, &again));
     let fewer = registry.without(|resource| resource.plural == "csinodes");
-    let changed = v3_document(&fewer, "storage.k8s.io", "v1").unwrap();
+    let changed = of_version(&fewer, "storage.k8s.io", "v1").unwrap();
     assert_ne!(changed.hash, first.hash);
-    assert!(v3_document(registry, "storage.k8s.io", "v1beta1").is_none());
-    assert!(v3_document(registry, "example.com", "v1").is_none());
+    assert!(of_version(registry, "storage.k8s.io", "v1beta1").is_none());
+    assert!(of_version(registry, "example.com", "v1").is_none());
 }
 
 #[test]
@@ -138,7 +147,7 @@ fn a_kind_without_a_type_is_an_object_of_which_nothing_is_known() {
     gadget.kind = "Gadget".into();
     gadget.plural = "gadgets".into();
     let registry = Registry::builtin().with([gadget]);
-    let document = v3_document(&registry, "example.com", "v1").unwrap();
+    let document = of_version(&registry, "example.com", "v1").unwrap();
     let document: Value = serde_json::from_slice(&document.body).unwrap();
     assert_eq!(
         document["components"]["schemas"]["com.example.v1.Gadget"]["x-kubernetes-preserve-unknown-fields"],
