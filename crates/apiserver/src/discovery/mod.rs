@@ -33,7 +33,7 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
     }
     let registry = shared.registry;
     Ok(match words {
-        [] => answer::value(StatusCode::OK, &Output::json(), &paths(shared)),
+        [] | ["index.html"] => answer::value(StatusCode::OK, &Output::json(), &paths(shared)),
         ["version"] => {
             wants_json(request)?;
             json_answer(request, &version(), Negotiated::ByRouter)?
