@@ -64,6 +64,7 @@ mod discovery;
 pub mod field;
 pub mod kinds;
 mod listen;
+mod managers;
 #[doc(hidden)]
 pub mod openapi;
 #[doc(hidden)]

@@ -1,0 +1,206 @@
+//! One step of a path into an object.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::field::quoted;
+use crate::schema::json::write;
+
+/// One step of a path into an object.
+#[derive(Clone, Debug)]
+pub(super) enum Element {
+    /// A field of a struct, or a key of a map.
+    Field(Cow<'static, str>),
+    /// The item of a list that has these fields, which are sorted by name.
+    Key(Vec<(Cow<'static, str>, Value)>),
+    /// The item of a set.
+    Value(Value),
+    /// The item of any other list.
+    Index(i64),
+}
+
+impl Element {
+    /// Reads an element as it stands in `fieldsV1`; none for a form that a later version may have invented.
+    pub(super) fn parse(text: &str) -> Result<Option<Self>, String> {
+        let Some(rest) = text.get(2..) else {
+            return Err("key must be 2 characters long:".to_owned());
+        };
+        if text.as_bytes()[1] != b':' {
+            return Err(format!("missing colon: {text}"));
+        }
+        let json = || serde_json::from_str::<Value>(rest).map_err(|error| error.to_string());
+        Ok(match text.as_bytes()[0] {
+            b'f' => Some(Self::Field(Cow::Owned(rest.to_owned()))),
+            b'v' => Some(Self::Value(json()?)),
+            b'k' => match json()? {
+                // A map has its keys in order.
+                Value::Object(fields) => {
+                    let fields = fields.into_iter();
+                    let owned = fields.map(|(name, value)| (Cow::Owned(name), value));
+                    Some(Self::Key(owned.collect()))
+                }
+                other => return Err(format!("a key is an object, not {other}")),
+            },
+            b'i' => Some(Self::Index(
+                rest.parse().map_err(|_| format!("no index: {rest}"))?,
+            )),
+            _ => None,
+        })
+    }
+
+    /// The element as it stands in `fieldsV1`.
+    pub(super) fn to_text(&self) -> String {
+        match self {
+            Self::Field(name) => format!("f:{name}"),
+            Self::Value(value) => format!("v:{}", json(value)),
+            Self::Index(at) => format!("i:{at}"),
+            Self::Key(fields) => {
+                let mut text = String::from("k:{");
+                for (at, (name, value)) in fields.iter().enumerate() {
+                    if at > 0 {
+                        text.push(',');
+                    }
+                    text.push_str(&json(&Value::from(name.as_ref())));
+                    text.push(':');
+                    text.push_str(&json(value));
+                }
+                text.push('}');
+                text
+            }
+        }
+    }
+}
+
+/// The form of error texts: `.spec`, `[name="web"]`, `[="a"]`.
+impl fmt::Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Field(name) => write!(f, ".{name}"),
+            Self::Value(value) => write!(f, "[={}]", shown(value)),
+            Self::Index(at) => write!(f, "[{at}]"),
+            Self::Key(fields) => {
+                let fields: Vec<_> = fields
+                    .iter()
+                    .map(|(name, value)| format!("{name}={}", shown(value)))
+                    .collect();
+                write!(f, "[{}]", fields.join(","))
+            }
+        }
+    }
+}
+
+impl Ord for Element {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Field(a), Self::Field(b)) => a.cmp(b),
+            (Self::Key(a), Self::Key(b)) => {
+                let pairs = a.iter().zip(b).map(|((name, value), (other, wanted))| {
+                    name.cmp(other)
+                        .then_with(|| compare_values(value, wanted))
+                });
+                first_difference(pairs).then_with(|| a.len().cmp(&b.len()))
+            }
+            (Self::Value(a), Self::Value(b)) => compare_values(a, b),
+            (Self::Index(a), Self::Index(b)) => a.cmp(b),
+            _ => self.rank().cmp(&other.rank()),
+        }
+    }
+}
+
+impl Element {
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Field(_) => 0,
+            Self::Key(_) => 1,
+            Self::Value(_) => 2,
+            Self::Index(_) => 3,
+        }
+    }
+}
+
+impl PartialOrd for Element {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Element {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Element {}
+
+/// An order of all values: numbers, texts, booleans, lists, maps, null.
+fn compare_values(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) => match (x.as_i64(), y.as_i64()) {
+            (Some(x), Some(y)) => x.cmp(&y),
+            _ => {
+                let float = |number: &serde_json::Number| number.as_f64().unwrap_or_default();
+                float(x).total_cmp(&float(y))
+            }
+        },
+        (Value::String(a), Value::String(b)) => a.cmp(b),
+        (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
+        (Value::Array(a), Value::Array(b)) => {
+            first_difference(a.iter().zip(b).map(|(a, b)| compare_values(a, b)))
+                .then_with(|| a.len().cmp(&b.len()))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            let pairs = a.iter().zip(b).map(|((name, value), (other, wanted))| {
+                name.cmp(other)
+                    .then_with(|| compare_values(value, wanted))
+            });
+            first_difference(pairs).then_with(|| a.len().cmp(&b.len()))
+        }
+        _ => rank(a).cmp(&rank(b)),
+    }
+}
+
+/// Whether two values are the same, where `1` and `1.0` are.
+pub(super) fn equal(a: &Value, b: &Value) -> bool {
+    compare_values(a, b).is_eq()
+}
+
+fn rank(value: &Value) -> u8 {
+    match value {
+        Value::Number(_) => 0,
+        Value::String(_) => 1,
+        Value::Bool(_) => 2,
+        Value::Array(_) => 3,
+        Value::Object(_) => 4,
+        Value::Null => 5,
+    }
+}
+
+fn first_difference(mut pairs: impl Iterator<Item = Ordering>) -> Ordering {
+    pairs
+        .find(|order| order.is_ne())
+        .unwrap_or(Ordering::Equal)
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(shown).collect();
+            format!("[{}]", items.join(","))
+        }
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| format!("{name}={}", shown(value)))
+            .collect(),
+        other => other.to_string(),
+    }
+}
+
+fn json(value: &Value) -> String {
+    let mut text = Vec::new();
+    write(&mut text, value);
+    String::from_utf8(text).unwrap_or_default()
+}

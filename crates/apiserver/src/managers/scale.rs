@@ -1,0 +1,69 @@
+//! The owners of a workload's replicas, as its `scale` shows them.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::entries::Managed;
+use super::set::Set;
+
+const SCALE: &str = "autoscaling/v1";
+
+fn replicas() -> Set {
+    Set::of_fields(&[&["spec", "replicas"]])
+}
+
+/// The `managedFields` of a scale: those of its workload that own the replicas.
+pub(crate) fn to_scale(parent: &Value, api_version: &str) -> Option<Value> {
+    let mut managed = Managed::read(parent).ok()?;
+    let replicas = replicas();
+    managed.0.retain(|_, entry| {
+        entry.api_version == api_version && !entry.set.intersection(&replicas).is_empty()
+    });
+    for entry in managed.0.values_mut() {
+        entry.set = replicas.clone();
+        SCALE.clone_into(&mut entry.api_version);
+    }
+    // The identity stays that of the workload's entry, so that it finds its way back.
+    managed.write()
+}
+
+/// The `managedFields` of a workload after its scale was written with these.
+pub(crate) fn to_parent(parent: &Value, scale: &Value, api_version: &str) -> Option<Value> {
+    let mut managed = Managed::read(parent).unwrap_or_default();
+    let mut scale = Managed::read(scale).unwrap_or_default();
+    let replicas = replicas();
+    let times: BTreeMap<_, _> = managed
+        .0
+        .iter()
+        .map(|(identity, entry)| (identity.clone(), entry.time.clone()))
+        .collect();
+    managed
+        .0
+        .retain(|_, entry| entry.api_version == api_version);
+    let owners: Vec<_> = managed
+        .0
+        .iter()
+        .filter(|(_, entry)| !entry.set.intersection(&replicas).is_empty())
+        .map(|(identity, _)| identity.clone())
+        .collect();
+    for owner in owners {
+        if let Some(still) = scale.0.remove(&owner) {
+            drop(still);
+        } else if let Some(entry) = managed.0.get_mut(&owner) {
+            // Somebody else has them now.
+            entry.set = entry.set.difference(&replicas);
+        }
+    }
+    managed.0.retain(|_, entry| !entry.set.is_empty());
+    for (identity, mut entry) in scale.0 {
+        if entry.set.intersection(&replicas).is_empty() {
+            continue;
+        }
+        api_version.clone_into(&mut entry.api_version);
+        entry.set = replicas.clone();
+        entry.time = times.get(&identity).cloned().flatten();
+        managed.0.insert(identity, entry);
+    }
+    managed.write()
+}

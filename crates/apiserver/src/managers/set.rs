@@ -1,0 +1,216 @@
+//! A set of paths into an object.
+
+use std::cmp::Ordering;
+
+use super::element::Element;
+
+/// A set of paths, as a tree; a path does not bring the paths that lead to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Set {
+    /// By element. Each is a member or leads to one.
+    nodes: Vec<Node>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Node {
+    pub(super) element: Element,
+    /// Whether the path that ends here is in the set.
+    pub(super) member: bool,
+    pub(super) below: Set,
+}
+
+impl Set {
+    /// The set of one path.
+    pub(super) fn of(path: &[Element]) -> Self {
+        let mut set = Self::default();
+        set.insert(path);
+        set
+    }
+
+    /// The set of these paths of fields.
+    pub(super) fn of_fields(paths: &[&[&'static str]]) -> Self {
+        let mut set = Self::default();
+        for path in paths {
+            let path: Vec<_> = path
+                .iter()
+                .map(|name| Element::Field((*name).into()))
+                .collect();
+            set.insert(&path);
+        }
+        set
+    }
+
+    /// A set of nodes in any order, each of another element.
+    pub(super) fn of_nodes(mut nodes: Vec<Node>) -> Self {
+        if !nodes.is_sorted_by(|a, b| a.element <= b.element) {
+            nodes.sort_by(|a, b| a.element.cmp(&b.element));
+        }
+        Self { nodes }
+    }
+
+    pub(super) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    pub(super) fn insert(&mut self, path: &[Element]) {
+        let Some((first, rest)) = path.split_first() else {
+            // Nobody owns the object itself.
+            return;
+        };
+        let at = match self.find(first) {
+            Ok(at) => at,
+            Err(at) => {
+                let node = Node {
+                    element: first.clone(),
+                    member: false,
+                    below: Self::default(),
+                };
+                self.nodes.insert(at, node);
+                at
+            }
+        };
+        let node = &mut self.nodes[at];
+        if rest.is_empty() {
+            node.member = true;
+        } else {
+            node.below.insert(rest);
+        }
+    }
+
+    pub(super) fn get(&self, element: &Element) -> Option<&Node> {
+        Some(&self.nodes[self.find(element).ok()?])
+    }
+
+    pub(super) fn has(&self, path: &[Element]) -> bool {
+        let Some((first, rest)) = path.split_first() else {
+            return false;
+        };
+        self.get(first).is_some_and(|node| {
+            if rest.is_empty() {
+                node.member
+            } else {
+                node.below.has(rest)
+            }
+        })
+    }
+
+    /// Every path, each container before what is in it.
+    pub(super) fn paths(&self) -> Vec<Vec<Element>> {
+        let mut paths = Vec::new();
+        self.collect_paths(&mut Vec::new(), &mut paths);
+        paths
+    }
+
+    fn collect_paths(&self, place: &mut Vec<Element>, paths: &mut Vec<Vec<Element>>) {
+        // Members stand before what is below any of them.
+        for node in self.nodes.iter().filter(|node| node.member) {
+            place.push(node.element.clone());
+            paths.push(place.clone());
+            place.pop();
+        }
+        for node in &self.nodes {
+            place.push(node.element.clone());
+            node.below.collect_paths(place, paths);
+            place.pop();
+        }
+    }
+
+    pub(super) fn union(&self, other: &Self) -> Self {
+        let mut nodes = Vec::with_capacity(self.nodes.len().max(other.nodes.len()));
+        self.zip(other, |mine, theirs| match (mine, theirs) {
+            (Some(node), None) | (None, Some(node)) => nodes.push(node.clone()),
+            (Some(a), Some(b)) => nodes.push(Node {
+                element: a.element.clone(),
+                member: a.member || b.member,
+                below: a.below.union(&b.below),
+            }),
+            (None, None) => {}
+        });
+        Self { nodes }
+    }
+
+    pub(super) fn intersection(&self, other: &Self) -> Self {
+        let mut nodes = Vec::new();
+        self.zip(other, |mine, theirs| {
+            if let (Some(a), Some(b)) = (mine, theirs) {
+                let below = a.below.intersection(&b.below);
+                push(&mut nodes, &a.element, a.member && b.member, below);
+            }
+        });
+        Self { nodes }
+    }
+
+    /// The paths that are not in `other`.
+    pub(super) fn difference(&self, other: &Self) -> Self {
+        let mut nodes = Vec::with_capacity(self.nodes.len());
+        self.zip(other, |mine, theirs| match (mine, theirs) {
+            (Some(node), None) => nodes.push(node.clone()),
+            (Some(a), Some(b)) => {
+                let below = a.below.difference(&b.below);
+                push(&mut nodes, &a.element, a.member && !b.member, below);
+            }
+            (None, _) => {}
+        });
+        Self { nodes }
+    }
+
+    /// The paths that are not in `other`, nor below a path that is.
+    pub(super) fn without_all_below(&self, other: &Self) -> Self {
+        let mut nodes = Vec::with_capacity(self.nodes.len());
+        self.zip(other, |mine, theirs| match (mine, theirs) {
+            (Some(node), None) => nodes.push(node.clone()),
+            (Some(a), Some(b)) if !b.member => {
+                push(
+                    &mut nodes,
+                    &a.element,
+                    a.member,
+                    a.below.without_all_below(&b.below),
+                );
+            }
+            _ => {}
+        });
+        Self { nodes }
+    }
+
+    fn find(&self, element: &Element) -> Result<usize, usize> {
+        self.nodes
+            .binary_search_by(|node| node.element.cmp(element))
+    }
+
+    /// Goes through both sets in order and shows the nodes of the same element together.
+    fn zip<'a>(
+        &'a self,
+        other: &'a Self,
+        mut visit: impl FnMut(Option<&'a Node>, Option<&'a Node>),
+    ) {
+        let (mut left, mut right) = (self.nodes.iter().peekable(), other.nodes.iter().peekable());
+        loop {
+            let order = match (left.peek(), right.peek()) {
+                (None, None) => return,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(a), Some(b)) => a.element.cmp(&b.element),
+            };
+            match order {
+                Ordering::Less => visit(left.next(), None),
+                Ordering::Greater => visit(None, right.next()),
+                Ordering::Equal => visit(left.next(), right.next()),
+            }
+        }
+    }
+}
+
+/// Adds a node, unless nothing is in it.
+pub(super) fn push(nodes: &mut Vec<Node>, element: &Element, member: bool, below: Set) {
+    if member || !below.is_empty() {
+        nodes.push(Node {
+            element: element.clone(),
+            member,
+            below,
+        });
+    }
+}

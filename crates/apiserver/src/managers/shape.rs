@@ -1,0 +1,257 @@
+//! What stands at a place in an object, as far as ownership goes.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::element::Element;
+use crate::kinds::GroupVersionKind;
+use crate::schema::types::{self, FieldRef, Merge, Ownership, Slot, TypeRef};
+
+/// What stands at a place in an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Shape {
+    Struct { of: TypeRef, atomic: bool },
+    Map { item: &'static Slot, atomic: bool },
+    List(List),
+    Scalar(Scalar),
+    /// Anything; maps are owned key by key, unless it is atomic.
+    Any { atomic: bool },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scalar {
+    Number,
+    Text,
+    Bool,
+    Any,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List {
+    /// Nothing where items can be anything.
+    item: Option<&'static Slot>,
+    pub(super) items: Items,
+}
+
+/// How the items of a list are told apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Items {
+    /// They are not: the list is owned as a whole.
+    Atomic,
+    /// By their values.
+    Values,
+    /// By these of their fields.
+    Keys(Keys),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Keys {
+    Several(&'static [&'static str]),
+    One(&'static str),
+}
+
+/// What a value at a place is taken for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Atom {
+    Scalar(Scalar),
+    List(List),
+    Map(Members),
+}
+
+/// The members of a struct or map.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Members {
+    of: MembersOf,
+    pub(super) atomic: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum MembersOf {
+    Struct(TypeRef),
+    Map(&'static Slot),
+    Any { atomic: bool },
+}
+
+impl Shape {
+    /// Objects of a kind; none for a kind without a known type.
+    pub(super) fn of_kind(kind: &GroupVersionKind) -> Option<Self> {
+        let of = types::root(kind)?;
+        Some(Self::Struct {
+            of,
+            atomic: of.is_atomic(),
+        })
+    }
+
+    fn of_field(field: FieldRef) -> Self {
+        Self::of_slot(field.slot(), field.ownership(), field.merge())
+    }
+
+    fn of_item(slot: &'static Slot) -> Self {
+        Self::of_slot(slot, &Ownership::Usual, Merge::default())
+    }
+
+    fn of_slot(slot: &'static Slot, ownership: &'static Ownership, merge: Merge) -> Self {
+        let atomic = *ownership == Ownership::Atomic;
+        match &slot.shape {
+            types::Shape::String | types::Shape::Bytes => Self::Scalar(Scalar::Text),
+            types::Shape::Bool => Self::Scalar(Scalar::Bool),
+            types::Shape::Int32 | types::Shape::Int64 | types::Shape::Float64 => {
+                Self::Scalar(Scalar::Number)
+            }
+            types::Shape::Time | types::Shape::MicroTime | types::Shape::Quantity => {
+                Self::Scalar(Scalar::Any)
+            }
+            types::Shape::Raw => Self::Any { atomic: true },
+            types::Shape::Object(reference) => {
+                let of = reference.get();
+                Self::Struct {
+                    of,
+                    atomic: atomic || of.is_atomic(),
+                }
+            }
+            types::Shape::Map(_, item) => Self::Map { item, atomic },
+            types::Shape::List(item) => Self::List(List {
+                item: Some(item),
+                items: match ownership {
+                    Ownership::Set => Items::Values,
+                    Ownership::Map(keys) => Items::Keys(Keys::Several(keys)),
+                    // A list that patches merge and that says nothing of ownership.
+                    Ownership::Usual if merge.merge => match merge.key {
+                        Some(key) => Items::Keys(Keys::One(key)),
+                        None => Items::Values,
+                    },
+                    _ => Items::Atomic,
+                },
+            }),
+            types::Shape::IntOrString
+            | types::Shape::Fields
+            | types::Shape::Json
+            | types::Shape::SchemaOrList
+            | types::Shape::SchemaOrBool
+            | types::Shape::SchemaOrNames => Self::Any { atomic: false },
+        }
+    }
+
+    /// What a value is taken for here; nothing and null fit everything.
+    pub(super) fn atom(self, value: Option<&Value>) -> Atom {
+        let map = |of, atomic| Atom::Map(Members { of, atomic });
+        match self {
+            Self::Struct { of, atomic } => map(MembersOf::Struct(of), atomic),
+            Self::Map { item, atomic } => map(MembersOf::Map(item), atomic),
+            Self::List(list) => Atom::List(list),
+            Self::Scalar(scalar) => Atom::Scalar(scalar),
+            Self::Any { atomic } => match value {
+                Some(Value::Array(_)) => Atom::List(List {
+                    item: None,
+                    items: Items::Atomic,
+                }),
+                Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
+                    Atom::Scalar(Scalar::Any)
+                }
+                _ => map(MembersOf::Any { atomic }, atomic),
+            },
+        }
+    }
+}
+
+impl Members {
+    /// The shape of a member, and whether it is a field of a struct; none if a struct has no such field.
+    pub(super) fn get(self, name: &str) -> Option<(Shape, bool)> {
+        match self.of {
+            MembersOf::Struct(of) => match of.field(name) {
+                Some(field) => Some((Shape::of_field(field), true)),
+                // A struct without fields takes anything.
+                None if of.fields().next().is_none() => Some((Shape::Any { atomic: false }, false)),
+                None => None,
+            },
+            MembersOf::Map(item) => Some((Shape::of_item(item), false)),
+            MembersOf::Any { atomic } => Some((Shape::Any { atomic }, false)),
+        }
+    }
+
+    /// The element that leads to a member.
+    pub(super) fn element(self, name: &str) -> Element {
+        let known = match self.of {
+            MembersOf::Struct(of) => of.field(name).map(FieldRef::name),
+            _ => None,
+        };
+        Element::Field(known.map_or_else(|| Cow::Owned(name.to_owned()), Cow::Borrowed))
+    }
+}
+
+impl List {
+    /// The shape of the items.
+    pub(super) fn item(self) -> Shape {
+        self.item
+            .map_or(Shape::Any { atomic: true }, Shape::of_item)
+    }
+
+    /// The element that leads to an item.
+    ///
+    /// # Errors
+    /// An item that cannot be told apart from others.
+    pub(super) fn element(self, item: &Value) -> Result<Element, String> {
+        match self.items {
+            Items::Atomic => Err("invalid indexing of non-associative list".to_owned()),
+            Items::Values => match item {
+                Value::Object(_) => Err(
+                    "associative list without keys has an element that's a map type".to_owned(),
+                ),
+                Value::Array(_) => Err(
+                    "not supported: associative list with lists as elements".to_owned(),
+                ),
+                Value::Null => Err(
+                    "associative list without keys has an element that's an explicit null"
+                        .to_owned(),
+                ),
+                value => Ok(Element::Value(value.clone())),
+            },
+            Items::Keys(Keys::One(key)) => self.keyed(&[key], item),
+            Items::Keys(Keys::Several(keys)) => self.keyed(keys, item),
+        }
+    }
+
+    fn keyed(self, keys: &[&'static str], item: &Value) -> Result<Element, String> {
+        let members = match item {
+            Value::Object(members) => members,
+            Value::Null => {
+                return Err("associative list with keys may not have a null element".to_owned());
+            }
+            _ => {
+                return Err("associative list with keys may not have non-map elements".to_owned());
+            }
+        };
+        let mut fields: Vec<(Cow<'static, str>, Value)> = keys
+            .iter()
+            .filter_map(|key| {
+                let said = members.get(*key).cloned();
+                Some((Cow::Borrowed(*key), said.or_else(|| self.default(key))?))
+            })
+            .collect();
+        if fields.is_empty() {
+            let keys: Vec<_> = keys.iter().map(|key| crate::field::quoted(key)).collect();
+            return Err(format!(
+                "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values \
+                 for any key fields)",
+                keys.join(" ")
+            ));
+        }
+        fields.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(Element::Key(fields))
+    }
+
+    /// What a key is when an item does not say it: the schema gives required fields their empty value.
+    fn default(self, key: &str) -> Option<Value> {
+        let of = self.item?.object()?;
+        if key == "protocol" && matches!(of.short_name(), "ContainerPort" | "ServicePort") {
+            return Some("TCP".into());
+        }
+        let field = of.field(key).filter(|field| field.is_required())?;
+        match field.slot().shape {
+            types::Shape::String => Some("".into()),
+            types::Shape::Int32 | types::Shape::Int64 => Some(0.into()),
+            _ => None,
+        }
+    }
+}
