@@ -33,7 +33,6 @@
 //!
 //! | Request | Instead |
 //! |---|---|
-//! | server-side apply (`application/apply-patch+yaml`) | client-side apply, merge or strategic merge patch |
 //! | CBOR bodies and answers | JSON |
 //! | creating a CustomResourceDefinition | nothing yet |
 //! | creating an APIService | nothing: no aggregation |
@@ -47,7 +46,7 @@
 //! * Every authenticated user may do everything: RBAC objects are stored and not evaluated.
 //! * There are no controllers, as in a control plane of kube-apiserver and etcd alone: owners' objects are not
 //!   collected, a deleted namespace stays `Terminating` until its finalizers are taken, Deployments make no pods.
-//! * `managedFields` are not kept, ResourceQuotas and LimitRanges not enforced, Events not forgotten after an hour.
+//! * ResourceQuotas and LimitRanges are not enforced, Events not forgotten after an hour.
 //! * Answers are never protobuf and never compressed; watches are not served over WebSocket.
 //!
 //! Modules that are hidden from this page are the server's own parts and no interface to rely on.

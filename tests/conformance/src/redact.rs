@@ -45,6 +45,11 @@ impl Redactor {
     fn field(&mut self, name: &str, value: &Value) -> Value {
         match value {
             Value::Object(fields) => self.object(fields),
+            Value::Array(entries) if name == "managedFields" => {
+                let mut entries = entries.clone();
+                by_manager(&mut entries);
+                entries.iter().map(|entry| self.field("", entry)).collect()
+            }
             Value::Array(items) => items.iter().map(|item| self.field(name, item)).collect(),
             Value::String(text) if name == "cells" && AGE.is_match(text) => "AGE".into(),
             Value::String(text) => self.text(text).into(),
@@ -94,11 +99,10 @@ impl Redactor {
                 text = text.replace(value, name);
             }
         }
-        // An object within a text has the order of Go's structs, and who set which field.
+        // An object within a text has the order of Go's structs.
         let text = OBJECT.replace_all(&text, |found: &Captures<'_>| {
             sorted(&found[1]).unwrap_or_else(|| found[1].to_owned())
         });
-        let text = YAML_MANAGED_FIELDS.replace_all(&text, "");
         let uids = &mut self.uids;
         let text = UID.replace_all(&text, |found: &Captures<'_>| {
             number_of(uids, &found[0], "UID")
@@ -124,14 +128,24 @@ impl Redactor {
     }
 }
 
-/// A quoted JSON object with sorted members and without managed fields.
+/// A quoted JSON object with sorted members.
 fn sorted(quoted: &str) -> Option<String> {
     let text: String = serde_json::from_str(quoted).ok()?;
     let mut object: Map<String, Value> = serde_json::from_str(&text).ok()?;
-    if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
-        metadata.remove("managedFields");
+    if let Some(Value::Object(metadata)) = object.get_mut("metadata")
+        && let Some(Value::Array(entries)) = metadata.get_mut("managedFields")
+    {
+        by_manager(entries);
     }
     Some(Value::from(Value::Object(object).to_string()).to_string())
+}
+
+/// The order of managed fields depends on whether two writes fell into one second.
+fn by_manager(entries: &mut [Value]) {
+    entries.sort_by_cached_key(|entry| {
+        ["operation", "manager", "apiVersion", "subresource"]
+            .map(|name| entry[name].as_str().unwrap_or_default().to_owned())
+    });
 }
 
 fn list_metadata(metadata: &Map<String, Value>) -> Value {
@@ -192,8 +206,6 @@ static ETAG: LazyLock<Regex> = LazyLock::new(|| pattern("\"[0-9A-F]{128}\""));
 static HASH: LazyLock<Regex> = LazyLock::new(|| pattern("hash=[0-9A-F]{128}"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[smhd])+( ago)?$"));
 static OBJECT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"("\{(?:[^"\\]|\\.)*\}")"#));
-static YAML_MANAGED_FIELDS: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?m)^  managedFields:\n(?:^  [- ] .*\n)+"));
 
 #[cfg(test)]
 mod tests {

@@ -293,6 +293,9 @@ fn merge(markers: &[String]) -> Vec<String> {
     if values("mapType").contains(&"atomic") || values("structType").contains(&"atomic") {
         words.push("atomic".to_owned());
     }
+    if values("structType").contains(&"granular") {
+        words.push("granular".to_owned());
+    }
     words
 }
 

@@ -11,7 +11,7 @@ const TYPES_HEAD: &str = "\
 # ` <field> <number> <type> [flags]`: a field. The number is protobuf's; `2.5` is field 5 of the message in field 2. Types:
 # `*` pointer, `[]` list, `{}` map (with the Go type of its keys), `name=` what Go calls it. Flags: `!` required and always
 # written, `required`, `always`, `omitzero`; `in=` the structs that Go inlines around it; `merge[=key]`, `replace`, `retain`
-# for strategic merge; `keys=`, `set`, `atomic` for server-side apply.
+# for strategic merge; `keys=`, `set`, `atomic`, `granular` for server-side apply.
 ";
 
 /// Every type with its fields.

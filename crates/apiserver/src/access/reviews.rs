@@ -15,6 +15,7 @@ use crate::rest::metadata::{clear_owned, now, settle_namespace};
 use crate::rest::negotiate::{Form, MediaRange, Output, accepted};
 use crate::rest::query::WriteOptions;
 use crate::rest::subresource::ISSUER;
+use crate::rest::tracking;
 use crate::schema::Medium;
 use crate::status::{Result, Status};
 
@@ -52,7 +53,7 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     attributes.dry_run = options.dry_run;
     attributes.object = review;
     attributes.empties = empties;
-    call.mutate(&mut attributes).await?;
+    tracking::mutate(call, &options, &mut attributes).await?;
     call.validate(&attributes).await?;
     attributes.write_empties(Medium::Json);
     let mut review = attributes.object;
@@ -143,9 +144,11 @@ fn shown(attributes: &Value) -> String {
 fn check_metadata(call: &Call, review: &Value, errors: &mut Vec<FieldError>) {
     let namespaced = call.resource.namespaced;
     let says_more = review["metadata"].as_object().is_some_and(|metadata| {
-        metadata
-            .keys()
-            .any(|name| !(namespaced && name == "namespace") && name != "creationTimestamp")
+        metadata.keys().any(|name| match name.as_str() {
+            "namespace" => !namespaced,
+            "creationTimestamp" | "managedFields" => false,
+            _ => true,
+        })
     });
     if says_more {
         let detail = if namespaced {

@@ -78,10 +78,16 @@ fn walk(shape: Shape, value: &Value, place: &mut String, problems: &mut Vec<Stri
             }
         }
         (Atom::List(_), other) => {
-            problems.push(at(place, &format!("expected list, got &{{{}}}", GoText(other))));
+            problems.push(at(
+                place,
+                &format!("expected list, got &{{{}}}", GoText(other)),
+            ));
         }
         (Atom::Map(_), other) => {
-            problems.push(at(place, &format!("expected map, got &{{{}}}", GoText(other))));
+            problems.push(at(
+                place,
+                &format!("expected map, got &{{{}}}", GoText(other)),
+            ));
         }
     }
 }

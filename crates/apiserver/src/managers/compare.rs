@@ -236,9 +236,7 @@ fn grouped(list: List, items: &[Value]) -> Vec<(Element, Vec<&Value>)> {
 }
 
 fn items(value: Option<&Value>) -> &[Value] {
-    value
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 fn object(value: Option<&Value>) -> Option<&Map<String, Value>> {

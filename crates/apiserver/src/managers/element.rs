@@ -98,8 +98,7 @@ impl Ord for Element {
             (Self::Field(a), Self::Field(b)) => a.cmp(b),
             (Self::Key(a), Self::Key(b)) => {
                 let pairs = a.iter().zip(b).map(|((name, value), (other, wanted))| {
-                    name.cmp(other)
-                        .then_with(|| compare_values(value, wanted))
+                    name.cmp(other).then_with(|| compare_values(value, wanted))
                 });
                 first_difference(pairs).then_with(|| a.len().cmp(&b.len()))
             }
@@ -153,8 +152,7 @@ fn compare_values(a: &Value, b: &Value) -> Ordering {
         }
         (Value::Object(a), Value::Object(b)) => {
             let pairs = a.iter().zip(b).map(|((name, value), (other, wanted))| {
-                name.cmp(other)
-                    .then_with(|| compare_values(value, wanted))
+                name.cmp(other).then_with(|| compare_values(value, wanted))
             });
             first_difference(pairs).then_with(|| a.len().cmp(&b.len()))
         }
@@ -179,9 +177,7 @@ fn rank(value: &Value) -> u8 {
 }
 
 fn first_difference(mut pairs: impl Iterator<Item = Ordering>) -> Ordering {
-    pairs
-        .find(|order| order.is_ne())
-        .unwrap_or(Ordering::Equal)
+    pairs.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
 fn shown(value: &Value) -> String {

@@ -134,9 +134,7 @@ fn merge_items(list: List, live: &[Value], applied: &[Value]) -> Result<Option<V
 }
 
 fn items(value: Option<&Value>) -> &[Value] {
-    value
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 fn object(value: Option<&Value>) -> Option<&Map<String, Value>> {

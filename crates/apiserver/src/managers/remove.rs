@@ -23,7 +23,11 @@ pub(super) fn remove(shape: Shape, value: &Value, gone: &Set) -> Value {
                     }
                 })
                 .collect();
-            if kept.is_empty() { Value::Null } else { Value::Array(kept) }
+            if kept.is_empty() {
+                Value::Null
+            } else {
+                Value::Array(kept)
+            }
         }
         (Atom::Map(members), Value::Object(of)) if !members.atomic => {
             let mut kept = Map::new();
@@ -38,7 +42,11 @@ pub(super) fn remove(shape: Shape, value: &Value, gone: &Set) -> Value {
                 };
                 kept.insert(name.clone(), value);
             }
-            if kept.is_empty() { Value::Null } else { Value::Object(kept) }
+            if kept.is_empty() {
+                Value::Null
+            } else {
+                Value::Object(kept)
+            }
         }
         // What is owned as a whole goes as a whole.
         _ => Value::Null,

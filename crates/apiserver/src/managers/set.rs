@@ -20,13 +20,6 @@ pub(super) struct Node {
 }
 
 impl Set {
-    /// The set of one path.
-    pub(super) fn of(path: &[Element]) -> Self {
-        let mut set = Self::default();
-        set.insert(path);
-        set
-    }
-
     /// The set of these paths of fields.
     pub(super) fn of_fields(paths: &[&[&'static str]]) -> Self {
         let mut set = Self::default();

@@ -11,12 +11,20 @@ use crate::schema::types::{self, FieldRef, Merge, Ownership, Slot, TypeRef};
 /// What stands at a place in an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
-    Struct { of: TypeRef, atomic: bool },
-    Map { item: &'static Slot, atomic: bool },
+    Struct {
+        of: TypeRef,
+        atomic: bool,
+    },
+    Map {
+        item: &'static Slot,
+        atomic: bool,
+    },
     List(List),
     Scalar(Scalar),
     /// Anything; maps are owned key by key, unless it is atomic.
-    Any { atomic: bool },
+    Any {
+        atomic: bool,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +115,7 @@ impl Shape {
                 let of = reference.get();
                 Self::Struct {
                     of,
-                    atomic: atomic || of.is_atomic(),
+                    atomic: atomic || of.is_atomic() && *ownership != Ownership::Granular,
                 }
             }
             types::Shape::Map(_, item) => Self::Map { item, atomic },
@@ -195,12 +203,12 @@ impl List {
         match self.items {
             Items::Atomic => Err("invalid indexing of non-associative list".to_owned()),
             Items::Values => match item {
-                Value::Object(_) => Err(
-                    "associative list without keys has an element that's a map type".to_owned(),
-                ),
-                Value::Array(_) => Err(
-                    "not supported: associative list with lists as elements".to_owned(),
-                ),
+                Value::Object(_) => {
+                    Err("associative list without keys has an element that's a map type".to_owned())
+                }
+                Value::Array(_) => {
+                    Err("not supported: associative list with lists as elements".to_owned())
+                }
                 Value::Null => Err(
                     "associative list without keys has an element that's an explicit null"
                         .to_owned(),
@@ -247,7 +255,11 @@ impl List {
         if key == "protocol" && matches!(of.short_name(), "ContainerPort" | "ServicePort") {
             return Some("TCP".into());
         }
-        let field = of.field(key).filter(|field| field.is_required())?;
+        // The one key that may be left out and still is one.
+        let reference = key == "name" && of.short_name() == "LocalObjectReference";
+        let field = of
+            .field(key)
+            .filter(|field| field.is_required() || reference)?;
         match field.slot().shape {
             types::Shape::String => Some("".into()),
             types::Shape::Int32 | types::Shape::Int64 => Some(0.into()),

@@ -52,7 +52,7 @@ impl Api {
 
     fn created(&self, of: &Value, manager: &str) -> Value {
         let mut object = self.stored(of);
-        self.with(|tracked| update(tracked, &empty(&self.0), &mut object, manager));
+        self.with(|tracked| update(tracked, &empty(&self.0), &mut object, false, manager));
         object["metadata"]["uid"] = "u".into();
         object
     }
@@ -60,7 +60,7 @@ impl Api {
     fn updated(&self, live: &Value, of: &Value, manager: &str) -> Value {
         let mut object = self.stored(of);
         object["metadata"]["uid"] = "u".into();
-        self.with(|tracked| update(tracked, live, &mut object, manager));
+        self.with(|tracked| update(tracked, live, &mut object, false, manager));
         object
     }
 
@@ -72,8 +72,7 @@ impl Api {
         force: bool,
     ) -> Result<Value, ApplyError> {
         let applied = self.object(of);
-        let mut object =
-            self.with(|tracked| apply(tracked, live, &applied, manager, force))?;
+        let mut object = self.with(|tracked| apply(tracked, live, &applied, manager, force))?;
         crate::schema::conform(&self.0, &mut object).unwrap();
         Ok(object)
     }
@@ -114,7 +113,10 @@ fn a_create_owns_all_that_it_says() {
         "f:data": {".": {}, "f:k": {}},
         "f:metadata": {"f:labels": {".": {}, "f:app": {}}},
     });
-    assert_eq!(owners(&object), [("kubectl-create Update".to_owned(), fields)]);
+    assert_eq!(
+        owners(&object),
+        [("kubectl-create Update".to_owned(), fields)]
+    );
     let entry = &object["metadata"]["managedFields"][0];
     assert_eq!(entry["time"], NOW);
     assert_eq!(entry["fieldsType"], "FieldsV1");
@@ -155,7 +157,10 @@ fn list_items_are_known_by_their_keys() {
 #[test]
 fn an_update_takes_what_it_changes() {
     let api = Api::config_maps();
-    let live = api.created(&json!({"metadata": {"name": "a"}, "data": {"k": "v", "l": "w"}}), "one");
+    let live = api.created(
+        &json!({"metadata": {"name": "a"}, "data": {"k": "v", "l": "w"}}),
+        "one",
+    );
     let new = api.updated(
         &live,
         &json!({"metadata": {"name": "a"}, "data": {"k": "x", "m": "y"}}),
@@ -165,7 +170,10 @@ fn an_update_takes_what_it_changes() {
         owners(&new),
         [
             ("one Update".to_owned(), json!({"f:data": {}})),
-            ("two Update".to_owned(), json!({"f:data": {"f:k": {}, "f:m": {}}})),
+            (
+                "two Update".to_owned(),
+                json!({"f:data": {"f:k": {}, "f:m": {}}})
+            ),
         ]
     );
 }
@@ -177,11 +185,21 @@ fn what_is_no_longer_applied_goes() {
     let live = api.applied(&empty(&api.0), &first, "m");
     assert_eq!(
         owners(&live),
-        [("m Apply".to_owned(), json!({"f:data": {"f:k": {}, "f:l": {}}}))]
+        [(
+            "m Apply".to_owned(),
+            json!({"f:data": {"f:k": {}, "f:l": {}}})
+        )]
     );
-    let live = api.applied(&live, &json!({"metadata": {"name": "a"}, "data": {"k": "v"}}), "m");
+    let live = api.applied(
+        &live,
+        &json!({"metadata": {"name": "a"}, "data": {"k": "v"}}),
+        "m",
+    );
     assert_eq!(live["data"], json!({"k": "v"}));
-    assert_eq!(owners(&live), [("m Apply".to_owned(), json!({"f:data": {"f:k": {}}}))]);
+    assert_eq!(
+        owners(&live),
+        [("m Apply".to_owned(), json!({"f:data": {"f:k": {}}}))]
+    );
 }
 
 #[test]
@@ -189,8 +207,16 @@ fn what_another_manager_applies_too_stays() {
     let api = Api::config_maps();
     let both = json!({"metadata": {"name": "a"}, "data": {"k": "v", "l": "w"}});
     let live = api.applied(&empty(&api.0), &both, "m");
-    let live = api.applied(&live, &json!({"metadata": {"name": "a"}, "data": {"l": "w"}}), "n");
-    let live = api.applied(&live, &json!({"metadata": {"name": "a"}, "data": {"k": "v"}}), "m");
+    let live = api.applied(
+        &live,
+        &json!({"metadata": {"name": "a"}, "data": {"l": "w"}}),
+        "n",
+    );
+    let live = api.applied(
+        &live,
+        &json!({"metadata": {"name": "a"}, "data": {"k": "v"}}),
+        "m",
+    );
     assert_eq!(live["data"], json!({"k": "v", "l": "w"}));
 }
 
@@ -218,7 +244,10 @@ fn another_value_for_an_owned_field_is_a_conflict() {
          .spec.template.spec.containers[name=\"c\"].image"
     );
     let forced = api.apply(&live, &wanted, "m", true).unwrap();
-    assert_eq!(forced["spec"]["template"]["spec"]["containers"][0]["image"], "j");
+    assert_eq!(
+        forced["spec"]["template"]["spec"]["containers"][0]["image"],
+        "j"
+    );
     let managers: Vec<_> = owners(&forced).into_iter().map(|(who, _)| who).collect();
     assert_eq!(managers, ["m Apply", "kubectl-create Update"]);
 }
@@ -237,7 +266,12 @@ fn what_was_there_before_the_first_apply_has_a_manager() {
     let mut live = api.stored(&json!({"metadata": {"name": "a", "uid": "u"}, "data": {"k": "v"}}));
     live["metadata"]["uid"] = "u".into();
     let refused = api
-        .apply(&live, &json!({"metadata": {"name": "a"}, "data": {"k": "w"}}), "m", false)
+        .apply(
+            &live,
+            &json!({"metadata": {"name": "a"}, "data": {"k": "w"}}),
+            "m",
+            false,
+        )
         .unwrap_err();
     assert_eq!(
         message(refused),
@@ -264,7 +298,10 @@ fn what_is_no_object_of_the_kind_is_refused() {
             "metadata.managedFields must be nil",
         ),
     ] {
-        assert_eq!(message(api.apply(&live, &wanted, "m", false).unwrap_err()), why);
+        assert_eq!(
+            message(api.apply(&live, &wanted, "m", false).unwrap_err()),
+            why
+        );
     }
 }
 
@@ -292,10 +329,13 @@ fn items_stand_in_the_order_of_what_is_applied() {
 #[test]
 fn forgetting_is_an_empty_list() {
     let api = Api::config_maps();
-    let live = api.created(&json!({"metadata": {"name": "a"}, "data": {"k": "v"}}), "one");
+    let live = api.created(
+        &json!({"metadata": {"name": "a"}, "data": {"k": "v"}}),
+        "one",
+    );
     let mut new = live.clone();
     new["metadata"]["managedFields"] = json!([{}]);
-    api.with(|tracked| update(tracked, &live, &mut new, "two"));
+    api.with(|tracked| update(tracked, &live, &mut new, false, "two"));
     assert_eq!(new["metadata"].get("managedFields"), None);
 }
 
@@ -324,8 +364,14 @@ fn the_oldest_updates_are_joined() {
 #[test]
 fn entries_that_nobody_can_read_are_named() {
     for (entries, why) in [
-        (json!([{"operation": "Look"}]), "operation must be `Apply` or `Update`"),
-        (json!([{"operation": "Apply"}]), "apiVersion must not be empty"),
+        (
+            json!([{"operation": "Look"}]),
+            "operation must be `Apply` or `Update`",
+        ),
+        (
+            json!([{"operation": "Apply"}]),
+            "apiVersion must not be empty",
+        ),
         (
             json!([{"operation": "Apply", "apiVersion": "v1"}]),
             "missing fieldsType in managed fields entry 0",

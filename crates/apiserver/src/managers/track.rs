@@ -19,6 +19,7 @@ use super::set::Set;
 use super::shape::Shape;
 use crate::kinds::view::{Edit, View};
 use crate::kinds::{GroupVersionKind, Registry, Resource, conversion};
+use crate::schema::{Medium, write_empties};
 
 /// What is written, and through which path.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +38,15 @@ pub(crate) struct Tracked<'a> {
 
 /// Gives the fields that a create, update or patch has changed to its manager.
 ///
-/// `live` is what was there before: an empty object of the kind for a create.
-pub(crate) fn update(tracked: &Tracked<'_>, live: &Value, new: &mut Value, manager: &str) {
+/// `live` is what was there before: an empty object of the kind for a create. `empties` says whether `new` may have lists
+/// and maps that are empty, as they are in memory.
+pub(crate) fn update(
+    tracked: &Tracked<'_>,
+    live: &Value,
+    new: &mut Value,
+    empties: bool,
+    manager: &str,
+) {
     let Some(shape) = Shape::of_kind(tracked.kind) else {
         return;
     };
@@ -49,7 +57,11 @@ pub(crate) fn update(tracked: &Tracked<'_>, live: &Value, new: &mut Value, manag
     // An object that nobody is known to have written stays so until it is applied.
     let exists = !live.at("metadata").text("uid").is_empty();
     if !managed.0.is_empty() || !exists {
-        tracked.update(&mut managed, shape, live, new, manager);
+        let mut written = Cow::Borrowed(&*new);
+        if empties {
+            write_empties(tracked.kind, written.to_mut(), Medium::Json);
+        }
+        tracked.update(&mut managed, shape, live, &written, manager);
     }
     put(new, &managed);
 }
@@ -112,7 +124,13 @@ pub(crate) fn apply(
         }
         other => other?,
     };
-    if manager == KUBECTL && !object.at("metadata").at("annotations").text(LAST_APPLIED).is_empty() {
+    if manager == KUBECTL
+        && !object
+            .at("metadata")
+            .at("annotations")
+            .text(LAST_APPLIED)
+            .is_empty()
+    {
         remember_applied(&mut object, applied);
     }
     put(&mut object, &managed);
@@ -404,6 +422,11 @@ impl Tracked<'_> {
         let shape = Shape::of_kind(&kind(to))?;
         if from == to {
             return Some((shape, object));
+        }
+        // A kind in two groups is two kinds here.
+        let group = |version: &'_ str| version.split_once('/').map(|(group, _)| group.to_owned());
+        if group(from) != group(to) {
+            return None;
         }
         let (from, to) = (
             self.registry.by_kind(&kind(from))?,

@@ -206,6 +206,7 @@ impl Components {
             Ownership::Set => schema["x-kubernetes-list-type"] = "set".into(),
             Ownership::Atomic if is_list => schema["x-kubernetes-list-type"] = "atomic".into(),
             Ownership::Atomic => schema["x-kubernetes-map-type"] = "atomic".into(),
+            Ownership::Granular => schema["x-kubernetes-map-type"] = "granular".into(),
             Ownership::Usual => {}
         }
         schema

@@ -11,6 +11,7 @@ use super::decode::{self, Decoded};
 use super::devices;
 use super::metadata::{Stage, clear_owned, dedup_owners, fill_identity, settle_namespace};
 use super::query::WriteOptions;
+use super::tracking;
 use crate::admission::{Attributes, Operation};
 use crate::kinds::{Verb, defaults, strategy, validation};
 use crate::schema::Medium;
@@ -51,7 +52,7 @@ pub(crate) async fn admit_and_store(
     }
     attributes.object = object;
     attributes.empties = empties;
-    call.mutate(&mut attributes).await?;
+    tracking::mutate(call, options, &mut attributes).await?;
     dedup_owners(&mut attributes.object, Stage::Mutated, &call.notes);
     store(call, options, attributes).await
 }
@@ -98,9 +99,9 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
             attributes.name.clone_from(&name);
         }
         call.validate(&attributes).await?;
-        // A version that is no number is none here, and is overwritten.
+        // A version that is no number is none here, and is overwritten; so is any where an update creates.
         let version = meta_text(&attributes.object, "resourceVersion").parse::<u64>();
-        if version.is_ok_and(|version| version > 0) {
+        if call.path.name.is_empty() && version.is_ok_and(|version| version > 0) {
             return Err(Status::plain(
                 "resourceVersion should not be set on objects to be created",
             ));

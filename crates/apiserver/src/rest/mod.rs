@@ -21,6 +21,7 @@ pub(crate) mod read;
 pub(crate) mod selection;
 pub(crate) mod subresource;
 pub(crate) mod table;
+pub(crate) mod tracking;
 mod update;
 mod write;
 

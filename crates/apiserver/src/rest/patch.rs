@@ -1,18 +1,21 @@
-//! PATCH: JSON patch, merge patch and strategic merge patch.
+//! PATCH: JSON patch, merge patch, strategic merge patch and server-side apply.
 
 use http::{Response, StatusCode};
 use serde_json::{Map, Value};
 
 use super::answer;
 use super::body::Body;
-use super::call::Call;
+use super::call::{Call, meta_text};
+use super::create;
 use super::decode::{self, Decoded};
 use super::negotiate::content_type;
 use super::query::{FieldValidation, WriteOptions};
+use super::tracking::{self, APPLY, is_apply};
 use super::update::check_name;
 use super::write;
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::{GroupVersionKind, Verb, defaults};
+use crate::managers;
 use crate::patch::go_text::GoText;
 use crate::patch::strategic::StrategicError;
 use crate::patch::{json, merge, strategic};
@@ -34,6 +37,7 @@ enum Content {
     Json(json::Patch),
     Merge(Value),
     Strategic(Map<String, Value>),
+    Apply(Value),
 }
 
 /// Patches the object that the path names.
@@ -43,8 +47,11 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
     }
     check_type(call)?;
     let options = options(call)?;
-    let patch = Patch::read(call, &options)?;
+    let patch = Patch::read(call, &options);
     let kind = call.kind();
+    if is_apply(call) && call.path.subresource.is_empty() && call.stored().is_err() {
+        return create_applied(call, &options, &patch).await;
+    }
     let shown = write::write(call, &options, |current| {
         let mut decoded = patch.apply(call, &kind, &options, current)?;
         check_name(call, &mut decoded.object)?;
@@ -53,6 +60,27 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
     })
     .await?;
     answer::object(call, StatusCode::OK, &shown)
+}
+
+/// Creates the object that a client applied and that does not exist.
+async fn create_applied(
+    call: &Call,
+    options: &WriteOptions,
+    patch: &Patch,
+) -> Result<Response<Body>> {
+    let nothing = managers::empty(&call.kind());
+    let mut decoded = patch.apply(call, &call.kind(), options, &nothing)?;
+    check_name(call, &mut decoded.object)?;
+    let uid = meta_text(&decoded.object, "uid");
+    if !uid.is_empty() {
+        let why = format!(
+            "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        );
+        return Err(call.conflict(&call.path.name, &why));
+    }
+    defaults::apply(&call.resource, &mut decoded.object);
+    let shown = create::admit_and_store(call, options, decoded).await?;
+    answer::object(call, StatusCode::CREATED, &shown)
 }
 
 /// The router refuses what is no kind of patch.
@@ -70,38 +98,35 @@ pub(crate) fn check_type(call: &Call) -> Result<()> {
 /// Reads the options of a patch.
 pub(crate) fn options(call: &Call) -> Result<WriteOptions> {
     let options = WriteOptions::read(&call.query, "PatchOptions")?;
-    let applies = content_type(&call.headers).starts_with("application/apply-patch");
-    if call.query.get("force").is_some() && !applies {
+    let refused = |error| Err(Status::invalid("meta.k8s.io", "PatchOptions", "", &[error]));
+    if is_apply(call) {
+        if options.manager().is_empty() {
+            let path = Path::new("fieldManager");
+            return refused(FieldError::required(&path, "is required for apply patch"));
+        }
+    } else if call.query.get("force").is_some() {
         let path = Path::new("force");
-        let error = FieldError::forbidden(&path, "may not be specified for non-apply patch");
-        return Err(Status::invalid("meta.k8s.io", "PatchOptions", "", &[error]));
+        let why = "may not be specified for non-apply patch";
+        return refused(FieldError::forbidden(&path, why));
     }
     Ok(options)
 }
 
 impl Patch {
     /// Reads the patch in the body.
-    ///
-    /// # Errors
-    /// 501 for server-side apply.
-    pub(crate) fn read(call: &Call, options: &WriteOptions) -> Result<Self> {
+    pub(crate) fn read(call: &Call, options: &WriteOptions) -> Self {
         let mut problems = Vec::new();
         let strict = options.field_validation != FieldValidation::Ignore;
         let content = match content_type(&call.headers) {
             JSON => read_json(call, strict, &mut problems),
             MERGE => read_merge(call, &mut problems),
             STRATEGIC => read_strategic(call, &mut problems),
-            _ => {
-                return Err(Status::not_implemented(
-                    "this server does not do server-side apply yet; use client-side apply, or a \
-                     merge or strategic merge patch",
-                ));
-            }
+            _ => read_apply(call, &mut problems),
         };
         if !strict {
             problems.clear();
         }
-        Ok(Self { content, problems })
+        Self { content, problems }
     }
 
     /// The patched object, which fits its kind again.
@@ -119,6 +144,7 @@ impl Patch {
         let mut object = current.clone();
         let mut problems = self.problems.clone();
         let (shown, decoded) = match self.content.as_ref().map_err(Clone::clone)? {
+            Content::Apply(applied) => return self.applied(call, kind, options, current, applied),
             Content::Strategic(patch) => {
                 merge_by_type(kind, &mut object, patch)?;
                 // The result is of the kind, whatever it says of itself.
@@ -153,6 +179,67 @@ impl Patch {
             FieldValidation::Strict | FieldValidation::Ignore => {}
         }
         Ok(Decoded { object, empties })
+    }
+}
+
+impl Patch {
+    /// What server-side apply makes of the current object, with its new owners.
+    fn applied(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        options: &WriteOptions,
+        current: &Value,
+        applied: &Value,
+    ) -> Result<Decoded> {
+        let mut object = tracking::with(call, kind, |tracked| {
+            managers::apply(tracked, current, applied, options.manager(), options.force)
+        })
+        .map_err(managers::ApplyError::into_status)?;
+        let conformed = schema::conform(kind, &mut object).map_err(|why| {
+            let name = meta_text(applied, "name");
+            Status::plain(format!(
+                "failed to convert new typed object ({name}) to object: {why}"
+            ))
+        })?;
+        if let [problem, ..] = &self.problems[..] {
+            match options.field_validation {
+                FieldValidation::Warn => {
+                    // The faults stand a line each behind the first one.
+                    for fault in problem.lines().skip(1) {
+                        call.notes.warn(fault.trim_start());
+                    }
+                }
+                FieldValidation::Strict => {
+                    let why = format!("error strict decoding YAML: {problem}");
+                    return Err(Status::bad_request(why));
+                }
+                FieldValidation::Ignore => {}
+            }
+        }
+        Ok(Decoded {
+            object,
+            empties: conformed.empties,
+        })
+    }
+}
+
+fn read_apply(call: &Call, problems: &mut Vec<String>) -> Result<Content> {
+    let decoding = |why: String| Status::bad_request(format!("error decoding YAML: {why}"));
+    let from_yaml = |why: &str| format!("error converting YAML to JSON: {why}");
+    let parsed =
+        schema::yaml::parse(&call.body).map_err(|error| decoding(from_yaml(&error.to_string())))?;
+    problems.extend(parsed.duplicates.iter().map(|why| from_yaml(why)));
+    match parsed.value {
+        Value::Object(_) => Ok(Content::Apply(parsed.value)),
+        Value::Null => Ok(Content::Apply(Value::Object(Map::new()))),
+        other => {
+            let found = decode::json_type(&other);
+            Err(decoding(format!(
+                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type \
+                 map[string]interface {{}}"
+            )))
+        }
     }
 }
 
@@ -325,4 +412,3 @@ fn not_a_map(value: &Value) -> String {
 const JSON: &str = "application/json-patch+json";
 const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
-const APPLY: &str = "application/apply-patch+yaml";

@@ -5,6 +5,7 @@ use tokio::time::Duration;
 
 use super::path::decoded_query;
 use crate::field::{FieldError, Path};
+use crate::kinds::validation::field_manager;
 use crate::status::{Result, Status};
 
 /// The parameters of a request.
@@ -24,6 +25,8 @@ pub(crate) enum FieldValidation {
 pub(crate) struct WriteOptions {
     pub(crate) dry_run: bool,
     pub(crate) field_validation: FieldValidation,
+    /// Whether an apply takes fields from other managers.
+    pub(crate) force: bool,
     given: Map<String, Value>,
 }
 
@@ -127,7 +130,7 @@ impl WriteOptions {
         }
         let manager = query.text("fieldManager");
         if !manager.is_empty() {
-            check_field_manager(manager, &mut errors);
+            field_manager(manager, &Path::new("fieldManager"), &mut errors);
             given.insert("fieldManager".to_owned(), manager.into());
         }
         let word = query.text("fieldValidation");
@@ -151,8 +154,17 @@ impl WriteOptions {
         Ok(Self {
             dry_run: !dry_run.is_empty(),
             field_validation,
+            force: query.flag("force"),
             given,
         })
+    }
+
+    /// The field manager that the request names; empty if it names none.
+    pub(crate) fn manager(&self) -> &str {
+        self.given
+            .get("fieldManager")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
     }
 
     /// The options as an admission review shows them: never PatchOptions (spec section A.2.3).
@@ -170,23 +182,6 @@ pub(crate) fn check_dry_run(values: &[&str], errors: &mut Vec<FieldError>) {
         let path = Path::new("dryRun");
         let values = Value::from(values.to_vec());
         errors.push(FieldError::not_supported(&path, values, &["All"]));
-    }
-}
-
-fn check_field_manager(manager: &str, errors: &mut Vec<FieldError>) {
-    const LONGEST: usize = 128;
-    let path = Path::new("fieldManager");
-    if manager.len() > LONGEST {
-        errors.push(FieldError::too_long(&path, LONGEST));
-    }
-    for (at, c) in manager.char_indices() {
-        if c.is_control() {
-            let detail = format!(
-                "invalid character U+{:04X} (at position {at})",
-                u32::from(c)
-            );
-            errors.push(FieldError::invalid(&path, manager, &detail));
-        }
     }
 }
 

@@ -11,6 +11,7 @@ use super::decode::Decoded;
 use super::devices;
 use super::metadata::{Stage, dedup_owners, keep_identity, keep_place, settle_namespace};
 use super::query::WriteOptions;
+use super::tracking;
 use crate::admission::Operation;
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::{strategy, validation};
@@ -41,8 +42,9 @@ pub(crate) async fn write(
         attributes.object = new;
         attributes.empties = empties;
         attributes.old_object = old;
-        call.mutate(&mut attributes).await?;
+        tracking::mutate(call, options, &mut attributes).await?;
         dedup_owners(&mut attributes.object, Stage::Mutated, &call.notes);
+        tracking::keep_times(&mut attributes.object, &attributes.old_object);
 
         check_revision(call, &attributes.object, &stored)?;
         // An unconditional update becomes one of the current version.

@@ -42,6 +42,8 @@ pub enum Ownership {
     Usual,
     /// As a whole.
     Atomic,
+    /// Field by field, although its type says otherwise.
+    Granular,
     /// A list whose items are the keys.
     Set,
     /// A list whose items are known by these fields.

@@ -82,6 +82,13 @@ pub(super) fn stateful_set(object: &mut Value) {
 }
 
 pub(super) fn daemon_set(object: &mut Value) {
+    // A field of the server's own type, which its API has as an annotation.
+    if let Some(annotations) = object
+        .part("metadata")
+        .and_then(|metadata| metadata.part("annotations"))
+    {
+        annotations.fill("deprecated.daemonset.template.generation", "0");
+    }
     let Some(spec) = object.part("spec") else {
         return;
     };

@@ -69,6 +69,7 @@ pub(super) fn changed(new: &Value, old: &Value, errors: &mut Errors) {
     labels(new, &path, "labels", errors);
     annotations(new, &path, errors);
     owners(new, &path, errors);
+    managers(new, &path, errors);
 }
 
 /// The same as the strategies of most kinds do it, with the older rule for finalizers.
@@ -114,6 +115,50 @@ fn whole(
     annotations(metadata, &path, errors);
     owners(metadata, &path, errors);
     finalizers(metadata, &path, errors);
+    managers(metadata, &path, errors);
+}
+
+/// Who set which field: only a client that writes this itself can get it wrong.
+fn managers(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
+    const LONGEST_SUBRESOURCE: usize = 256;
+    let path = path.child("managedFields");
+    for (at, entry) in metadata.list("managedFields").iter().enumerate() {
+        let path = path.index(at);
+        let operation = entry.text("operation");
+        if !matches!(operation, "Apply" | "Update") {
+            let path = path.child("operation");
+            errors.push(FieldError::invalid(
+                &path,
+                operation,
+                "must be `Apply` or `Update`",
+            ));
+        }
+        let fields = entry.text("fieldsType");
+        if !matches!(fields, "" | "FieldsV1") {
+            let path = path.child("fieldsType");
+            errors.push(FieldError::invalid(&path, fields, "must be `FieldsV1`"));
+        }
+        field_manager(entry.text("manager"), &path.child("manager"), errors);
+        if entry.text("subresource").len() > LONGEST_SUBRESOURCE {
+            let path = path.child("subresource");
+            errors.push(FieldError::too_long(&path, LONGEST_SUBRESOURCE));
+        }
+    }
+}
+
+/// The name of a field manager, as requests and objects give it.
+pub(crate) fn field_manager(manager: &str, path: &Path<'_>, errors: &mut Errors) {
+    const LONGEST: usize = 128;
+    if manager.len() > LONGEST {
+        errors.push(FieldError::too_long(path, LONGEST));
+    }
+    for (at, letter) in manager.char_indices() {
+        if letter.is_control() {
+            let code = u32::from(letter);
+            let detail = format!("invalid character U+{code:04X} (at position {at})");
+            errors.push(FieldError::invalid(path, manager, &detail));
+        }
+    }
 }
 
 /// The metadata of a template of claims, which are labels and annotations and nothing else.

@@ -12,6 +12,7 @@ use crate::rest::call::{Call, meta_text, metadata, metadata_mut, table_of};
 use crate::rest::decode::{self, Decoded};
 use crate::rest::metadata::{now, settle_namespace};
 use crate::rest::query::WriteOptions;
+use crate::rest::tracking;
 use crate::rest::{update, write};
 use crate::status::{Result, Status};
 use crate::store::Raced;
@@ -57,7 +58,7 @@ async fn admit_and_bind(
     attributes.dry_run = options.dry_run;
     attributes.object = binding;
     attributes.empties = empties;
-    call.mutate(&mut attributes).await?;
+    tracking::mutate(call, options, &mut attributes).await?;
     if meta_text(&attributes.object, "name") != pod.path.name {
         return Err(Status::bad_request(
             "name in URL does not match name in Binding object",

@@ -12,6 +12,7 @@ use crate::rest::delete;
 use crate::rest::delete_options::DeleteOptions;
 use crate::rest::metadata::{clear_owned, settle_namespace};
 use crate::rest::query::WriteOptions;
+use crate::rest::tracking;
 use crate::selector::Labels;
 use crate::status::{Result, Status};
 use crate::store::{At, Draft};
@@ -34,7 +35,7 @@ pub(super) async fn evict(call: &Call) -> Result<Response<Body>> {
     attributes.dry_run = options.dry_run;
     attributes.object = eviction;
     attributes.empties = empties;
-    call.mutate(&mut attributes).await?;
+    tracking::mutate(call, &options, &mut attributes).await?;
     if meta_text(&attributes.object, "name") != call.path.name {
         return Err(Status::bad_request(
             "name in URL does not match name in Eviction object",

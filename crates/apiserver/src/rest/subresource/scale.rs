@@ -6,12 +6,14 @@ use serde_json::Value;
 use crate::admission::Operation;
 use crate::field::{FieldError, Path};
 use crate::kinds::{GroupVersionKind, strategy};
+use crate::managers;
 use crate::rest::answer;
 use crate::rest::body::Body;
-use crate::rest::call::{Call, meta_text};
+use crate::rest::call::{Call, meta_text, metadata, metadata_mut};
 use crate::rest::decode::{self, Decoded};
 use crate::rest::patch::{self, Patch};
 use crate::rest::query::WriteOptions;
+use crate::rest::tracking;
 use crate::rest::write;
 use crate::status::{Result, Status};
 use crate::store::Raced;
@@ -40,7 +42,7 @@ pub(super) async fn update(call: &Call) -> Result<Response<Body>> {
 pub(super) async fn patch(call: &Call) -> Result<Response<Body>> {
     patch::check_type(call)?;
     let options = patch::options(call)?;
-    let patch = Patch::read(call, &options)?;
+    let patch = Patch::read(call, &options);
     let kind = kind();
     change(call, &options, |current| {
         patch.apply(call, &kind, &options, current)
@@ -57,7 +59,10 @@ async fn change(
     loop {
         let stored = call.stored()?;
         let old = call.value(&stored)?;
-        let current = strategy::scale::read(&call.resource, &old);
+        let mut current = strategy::scale::read(&call.resource, &old);
+        let version = call.resource.api_version();
+        let owners = metadata(&old).get("managedFields").unwrap_or(&Value::Null);
+        put_owners(&mut current, managers::to_scale(owners, &version));
         let mut attributes = call.attributes(Operation::Update, options.to_value("UpdateOptions"));
         attributes.kind = kind();
         attributes.dry_run = options.dry_run;
@@ -65,7 +70,7 @@ async fn change(
         attributes.object = object;
         attributes.empties = empties;
         attributes.old_object = current;
-        call.mutate(&mut attributes).await?;
+        tracking::mutate(call, options, &mut attributes).await?;
         let scale = &attributes.object;
         let said = meta_text(scale, "resourceVersion");
         if !matches!(said, "" | "0") && said.parse() != Ok(stored.revision) {
@@ -79,10 +84,17 @@ async fn change(
         }
         let mut new = old.clone();
         strategy::scale::write(&mut new, scale);
+        let owners_of_scale = metadata(scale).get("managedFields");
+        let owners_of_scale = owners_of_scale.unwrap_or(&Value::Null);
+        put_owners(
+            &mut new,
+            managers::to_parent(owners, owners_of_scale, &version),
+        );
         strategy::prepare_for_update(&call.resource, "", &mut new, &old);
         // Validating admission sees the scale of the workload as it would be, not what the client sent.
         attributes.object = strategy::scale::read(&call.resource, &new);
         attributes.empties = false;
+        put_owners(&mut attributes.old_object, None);
         call.validate(&attributes).await?;
         match write::store(call, options.dry_run, &new, &stored)? {
             Ok(written) => {
@@ -95,6 +107,14 @@ async fn change(
             Err(Raced(_)) => tokio::task::yield_now().await,
         }
     }
+}
+
+fn put_owners(object: &mut Value, owners: Option<Value>) {
+    let metadata = metadata_mut(object);
+    match owners {
+        Some(owners) => metadata.insert("managedFields".to_owned(), owners),
+        None => metadata.remove("managedFields"),
+    };
 }
 
 fn kind() -> GroupVersionKind {

@@ -17,6 +17,7 @@ use crate::rest::call::{Call, meta_text, metadata_mut};
 use crate::rest::decode::{self, Decoded};
 use crate::rest::metadata::{clear_owned, now, seconds, settle_namespace};
 use crate::rest::query::WriteOptions;
+use crate::rest::tracking;
 use crate::schema::Medium;
 use crate::server::Shared;
 use crate::status::{Result, Status};
@@ -44,7 +45,7 @@ pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
     attributes.dry_run = options.dry_run;
     attributes.object = request;
     attributes.empties = empties;
-    call.mutate(&mut attributes).await?;
+    tracking::mutate(call, &options, &mut attributes).await?;
     check_name(call, &attributes.object)?;
     let account = call.value(&*call.stored()?)?;
     let request = &mut attributes.object;

@@ -209,6 +209,7 @@ fn field(line: &'static str, package: &str) -> Field {
             ("keys", keys) => field.ownership = Ownership::Map(keys.split(',').collect()),
             ("set", _) => field.ownership = Ownership::Set,
             ("atomic", _) => field.ownership = Ownership::Atomic,
+            ("granular", _) => field.ownership = Ownership::Granular,
             // The default, which one field names all the same.
             ("replace", _) => {}
             _ => unreachable!("the table knows no flag {word}"),

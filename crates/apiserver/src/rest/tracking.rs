@@ -1,0 +1,130 @@
+//! Who a request's changes belong to.
+
+use std::borrow::Cow;
+
+use http::header::USER_AGENT;
+use serde_json::Value;
+
+use super::call::{Call, metadata, metadata_mut};
+use super::metadata::now;
+use super::negotiate::content_type;
+use super::query::WriteOptions;
+use crate::admission::Attributes;
+use crate::kinds::GroupVersionKind;
+use crate::managers::{self, Tracked};
+use crate::status::Result;
+
+/// Gives what the request changes to its manager, and then lets the mutating steps of admission change the object.
+pub(crate) async fn mutate(
+    call: &Call,
+    options: &WriteOptions,
+    attributes: &mut Attributes,
+) -> Result<()> {
+    // Who applies has said what is theirs.
+    if !is_apply(call) {
+        let manager = manager(call, options);
+        let nothing = || managers::empty(&attributes.kind);
+        let live = Some(&attributes.old_object).filter(|old| !old.is_null());
+        let live = live.map_or_else(|| Cow::Owned(nothing()), Cow::Borrowed);
+        with(call, &attributes.kind, |tracked| {
+            let empties = attributes.empties;
+            managers::update(tracked, &live, &mut attributes.object, empties, &manager);
+        });
+    }
+    let before = metadata(&attributes.object).get("managedFields").cloned();
+    call.mutate(attributes).await?;
+    keep_readable(call, before, &mut attributes.object);
+    Ok(())
+}
+
+/// Whether the request is a server-side apply.
+pub(crate) fn is_apply(call: &Call) -> bool {
+    content_type(&call.headers) == APPLY
+}
+
+/// The content type of a server-side apply.
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
+
+/// Calls `act` with what the field managers need to know of the request.
+pub(crate) fn with<T>(
+    call: &Call,
+    kind: &GroupVersionKind,
+    act: impl FnOnce(&Tracked<'_>) -> T,
+) -> T {
+    act(&Tracked {
+        resource: &call.resource,
+        kind,
+        subresource: &call.path.subresource,
+        registry: call.shared.registry,
+        now: &now(),
+    })
+}
+
+/// What admission made of the `managedFields` holds only if it can be read.
+fn keep_readable(call: &Call, before: Option<Value>, object: &mut Value) {
+    let after = metadata(object).get("managedFields");
+    let Some(why) = after.and_then(|after| managers::check(after).err()) else {
+        return;
+    };
+    call.notes.warn(&format!(
+        ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating \
+         admission controller; please fix your requests: {why}"
+    ));
+    let metadata = metadata_mut(object);
+    match before {
+        Some(before) => metadata.insert("managedFields".to_owned(), before),
+        None => metadata.remove("managedFields"),
+    };
+}
+
+/// A change of nothing but the times of `managedFields` is none.
+pub(crate) fn keep_times(new: &mut Value, old: &Value) {
+    let (before, after) = (
+        metadata(old).get("managedFields"),
+        metadata(new).get("managedFields"),
+    );
+    let (Some(before), Some(after)) = (before, after) else {
+        return;
+    };
+    if before == after || !managers::same_but_times(before, after) {
+        return;
+    }
+    let before = before.clone();
+    let metadata = metadata_mut(new);
+    let after = metadata.insert("managedFields".to_owned(), before);
+    if new != old
+        && let Some(after) = after
+    {
+        metadata_mut(new).insert("managedFields".to_owned(), after);
+    }
+}
+
+/// The manager that the request names, or else the program that sent it.
+fn manager(call: &Call, options: &WriteOptions) -> String {
+    const LONGEST: usize = 128;
+    let named = options.manager();
+    if !named.is_empty() {
+        return named.to_owned();
+    }
+    let agent = call.headers.get(USER_AGENT);
+    let agent = agent.map_or_else(Default::default, |agent| {
+        String::from_utf8_lossy(agent.as_bytes())
+    });
+    let mut manager = String::new();
+    for letter in agent
+        .split('/')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .filter(|letter| !letter.is_control())
+    {
+        if manager.len() + letter.len_utf8() > LONGEST {
+            break;
+        }
+        manager.push(letter);
+    }
+    if manager.is_empty() {
+        "unknown".clone_into(&mut manager);
+    }
+    manager
+}
