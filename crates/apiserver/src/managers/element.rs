@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::field::quoted;
 use crate::schema::json::write;
@@ -137,13 +137,7 @@ impl Eq for Element {}
 /// An order of all values: numbers, texts, booleans, lists, maps, null.
 fn compare_values(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
-        (Value::Number(x), Value::Number(y)) => match (x.as_i64(), y.as_i64()) {
-            (Some(x), Some(y)) => x.cmp(&y),
-            _ => {
-                let float = |number: &serde_json::Number| number.as_f64().unwrap_or_default();
-                float(x).total_cmp(&float(y))
-            }
-        },
+        (Value::Number(a), Value::Number(b)) => compare_numbers(a, b),
         (Value::String(a), Value::String(b)) => a.cmp(b),
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
         (Value::Array(a), Value::Array(b)) => {
@@ -158,6 +152,14 @@ fn compare_values(a: &Value, b: &Value) -> Ordering {
         }
         _ => rank(a).cmp(&rank(b)),
     }
+}
+
+fn compare_numbers(a: &Number, b: &Number) -> Ordering {
+    if let (Some(a), Some(b)) = (a.as_i64(), b.as_i64()) {
+        return a.cmp(&b);
+    }
+    let float = |number: &Number| number.as_f64().unwrap_or_default();
+    float(a).total_cmp(&float(b))
 }
 
 /// Whether two values are the same, where `1` and `1.0` are.
@@ -187,10 +189,13 @@ fn shown(value: &Value) -> String {
             let items: Vec<_> = items.iter().map(shown).collect();
             format!("[{}]", items.join(","))
         }
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, value)| format!("{name}={}", shown(value)))
-            .collect(),
+        Value::Object(members) => {
+            let members: Vec<_> = members
+                .iter()
+                .map(|(name, value)| format!("{name}={}", shown(value)))
+                .collect();
+            members.concat()
+        }
         other => other.to_string(),
     }
 }
