@@ -112,16 +112,24 @@ async fn another_content_type_is_refused_by_the_router() {
 }
 
 #[tokio::test]
-async fn server_side_apply_says_that_it_is_missing() {
+async fn an_apply_is_merged_and_remembered() {
     let (cluster, path) = with_map().await;
     let path = format!("{path}?fieldManager=me&force=true");
-    let send = async |kind| {
+    let send = async |kind, body: &str| {
         let headers = [("content-type", kind)];
-        cluster.send(Method::PATCH, &path, &headers, "{}").await
+        cluster.send(Method::PATCH, &path, &headers, body).await
     };
-    let yaml = send("application/apply-patch+yaml").await;
-    let _ = yaml.refused(501, "NotImplemented");
-    let cbor = send("application/apply-patch+cbor").await;
+    let yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {applied: \"1\"}\n";
+    let object = send("application/apply-patch+yaml", yaml).await.expect(200);
+    assert_eq!(object["data"]["applied"], "1");
+    let entries = object["metadata"]["managedFields"].as_array().unwrap();
+    let mine = entries
+        .iter()
+        .find(|entry| entry["manager"] == "me")
+        .unwrap();
+    assert_eq!(mine["operation"], "Apply");
+    assert_eq!(mine["fieldsV1"], json!({"f:data": {"f:applied": {}}}));
+    let cbor = send("application/apply-patch+cbor", "{}").await;
     let _ = cbor.refused(415, "UnsupportedMediaType");
 }
 

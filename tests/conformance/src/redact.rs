@@ -250,17 +250,13 @@ mod tests {
     }
 
     #[test]
-    fn an_object_within_a_text_is_sorted_and_unmanaged() {
+    fn an_object_within_a_text_is_sorted_and_so_are_its_managers() {
         let mut redactor = Redactor::default();
         assert_eq!(
             redactor.text(
-                r#"Invalid value: "{\"b\":1,\"a\":{},\"metadata\":{\"managedFields\":[]}}": why"#
+                r#"Invalid value: "{\"b\":1,\"a\":{},\"metadata\":{\"managedFields\":[{\"manager\":\"b\"},{\"manager\":\"a\"}]}}": why"#
             ),
-            r#"Invalid value: "{\"a\":{},\"b\":1,\"metadata\":{}}": why"#
-        );
-        assert_eq!(
-            redactor.text("metadata:\n  managedFields:\n  - apiVersion: v1\n    fieldsV1:\n      f:data: {}\n  name: a\n"),
-            "metadata:\n  name: a\n"
+            r#"Invalid value: "{\"a\":{},\"b\":1,\"metadata\":{\"managedFields\":[{\"manager\":\"a\"},{\"manager\":\"b\"}]}}": why"#
         );
     }
 

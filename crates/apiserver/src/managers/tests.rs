@@ -1,3 +1,5 @@
+//! Who owns what after creates, updates and applies.
+
 use serde_json::{Value, json};
 
 use super::track::{Tracked, apply, empty, update};
