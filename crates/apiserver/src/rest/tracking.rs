@@ -92,10 +92,35 @@ pub(crate) fn keep_times(new: &mut Value, old: &Value) {
     let before = before.clone();
     let metadata = metadata_mut(new);
     let after = metadata.insert("managedFields".to_owned(), before);
-    if new != old
+    if !is_the_same(new, old)
         && let Some(after) = after
     {
         metadata_mut(new).insert("managedFields".to_owned(), after);
+    }
+}
+
+/// Whether two objects say the same, where nothing and something empty do.
+fn is_the_same(a: &Value, b: &Value) -> bool {
+    let nothing = |value: &Value| match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    };
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) => {
+            let within = |(name, value): (&String, &Value)| match b.get(name) {
+                Some(other) => is_the_same(value, other),
+                None => nothing(value),
+            };
+            let only_there =
+                |(name, value): (&String, &Value)| a.contains_key(name) || nothing(value);
+            a.iter().all(within) && b.iter().all(only_there)
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_the_same(a, b))
+        }
+        (a, b) => a == b || nothing(a) && nothing(b),
     }
 }
 
