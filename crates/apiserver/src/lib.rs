@@ -47,6 +47,7 @@
 //! * There are no controllers, as in a control plane of kube-apiserver and etcd alone: owners' objects are not
 //!   collected, a deleted namespace stays `Terminating` until its finalizers are taken, Deployments make no pods.
 //! * ResourceQuotas and LimitRanges are not enforced, Events not forgotten after an hour.
+//! * An audit log has no event `RequestReceived`, and no annotations about how long each part of the server took.
 //! * Answers are never protobuf and never compressed; watches are not served over WebSocket.
 //!
 //! Modules that are hidden from this page are the server's own parts and no interface to rely on.
@@ -55,6 +56,7 @@
 
 mod access;
 pub mod admission;
+pub mod audit;
 #[doc(hidden)]
 pub mod cel;
 mod cluster;

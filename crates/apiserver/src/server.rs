@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use crate::access::{self, Access, AllowAll, Caller};
 use crate::admission::{Chain, ChainBuilder};
+use crate::audit::Audit;
 use crate::cluster::StoredCluster;
 use crate::kinds::Registry;
 use crate::kinds::strategy::services::Pool;
@@ -37,6 +38,7 @@ pub struct ApiServer {
 pub struct Builder {
     limits: Limits,
     chain: ChainBuilder,
+    audit: Option<Audit>,
 }
 
 /// The API server as a tower service: requests are answered in process, as from the admin.
@@ -55,6 +57,7 @@ pub(crate) struct Shared {
     pub(crate) cluster: StoredCluster,
     pub(crate) addresses: Mutex<Pool>,
     pub(crate) access: Access,
+    pub(crate) audit: Option<Audit>,
     stopped: watch::Sender<bool>,
 }
 
@@ -77,6 +80,7 @@ impl ApiServer {
             shared: self.shared.clone(),
             caller: Caller {
                 user: Some(access::admin()),
+                address: None,
                 stopped: self.shared.stopped.subscribe(),
             },
         }
@@ -125,6 +129,12 @@ impl Builder {
         self
     }
 
+    /// Keeps an audit log. There is none unless this is asked for.
+    pub fn audit(mut self, audit: Audit) -> Self {
+        self.audit = Some(audit);
+        self
+    }
+
     /// Starts the server.
     pub fn start(self) -> ApiServer {
         let store = Arc::new(Store::new(self.limits, Some(Seed::now())));
@@ -139,6 +149,7 @@ impl Builder {
                 chain: self.chain.build(),
                 addresses: Mutex::new(addresses),
                 access: Access::new(Box::new(AllowAll)),
+                audit: self.audit,
                 stopped: watch::Sender::new(false),
             }),
         }

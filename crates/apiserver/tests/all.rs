@@ -7,6 +7,7 @@
 
 #[cfg(test)]
 mod admission;
+mod audit;
 mod cluster;
 
 mod clients;

@@ -10,11 +10,15 @@ use crate::rest::path::decoded;
 use crate::server::Shared;
 use crate::status::{Result, Status};
 
-/// The user whom the request acts as.
+/// The user whom the request acts as, if that is another than the sender.
 ///
 /// # Errors
 /// 403 if the sender may not impersonate, 400 for parts without a user.
-pub(super) fn apply(shared: &Shared, user: User, headers: &HeaderMap) -> Result<User> {
+pub(crate) fn impersonated(
+    shared: &Shared,
+    user: &User,
+    headers: &HeaderMap,
+) -> Result<Option<User>> {
     let text = |name: &str| {
         let value = headers.get(name).and_then(|value| value.to_str().ok());
         value.unwrap_or_default()
@@ -42,7 +46,7 @@ pub(super) fn apply(shared: &Shared, user: User, headers: &HeaderMap) -> Result<
     }
     if name.is_empty() {
         if groups.is_empty() && wanted.uid.is_empty() && wanted.extra.is_empty() {
-            return Ok(user);
+            return Ok(None);
         }
         wanted.groups = groups;
         return Err(Status::bad_request(format!(
@@ -51,7 +55,7 @@ pub(super) fn apply(shared: &Shared, user: User, headers: &HeaderMap) -> Result<
         )));
     }
     let service_account = service_account(name);
-    check(shared, &user, name, service_account)?;
+    check(shared, user, name, service_account)?;
     if let Some((namespace, _)) = service_account
         && groups.is_empty()
     {
@@ -69,7 +73,7 @@ pub(super) fn apply(shared: &Shared, user: User, headers: &HeaderMap) -> Result<
         groups.push(everybody.to_owned());
     }
     wanted.groups = groups;
-    Ok(wanted)
+    Ok(Some(wanted))
 }
 
 fn check(

@@ -5,6 +5,7 @@ mod authorizer;
 mod impersonation;
 pub(crate) mod reviews;
 
+use std::net::IpAddr;
 use std::sync::OnceLock;
 
 use http::header::AUTHORIZATION;
@@ -20,6 +21,8 @@ use crate::server::Shared;
 use crate::status::{Result, Status};
 pub(crate) use authority::{Authority, AuthorityError};
 pub(crate) use authorizer::{AllowAll, Authorizer, Decision, Question, check};
+pub(crate) use impersonation::impersonated;
+pub(crate) use reviews::user_info;
 
 /// The secrets of one server.
 #[derive(Debug)]
@@ -34,6 +37,8 @@ pub(crate) struct Access {
 pub(crate) struct Caller {
     /// Who the connection itself proves to be; the owner of the process is the admin.
     pub(crate) user: Option<User>,
+    /// Where the other end of the connection is, if there is a connection.
+    pub(crate) address: Option<IpAddr>,
     /// Becomes true when the connection's watches shall end.
     pub(crate) stopped: watch::Receiver<bool>,
 }
@@ -72,11 +77,11 @@ pub(crate) fn admin() -> User {
     }
 }
 
-/// Says who sent the request, and checks that they may.
+/// Says who sent the request.
 ///
 /// # Errors
-/// 401 for a caller without valid credentials, 403 for one who may not do it.
-pub(crate) fn identify(
+/// 401 for a caller without valid credentials.
+pub(crate) fn authenticate(
     shared: &Shared,
     caller: &Caller,
     parts: &Parts,
@@ -89,12 +94,11 @@ pub(crate) fn identify(
         }
         None => caller.user.clone(),
     };
-    let user = match user {
-        Some(user) => user,
-        None if is_public(path) => anonymous(),
-        None => return Err(Status::unauthorized()),
-    };
-    impersonation::apply(shared, user, &parts.headers)
+    match user {
+        Some(user) => Ok(user),
+        None if is_public(path) => Ok(anonymous()),
+        None => Err(Status::unauthorized()),
+    }
 }
 
 /// Whom a token names, and for which of the audiences that were asked for.

@@ -47,6 +47,7 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
         empties,
     } = decode::body(call, &call.kind(), &options)?;
     defaults::apply(&call.resource, &mut review);
+    call.audit(&call.kind(), &review);
     clear_owned(&mut review);
     settle_namespace(call, &mut review)?;
     let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
@@ -253,7 +254,8 @@ fn subject(spec: &Value) -> User {
     }
 }
 
-fn user_info(user: &User) -> Value {
+/// A user as `userInfo` shows it.
+pub(crate) fn user_info(user: &User) -> Value {
     let mut info = Map::new();
     if !user.username.is_empty() {
         info.insert("username".to_owned(), user.username.as_str().into());

@@ -5,13 +5,18 @@ use std::fmt::Write as _;
 
 use parking_lot::Mutex;
 
+use crate::audit::Level;
 use crate::kinds::names;
 
 /// The warnings and audit annotations of one request.
 ///
 /// Shared by all steps of the request, and by webhooks that are called at the same time.
-#[derive(Debug, Default)]
-pub struct Notes(Mutex<Inner>);
+#[derive(Debug)]
+pub struct Notes {
+    /// How much the audit log keeps; nothing where there is none.
+    kept: Option<Level>,
+    inner: Mutex<Inner>,
+}
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -20,9 +25,22 @@ struct Inner {
 }
 
 impl Notes {
-    /// No notes yet.
+    /// No notes yet; all annotations will be kept.
     pub fn new() -> Self {
-        Self::default()
+        Self::kept_at(Some(Level::RequestResponse))
+    }
+
+    /// No notes yet; annotations are kept for an audit log of this level, if there is one.
+    pub(crate) fn kept_at(kept: Option<Level>) -> Self {
+        Self {
+            kept,
+            inner: Mutex::default(),
+        }
+    }
+
+    /// Whether an annotation of this level is kept at all: making some takes time.
+    pub(crate) fn keeps(&self, level: Level) -> bool {
+        self.kept.is_some_and(|kept| kept >= level)
     }
 
     /// Adds a warning for the client.
@@ -30,17 +48,17 @@ impl Notes {
     /// Empty texts, texts with control characters and repeated texts are left out. All texts together may have 4096
     /// characters; beyond that each is cut to 256, and when that is used up too, new ones are left out.
     pub fn warn(&self, text: &str) {
-        self.0.lock().warnings.add(text);
+        self.inner.lock().warnings.add(text);
     }
 
     /// The warnings to send, in the order in which they were made.
     pub fn warnings(&self) -> Vec<String> {
-        self.0.lock().warnings.sent.clone()
+        self.inner.lock().warnings.sent.clone()
     }
 
     /// The values of the `Warning` response headers.
     pub fn warning_headers(&self) -> Vec<String> {
-        let inner = self.0.lock();
+        let inner = self.inner.lock();
         inner
             .warnings
             .sent
@@ -52,8 +70,11 @@ impl Notes {
     /// Adds an audit annotation. A key that is no qualified name with a prefix is left out, and so is a second value
     /// for a key.
     pub fn annotate(&self, key: &str, value: impl Into<String>) {
+        if !self.keeps(Level::Metadata) {
+            return;
+        }
         if is_annotation_key(key) {
-            let mut inner = self.0.lock();
+            let mut inner = self.inner.lock();
             inner
                 .annotations
                 .entry(key.to_owned())
@@ -68,7 +89,13 @@ impl Notes {
 
     /// The audit annotations.
     pub fn annotations(&self) -> BTreeMap<String, String> {
-        self.0.lock().annotations.clone()
+        self.inner.lock().annotations.clone()
+    }
+}
+
+impl Default for Notes {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) async fn serve(
     if let Err(error) = socket.set_nodelay(true) {
         tracing::debug!(%error, "cannot switch off Nagle's algorithm");
     }
+    let address = socket.peer_addr().ok().map(|address| address.ip());
     let stream = tokio::select! {
         shaken = tokio::time::timeout(HANDSHAKE, acceptor.accept(socket)) => match shaken {
             Ok(Ok(stream)) => stream,
@@ -43,6 +44,7 @@ pub(super) async fn serve(
     let certificates = stream.get_ref().1.peer_certificates();
     let caller = Caller {
         user: certificates.and_then(|chain| user(chain.first()?)),
+        address,
         stopped: stop.clone(),
     };
     let service = TowerToHyperService::new(ApiService::for_caller(shared, caller));

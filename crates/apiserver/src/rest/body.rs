@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use futures::Stream;
+use futures::{Stream, StreamExt as _};
 use http_body::{Frame, SizeHint};
 
 /// The body of an answer of the API server.
@@ -31,6 +31,16 @@ impl Body {
 
     pub(crate) fn stream(events: Events) -> Self {
         Self(Inner::Stream(events))
+    }
+
+    /// Keeps something for as long as a stream goes on; a body that is whole drops it at once.
+    pub(crate) fn with(self, kept: impl Send + 'static) -> Self {
+        match self.0 {
+            Inner::Whole(bytes) => Self(Inner::Whole(bytes)),
+            Inner::Stream(events) => Self::stream(Box::pin(events.inspect(move |_| {
+                let _ = &kept;
+            }))),
+        }
     }
 }
 

@@ -12,7 +12,9 @@ use super::negotiate::Output;
 use super::path::ResourcePath;
 use super::query::Query;
 use crate::admission::{Attributes, Notes, Operation, User};
-use crate::kinds::{GroupVersionKind, Resource, conversion};
+use crate::audit::Trail;
+use crate::kinds::{GroupVersionKind, Resource, conversion, strategy};
+use crate::schema::{self, Medium};
 use crate::server::Shared;
 use crate::status::{Result, Status, qualified};
 use crate::store::Object;
@@ -33,6 +35,8 @@ pub(crate) struct Call {
     pub(crate) user: User,
     pub(crate) deadline: Instant,
     pub(crate) notes: Arc<Notes>,
+    /// What the request leaves in the audit log, if there is one.
+    pub(crate) trail: Option<Arc<Trail>>,
     /// Becomes true when watches shall end.
     pub(crate) stopped: watch::Receiver<bool>,
     /// The whole request body.
@@ -125,6 +129,25 @@ impl Call {
             empties: false,
             old_object: Value::Null,
             deadline: self.deadline,
+        }
+    }
+
+    /// Shows the object of the request to the audit log.
+    pub(crate) fn audit(&self, kind: &GroupVersionKind, object: &Value) {
+        if let Some(trail) = &self.trail {
+            let mut object = object.clone();
+            schema::write_empties(kind, &mut object, Medium::Json);
+            if kind.kind == self.resource.kind {
+                strategy::as_decoded(&self.resource, &mut object);
+            }
+            trail.request_object(object);
+        }
+    }
+
+    /// Shows the patch in the body to the audit log.
+    pub(crate) fn audit_patch(&self) {
+        if let Some(trail) = &self.trail {
+            trail.request_patch(&self.body);
         }
     }
 

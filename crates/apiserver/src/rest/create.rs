@@ -25,8 +25,10 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     }
     refuse_without_effect(call)?;
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
-    let mut decoded = decode::body(call, &call.kind(), &options)?;
+    let kind = call.kind();
+    let mut decoded = decode::body(call, &kind, &options)?;
     defaults::apply(&call.resource, &mut decoded.object);
+    call.audit(&kind, &decoded.object);
     let shown = admit_and_store(call, &options, decoded).await?;
     answer::object(call, StatusCode::CREATED, &shown)
 }

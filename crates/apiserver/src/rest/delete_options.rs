@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::call::Call;
-use super::decode::{not_an_object, protobuf};
+use super::decode::{not_an_object, protobuf, set_kind};
 use super::negotiate::Input;
 use super::query::check_dry_run;
 use crate::field::{FieldError, Path};
@@ -36,12 +36,16 @@ impl DeleteOptions {
     /// # Errors
     /// 400 for a body that is none, 422 for options that exclude each other.
     pub(crate) fn read(call: &Call) -> Result<Self> {
-        let members = if call.body.is_empty() {
-            from_query(call)?
-        } else {
-            from_body(call)?
-        };
-        Self::check(&members)
+        if call.body.is_empty() {
+            return Self::check(&from_query(call)?);
+        }
+        let members = from_body(call)?;
+        let read = Self::check(&members);
+        // What is no DeleteOptions at all is not shown.
+        if !matches!(&read, Err(status) if status.code() == 400) {
+            audit(call, members);
+        }
+        read
     }
 
     /// Reads the options inside another object; null is none.
@@ -170,6 +174,32 @@ impl Propagation {
             Self::Foreground => "Foreground",
         }
     }
+}
+
+/// Shows the options of a body to the audit log: in the version of the real server's own types, whatever was sent.
+fn audit(call: &Call, mut members: Map<String, Value>) {
+    if call.trail.is_none() {
+        return;
+    }
+    members.retain(|name, value| {
+        let known = [
+            "gracePeriodSeconds",
+            "preconditions",
+            "orphanDependents",
+            "propagationPolicy",
+            "dryRun",
+            "ignoreStoreReadErrorWithClusterBreakingPotential",
+        ];
+        known.contains(&name.as_str()) && !value.is_null()
+    });
+    let kind = GroupVersionKind {
+        group: "meta.k8s.io".to_owned(),
+        version: "__internal".to_owned(),
+        kind: "DeleteOptions".to_owned(),
+    };
+    let mut options = Value::Object(members);
+    set_kind(&kind, &mut options);
+    call.audit(&kind, &options);
 }
 
 fn from_query(call: &Call) -> Result<Map<String, Value>> {

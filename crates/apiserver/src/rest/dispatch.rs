@@ -9,12 +9,12 @@ use super::body::Body;
 use super::call::{Call, table_of};
 use super::negotiate::{Form, Output, with_streams};
 use super::path::{Path, ResourcePath};
+use super::target::Target;
 use super::{Request, create, delete, patch, read, subresource, table, update};
-use crate::access::{Question, check, reviews};
+use crate::access::{check, reviews};
 use crate::discovery;
 use crate::field::quoted;
 use crate::kinds::Verb;
-use crate::selector::Fields;
 use crate::server::Shared;
 use crate::status::{Result, Status};
 use crate::watch;
@@ -25,22 +25,11 @@ pub(crate) async fn dispatch(
     request: Request,
     path: Path,
 ) -> Result<Response<Body>> {
+    authorize(&shared, &request, &path)?;
     match path {
         Path::Resource(path) => to_resource(shared, request, path).await,
-        Path::Broken(group) => nowhere(&shared, group.as_deref()),
+        Path::Broken(group, _) => nowhere(&shared, group.as_deref()),
         Path::Other(segments) => {
-            let verb = request.parts.method.as_str().to_ascii_lowercase();
-            let question = Question {
-                user: &request.user,
-                verb: &verb,
-                group: "",
-                resource: "",
-                subresource: "",
-                namespace: "",
-                name: "",
-                path: request.parts.uri.path(),
-            };
-            check(&*shared.access.authorizer, &question)?;
             let words: Vec<&str> = segments.iter().map(String::as_str).collect();
             discovery::answer(&shared, &request, &words)
         }
@@ -93,6 +82,7 @@ async fn to_resource(
         user: request.user,
         deadline: request.deadline,
         notes: request.notes,
+        trail: request.trail,
         stopped: request.stopped,
         body: request.body,
         shared,
@@ -102,7 +92,6 @@ async fn to_resource(
         return Err(Status::method_not_allowed());
     }
     check_name(&call)?;
-    authorize(&call, method)?;
     warn_of_deprecation(&call);
     if call.path.subresource.is_empty() {
         to_object(call, method).await
@@ -137,50 +126,38 @@ async fn to_object(call: Call, method: &Method) -> Result<Response<Body>> {
     }
 }
 
-/// Asks whether the user may do this.
-fn authorize(call: &Call, method: &Method) -> Result<()> {
-    let path = &call.path;
-    let named = !path.name.is_empty();
-    let watches = path.watch || (call.query.flag("watch") && !named);
-    let verb = match *method {
-        Method::GET if watches => "watch",
-        Method::GET if named => "get",
-        Method::GET => "list",
-        Method::POST => "create",
-        Method::PUT => "update",
-        Method::PATCH => "patch",
-        Method::DELETE if named => "delete",
-        _ => "deletecollection",
-    };
-    // A list of one name counts as a request for that name, so that rules with resource names apply.
-    let fields = Fields::parse(call.query.text("fieldSelector")).unwrap_or_default();
-    let name = fields.exact("metadata.name").unwrap_or(&path.name);
-    let question = Question {
-        user: &call.user,
-        verb,
-        group: &call.resource.group,
-        resource: &call.resource.plural,
-        subresource: &path.subresource,
-        namespace: &path.namespace,
-        name,
-        path: "",
-    };
-    check(&*call.shared.access.authorizer, &question)
+/// Asks whether the user may do this, before anything else is looked at.
+fn authorize(shared: &Shared, request: &Request, path: &Path) -> Result<()> {
+    let Request {
+        parts,
+        query,
+        user,
+        notes,
+        ..
+    } = request;
+    let target = Target::of(&parts.method, path, query, parts.uri.path());
+    let allowed = check(&*shared.access.authorizer, &target.question(user));
+    notes.annotate(
+        "authorization.k8s.io/decision",
+        if allowed.is_ok() { "allow" } else { "forbid" },
+    );
+    // The one authorizer that there is gives no reasons.
+    notes.annotate("authorization.k8s.io/reason", "");
+    allowed
 }
 
 /// The two built-in kinds that are deprecated and still served.
 fn warn_of_deprecation(call: &Call) {
     let core = call.resource.group.is_empty();
-    match call.resource.plural.as_str() {
-        "endpoints" if core => call
-            .notes
-            .warn("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
-        "componentstatuses" if core => {
-            call.notes
-                .warn("v1 ComponentStatus is deprecated in v1.19+");
+    let warning = match call.resource.plural.as_str() {
+        "endpoints" if core => {
+            "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
         }
-        _ => {}
-    }
+        "componentstatuses" if core => "v1 ComponentStatus is deprecated in v1.19+",
+        _ => return,
+    };
+    call.notes.warn(warning);
+    call.notes.annotate("k8s.io/deprecated", "true");
 }
 
 /// A name that no path can lead to is refused before anything is looked up.

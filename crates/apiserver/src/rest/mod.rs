@@ -21,6 +21,7 @@ pub(crate) mod read;
 pub(crate) mod selection;
 pub(crate) mod subresource;
 pub(crate) mod table;
+pub(crate) mod target;
 pub(crate) mod tracking;
 mod update;
 mod write;
@@ -32,7 +33,7 @@ use bytes::Bytes;
 use futures::FutureExt as _;
 use http::header::{CONTENT_TYPE, HeaderName};
 use http::request::Parts;
-use http::{HeaderValue, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use serde_json::json;
@@ -41,7 +42,8 @@ use tokio::time::{Duration, Instant};
 use uuid::Uuid;
 
 use crate::access::{self, Caller};
-use crate::admission::Notes;
+use crate::admission::{Notes, User};
+use crate::audit::{Audit, Trail};
 use crate::server::Shared;
 use crate::status::{Result, Status};
 use body::Body;
@@ -49,6 +51,7 @@ pub(crate) use metadata::now;
 use negotiate::{Encoding, Output};
 use path::Path;
 use query::Query;
+use target::Target;
 
 /// An error of whatever carries the request body.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -65,9 +68,11 @@ pub(crate) struct Request {
     pub(crate) parts: Parts,
     pub(crate) query: Query,
     pub(crate) output: Result<Output>,
-    pub(crate) user: crate::admission::User,
+    /// Nobody, until it is known who.
+    pub(crate) user: User,
     pub(crate) deadline: Instant,
     pub(crate) notes: Arc<Notes>,
+    pub(crate) trail: Option<Arc<Trail>>,
     pub(crate) stopped: watch::Receiver<bool>,
     pub(crate) body: Bytes,
 }
@@ -80,68 +85,108 @@ pub(crate) async fn serve(
     body: Incoming,
 ) -> Response<Body> {
     let query = Query::parse(parts.uri.query());
+    let path = Path::parse(parts.uri.path());
+    let audit_id = audit_id(&parts.headers);
     let head = parts.method == Method::HEAD;
     let output = Output::of(&parts.headers, &query);
     let encoding = output
         .as_ref()
         .map_or(Encoding::Json, |output| output.encoding);
-    let notes = Arc::new(Notes::default());
     // The documents of OpenAPI have a writer of their own.
     let compress =
         compress::is_wanted(&parts.headers) && !parts.uri.path().starts_with("/openapi/");
-    let handled = handle(shared, caller, parts, query, output, notes.clone(), body);
+    let notes = Arc::new(Notes::kept_at(shared.audit.as_ref().map(Audit::kept)));
+    let trail = shared.audit.as_ref().map(|audit| {
+        let target = Target::of(&parts.method, &path, &query, parts.uri.path());
+        let id = String::from_utf8_lossy(audit_id.as_bytes());
+        Arc::new(Trail::begin(
+            audit,
+            notes.clone(),
+            &id,
+            caller.address,
+            &parts,
+            &target,
+        ))
+    });
+    let request = Request {
+        parts,
+        query,
+        output,
+        user: User::default(),
+        deadline: Instant::now(),
+        notes: notes.clone(),
+        trail: trail.clone(),
+        stopped: caller.stopped.clone(),
+        body: Bytes::new(),
+    };
+    let handled = handle(shared, caller, request, path, body);
     let answer = AssertUnwindSafe(handled).catch_unwind().await;
     let mut response = match answer {
         Ok(Ok(response)) => response,
-        Ok(Err(status)) => answer::failure(&status, encoding),
-        Err(_) => answer::text(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "This request caused apiserver to panic. Look in the logs for details.",
-        ),
+        Ok(Err(status)) => {
+            if let Some(trail) = &trail {
+                trail.failed(&status);
+            }
+            answer::failure(&status, encoding)
+        }
+        Err(why) => {
+            if let Some(trail) = &trail {
+                trail.panicked(why.downcast_ref().copied().unwrap_or_default());
+            }
+            answer::text(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "This request caused apiserver to panic. Look in the logs for details.",
+            )
+        }
     };
     if compress {
         response = compress::compressed(response);
     }
     answer::add_warnings(&mut response, &notes);
+    response.headers_mut().insert(AUDIT_ID, audit_id);
+    let mut response = match trail {
+        Some(trail) => trail.answered(response),
+        None => response,
+    };
     if head {
         // HTTP/2 takes a body here for an error of the protocol.
         *response.body_mut() = Body::from("");
     }
-    let audit_id = Uuid::new_v4().to_string();
-    if let Ok(audit_id) = HeaderValue::from_str(&audit_id) {
-        response.headers_mut().insert(AUDIT_ID, audit_id);
-    }
     response
+}
+
+/// What the client calls the request in the audit log, or a name that nobody else has.
+fn audit_id(headers: &HeaderMap) -> HeaderValue {
+    let sent = headers.get(AUDIT_ID).filter(|value| !value.is_empty());
+    sent.cloned().unwrap_or_else(|| {
+        let fresh = Uuid::new_v4().to_string();
+        HeaderValue::try_from(fresh).expect("a uuid is hexadecimal digits and hyphens")
+    })
 }
 
 async fn handle(
     shared: Arc<Shared>,
     caller: Caller,
-    parts: Parts,
-    query: Query,
-    output: Result<Output>,
-    notes: Arc<Notes>,
+    mut request: Request,
+    path: Path,
     body: Incoming,
 ) -> Result<Response<Body>> {
-    let path = Path::parse(parts.uri.path());
-    let user = access::identify(&shared, &caller, &parts, &path)?;
-    let (deadline, writes) = deadline(&parts.method, &query)?;
+    let (deadline, writes) = deadline(&request.parts.method, &request.query)?;
+    let sender = access::authenticate(&shared, &caller, &request.parts, &path)?;
+    if let Some(trail) = &request.trail {
+        trail.sent_by(&sender);
+    }
+    let impersonated = access::impersonated(&shared, &sender, &request.parts.headers)?;
+    if let (Some(trail), Some(user)) = (&request.trail, &impersonated) {
+        trail.impersonates(user);
+    }
+    request.user = impersonated.unwrap_or(sender);
+    request.deadline = deadline;
+    let trail = request.trail.clone();
     let answered = async {
-        let body = if writes {
-            read_body(body).await?
-        } else {
-            Bytes::new()
-        };
-        let request = Request {
-            parts,
-            query,
-            output,
-            user,
-            deadline,
-            notes,
-            stopped: caller.stopped,
-            body,
-        };
+        if writes {
+            request.body = read_body(body).await?;
+        }
         dispatch::dispatch(shared, request, path).await
     };
     if Instant::now() >= deadline {
@@ -149,9 +194,16 @@ async fn handle(
     }
     match tokio::time::timeout_at(deadline, answered).await {
         // A webhook that used up the request's own time fails at the same moment: the filter's answer wins (measured).
-        Ok(Err(_)) if Instant::now() >= deadline => Ok(timed_out()),
-        Ok(answered) => answered,
-        Err(_) => Ok(timed_out()),
+        Ok(answered) if answered.is_ok() || Instant::now() < deadline => answered,
+        _ => {
+            if let Some(trail) = trail {
+                // The filter answers the client; the audit log has what the handler says.
+                trail.failed(&Status::timeout(
+                    "request did not complete within requested timeout - context deadline exceeded",
+                ));
+            }
+            Ok(timed_out())
+        }
     }
 }
 

@@ -223,6 +223,16 @@ pub(crate) fn accepted(headers: &HeaderMap) -> Vec<MediaRange<'_>> {
     ranges
 }
 
+/// Whether the client takes an object as it is, and not as a table or its metadata alone.
+pub(crate) fn takes_objects(headers: &HeaderMap) -> bool {
+    let accept = accepted(headers);
+    let written = |range: &MediaRange<'_>| matches!(range.kind, JSON | "*/*" | YAML | PROTOBUF);
+    accept.is_empty()
+        || accept
+            .iter()
+            .any(|range| written(range) && range.form() == Some(Form::Object))
+}
+
 /// Whether the answer is read by a person: the parameter says so, or a browser or curl asks.
 pub(crate) fn wants_pretty(headers: &HeaderMap, query: &Query) -> bool {
     if query.get("pretty").is_some() {

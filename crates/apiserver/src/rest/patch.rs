@@ -47,6 +47,7 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
     }
     check_type(call)?;
     let options = options(call)?;
+    call.audit_patch();
     let patch = Patch::read(call, &options);
     let kind = call.kind();
     if is_apply(call) && call.path.subresource.is_empty() && call.stored().is_err() {

@@ -26,8 +26,9 @@ pub(crate) enum Path {
     Resource(ResourcePath),
     /// Everything else: discovery, health, version, OpenAPI, and paths that do not exist.
     Other(Vec<String>),
-    /// A path with an empty segment in it leads nowhere; the group tells who says so (none: the router).
-    Broken(Option<String>),
+    /// A path with an empty segment in it leads nowhere; the group tells who says so (none: the router). It may still
+    /// have the form of a resource, which is what its sender is asked to be allowed.
+    Broken(Option<String>, Option<Box<ResourcePath>>),
 }
 
 impl Path {
@@ -45,20 +46,39 @@ impl Path {
             .collect();
         let words: Vec<&str> = segments.iter().map(String::as_str).collect();
         if words.contains(&"") {
-            return Self::Broken(match words.as_slice() {
+            let group = match words.as_slice() {
                 ["api", ..] => Some(String::new()),
                 ["apis", group, ..] => Some((*group).to_owned()),
                 _ => None,
-            });
+            };
+            // The router takes any number of slashes behind a resource for none.
+            let end = words
+                .iter()
+                .rev()
+                .take_while(|word| word.is_empty())
+                .count();
+            let trimmed = words.get(..words.len() - end).unwrap_or_default();
+            if !trimmed.contains(&"")
+                && let Some(resource) = of_resource(trimmed)
+            {
+                let slash = true;
+                return Self::Resource(ResourcePath { slash, ..resource });
+            }
+            let start = words.iter().take_while(|word| word.is_empty()).count();
+            let inner = trimmed.get(start..).unwrap_or_default();
+            return Self::Broken(group, of_resource(inner).map(Box::new));
         }
-        let resource = match words.as_slice() {
-            ["api", version, rest @ ..] => resource("", version, rest),
-            ["apis", group, version, rest @ ..] => resource(group, version, rest),
-            _ => None,
-        };
-        resource.map_or(Self::Other(segments), |resource| {
+        of_resource(&words).map_or(Self::Other(segments), |resource| {
             Self::Resource(ResourcePath { slash, ..resource })
         })
+    }
+}
+
+fn of_resource(words: &[&str]) -> Option<ResourcePath> {
+    match words {
+        ["api", version, rest @ ..] => resource("", version, rest),
+        ["apis", group, version, rest @ ..] => resource(group, version, rest),
+        _ => None,
     }
 }
 
@@ -149,7 +169,7 @@ mod tests {
                 p.name,
                 p.subresource,
             ]),
-            Path::Other(_) | Path::Broken(_) => None,
+            Path::Other(_) | Path::Broken(..) => None,
         }
     }
 
@@ -196,10 +216,15 @@ mod tests {
 
     #[test]
     fn an_empty_segment_leads_nowhere() {
-        let broken = |group: &str| Path::Broken(Some(group.to_owned()));
-        assert_eq!(Path::parse("/api//v1"), broken(""));
-        assert_eq!(Path::parse("/apis/apps/v1//deployments"), broken("apps"));
-        assert_eq!(Path::parse("//version"), Path::Broken(None));
+        let group = |path: &str| match Path::parse(path) {
+            Path::Broken(group, _) => group,
+            other => panic!("{path} leads to {other:?}"),
+        };
+        assert_eq!(group("/api//v1").as_deref(), Some(""));
+        assert_eq!(group("/apis/apps/v1//deployments").as_deref(), Some("apps"));
+        assert_eq!(group("//version"), None);
+        assert_eq!(group("/api/v1//").as_deref(), Some(""));
+        assert_eq!(parts("/api/v1/pods//").unwrap()[3], "pods");
     }
 
     #[test]

@@ -45,9 +45,11 @@ pub(crate) async fn update(call: &Call) -> Result<Response<Body>> {
 }
 
 fn decode(call: &Call, options: &WriteOptions) -> Result<Decoded> {
-    let mut decoded = decode::body(call, &call.kind(), options)?;
-    check_name(call, &mut decoded.object)?;
+    let kind = call.kind();
+    let mut decoded = decode::body(call, &kind, options)?;
     defaults::apply(&call.resource, &mut decoded.object);
+    call.audit(&kind, &decoded.object);
+    check_name(call, &mut decoded.object)?;
     Ok(decoded)
 }
 

@@ -1,5 +1,6 @@
 //! Webhooks as the API server calls them, from a client's request to the stored object.
 
+mod audit;
 #[expect(
     dead_code,
     reason = "written for the chain's own tests, which use more of it"

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::answer::{Answer, Sort};
 use super::client::Client;
-use super::configuration::{DryRun, ReviewVersion};
+use super::configuration::{DryRun, Hook, ReviewVersion};
 use super::denial;
 use super::forms::Form;
 use super::review;
@@ -81,6 +81,18 @@ pub(super) fn prepare(
     Ok(Prepared { version, uid, body })
 }
 
+/// Notes that a certificate names its server in a way that is not believed any more.
+fn warn_of_certificate(hook: &Hook, why: &str, notes: &Notes) {
+    if why.contains("x509: certificate relies on legacy Common Name field")
+        && let Some(host) = hook.target.host()
+    {
+        notes.annotate(
+            &format!("missing-san.invalid-cert.kubernetes.io/{host}"),
+            "relies on a legacy Common Name field instead of the SAN extension for subject validation",
+        );
+    }
+}
+
 /// Sends the review and judges the answer up to `allowed`; what the answer says on the side goes to `notes`.
 pub(super) async fn call(
     client: &Client,
@@ -103,7 +115,10 @@ pub(super) async fn call(
     let reply = endpoint
         .post(cluster, prepared.body, deadline)
         .await
-        .map_err(failed)?;
+        .map_err(|why| {
+            warn_of_certificate(hook, &why, notes);
+            failed(why)
+        })?;
     let review = reply.decode(prepared.version).map_err(failed)?;
     let answer = review
         .verify(sort, &prepared.uid)

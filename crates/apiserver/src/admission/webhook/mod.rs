@@ -1,5 +1,6 @@
 //! The webhook plugins: which hooks a request is sent to, what they are sent, and what their answers do.
 
+mod annotations;
 mod answer;
 mod call;
 mod client;

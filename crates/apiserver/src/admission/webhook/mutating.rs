@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde_json::Value;
 use tokio::time::Instant;
 
+use super::annotations::Annotator;
 use super::answer::{Answer, Sort};
 use super::call::{self, Failure};
 use super::configuration::Hook;
@@ -18,10 +17,6 @@ use crate::admission::attributes::Attributes;
 use crate::admission::cluster::Cluster;
 use crate::admission::notes::Notes;
 use crate::status::{Result, Status};
-
-const MUTATION: &str = "mutation.webhook.admission.k8s.io";
-const PATCH: &str = "patch.webhook.admission.k8s.io";
-const FAILED_OPEN: &str = "failed-open.mutation.webhook.admission.k8s.io";
 
 /// One request on its way through the mutating webhooks of one round.
 pub(super) struct Dispatch<'a> {
@@ -37,24 +32,6 @@ pub(super) struct Dispatch<'a> {
 struct Effect {
     answer: Answer,
     patched: Option<Patched>,
-}
-
-/// What the audit log says of every call; the order of the members is the real server's.
-#[derive(Serialize)]
-struct Mutation<'a> {
-    configuration: &'a str,
-    webhook: &'a str,
-    mutated: bool,
-}
-
-/// What the audit log says of every patch.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PatchSent<'a> {
-    configuration: &'a str,
-    webhook: &'a str,
-    patch: &'a Value,
-    patch_type: &'a str,
 }
 
 impl Dispatch<'_> {
@@ -92,7 +69,7 @@ impl Dispatch<'_> {
         let outcome = self.call(invocation, index).await;
         let changed =
             matches!(&outcome, Ok(Effect { patched: Some(patched), .. }) if patched.changed);
-        self.annotate_mutation(hook, index, changed);
+        self.annotator(hook, index).called(changed);
         self.reinvocation.called(&hook.id, changed, hook.if_needed);
         self.show(invocation, &outcome, started);
         let Err(failure) = outcome else {
@@ -102,8 +79,7 @@ impl Dispatch<'_> {
             return Err(failure.into_status(&hook.name));
         }
         tracing::warn!(webhook = %hook.id, "a webhook failed, and its failure policy lets the request pass");
-        let key = self.key(FAILED_OPEN, index);
-        self.notes.annotate(&key, hook.name.as_str());
+        self.annotator(hook, index).failed_open();
         if Instant::now() >= self.attributes.deadline {
             return Err(Status::timeout(
                 "request did not complete within requested timeout",
@@ -134,7 +110,7 @@ impl Dispatch<'_> {
         )
         .await?;
         let patch = patch::read(&answer)?;
-        let Some((patch, operations)) = patch else {
+        let Some(patch) = patch else {
             return Ok(Effect {
                 answer,
                 patched: None,
@@ -149,45 +125,21 @@ impl Dispatch<'_> {
             self.reinvocation,
             keep,
         )?;
-        self.annotate_patch(&invocation.hook, index, &operations);
+        self.annotator(&invocation.hook, index)
+            .patched(&answer.patch);
         Ok(Effect {
             answer,
             patched: Some(patched),
         })
     }
 
-    fn annotate_mutation(&self, hook: &Hook, index: usize, mutated: bool) {
-        self.annotate(
-            MUTATION,
+    fn annotator<'a>(&'a self, hook: &'a Hook, index: usize) -> Annotator<'a> {
+        Annotator {
+            notes: self.notes,
+            hook,
+            round: self.reinvocation.round(),
             index,
-            &Mutation {
-                configuration: &hook.configuration,
-                webhook: &hook.name,
-                mutated,
-            },
-        );
-    }
-
-    fn annotate_patch(&self, hook: &Hook, index: usize, operations: &Value) {
-        self.annotate(
-            PATCH,
-            index,
-            &PatchSent {
-                configuration: &hook.configuration,
-                webhook: &hook.name,
-                patch: operations,
-                patch_type: "JSONPatch",
-            },
-        );
-    }
-
-    fn annotate(&self, prefix: &str, index: usize, value: &impl Serialize) {
-        let value = serde_json::to_string(value).expect("text keys and a writer that cannot fail");
-        self.notes.annotate(&self.key(prefix, index), value);
-    }
-
-    fn key(&self, prefix: &str, index: usize) -> String {
-        format!("{prefix}/round_{}_index_{index}", self.reinvocation.round())
+        }
     }
 
     fn show(

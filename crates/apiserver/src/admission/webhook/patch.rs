@@ -30,8 +30,8 @@ pub(super) struct Patched {
     pub(super) before: Option<Value>,
 }
 
-/// Reads the patch, also as the document that the audit log shows; `None` if it does nothing.
-pub(super) fn read(answer: &Answer) -> Result<Option<(Patch, Value)>, Failure> {
+/// Reads the patch; `None` if it does nothing.
+pub(super) fn read(answer: &Answer) -> Result<Option<Patch>, Failure> {
     if answer.patch.is_empty() {
         return Ok(None);
     }
@@ -41,12 +41,12 @@ pub(super) fn read(answer: &Answer) -> Result<Option<(Patch, Value)>, Failure> {
         ))
     };
     let document = read_json(&answer.patch).map_err(|why| undecodable(&why))?;
-    let patch = Patch::from_value(document.clone()).map_err(|error| undecodable(&error))?;
+    let patch = Patch::from_value(document).map_err(|error| undecodable(&error))?;
     if patch.is_empty() {
         return Ok(None);
     }
     match answer.patch_type.as_deref() {
-        None | Some("JSONPatch") => Ok(Some((patch, document))),
+        None | Some("JSONPatch") => Ok(Some(patch)),
         Some(other) => Err(Failure::Call(format!(
             "unsupported patch type {}",
             quoted(other)

@@ -2,6 +2,8 @@
 
 mod app_armor;
 mod behavior;
+mod decoded;
+pub(crate) use decoded::as_decoded;
 mod gates;
 mod overlaps;
 mod pods;
@@ -422,12 +424,13 @@ pub(crate) fn asked_by(resource: &Resource, object: &mut Value, user: &User) {
     }
 }
 
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
 /// The number of the template, which version 1 keeps in an annotation.
 fn template_generation(new: &mut Value, old: Option<&Value>) {
-    const ANNOTATION: &str = "deprecated.daemonset.template.generation";
     let number = |object: &Value| -> i64 {
         let annotations = object.at("metadata").at("annotations");
-        annotations.text(ANNOTATION).parse().unwrap_or(0)
+        annotations.text(TEMPLATE_GENERATION).parse().unwrap_or(0)
     };
     let next = match old {
         None => number(new).max(1),
@@ -440,7 +443,7 @@ fn template_generation(new: &mut Value, old: Option<&Value>) {
         .part("metadata")
         .and_then(|metadata| metadata.part("annotations"))
     {
-        annotations.put(ANNOTATION, next.to_string());
+        annotations.put(TEMPLATE_GENERATION, next.to_string());
     }
 }
 

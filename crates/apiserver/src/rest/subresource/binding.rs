@@ -21,6 +21,7 @@ use crate::store::Raced;
 pub(super) async fn bind(call: &Call) -> Result<Response<Body>> {
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
     let binding = decode::body(call, &kind(), &options)?;
+    call.audit(&kind(), &binding.object);
     admit_and_bind(call, call, &options, binding).await
 }
 
@@ -28,6 +29,7 @@ pub(super) async fn bind(call: &Call) -> Result<Response<Body>> {
 pub(crate) async fn bind_by_body(call: &Call) -> Result<Response<Body>> {
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
     let binding = decode::body(call, &kind(), &options)?;
+    call.audit(&kind(), &binding.object);
     let registry = call.shared.registry;
     let pods = registry
         .find("", "v1", "pods")

@@ -28,6 +28,7 @@ pub(super) async fn evict(call: &Call) -> Result<Response<Body>> {
         object: mut eviction,
         empties,
     } = decode::body(call, &version, &options)?;
+    call.audit(&version, &eviction);
     clear_owned(&mut eviction);
     settle_namespace(call, &mut eviction)?;
     let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));

@@ -11,6 +11,7 @@ use crate::rest::answer;
 use crate::rest::body::Body;
 use crate::rest::call::{Call, meta_text, metadata, metadata_mut};
 use crate::rest::decode::{self, Decoded};
+use crate::rest::metadata::settle_namespace;
 use crate::rest::patch::{self, Patch};
 use crate::rest::query::WriteOptions;
 use crate::rest::tracking;
@@ -28,7 +29,9 @@ pub(super) fn get(call: &Call) -> Result<Response<Body>> {
 /// Replaces the scale.
 pub(super) async fn update(call: &Call) -> Result<Response<Body>> {
     let options = WriteOptions::read(&call.query, "UpdateOptions")?;
-    let wanted = decode::body(call, &kind(), &options)?;
+    let mut wanted = decode::body(call, &kind(), &options)?;
+    call.audit(&kind(), &wanted.object);
+    settle_namespace(call, &mut wanted.object)?;
     let (name, url) = (meta_text(&wanted.object, "name"), &call.path.name);
     if !name.is_empty() && name != url {
         return Err(Status::bad_request(format!(
@@ -42,6 +45,7 @@ pub(super) async fn update(call: &Call) -> Result<Response<Body>> {
 pub(super) async fn patch(call: &Call) -> Result<Response<Body>> {
     patch::check_type(call)?;
     let options = patch::options(call)?;
+    call.audit_patch();
     let patch = Patch::read(call, &options);
     let kind = kind();
     change(call, &options, |current| {

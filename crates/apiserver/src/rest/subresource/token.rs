@@ -35,11 +35,12 @@ pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
         object: mut request,
         empties,
     } = decode::body(call, &part.kind, &options)?;
-    clear_owned(&mut request);
-    settle_namespace(call, &mut request)?;
     if request["spec"]["expirationSeconds"].is_null() {
         request["spec"]["expirationSeconds"] = 3600.into();
     }
+    call.audit(&part.kind, &request);
+    clear_owned(&mut request);
+    settle_namespace(call, &mut request)?;
     let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
     attributes.kind = part.kind.clone();
     attributes.dry_run = options.dry_run;
@@ -200,6 +201,11 @@ fn check(request: &Value) -> Result<i64> {
 }
 
 fn sign(call: &Call, account: &Value, request: &Value, ends: Timestamp) -> String {
+    let id = Uuid::new_v4().to_string();
+    call.notes.annotate(
+        "authentication.kubernetes.io/issued-credential-id",
+        format!("JTI={id}"),
+    );
     let issued = Timestamp::now().as_second();
     let (namespace, name) = (&call.path.namespace, &call.path.name);
     let mut known = json!({
@@ -215,7 +221,7 @@ fn sign(call: &Call, account: &Value, request: &Value, ends: Timestamp) -> Strin
         "exp": ends.as_second(),
         "iat": issued,
         "iss": ISSUER,
-        "jti": Uuid::new_v4().to_string(),
+        "jti": id,
         "kubernetes.io": known,
         "nbf": issued,
         "sub": format!("system:serviceaccount:{namespace}:{name}"),

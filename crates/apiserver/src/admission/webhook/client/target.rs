@@ -54,6 +54,11 @@ impl Target {
         Self(read(config).map(Arc::new))
     }
 
+    /// The host that is called, if it is known.
+    pub(in super::super) fn host(&self) -> Option<String> {
+        Some(self.0.as_ref().ok()?.site.host())
+    }
+
     pub(super) fn key(&self) -> Result<&Arc<Key>, NoClient> {
         self.0.as_ref().map_err(Clone::clone)
     }

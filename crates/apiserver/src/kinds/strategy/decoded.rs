@@ -1,0 +1,46 @@
+//! What the real server's own types make of an object when it is decoded: its audit log shows it, admission does not.
+
+use serde_json::{Value, json};
+
+use super::TEMPLATE_GENERATION;
+use crate::kinds::Resource;
+use crate::kinds::view::{Edit, View};
+
+/// Gives the object of a request what it has in the audit log.
+pub(crate) fn as_decoded(resource: &Resource, object: &mut Value) {
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        ("apps", "DaemonSet") => {
+            let metadata = object.part("metadata");
+            if let Some(annotations) = metadata.and_then(|metadata| metadata.part("annotations")) {
+                annotations.fill(TEMPLATE_GENERATION, "0");
+            }
+        }
+        ("apps", "Deployment") => {
+            let strategy = object
+                .existing("spec")
+                .and_then(|spec| spec.existing("strategy"));
+            if let Some(rolling) = strategy.and_then(|strategy| strategy.existing("rollingUpdate"))
+            {
+                rolling.fill("maxSurge", 0);
+                rolling.fill("maxUnavailable", 0);
+            }
+        }
+        ("", "Pod") => {
+            if let Some(status) = object.existing("status") {
+                one_list_of_addresses(status);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The server's own type has the list alone.
+fn one_list_of_addresses(status: &mut Value) {
+    if let Some(first) = status.list("podIPs").first() {
+        let first = first.at("ip").clone();
+        status.put("podIP", first);
+    } else if !status.text("podIP").is_empty() {
+        let list = json!([{"ip": status.text("podIP")}]);
+        status.put("podIPs", list);
+    }
+}

@@ -1,0 +1,171 @@
+//! What a request is about and what it wants of it, as authorization and the audit log see it (spec section C.1.1).
+
+use std::borrow::Cow;
+
+use http::Method;
+
+use super::path::{Path, ResourcePath};
+use super::query::Query;
+use crate::access::Question;
+use crate::admission::User;
+use crate::selector::Fields;
+
+/// What is known of a request from its first line alone: whether there is such a resource is found out later.
+#[derive(Debug)]
+pub(crate) struct Target<'a> {
+    /// What is wanted: `create`, `list`; of a path that is no resource, the method in small letters.
+    pub(crate) verb: Cow<'a, str>,
+    /// The resource, if the path has the form of one.
+    pub(crate) resource: Option<&'a ResourcePath>,
+    /// The name of the object; also that of a list of one name, so that rules about names apply.
+    pub(crate) name: Cow<'a, str>,
+    path: &'a str,
+}
+
+impl<'a> Target<'a> {
+    pub(crate) fn of(method: &Method, path: &'a Path, query: &'a Query, text: &'a str) -> Self {
+        let resource = match path {
+            Path::Resource(resource) => Some(resource),
+            Path::Broken(_, resource) => resource.as_deref(),
+            Path::Other(_) => None,
+        };
+        let Some(resource) = resource else {
+            return Self {
+                verb: without_resource(method),
+                resource: None,
+                name: Cow::Borrowed(""),
+                path: text,
+            };
+        };
+        let named = !resource.name.is_empty();
+        let verb = match *method {
+            _ if resource.watch => "watch",
+            Method::GET | Method::HEAD if named => "get",
+            Method::GET | Method::HEAD if query.flag("watch") => "watch",
+            Method::GET | Method::HEAD => "list",
+            Method::POST => "create",
+            Method::PUT => "update",
+            Method::PATCH => "patch",
+            Method::DELETE if named => "delete",
+            Method::DELETE => "deletecollection",
+            _ => "",
+        };
+        let name = if named || !matches!(verb, "list" | "watch") || resource.watch {
+            Cow::Borrowed(resource.name.as_str())
+        } else {
+            selected(query)
+        };
+        Self {
+            verb: verb.into(),
+            resource: Some(resource),
+            name,
+            path: text,
+        }
+    }
+
+    /// The question whether a user may do this.
+    pub(crate) fn question<'b>(&'b self, user: &'b User) -> Question<'b> {
+        let Self {
+            verb, name, path, ..
+        } = self;
+        let about = |part: fn(&ResourcePath) -> &String| {
+            self.resource.map_or("", |resource| part(resource).as_str())
+        };
+        Question {
+            user,
+            verb,
+            group: about(|resource| &resource.group),
+            resource: about(|resource| &resource.plural),
+            subresource: about(|resource| &resource.subresource),
+            namespace: about(|resource| &resource.namespace),
+            name,
+            path: if self.resource.is_some() { "" } else { path },
+        }
+    }
+
+    /// Whether the answer may take as long as it likes.
+    pub(crate) fn is_long_running(&self) -> bool {
+        let part = self
+            .resource
+            .map_or("", |resource| resource.subresource.as_str());
+        self.resource.is_some() && self.verb == "watch"
+            || matches!(part, "attach" | "exec" | "log" | "portforward" | "proxy")
+    }
+}
+
+fn without_resource(method: &Method) -> Cow<'static, str> {
+    match *method {
+        Method::GET => "get".into(),
+        Method::HEAD => "head".into(),
+        Method::POST => "post".into(),
+        ref other => other.as_str().to_ascii_lowercase().into(),
+    }
+}
+
+/// The one name that a field selector asks for.
+fn selected(query: &Query) -> Cow<'_, str> {
+    let text = query.text("fieldSelector");
+    if text.is_empty() {
+        return "".into();
+    }
+    let fields = Fields::parse(text).unwrap_or_default();
+    let name = fields.exact("metadata.name").unwrap_or_default();
+    let is_segment = !matches!(name, "." | "..") && !name.contains(['/', '%']);
+    Cow::Owned(if is_segment {
+        name.to_owned()
+    } else {
+        String::new()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn about(method: &Method, uri: &str) -> [String; 4] {
+        let (text, query) = uri.split_once('?').unwrap_or((uri, ""));
+        let (path, query) = (Path::parse(text), Query::parse(Some(query)));
+        let target = Target::of(method, &path, &query, text);
+        let user = User::default();
+        let question = target.question(&user);
+        [
+            question.verb,
+            question.resource,
+            question.name,
+            question.path,
+        ]
+        .map(str::to_owned)
+    }
+
+    #[test]
+    fn a_verb_follows_from_the_method_the_name_and_the_query() {
+        let (get, delete) = (Method::GET, Method::DELETE);
+        for (method, uri, expected) in [
+            (&get, "/api/v1/pods", ["list", "pods", "", ""]),
+            (&get, "/api/v1/pods?watch=1", ["watch", "pods", "", ""]),
+            (&get, "/api/v1/watch/pods", ["watch", "pods", "", ""]),
+            (
+                &get,
+                "/api/v1/pods?fieldSelector=metadata.name%3Da",
+                ["list", "pods", "a", ""],
+            ),
+            (
+                &get,
+                "/api/v1/pods?fieldSelector=metadata.name%3Da/b",
+                ["list", "pods", "", ""],
+            ),
+            (&get, "/api/v1/nodes/n?watch=1", ["get", "nodes", "n", ""]),
+            (&delete, "/api/v1/nodes/n", ["delete", "nodes", "n", ""]),
+            (
+                &delete,
+                "/api/v1/nodes",
+                ["deletecollection", "nodes", "", ""],
+            ),
+            (&Method::HEAD, "/version", ["head", "", "", "/version"]),
+            (&Method::OPTIONS, "/api/v1/pods", ["", "pods", "", ""]),
+            (&get, "/api//v1/pods", ["get", "v1", "pods", ""]),
+        ] {
+            assert_eq!(about(method, uri), expected, "{method} {uri}");
+        }
+    }
+}
