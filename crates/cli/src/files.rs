@@ -34,6 +34,19 @@ pub(crate) fn write(path: &Path, contents: &str, readers: Readers) -> Outcome {
     Ok(())
 }
 
+/// Opens a file to write behind what it has.
+pub(crate) fn append(path: &Path, readers: Readers) -> Outcome<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    if readers == Readers::Owner {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    let file = options.open(path);
+    Ok(file.with_context(|| format!("cannot write {}", path.display()))?)
+}
+
 #[cfg(unix)]
 fn allow_everyone(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;

@@ -33,6 +33,54 @@ async fn it_says_when_it_is_ready_and_a_client_gets_in_with_its_kubeconfig() {
     );
 }
 
+#[tokio::test]
+async fn it_appends_an_audit_log_to_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("audit.log");
+    std::fs::write(&log, "an earlier line\n").unwrap();
+    let arguments = [
+        "apiserver",
+        "--kubeconfig",
+        "access",
+        "--audit-log",
+        "audit.log",
+        "--audit-level",
+        "request-response",
+    ];
+    let mut server = kubewright(folder.path(), &arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    lines.next_line().await.unwrap();
+    let kubeconfig = Kubeconfig::read_from(folder.path().join("access")).unwrap();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+        .await
+        .unwrap();
+    let client = Client::try_from(config).unwrap();
+    client.list_core_api_versions().await.unwrap();
+
+    let log = std::fs::read_to_string(log).unwrap();
+    let (earlier, event) = log.trim_end().split_once('\n').unwrap();
+    assert_eq!(earlier, "an earlier line");
+    let event: serde_json::Value = serde_json::from_str(event).unwrap();
+    assert_eq!(event["apiVersion"], "audit.k8s.io/v1");
+    assert_eq!(event["level"], "RequestResponse");
+    assert_eq!(event["requestURI"], "/api");
+    assert_eq!(event["user"]["username"], "kubernetes-admin");
+    assert_eq!(event["sourceIPs"], serde_json::json!(["127.0.0.1"]));
+    assert_eq!(event["responseObject"]["kind"], "APIVersions");
+}
+
+#[tokio::test]
+async fn an_audit_log_that_cannot_be_written_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(folder.path(), &["apiserver", "--audit-log", "no/such/log"]).await;
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("cannot write no/such/log"), "{}", ran.err);
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn it_ends_when_it_is_told_to_and_leaves_nothing_behind() {

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use kubewright_apiserver::ApiServer;
+use kubewright_apiserver::audit::{Audit, Level};
 
 use crate::cluster::{Interrupt, KubeconfigFile, listen};
 use crate::failure::Outcome;
+use crate::files::{Readers, append};
 use crate::ui::Ui;
 
 #[derive(Debug, Args)]
@@ -20,14 +22,57 @@ pub(crate) struct Arguments {
     /// Where to write the kubeconfig
     #[arg(long, value_name = "FILE", default_value = ".kubewright/kubeconfig")]
     kubeconfig: PathBuf,
+
+    /// Append an audit log to this file: a JSON event of audit.k8s.io/v1 a line
+    #[arg(long, value_name = "FILE")]
+    audit_log: Option<PathBuf>,
+
+    /// How much the audit log tells; above `metadata` it has the contents of Secrets
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        value_enum,
+        default_value_t,
+        requires = "audit_log"
+    )]
+    audit_level: AuditLevel,
+}
+
+/// The levels of an audit policy.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum AuditLevel {
+    #[default]
+    Metadata,
+    Request,
+    RequestResponse,
+}
+
+impl From<AuditLevel> for Level {
+    fn from(level: AuditLevel) -> Self {
+        match level {
+            AuditLevel::Metadata => Self::Metadata,
+            AuditLevel::Request => Self::Request,
+            AuditLevel::RequestResponse => Self::RequestResponse,
+        }
+    }
 }
 
 pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
-    let Arguments { port, kubeconfig } = arguments;
+    let Arguments {
+        port,
+        kubeconfig,
+        audit_log,
+        audit_level,
+    } = arguments;
+    let mut server = ApiServer::builder();
+    if let Some(path) = &audit_log {
+        let log = append(path, Readers::Owner)?;
+        server = server.audit(Audit::to_writer(log).level(audit_level.into()));
+    }
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
         let mut interrupt = Interrupt::listen()?;
-        let server = ApiServer::start();
+        let server = server.start();
         let listening = listen(&server, port).await?;
         let kubeconfig = KubeconfigFile::write(&kubeconfig, &listening.kubeconfig())?;
         ui.line(format!("ready: https://{}", listening.local_addr()));
