@@ -4,11 +4,14 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::Api;
-use kube::api::PostParams;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::config::Kubeconfig;
+use kube::{Api, Client};
+use kubewright_apiserver::ApiServer;
+use kubewright_apiserver::audit::{Audit, Event, Level};
 use kubewright_testing::{ControlPlane, eventually, yaml};
 use serde_json::Value;
 
@@ -107,6 +110,73 @@ async fn what_webhooks_annotate_is_in_the_audit_log() {
         event["annotations"]["authorization.k8s.io/decision"],
         "allow"
     );
+}
+
+#[tokio::test]
+async fn the_embedded_servers_audit_log_tells_as_much_as_the_real_one_at_every_level() {
+    for level in [Level::Metadata, Level::Request, Level::RequestResponse] {
+        let policy = format!(
+            "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{{level: {level:?}}}]\n"
+        );
+        let real = ControlPlane::builder().audit(policy).start().await.unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let events = seen.clone();
+        let audit = Audit::to(move |event: &Event| events.lock().unwrap().push(event.to_value()));
+        let embedded = ApiServer::builder().audit(audit.level(level)).start();
+
+        use_settings(real.client().await.unwrap()).await;
+        use_settings(Client::new(embedded.service(), "default")).await;
+
+        let of_real = eventually("the event of the deletion", async || {
+            let log = fs::read_to_string(real.audit_log()).unwrap();
+            let events: Option<Vec<Value>> = log
+                .lines()
+                .map(|line| serde_json::from_str(line).ok())
+                .collect();
+            Some(shapes(&events?)).filter(|shapes| shapes.len() == 4)
+        })
+        .await;
+        let of_embedded = shapes(&seen.lock().unwrap());
+        assert_eq!(of_embedded, of_real, "{level:?}");
+    }
+}
+
+/// Creates, patches, reads and deletes a config map.
+async fn use_settings(client: Client) {
+    let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    let post = PostParams::default();
+    maps.create(&post, &settings()).await.unwrap();
+    let patch = serde_json::json!({"data": {"mode": "fast"}});
+    let params = PatchParams::default();
+    maps.patch("settings", &params, &Patch::Merge(patch))
+        .await
+        .unwrap();
+    maps.get("settings").await.unwrap();
+    let delete = DeleteParams::default();
+    maps.delete("settings", &delete).await.unwrap();
+}
+
+/// Of the events about the settings: the verb, the level, the members, and the objects without what a server fills in.
+fn shapes(events: &[Value]) -> Vec<Value> {
+    let about_settings = |event: &&Value| {
+        event["objectRef"]["name"] == "settings" && event["objectRef"]["resource"] == "configmaps"
+    };
+    let shape = |event: &Value| {
+        // The real server is asked over a connection.
+        let members = event.as_object().unwrap().keys();
+        let members: Vec<&String> = members.filter(|name| *name != "sourceIPs").collect();
+        serde_json::json!({
+            "verb": event["verb"],
+            "level": event["level"],
+            "members": members,
+            "reference": event["objectRef"]["name"],
+            "sent": event["requestObject"]["data"],
+            "answered": event["responseObject"]["data"],
+            "annotations": event["annotations"],
+            "status": event["responseStatus"]["code"],
+        })
+    };
+    events.iter().filter(about_settings).map(shape).collect()
 }
 
 #[tokio::test]
