@@ -25,6 +25,8 @@ pub struct Case {
     pub alone: bool,
     /// Whether it runs before all others, on what there is before anybody makes anything.
     pub first: bool,
+    /// Whether what the audit log says of each step is compared, too.
+    pub audit: bool,
     /// Requests that must succeed and are not compared.
     pub given: Vec<Step>,
     /// The webhooks that stand while the steps run.
@@ -256,6 +258,7 @@ struct Entry {
     alone: bool,
     #[serde(default)]
     first: bool,
+    audit: bool,
     #[serde(default)]
     given: Vec<Step>,
     #[serde(default)]
@@ -349,6 +352,7 @@ impl Entry {
             name: self.name,
             alone: self.alone,
             first: self.first,
+            audit: self.audit,
             given: self.given,
             hooks: self.hooks,
             steps: self.steps,

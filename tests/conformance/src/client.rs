@@ -114,7 +114,10 @@ impl Client {
     async fn start(&self, ask: Ask) -> Result<http::Response<Incoming>> {
         let uri = format!("https://{}{}", self.server.authority, ask.path);
         let mut request = Request::builder().method(ask.method.as_str()).uri(uri);
-        request = request.header("authorization", format!("Bearer {}", self.server.token));
+        let token = format!("Bearer {}", self.server.token);
+        if !ask.headers.iter().any(|(name, _)| name == "authorization") {
+            request = request.header("authorization", token);
+        }
         for (name, value) in &ask.headers {
             request = request.header(name, value);
         }

@@ -8,6 +8,7 @@ pub mod case;
 mod client;
 pub mod compare;
 pub mod differences;
+pub mod embedded;
 pub mod first_objects;
 mod hooks;
 pub mod mutants;

@@ -14,13 +14,13 @@ use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
 use conformance::case::{self, Case};
 use conformance::differences::Known;
+use conformance::embedded::Embedded;
 use conformance::mutants::{self, Fate, Nursery};
 use conformance::real::Real;
 use conformance::report::Report;
 use conformance::run::Run;
 use conformance::server::Server;
 use conformance::{first_objects, recording, run};
-use kubewright_apiserver::{ApiServer, Listening};
 
 /// Compares the embedded API server with a real kube-apiserver.
 #[derive(Debug, Parser)]
@@ -102,12 +102,11 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
             outcomes
         }
     };
-    let (listening, server) = embedded().await?;
-    let version = run::version(&server).await?;
-    let embedded = timed(&format!("embedded server {version}"), &server, &cases)
-        .await?
-        .outcomes;
-    listening.stop().await;
+    let running = Embedded::start().await?;
+    let version = run::version(running.server()).await?;
+    let name = format!("embedded server {version}");
+    let embedded = timed(&name, running.server(), &cases).await?.outcomes;
+    running.stop().await;
 
     let known = Known::read(&here.join("../../crates/apiserver/DIFFERENCES.md"))?;
     let report = Report::new(&cases, &real, &embedded, &known);
@@ -167,16 +166,6 @@ async fn timed(name: &str, server: &Server, cases: &[Case]) -> Result<Run> {
         start.elapsed().as_secs_f64()
     );
     Ok(run)
-}
-
-async fn embedded() -> Result<(Listening, Server)> {
-    let listening = ApiServer::start().listen(([127, 0, 0, 1], 0)).await?;
-    let server = Server::new(
-        &listening.url(),
-        listening.certificate_authority(),
-        listening.token(),
-    )?;
-    Ok((listening, server))
 }
 
 fn given(kubeconfig: &Path) -> Result<Server> {

@@ -11,6 +11,14 @@ use crate::server::Server;
 /// What the admin says.
 const TOKEN: &str = "conformance";
 
+/// All that an event can tell.
+const POLICY: &str = "
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules: [{level: RequestResponse}]
+";
+
 /// A running control plane; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Real {
@@ -29,12 +37,14 @@ impl Real {
         let path = tokens.path().join("tokens.csv");
         fs::write(&path, format!("{TOKEN},kubernetes-admin,,system:masters\n"))?;
         let plane = ControlPlane::builder()
+            .audit(POLICY)
             .flag(format!("--token-auth-file={}", path.display()))
             .start()
             .await
             .context("start a real API server")?;
         Ok(Self {
-            server: Server::new(plane.url(), plane.ca_pem(), TOKEN)?,
+            server: Server::new(plane.url(), plane.ca_pem(), TOKEN)?
+                .with_audit_log(&plane.audit_log()),
             _plane: plane,
             _tokens: tokens,
         })

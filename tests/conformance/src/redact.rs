@@ -2,6 +2,7 @@
 //!
 //! Equal values get equal numbers within a case, so that "the same uid as before" is still compared.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
@@ -40,6 +41,29 @@ impl Redactor {
 
     pub(crate) fn value(&mut self, value: &Value) -> Value {
         self.field("", value)
+    }
+
+    /// The audit events of a request. Where other cases run at the same time, the number of a webhook among all webhooks
+    /// is its number among those that were called.
+    pub(crate) fn audit(&mut self, events: &[Value], id: &str, alone: bool) -> Value {
+        let events = events.iter().map(|event| {
+            let mut event = event.clone();
+            if event["auditID"] == id {
+                event["auditID"] = "the Audit-Id".into();
+            }
+            if let Value::String(uri) = &mut event["requestURI"] {
+                *uri = VERSION_IN_URI.replace_all(uri, "${1}VERSION").into();
+            }
+            if let Value::Object(annotations) = &mut event["annotations"] {
+                // How long the parts of a server took is told of slow requests only.
+                annotations.retain(|name, _| !name.starts_with("apiserver.latency.k8s.io/"));
+                if !alone {
+                    *annotations = renumbered(std::mem::take(annotations));
+                }
+            }
+            self.value(&event)
+        });
+        events.collect()
     }
 
     fn field(&mut self, name: &str, value: &Value) -> Value {
@@ -140,6 +164,26 @@ fn sorted(quoted: &str) -> Option<String> {
     Some(Value::from(Value::Object(object).to_string()).to_string())
 }
 
+/// The annotations with the numbers of mutating webhooks counted from 0 in each round, without gaps.
+fn renumbered(annotations: Map<String, Value>) -> Map<String, Value> {
+    let place = |name: &str| -> Option<(String, u32)> {
+        let found = MUTATING.captures(name)?;
+        Some((found["round"].to_owned(), found["number"].parse().ok()?))
+    };
+    let known: BTreeSet<(String, u32)> =
+        annotations.keys().filter_map(|name| place(name)).collect();
+    let renumber = |(name, value): (String, Value)| {
+        let Some((round, number)) = place(&name) else {
+            return (name, value);
+        };
+        let of_round = known.iter().filter(|(other, _)| *other == round);
+        let rank = of_round.filter(|(_, other)| *other < number).count();
+        let name = MUTATING.replace(&name, format!("${{prefix}}round_${{round}}_index_{rank}"));
+        (name.into(), value)
+    };
+    annotations.into_iter().map(renumber).collect()
+}
+
 /// The order of managed fields depends on whether two writes fell into one second.
 fn by_manager(entries: &mut [Value]) {
     entries.sort_by_cached_key(|entry| {
@@ -202,6 +246,12 @@ static VERSION: LazyLock<Regex> = LazyLock::new(|| {
         r#"(record \(|ResourceVersion in the precondition \(|\\?"resourceVersion\\?":\\?"|resourceVersion: "|current: )\d+"#,
     )
 });
+static VERSION_IN_URI: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\bresourceVersion=)[1-9]\d+"));
+static MUTATING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?<prefix>(?:failed-open\.)?(?:mutation|patch)\.webhook\.admission\.k8s\.io/)round_(?<round>\d)_index_(?<number>\d+)$",
+    )
+});
 static ETAG: LazyLock<Regex> = LazyLock::new(|| pattern("\"[0-9A-F]{128}\""));
 static HASH: LazyLock<Regex> = LazyLock::new(|| pattern("hash=[0-9A-F]{128}"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[smhd])+( ago)?$"));
@@ -258,6 +308,44 @@ mod tests {
             ),
             r#"Invalid value: "{\"a\":{},\"b\":1,\"metadata\":{\"managedFields\":[{\"manager\":\"a\"},{\"manager\":\"b\"}]}}": why"#
         );
+    }
+
+    #[test]
+    fn webhooks_are_counted_among_those_of_their_round() {
+        let event = json!({
+            "auditID": "one",
+            "requestURI": "/api/v1/configmaps?resourceVersion=812&watch=1",
+            "requestObject": {"metadata": {"name": "a", "managedFields": []}},
+            "annotations": {
+                "mutation.webhook.admission.k8s.io/round_0_index_9": "a",
+                "patch.webhook.admission.k8s.io/round_0_index_9": "a",
+                "mutation.webhook.admission.k8s.io/round_0_index_10": "b",
+                "mutation.webhook.admission.k8s.io/round_1_index_4": "a",
+                "failed-open.validating.webhook.admission.k8s.io/round_0_index_7": "c",
+                "apiserver.latency.k8s.io/total": "1.2s",
+            },
+        });
+        let events = [event];
+        let redacted = Redactor::default().audit(&events, "one", false);
+        assert_eq!(
+            redacted,
+            json!([{
+                "auditID": "the Audit-Id",
+                "requestURI": "/api/v1/configmaps?resourceVersion=VERSION&watch=1",
+                "requestObject": {"metadata": {"name": "a"}},
+                "annotations": {
+                    "mutation.webhook.admission.k8s.io/round_0_index_0": "a",
+                    "patch.webhook.admission.k8s.io/round_0_index_0": "a",
+                    "mutation.webhook.admission.k8s.io/round_0_index_1": "b",
+                    "mutation.webhook.admission.k8s.io/round_1_index_0": "a",
+                    "failed-open.validating.webhook.admission.k8s.io/round_0_index_7": "c",
+                },
+            }])
+        );
+        let alone = Redactor::default().audit(&events, "two", true);
+        assert_eq!(alone[0]["auditID"], "one");
+        let annotations = alone[0]["annotations"].as_object().expect("annotations");
+        assert!(annotations.contains_key("mutation.webhook.admission.k8s.io/round_0_index_9"));
     }
 
     #[test]

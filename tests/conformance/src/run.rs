@@ -1,5 +1,6 @@
 //! Runs cases against one server and keeps what came of them.
 
+mod audit;
 mod discovery;
 mod install;
 mod steps;
@@ -17,6 +18,7 @@ use crate::case::Case;
 use crate::client::{Ask, Client};
 use crate::first_objects;
 use crate::hooks::Hooks;
+use crate::run::audit::AuditLog;
 use crate::run::discovery::Discovery;
 use crate::server::Server;
 
@@ -41,6 +43,7 @@ pub async fn run(server: &Server, cases: &[Case], progress: impl Fn(usize)) -> R
     let runner = Arc::new(Runner {
         server: server.clone(),
         client: tokio::sync::Mutex::default(),
+        audit: AuditLog::new(server.audit_log.clone()),
         hooks: Hooks::start().await?,
         discovery: Discovery::default(),
         reviews: Mutex::default(),
@@ -119,6 +122,7 @@ impl Runner {
 struct Runner {
     server: Server,
     client: tokio::sync::Mutex<Option<Client>>,
+    audit: AuditLog,
     hooks: Hooks,
     discovery: Discovery,
     reviews: Mutex<BTreeMap<String, Bytes>>,

@@ -1,5 +1,6 @@
 //! An API server to ask: where it is, whom it trusts, and how to be its admin.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -17,6 +18,7 @@ pub struct Server {
     pub(crate) authority: String,
     pub(crate) tls: Arc<ClientConfig>,
     pub(crate) token: String,
+    pub(crate) audit_log: Option<PathBuf>,
 }
 
 impl Server {
@@ -45,7 +47,15 @@ impl Server {
             authority,
             tls: Arc::new(tls),
             token: token.to_owned(),
+            audit_log: None,
         })
+    }
+
+    /// A server that writes its audit log to this file, at the level `RequestResponse`.
+    #[must_use]
+    pub fn with_audit_log(mut self, path: &Path) -> Self {
+        self.audit_log = Some(path.to_owned());
+        self
     }
 
     /// The first cluster and the first user of a kubeconfig, which has to have a token.

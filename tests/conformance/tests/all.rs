@@ -6,26 +6,20 @@ use std::path::{Path, PathBuf};
 
 use conformance::case::{self, Case};
 use conformance::differences::Known;
+use conformance::embedded::Embedded;
 use conformance::report::Report;
-use conformance::server::Server;
 use conformance::{mutants, recording, run};
-use kubewright_apiserver::ApiServer;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_embedded_server_answers_as_was_recorded_of_the_real_one() {
     let cases = cases();
     let recorded = recording::read(&folder("recordings"), &cases).expect("recordings");
-    let listening = ApiServer::start()
-        .listen(([127, 0, 0, 1], 0))
-        .await
-        .expect("a port");
-    let (url, authority) = (listening.url(), listening.certificate_authority());
-    let server = Server::new(&url, authority, listening.token()).expect("a server");
-    let embedded = run::run(&server, &cases, |_| ())
+    let running = Embedded::start().await.expect("a server");
+    let embedded = run::run(running.server(), &cases, |_| ())
         .await
         .expect("outcomes")
         .outcomes;
-    listening.stop().await;
+    running.stop().await;
 
     let known = Known::read(&folder("../../crates/apiserver/DIFFERENCES.md")).expect("a table");
     let report = Report::new(&cases, &recorded, &embedded, &known);

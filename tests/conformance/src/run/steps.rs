@@ -14,6 +14,7 @@ use crate::hooks::Call;
 use crate::openapi;
 use crate::redact::Redactor;
 use crate::run::Runner;
+use crate::run::audit::AuditLog;
 use crate::run::install::{PATIENCE, kind_and_name};
 use crate::vars::Vars;
 
@@ -64,9 +65,10 @@ impl Runner {
     ) -> Result<Value> {
         let mut redactor = Redactor::new(&case.namespace, written);
         let mut outcomes: Vec<Value> = Vec::new();
-        let mut watches: Vec<(usize, Watch, Option<usize>)> = Vec::new();
+        let mut watches: Vec<(usize, Watch, Option<usize>, String)> = Vec::new();
         for step in &case.steps {
-            let ask = self.ask(client, step, &vars, &case.namespace).await?;
+            let mut ask = self.ask(client, step, &vars, &case.namespace).await?;
+            let mut id = named(case, &mut ask, outcomes.len(), 0);
             let mut outcome = Map::new();
             // What a case saved differs from server to server, so the request is shown as it is written.
             let written = step
@@ -83,15 +85,25 @@ impl Runner {
                     &compared(&watch.headers),
                     &mut redactor,
                 );
-                watches.push((outcomes.len(), watch, step.events));
+                watches.push((outcomes.len(), watch, step.events, id));
             } else {
+                // A server closes the connection of somebody that it does not know.
+                let own;
+                let mut client = client;
+                if ask.headers.iter().any(|(name, _)| name == "authorization") {
+                    own = Client::connect(&self.server).await?;
+                    client = &own;
+                }
                 let mut answer = client.send(ask.clone()).await?;
                 if let Some(wanted) = &step.until {
                     let late = Instant::now() + PATIENCE;
+                    let mut attempt = 0;
                     while self.hooks_called(case)? != *wanted {
                         ensure!(Instant::now() < late, "never were {wanted:?} called by it");
                         self.calls(case, &mut Redactor::default())?;
                         sleep(Duration::from_millis(5)).await;
+                        attempt += 1;
+                        id = named(case, &mut ask, outcomes.len(), attempt);
                         answer = client.send(ask.clone()).await?;
                     }
                 }
@@ -110,6 +122,15 @@ impl Runner {
                     _ => redactor.value(&answer.body),
                 };
                 outcome.insert("body".into(), body);
+                if case.audit {
+                    let said = answer.headers.get("audit-id");
+                    ensure!(
+                        said.is_some_and(|said| *said == *id),
+                        "the answer has another Audit-Id: {said:?}"
+                    );
+                    let events = self.audit.events(&id).await?;
+                    outcome.insert("audit".into(), redactor.audit(&events, &id, case.alone));
+                }
             }
             let calls = self.calls(case, &mut redactor)?;
             if !calls.is_empty() {
@@ -117,9 +138,13 @@ impl Runner {
             }
             outcomes.push(outcome.into());
         }
-        for (step, watch, count) in watches {
+        for (step, watch, count, id) in watches {
             let events = watch.events(count).await?;
             outcomes[step]["events"] = events.iter().map(|event| redactor.value(event)).collect();
+            if case.audit {
+                let events = self.audit.events(&id).await?;
+                outcomes[step]["audit"] = redactor.audit(&events, &id, case.alone);
+            }
         }
         Ok(json!({"steps": outcomes}))
     }
@@ -246,6 +271,19 @@ impl Runner {
         }
         Ok(ask)
     }
+}
+
+/// Gives a request whose audit events are compared an `Audit-Id` that no other has, unless the case gives it one.
+fn named(case: &Case, ask: &mut Ask, step: usize, attempt: usize) -> String {
+    let given = ask.headers.iter_mut().find(|(name, _)| name == "audit-id");
+    let id = AuditLog::id(&format!("{}-{step}-{attempt}", case.namespace));
+    match given {
+        _ if !case.audit => {}
+        Some((_, given)) if attempt == 0 => return given.clone(),
+        Some((_, given)) => given.clone_from(&id),
+        None => ask.headers.push(("audit-id".to_owned(), id.clone())),
+    }
+    id
 }
 
 fn json_ask(method: &str, path: String, body: Option<&Value>) -> Ask {
