@@ -64,7 +64,7 @@ async fn connect(listening: &Listening, protocols: &[&[u8]]) -> TlsStream<TcpStr
 async fn nobody_gets_in_without_credentials() {
     let listening = listening().await;
     for path in ["/api/v1/namespaces", "/apis", "/", "/openapi/v3"] {
-        assert_eq!(code(nobody(&listening).await, path).await, 401, "{path}");
+        assert_eq!(code(nobody(&listening).await, path).await, 403, "{path}");
     }
     for path in ["/healthz", "/readyz", "/livez", "/version"] {
         assert_eq!(code(nobody(&listening).await, path).await, 200, "{path}");

@@ -258,6 +258,7 @@ struct Entry {
     alone: bool,
     #[serde(default)]
     first: bool,
+    #[serde(default)]
     audit: bool,
     #[serde(default)]
     given: Vec<Step>,

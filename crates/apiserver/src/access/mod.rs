@@ -15,7 +15,6 @@ use uuid::Uuid;
 
 use crate::admission::User;
 use crate::field::quoted;
-use crate::rest::path::Path;
 use crate::rest::subresource::{ISSUER, user_of_token};
 use crate::server::Shared;
 use crate::status::{Result, Status};
@@ -80,13 +79,8 @@ pub(crate) fn admin() -> User {
 /// Says who sent the request.
 ///
 /// # Errors
-/// 401 for a caller without valid credentials.
-pub(crate) fn authenticate(
-    shared: &Shared,
-    caller: &Caller,
-    parts: &Parts,
-    path: &Path,
-) -> Result<User> {
+/// 401 for a caller with credentials that do not hold. One without any is anonymous.
+pub(crate) fn authenticate(shared: &Shared, caller: &Caller, parts: &Parts) -> Result<User> {
     let user = match bearer(parts) {
         Some(token) => {
             let known = by_token(shared, token, &[ISSUER]);
@@ -94,11 +88,7 @@ pub(crate) fn authenticate(
         }
         None => caller.user.clone(),
     };
-    match user {
-        Some(user) => Ok(user),
-        None if is_public(path) => Ok(anonymous()),
-        None => Err(Status::unauthorized()),
-    }
+    Ok(user.unwrap_or_else(anonymous))
 }
 
 /// Whom a token names, and for which of the audiences that were asked for.
@@ -146,21 +136,10 @@ fn bearer(parts: &Parts) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// What anybody may ask: whether the server lives, and what it is.
-fn is_public(path: &Path) -> bool {
-    let Path::Other(words) = path else {
-        return false;
-    };
-    matches!(
-        words.first().map(String::as_str),
-        Some("healthz" | "livez" | "readyz" | "version")
-    )
-}
-
 fn anonymous() -> User {
     User {
         username: "system:anonymous".to_owned(),
-        groups: vec!["system:unauthenticated".to_owned()],
+        groups: vec![UNAUTHENTICATED.to_owned()],
         ..User::default()
     }
 }
@@ -169,6 +148,9 @@ fn anonymous() -> User {
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |acc, (a, b)| acc | (a ^ b)) == 0
 }
+
+/// The group of everybody who is not known.
+const UNAUTHENTICATED: &str = "system:unauthenticated";
 
 /// The group of everybody who is known.
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";

@@ -172,7 +172,7 @@ async fn handle(
     body: Incoming,
 ) -> Result<Response<Body>> {
     let (deadline, writes) = deadline(&request.parts.method, &request.query)?;
-    let sender = access::authenticate(&shared, &caller, &request.parts, &path)?;
+    let sender = access::authenticate(&shared, &caller, &request.parts)?;
     if let Some(trail) = &request.trail {
         trail.sent_by(&sender);
     }
