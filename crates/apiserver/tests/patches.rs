@@ -115,11 +115,11 @@ async fn another_content_type_is_refused_by_the_router() {
 async fn an_apply_is_merged_and_remembered() {
     let (cluster, path) = with_map().await;
     let path = format!("{path}?fieldManager=me&force=true");
-    let send = async |kind, body: &str| {
+    let send = async |kind, body: &'static str| {
         let headers = [("content-type", kind)];
         cluster.send(Method::PATCH, &path, &headers, body).await
     };
-    let yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {applied: \"1\"}\n";
+    let yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {applied: \"1\"}\n";
     let object = send("application/apply-patch+yaml", yaml).await.expect(200);
     assert_eq!(object["data"]["applied"], "1");
     let entries = object["metadata"]["managedFields"].as_array().unwrap();

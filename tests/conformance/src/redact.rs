@@ -332,7 +332,7 @@ mod tests {
             json!([{
                 "auditID": "the Audit-Id",
                 "requestURI": "/api/v1/configmaps?resourceVersion=VERSION&watch=1",
-                "requestObject": {"metadata": {"name": "a"}},
+                "requestObject": {"metadata": {"name": "a", "managedFields": []}},
                 "annotations": {
                     "mutation.webhook.admission.k8s.io/round_0_index_0": "a",
                     "patch.webhook.admission.k8s.io/round_0_index_0": "a",

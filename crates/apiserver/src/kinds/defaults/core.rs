@@ -104,8 +104,8 @@ pub(super) fn node(object: &mut Value) {
         let single = spec.text("podCIDR").to_owned();
         let first = spec.list("podCIDRs").first().cloned();
         match (single.as_str(), first) {
-            ("", Some(first)) => spec.put("podCIDR", first),
-            ("", None) => {}
+            ("", Some(first)) if first != "" => spec.put("podCIDR", first),
+            ("", _) => {}
             (_, first) => {
                 if first.is_none_or(|first| first != single.as_str()) {
                     spec.put("podCIDRs", json!([single]));
