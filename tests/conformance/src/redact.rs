@@ -254,7 +254,7 @@ static MUTATING: LazyLock<Regex> = LazyLock::new(|| {
 });
 static ETAG: LazyLock<Regex> = LazyLock::new(|| pattern("\"[0-9A-F]{128}\""));
 static HASH: LazyLock<Regex> = LazyLock::new(|| pattern("hash=[0-9A-F]{128}"));
-static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[smhd])+( ago)?$"));
+static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[smhdy])+( ago)?$"));
 static OBJECT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"("\{(?:[^"\\]|\\.)*\}")"#));
 
 #[cfg(test)]
@@ -294,8 +294,8 @@ mod tests {
     fn ages_go_and_other_cells_stay() {
         let mut redactor = Redactor::default();
         assert_eq!(
-            redactor.value(&json!({"cells": ["5s", "3m2s", "5s-web", 5]})),
-            json!({"cells": ["AGE", "AGE", "5s-web", 5]})
+            redactor.value(&json!({"cells": ["5s", "3m2s", "6y326d", "5s-web", 5]})),
+            json!({"cells": ["AGE", "AGE", "AGE", "5s-web", 5]})
         );
     }
 

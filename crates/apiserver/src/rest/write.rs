@@ -44,7 +44,6 @@ pub(crate) async fn write(
         attributes.old_object = old;
         tracking::mutate(call, options, &mut attributes).await?;
         dedup_owners(&mut attributes.object, Stage::Mutated, &call.notes);
-        tracking::keep_times(&mut attributes.object, &attributes.old_object);
 
         check_revision(call, &attributes.object, &stored)?;
         // An unconditional update becomes one of the current version.
@@ -68,6 +67,7 @@ pub(crate) async fn write(
                 call.notes.warn(&warning);
             }
         }
+        tracking::keep_times(&mut attributes.object, &attributes.old_object);
         call.validate(&attributes).await?;
 
         attributes.write_empties(Medium::Storage);
