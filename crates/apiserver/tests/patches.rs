@@ -1,5 +1,7 @@
 //! PATCH (spec section C.11).
 
+use std::sync::Arc;
+
 use http::Method;
 use serde_json::json;
 
@@ -131,6 +133,33 @@ async fn an_apply_is_merged_and_remembered() {
     assert_eq!(mine["fieldsV1"], json!({"f:data": {"f:applied": {}}}));
     let cbor = send("application/apply-patch+cbor", "{}").await;
     let _ = cbor.refused(415, "UnsupportedMediaType");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_may_apply_an_object_that_is_not_there_yet() {
+    const MANY: usize = 64;
+    let cluster = Arc::new(Cluster::start());
+    let all_at_once = Arc::new(tokio::sync::Barrier::new(MANY));
+    let mut applies = tokio::task::JoinSet::new();
+    for at in 0..MANY {
+        let (cluster, all_at_once) = (cluster.clone(), all_at_once.clone());
+        applies.spawn(async move {
+            let path = format!("{MAPS}/shared?fieldManager=m{at}");
+            let body = json!({
+                "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shared"}, "data": {format!("k{at}"): "v"},
+            });
+            let headers = [("content-type", "application/apply-patch+yaml")];
+            all_at_once.wait().await;
+            let answer = cluster.send(Method::PATCH, &path, &headers, body.to_string()).await;
+            answer.code.as_u16()
+        });
+    }
+    let mut codes = applies.join_all().await;
+    codes.sort_unstable();
+    assert_eq!(codes.pop(), Some(201), "{codes:?}");
+    assert!(codes.iter().all(|code| *code == 200), "{codes:?}");
+    let stored = cluster.get(&format!("{MAPS}/shared")).await.expect(200);
+    assert_eq!(stored["data"].as_object().unwrap().len(), MANY);
 }
 
 #[tokio::test]

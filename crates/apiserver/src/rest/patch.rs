@@ -40,7 +40,10 @@ enum Content {
     Apply(Value),
 }
 
-/// Patches the object that the path names.
+/// How often an apply is tried when others create or delete its object meanwhile.
+const ATTEMPTS: usize = 5;
+
+/// Patches the object that the path names; server-side apply creates one that is not there.
 pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
     if call.path.subresource.is_empty() && !call.resource.allows(Verb::Patch) {
         return Err(Status::method_not_allowed());
@@ -50,17 +53,31 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
     call.audit_patch();
     let patch = Patch::read(call, &options);
     let kind = call.kind();
-    if is_apply(call) && call.path.subresource.is_empty() && call.stored().is_err() {
-        return create_applied(call, &options, &patch).await;
+    let creates = is_apply(call) && call.path.subresource.is_empty();
+    let exists = || call.stored().is_ok();
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let existed = exists();
+        let done = if creates && !existed {
+            create_applied(call, &options, &patch).await
+        } else {
+            let written = write::write(call, &options, |current| {
+                let mut decoded = patch.apply(call, &kind, &options, current)?;
+                check_name(call, &mut decoded.object)?;
+                defaults::apply(&call.resource, &mut decoded.object);
+                Ok(decoded)
+            });
+            written
+                .await
+                .and_then(|shown| answer::object(call, StatusCode::OK, &shown))
+        };
+        // Who applies does not care who was first: an object that came or went meanwhile is another try.
+        let again = creates && done.is_err() && exists() != existed;
+        if !again || attempt == ATTEMPTS {
+            return done;
+        }
     }
-    let shown = write::write(call, &options, |current| {
-        let mut decoded = patch.apply(call, &kind, &options, current)?;
-        check_name(call, &mut decoded.object)?;
-        defaults::apply(&call.resource, &mut decoded.object);
-        Ok(decoded)
-    })
-    .await?;
-    answer::object(call, StatusCode::OK, &shown)
 }
 
 /// Creates the object that a client applied and that does not exist.
@@ -181,9 +198,7 @@ impl Patch {
         }
         Ok(Decoded { object, empties })
     }
-}
 
-impl Patch {
     /// What server-side apply makes of the current object, with its new owners.
     fn applied(
         &self,
