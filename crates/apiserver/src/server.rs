@@ -13,7 +13,7 @@ use http_body_util::BodyExt as _;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::access::{self, Access, AllowAll, Caller};
+use crate::access::{self, Access, AllowAuthenticated, Caller};
 use crate::admission::{Chain, ChainBuilder};
 use crate::audit::Audit;
 use crate::cluster::StoredCluster;
@@ -148,7 +148,7 @@ impl Builder {
                 registry,
                 chain: self.chain.build(),
                 addresses: Mutex::new(addresses),
-                access: Access::new(Box::new(AllowAll)),
+                access: Access::new(Box::new(AllowAuthenticated)),
                 audit: self.audit,
                 stopped: watch::Sender::new(false),
             }),

@@ -75,6 +75,17 @@ async fn nobody_gets_in_without_credentials() {
 }
 
 #[tokio::test]
+async fn nobody_acts_as_somebody() {
+    let listening = listening().await;
+    let mut admin = nobody(&listening).await;
+    admin.auth_info.impersonate = Some("kubernetes-admin".to_owned());
+    admin.auth_info.impersonate_groups = Some(vec!["system:masters".to_owned()]);
+    for path in ["/api/v1/namespaces", "/healthz"] {
+        assert_eq!(code(admin.clone(), path).await, 403, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn the_admins_token_opens_the_door() {
     let listening = listening().await;
     let mut config = nobody(&listening).await;

@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 
-use super::{AUTHENTICATED, Question, check as check_rights};
+use super::{AUTHENTICATED, Question, UNAUTHENTICATED, check as check_rights};
 use crate::admission::User;
 use crate::field::quoted;
 use crate::kinds::names;
@@ -65,7 +65,7 @@ pub(crate) fn impersonated(
         ];
     }
     let everybody = if name == "system:anonymous" {
-        "system:unauthenticated"
+        UNAUTHENTICATED
     } else {
         AUTHENTICATED
     };

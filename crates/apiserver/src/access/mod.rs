@@ -19,7 +19,7 @@ use crate::rest::subresource::{ISSUER, user_of_token};
 use crate::server::Shared;
 use crate::status::{Result, Status};
 pub(crate) use authority::{Authority, AuthorityError};
-pub(crate) use authorizer::{AllowAll, Authorizer, Decision, Question, check};
+pub(crate) use authorizer::{AllowAuthenticated, Authorizer, Decision, Question, check};
 pub(crate) use impersonation::impersonated;
 pub(crate) use reviews::user_info;
 
