@@ -1,9 +1,11 @@
 //! Whether an object that is applied fits its schema: the texts of the library that the real server uses.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::element::Element;
 use super::shape::{Atom, Items, Scalar, Shape};
 use crate::patch::go_text::GoText;
 
@@ -31,12 +33,10 @@ fn walk(shape: Shape, value: &Value, place: &mut String, problems: &mut Vec<Stri
             }
         }
         (Atom::List(list), Value::Array(items)) => {
-            let mut seen = Vec::new();
+            let mut seen = BTreeSet::new();
             for (index, item) in items.iter().enumerate() {
                 let element = match list.items {
-                    Items::Atomic => Ok(super::element::Element::Index(
-                        i64::try_from(index).unwrap_or(i64::MAX),
-                    )),
+                    Items::Atomic => Ok(Element::Index(i64::try_from(index).unwrap_or(i64::MAX))),
                     _ => list.element(item),
                 };
                 match element {
@@ -46,14 +46,9 @@ fn walk(shape: Shape, value: &Value, place: &mut String, problems: &mut Vec<Stri
                         return;
                     }
                     Ok(element) => {
-                        if !matches!(list.items, Items::Atomic) {
-                            if seen.contains(&element) {
-                                problems.push(at(
-                                    place,
-                                    &format!("duplicate entries for key {element}"),
-                                ));
-                            }
-                            seen.push(element.clone());
+                        if !matches!(list.items, Items::Atomic) && !seen.insert(element.clone()) {
+                            problems
+                                .push(at(place, &format!("duplicate entries for key {element}")));
                         }
                         let _ = write!(place, "{element}");
                         walk(list.item(), item, place, problems);

@@ -1,5 +1,7 @@
 //! Merges what is applied into the live object: nothing is removed, and where both say something the applied value holds.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value};
 
 use super::element::Element;
@@ -73,36 +75,40 @@ fn merge_items(list: List, live: &[Value], applied: &[Value]) -> Result<Option<V
         elements.collect::<Result<Vec<Element>, _>>()
     };
     let (mine, theirs) = (elements(live)?, elements(applied)?);
-    for (at, element) in theirs.iter().enumerate() {
-        if theirs[..at].contains(element) {
+    let mut in_applied = BTreeSet::new();
+    for element in &theirs {
+        if !in_applied.insert(element) {
             return Err(format!("duplicate entries for key {element}"));
         }
     }
     // Items that the live object has several times are not merged with.
-    let live_of = |element: &Element| {
-        let mut found = (0..live.len()).filter(|at| mine[*at] == *element);
-        match (found.next(), found.next()) {
-            (Some(at), None) => Some(&live[at]),
-            _ => None,
-        }
-    };
-    let mut shared = theirs.iter().filter(|element| mine.contains(element));
+    let mut in_live: BTreeMap<&Element, Option<&Value>> = BTreeMap::new();
+    for (element, item) in mine.iter().zip(live) {
+        in_live
+            .entry(element)
+            .and_modify(|item| *item = None)
+            .or_insert(Some(item));
+    }
+    let live_of = |element: &Element| in_live.get(element).copied().flatten();
+    let mut shared = theirs
+        .iter()
+        .filter(|element| in_live.contains_key(element));
     let mut next_shared = shared.next();
-    let mut merged: Vec<&Element> = Vec::new();
+    let mut merged: BTreeSet<&Element> = BTreeSet::new();
     let mut out = Vec::with_capacity(live.len().max(applied.len()));
     let (mut left, mut right) = (0, 0);
     while left < live.len() || right < applied.len() {
         if left < live.len() && right < applied.len() {
             let element = &mine[left];
             if *element == theirs[right] {
-                merged.push(&theirs[right]);
+                merged.insert(&theirs[right]);
                 out.extend(walk(list.item(), live_of(element), Some(&applied[right]))?);
                 left += 1;
                 right += 1;
                 next_shared = shared.next();
                 continue;
             }
-            let is_shared = theirs.contains(element);
+            let is_shared = in_applied.contains(element);
             if is_shared && next_shared.is_some_and(|next| next != element) {
                 // It comes later, where what is applied has it.
                 left += 1;
@@ -111,7 +117,7 @@ fn merge_items(list: List, live: &[Value], applied: &[Value]) -> Result<Option<V
         }
         if left < live.len() {
             let element = &mine[left];
-            if !theirs.contains(element) {
+            if !in_applied.contains(element) {
                 out.push(live[left].clone());
                 left += 1;
                 continue;
@@ -122,7 +128,7 @@ fn merge_items(list: List, live: &[Value], applied: &[Value]) -> Result<Option<V
         }
         if right < applied.len() {
             let element = &theirs[right];
-            merged.push(element);
+            merged.insert(element);
             out.extend(walk(list.item(), live_of(element), Some(&applied[right]))?);
             right += 1;
             if next_shared == Some(element) {

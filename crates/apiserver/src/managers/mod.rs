@@ -4,6 +4,7 @@
 //! on. An apply states what its manager wants: what it stated before and no longer states goes, unless somebody else owns
 //! it, and a field that another manager owns is a conflict when it would get another value.
 
+mod apply;
 mod check;
 mod collect;
 mod compare;
@@ -21,7 +22,8 @@ mod shape;
 mod tests;
 mod track;
 
+pub(crate) use apply::apply;
 pub(crate) use conflict::ApplyError;
 pub(crate) use entries::{check, same_but_times};
 pub(crate) use scale::{to_parent, to_scale};
-pub(crate) use track::{Tracked, apply, empty, update};
+pub(crate) use track::{Tracked, empty, update};

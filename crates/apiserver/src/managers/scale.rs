@@ -48,9 +48,9 @@ pub(crate) fn to_parent(parent: &Value, scale: &Value, api_version: &str) -> Opt
         .map(|(identity, _)| identity.clone())
         .collect();
     for owner in owners {
-        if let Some(still) = scale.0.remove(&owner) {
-            drop(still);
-        } else if let Some(entry) = managed.0.get_mut(&owner) {
+        if scale.0.remove(&owner).is_none()
+            && let Some(entry) = managed.0.get_mut(&owner)
+        {
             // Somebody else has them now.
             entry.set = entry.set.difference(&replicas);
         }

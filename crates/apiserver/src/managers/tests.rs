@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::track::{Tracked, apply, empty, update};
-use super::{ApplyError, check};
+use super::{ApplyError, Tracked, apply, check, empty, update};
 use crate::kinds::{GroupVersionKind, Registry};
 
 const NOW: &str = "2030-01-01T00:00:00Z";
@@ -326,6 +325,23 @@ fn items_stand_in_the_order_of_what_is_applied() {
         .map(|container| container["name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["b", "c", "d", "x", "a"]);
+}
+
+#[test]
+fn long_lists_are_merged_item_by_item() {
+    const MANY: usize = 20_000;
+    let api = Api::config_maps();
+    let finalizers = |from: usize| {
+        let names: Vec<_> = (from..from + MANY)
+            .map(|at| format!("example.com/f{at}"))
+            .collect();
+        json!({"metadata": {"name": "a", "finalizers": names}})
+    };
+    let live = api.applied(&empty(&api.0), &finalizers(0), "one");
+    let live = api.applied(&live, &finalizers(MANY / 2), "two");
+    let merged = live["metadata"]["finalizers"].as_array().unwrap();
+    assert_eq!(merged.len(), MANY + MANY / 2);
+    assert_eq!(merged[MANY], format!("example.com/f{MANY}"));
 }
 
 #[test]
