@@ -1,13 +1,13 @@
 //! What admission reads of the cluster: the store, with the objects that it reads again and again kept parsed.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::admission::Cluster;
-use crate::kinds::{Registry, Resource};
+use crate::kinds::{Resource, Served};
 use crate::status::qualified;
 use crate::store::{At, Object, Store};
 
@@ -18,16 +18,16 @@ type Place = (String, String);
 #[derive(Debug)]
 pub(crate) struct StoredCluster {
     store: Arc<Store>,
-    registry: &'static LazyLock<Registry>,
+    served: Arc<Served>,
     /// Parsed objects by table and path, each valid for one revision.
     parsed: Mutex<HashMap<Place, (u64, Arc<Value>)>>,
 }
 
 impl StoredCluster {
-    pub(crate) fn new(store: Arc<Store>, registry: &'static LazyLock<Registry>) -> Self {
+    pub(crate) fn new(store: Arc<Store>, served: Arc<Served>) -> Self {
         Self {
             store,
-            registry,
+            served,
             parsed: Mutex::default(),
         }
     }
@@ -82,6 +82,6 @@ impl Cluster for StoredCluster {
     }
 
     fn equivalents(&self, resource: &Resource) -> Vec<Arc<Resource>> {
-        self.registry.equivalents(resource)
+        self.served.now().equivalents(resource)
     }
 }

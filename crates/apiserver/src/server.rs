@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -17,8 +17,8 @@ use crate::access::{self, Access, AllowAuthenticated, Caller};
 use crate::admission::{Chain, ChainBuilder};
 use crate::audit::Audit;
 use crate::cluster::StoredCluster;
-use crate::kinds::Registry;
 use crate::kinds::strategy::services::Pool;
+use crate::kinds::{Registry, Served};
 use crate::listen::{self, ListenError, Listening};
 use crate::rest::{self, BoxError, body::Body};
 use crate::seed::Seed;
@@ -52,7 +52,7 @@ pub struct ApiService {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) store: Arc<Store>,
-    pub(crate) registry: &'static LazyLock<Registry>,
+    pub(crate) served: Arc<Served>,
     pub(crate) chain: Chain,
     pub(crate) cluster: StoredCluster,
     pub(crate) addresses: Mutex<Pool>,
@@ -140,12 +140,12 @@ impl Builder {
         let store = Arc::new(Store::new(self.limits, Some(Seed::now())));
         let mut addresses = Pool::new();
         Seed::adopt(&mut addresses);
-        let registry = Registry::builtin_when_asked();
+        let served = Arc::new(Served::new(Registry::builtin_when_asked()));
         ApiServer {
             shared: Arc::new(Shared {
-                cluster: StoredCluster::new(store.clone(), registry),
+                cluster: StoredCluster::new(store.clone(), served.clone()),
                 store,
-                registry,
+                served,
                 chain: self.chain.build(),
                 addresses: Mutex::new(addresses),
                 access: Access::new(Box::new(AllowAuthenticated)),

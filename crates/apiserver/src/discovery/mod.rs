@@ -31,7 +31,7 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
     if routed && request.parts.method != Method::GET {
         return Err(Status::method_not_allowed());
     }
-    let registry = shared.registry;
+    let registry = &*shared.served.now();
     Ok(match words {
         [] | ["index.html"] => answer::value(StatusCode::OK, &Output::json(), &paths(shared)),
         ["version"] => {
@@ -94,7 +94,7 @@ fn version() -> Value {
 
 fn paths(shared: &Shared) -> Value {
     let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
-    for group in shared.registry.groups() {
+    for group in shared.served.now().groups() {
         if group.name.is_empty() {
             continue;
         }

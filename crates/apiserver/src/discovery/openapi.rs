@@ -13,7 +13,7 @@ use crate::status::{Result, Status};
 
 /// The list of documents, in JSON whatever the client accepts; nobody says that it is JSON (measured on v1.36).
 pub(super) fn index(shared: &Shared) -> Response<Body> {
-    let index = openapi::v3_index(shared.registry);
+    let index = openapi::v3_index(&shared.served.now());
     let mut response = answer::whole(StatusCode::OK, &Output::json(), index);
     insert(&mut response, CONTENT_TYPE, "text/plain; charset=utf-8");
     response
@@ -23,7 +23,7 @@ pub(super) fn index(shared: &Shared) -> Response<Body> {
 ///
 /// An address with the document's hash may be kept for ever; one with another hash leads to the right one.
 pub(super) fn document(shared: &Shared, request: &Request, place: &[&str]) -> Response<Body> {
-    let Some(document) = openapi::v3_document(shared.registry, place) else {
+    let Some(document) = openapi::v3_document(&shared.served.now(), place) else {
         return no_document();
     };
     if !reads_json(request) {

@@ -10,6 +10,7 @@ pub mod names;
 pub mod quantity;
 mod registry;
 mod resource;
+mod served;
 pub mod strategy;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -18,3 +19,4 @@ pub(crate) mod view;
 
 pub use registry::{Group, GroupVersion, Registry, by_stability};
 pub use resource::{GroupVersionKind, GroupVersionResource, Resource, Subresource, Verb};
+pub(crate) use served::Served;

@@ -41,7 +41,7 @@ async fn to_resource(
     request: Request,
     path: ResourcePath,
 ) -> Result<Response<Body>> {
-    let registry = shared.registry;
+    let registry = shared.served.now();
     let Some(resource) = registry.find(&path.group, &path.version, &path.plural) else {
         return nowhere(&shared, Some(&path.group));
     };
@@ -177,7 +177,7 @@ fn check_name(call: &Call) -> Result<()> {
 
 /// What a path answers that leads to no resource: below a known group the API says so, elsewhere the router.
 pub(crate) fn nowhere(shared: &Shared, group: Option<&str>) -> Result<Response<Body>> {
-    if group.is_some_and(|group| shared.registry.group(group).is_some()) {
+    if group.is_some_and(|group| shared.served.now().group(group).is_some()) {
         return Err(Status::no_such_resource());
     }
     Ok(not_found())

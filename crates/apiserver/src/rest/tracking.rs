@@ -55,7 +55,7 @@ pub(crate) fn with<T>(
         resource: &call.resource,
         kind,
         subresource: &call.path.subresource,
-        registry: call.shared.registry,
+        registry: &call.shared.served.now(),
         now: &now(),
     })
 }

@@ -30,7 +30,7 @@ pub(crate) async fn bind_by_body(call: &Call) -> Result<Response<Body>> {
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
     let binding = decode::body(call, &kind(), &options)?;
     call.audit(&kind(), &binding.object);
-    let registry = call.shared.registry;
+    let registry = call.shared.served.now();
     let pods = registry
         .find("", "v1", "pods")
         .ok_or_else(Status::no_such_resource)?;
