@@ -64,7 +64,7 @@ impl<'a> Path<'a> {
     }
 
     /// Whether nothing is written for this path.
-    fn is_root(&self) -> bool {
+    pub(crate) fn is_root(&self) -> bool {
         matches!(self.step, Step::Root) && self.parent.is_none_or(Path::is_root)
     }
 

@@ -81,6 +81,8 @@ pub mod selector;
 mod server;
 pub mod status;
 mod store;
+#[doc(hidden)]
+pub mod structural;
 mod watch;
 
 pub use listen::{ListenError, Listening};

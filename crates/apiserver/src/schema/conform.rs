@@ -15,7 +15,7 @@ mod time;
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-pub(crate) use changes::{Changes, conform_changes};
+pub(crate) use changes::{Changes, conform_changes, conform_type};
 pub(crate) use empties::{Medium, write_empties};
 
 use serde_json::{Map, Value};

@@ -5,5 +5,5 @@ pub mod json;
 pub mod types;
 pub mod yaml;
 
-pub(crate) use conform::{Changes, Medium, conform_changes, write_empties};
+pub(crate) use conform::{Changes, Medium, conform_changes, conform_type, write_empties};
 pub use conform::{Conformed, conform};

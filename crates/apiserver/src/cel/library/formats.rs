@@ -333,7 +333,7 @@ fn is_date(text: &str) -> bool {
     text.len() == 10 && convert(&Value::text(full), &Type::Timestamp).is_ok()
 }
 
-fn is_date_time(text: &str) -> bool {
+pub(in super::super) fn is_date_time(text: &str) -> bool {
     static PATTERN: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(DATE_TIME).expect("a constant pattern"));
     let lower = text.to_ascii_lowercase();

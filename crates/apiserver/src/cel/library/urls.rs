@@ -63,7 +63,7 @@ pub struct Url {
 
 impl Url {
     /// Reads an absolute URL or an absolute path, as a request line has them.
-    pub(super) fn parse_request(text: &str) -> Result<Self, String> {
+    pub(in super::super) fn parse_request(text: &str) -> Result<Self, String> {
         Self::parse(text, true).map_err(|reason| format!("parse {text:?}: {reason}"))
     }
 

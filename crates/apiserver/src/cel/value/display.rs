@@ -44,7 +44,7 @@ fn display_map(f: &mut fmt::Formatter<'_>, map: &Map<'_>) -> fmt::Result {
 
 /// A floating point number as Go's `%g` writes it: the shortest digits, with an exponent below 1e-4
 /// and from 1e+06 on.
-pub(in super::super) fn format_double(value: f64) -> String {
+pub(crate) fn format_double(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
     }

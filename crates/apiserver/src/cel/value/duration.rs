@@ -13,7 +13,7 @@ pub(super) fn format(nanoseconds: i64) -> String {
 }
 
 /// Reads what Go's `time.ParseDuration` reads: `1h30m`, `-1.5s`, `300ms`, `0`.
-pub(super) fn parse(text: &str) -> Option<i64> {
+pub(in super::super) fn parse(text: &str) -> Option<i64> {
     let (negative, mut rest) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),

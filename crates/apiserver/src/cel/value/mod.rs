@@ -21,7 +21,8 @@ use super::types::Type;
 
 pub(super) use compare::{compare, equal};
 pub(super) use convert::convert;
-pub(super) use display::format_double;
+pub(crate) use display::format_double;
+pub(super) use duration::parse as parse_duration;
 pub use map::{Key, Map};
 pub(super) use time::Civil;
 pub use time::Timestamp;

@@ -78,6 +78,23 @@ pub(super) fn kind_changed(new: &Value, old: &Value, errors: &mut Errors) {
     finalizer_names(new.at("metadata"), errors);
 }
 
+/// The metadata of an object that is a part of another one: it needs no name, and its kind may have namespaces or not.
+pub(crate) fn embedded(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let name = match metadata.text("name") {
+        "" => "fakename",
+        name => name,
+    };
+    let namespaced = metadata.has("namespace");
+    at(
+        path,
+        name,
+        namespaced,
+        metadata,
+        names::path_segment,
+        errors,
+    );
+}
+
 fn whole(
     resource: &Resource,
     metadata: &Value,
@@ -86,6 +103,17 @@ fn whole(
 ) {
     let path = Path::new("metadata");
     let name = metadata.text("name");
+    at(&path, name, resource.namespaced, metadata, found, errors);
+}
+
+fn at(
+    path: &Path<'_>,
+    name: &str,
+    namespaced: bool,
+    metadata: &Value,
+    found: impl Fn(&str) -> Vec<String>,
+    errors: &mut Errors,
+) {
     let generated = metadata.text("generateName");
     if !generated.is_empty() {
         let base = without_dash(generated);
@@ -99,7 +127,7 @@ fn whole(
     }
     let namespace = metadata.text("namespace");
     let namespace_path = path.child("namespace");
-    if resource.namespaced {
+    if namespaced {
         if namespace.is_empty() {
             errors.push(FieldError::required(&namespace_path, ""));
         } else {
@@ -110,12 +138,12 @@ fn whole(
         let detail = "not allowed on this type";
         errors.push(FieldError::forbidden(&namespace_path, detail));
     }
-    not_negative(metadata, &path, "generation", errors);
-    labels(metadata, &path, "labels", errors);
-    annotations(metadata, &path, errors);
-    owners(metadata, &path, errors);
-    finalizers(metadata, &path, errors);
-    managers(metadata, &path, errors);
+    not_negative(metadata, path, "generation", errors);
+    labels(metadata, path, "labels", errors);
+    annotations(metadata, path, errors);
+    owners(metadata, path, errors);
+    finalizers(metadata, path, errors);
+    managers(metadata, path, errors);
 }
 
 /// Who set which field: only a client that writes this itself can get it wrong.

@@ -15,7 +15,7 @@ mod flowcontrol;
 mod job_policies;
 mod jobs;
 mod metadata;
-pub(crate) use metadata::field_manager;
+pub(crate) use metadata::{embedded as embedded_metadata, field_manager};
 mod networking;
 mod pod;
 mod quotas;

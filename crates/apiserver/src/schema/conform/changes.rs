@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{Conformed, Place, Shape, Step, Stop, Walk, complete, describe};
 use crate::kinds::GroupVersionKind;
-use crate::schema::types::{self, Field, Type};
+use crate::schema::types::{self, Field, Type, TypeRef};
 
 /// Which parts of a document have changed.
 #[derive(Debug)]
@@ -47,10 +47,27 @@ pub(crate) fn conform_changes(
     value: &mut Value,
     changes: &Changes,
 ) -> Result<Conformed, String> {
-    let Some(root) = types::root(kind) else {
-        return Ok(Conformed::default());
-    };
-    let ty = root.inner();
+    match types::root(kind) {
+        Some(root) => conform_to(root, value, changes),
+        None => Ok(Conformed::default()),
+    }
+}
+
+/// Conforms a value that is a part of an object, such as its metadata, by the name of its type. A type that is not in the
+/// table is left as it is.
+///
+/// # Errors
+///
+/// The text of Go's decoder for a value of this type alone.
+pub(crate) fn conform_type(name: &str, value: &mut Value) -> Result<Conformed, String> {
+    match types::by_name(name) {
+        Some(of) => conform_to(of, value, &Changes::Whole),
+        None => Ok(Conformed::default()),
+    }
+}
+
+fn conform_to(of: TypeRef, value: &mut Value, changes: &Changes) -> Result<Conformed, String> {
+    let ty = of.inner();
     let Value::Object(object) = value else {
         let what = describe(value);
         let ty = ty.go_type();

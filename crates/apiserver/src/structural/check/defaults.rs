@@ -1,0 +1,165 @@
+//! Defaults must be what the schema allows, and have no fields that it would prune.
+
+use serde_json::{Map, Value};
+
+use super::super::schema::Schema;
+use super::super::values::{self, Taken};
+use super::super::{metadata, prune};
+use crate::field::{FieldError, Path};
+
+/// What is wrong with the defaults of a schema.
+pub(super) fn check(schema: &Schema, at: &Path<'_>, errors: &mut Vec<FieldError>) {
+    let mut checks = Checks { errors };
+    let around = Around {
+        schema,
+        outer: None,
+        step: Step::Root,
+    };
+    checks.node(schema, at, &around, false);
+}
+
+struct Checks<'e> {
+    errors: &'e mut Vec<FieldError>,
+}
+
+/// The way from the object that a default is a part of.
+struct Around<'a> {
+    /// The schema of that object.
+    schema: &'a Schema,
+    outer: Option<&'a Self>,
+    step: Step<'a>,
+}
+
+enum Step<'a> {
+    Root,
+    Field(&'a str),
+    Item,
+}
+
+impl Checks<'_> {
+    fn node(&mut self, schema: &Schema, at: &Path<'_>, around: &Around<'_>, inside_meta: bool) {
+        let root = Around {
+            schema,
+            outer: None,
+            step: Step::Root,
+        };
+        let (around, inside_meta) = if schema.embedded {
+            (&root, false)
+        } else {
+            (around, inside_meta)
+        };
+        if let Some(default) = &schema.default {
+            self.one(default, schema, &at.child("default"), around, inside_meta);
+        }
+        if let Some(items) = schema.items.as_deref() {
+            let below = Around {
+                schema: around.schema,
+                outer: Some(around),
+                step: Step::Item,
+            };
+            self.node(items, &at.child("items"), &below, inside_meta);
+        }
+        let is_object = schema.embedded || matches!(around.step, Step::Root);
+        let at = at.child("properties");
+        for (name, property) in &schema.properties {
+            let below = Around {
+                schema: around.schema,
+                outer: Some(around),
+                step: Step::Field(name),
+            };
+            let is_meta = is_object && matches!(name.as_str(), "metadata" | "apiVersion" | "kind");
+            self.node(property, &at.key(name), &below, inside_meta || is_meta);
+        }
+    }
+
+    fn one(
+        &mut self,
+        default: &Value,
+        schema: &Schema,
+        at: &Path<'_>,
+        around: &Around<'_>,
+        inside_meta: bool,
+    ) {
+        let before = self.errors.len();
+        if inside_meta {
+            self.in_metadata(default, at, around);
+        } else {
+            let is_object = schema.embedded || matches!(around.step, Step::Root);
+            let mut pruned = default.clone();
+            prune::prune(&mut pruned, schema, is_object);
+            if pruned != *default {
+                let detail = "must not have unknown fields";
+                self.errors
+                    .push(FieldError::invalid(at, default.clone(), detail));
+            }
+            let mut coerced = default.clone();
+            let mut unknown = Vec::new();
+            let start = self.errors.len();
+            if let Err(error) = metadata::coerce(&mut coerced, schema, is_object, at, &mut unknown)
+            {
+                self.errors.push(error);
+            } else {
+                metadata::validate(&coerced, schema, is_object, at, self.errors);
+            }
+            if self.errors.len() > start {
+                return;
+            }
+        }
+        if inside_meta && self.errors.len() > before {
+            return;
+        }
+        let found = values::check(default, schema, Taken::AsWritten, None);
+        self.errors.extend(found.errors(at));
+    }
+
+    /// A default in the metadata of an object must make metadata that are right.
+    fn in_metadata(&mut self, default: &Value, at: &Path<'_>, around: &Around<'_>) {
+        let mut object = around.object(default.clone());
+        let mut unknown = Vec::new();
+        let root = Path::root();
+        let mut found = Vec::new();
+        match metadata::coerce(&mut object, around.schema, true, &root, &mut unknown) {
+            Err(error) => found.push(error),
+            Ok(()) => metadata::validate(&object, around.schema, true, &root, &mut found),
+        }
+        let mut texts: Vec<String> = Vec::new();
+        for error in found {
+            let text = error.to_string();
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        let told = match texts.as_slice() {
+            [] => return,
+            [one] => one.clone(),
+            several => format!("[{}]", several.join(", ")),
+        };
+        let detail = format!("must result in valid metadata: {told}");
+        self.errors
+            .push(FieldError::invalid(at, default.clone(), &detail));
+    }
+}
+
+impl Around<'_> {
+    /// The smallest object that has this value at its place.
+    fn object(&self, value: Value) -> Value {
+        let wrapped = match self.step {
+            Step::Root => {
+                let mut object = value;
+                if let Value::Object(members) = &mut object {
+                    for (field, value) in [("kind", "Validation"), ("apiVersion", "validation/v1")]
+                    {
+                        members.entry(field).or_insert_with(|| value.into());
+                    }
+                }
+                return object;
+            }
+            Step::Field(name) => Value::Object(Map::from_iter([(name.to_owned(), value)])),
+            Step::Item => Value::Array(vec![value]),
+        };
+        match self.outer {
+            Some(outer) => outer.object(wrapped),
+            None => wrapped,
+        }
+    }
+}

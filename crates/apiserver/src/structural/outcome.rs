@@ -1,0 +1,129 @@
+//! What a check of a value against a schema found, and how it is told.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::field::{FieldError, Path};
+
+/// What was found. How many checks passed decides which of several alternatives is told of.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    problems: Vec<Problem>,
+    /// The texts of the problems: what is found twice is told once.
+    told: HashSet<String>,
+    passed: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Problem {
+    /// Where it is, from the value that is checked on; empty at the value itself.
+    name: String,
+    text: String,
+    sort: Sort,
+}
+
+#[derive(Debug)]
+pub(super) enum Sort {
+    Required,
+    NotSupported {
+        value: Value,
+        supported: Vec<String>,
+    },
+    TooLong {
+        limit: i64,
+    },
+    TooMany {
+        actual: usize,
+        limit: i64,
+    },
+    Type {
+        value: Value,
+    },
+    Invalid {
+        value: Value,
+    },
+    /// It stands for a combination of schemas and has no place.
+    Combined,
+}
+
+impl Outcome {
+    pub(super) fn is_valid(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    pub(super) fn passed(&self) -> usize {
+        self.passed
+    }
+
+    /// Counts a check, whatever it found.
+    pub(super) fn count(&mut self) {
+        self.passed += 1;
+    }
+
+    pub(super) fn add(&mut self, path: &Path<'_>, text: String, sort: Sort) {
+        let name = match sort {
+            Sort::Combined => String::new(),
+            _ => written(path),
+        };
+        self.push(Problem { name, text, sort });
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        self.passed += other.passed;
+        for problem in other.problems {
+            self.push(problem);
+        }
+    }
+
+    /// Forgets what is wrong; what was checked stays counted.
+    pub(super) fn forgive(&mut self) {
+        self.problems.clear();
+        self.told.clear();
+    }
+
+    fn push(&mut self, problem: Problem) {
+        if self.told.insert(problem.text.clone()) {
+            self.problems.push(problem);
+        }
+    }
+
+    /// The errors, for a value that stands at `base`.
+    pub(super) fn errors(self, base: &Path<'_>) -> impl Iterator<Item = FieldError> {
+        self.problems
+            .into_iter()
+            .map(move |problem| problem.error(base))
+    }
+}
+
+impl Problem {
+    fn error(self, base: &Path<'_>) -> FieldError {
+        let child = base.child(&self.name);
+        let path = if self.name.is_empty() { base } else { &child };
+        match self.sort {
+            Sort::Required => FieldError::required(path, ""),
+            Sort::NotSupported { value, supported } => {
+                let supported: Vec<&str> = supported.iter().map(String::as_str).collect();
+                FieldError::not_supported(path, value, &supported)
+            }
+            Sort::TooLong { limit } => {
+                FieldError::too_long(path, usize::try_from(limit).unwrap_or_default())
+            }
+            Sort::TooMany { actual, limit } => {
+                FieldError::too_many(path, actual, usize::try_from(limit).unwrap_or_default())
+            }
+            Sort::Type { value } => FieldError::type_invalid(path, value, &self.text),
+            Sort::Invalid { value } => FieldError::invalid(path, value, &self.text),
+            Sort::Combined => FieldError::invalid(base, "", &self.text),
+        }
+    }
+}
+
+/// A path as the texts write it: nothing for the value itself.
+pub(super) fn written(path: &Path<'_>) -> String {
+    if path.is_root() {
+        String::new()
+    } else {
+        path.to_string()
+    }
+}

@@ -1,0 +1,8 @@
+//! What schemas do to objects, as statements.
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "tables are written with `json!`"
+)]
+
+mod objects;
+mod schemas;
