@@ -74,6 +74,8 @@ pub struct Attributes {
     pub object: Value,
     /// Whether the object may have lists or maps that are empty: in memory they are not the same as none.
     pub empties: bool,
+    /// The `managedFields` as they were before a webhook's patch reached them, if one did.
+    pub managed_fields: Option<Value>,
     /// The object as it is stored; null for CREATE and CONNECT.
     pub old_object: Value,
     /// When the request must be answered.

@@ -187,7 +187,7 @@ impl Tracked<'_> {
         take(&mut managed, &losses);
         let changed = !equal(live, &new);
         if let Some(entry) = managed.0.get_mut(&identity) {
-            entry.set = entry.set.difference(&NOBODYS);
+            entry.set = std::mem::take(&mut entry.set).difference(&NOBODYS);
             // When nothing changed, nothing happened now.
             entry.time = if changed {
                 Some(self.now.to_owned())
@@ -226,7 +226,7 @@ impl Tracked<'_> {
         let mut owned: BTreeMap<&str, Set> = BTreeMap::new();
         for entry in managed.0.values() {
             let set = owned.entry(&entry.api_version).or_default();
-            *set = set.union(&entry.set);
+            *set = std::mem::take(set).union(entry.set.clone());
         }
         // The version of the pruned object comes first: it may need what it has lost to be converted.
         let mut versions: Vec<&str> = owned.keys().copied().collect();
@@ -239,7 +239,7 @@ impl Tracked<'_> {
                 continue;
             };
             let named = |set: &Set| with_named_fields(set, shape);
-            let kept = named(&collect(shape, &ours)).union(&named(&owned[version]));
+            let kept = named(&collect(shape, &ours)).union(named(&owned[version]));
             let gone = named(&collect(shape, &merged)).difference(&kept);
             let kept = remove(shape, &merged, &gone);
             if let Some((_, kept)) = self.in_version(Cow::Owned(kept), version, pruned_version) {

@@ -7,7 +7,7 @@ use super::set::{Node, Set, push};
 use super::shape::{Atom, Items, List, Members, Shape};
 
 /// What changed between two states of an object.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Comparison {
     pub(super) added: Set,
     pub(super) modified: Set,
@@ -27,7 +27,7 @@ pub(super) fn compare(shape: Shape, old: &Value, new: &Value) -> Comparison {
 
 impl Comparison {
     /// The comparison without what is in `ignored` or below.
-    pub(super) fn without(&self, ignored: &Set) -> Self {
+    pub(super) fn without(self, ignored: &Set) -> Self {
         Self {
             added: self.added.without_all_below(ignored),
             modified: self.modified.without_all_below(ignored),
@@ -83,6 +83,10 @@ impl Found {
 
 /// Compares what stands at a place; what is found below it goes to `found`.
 fn walk(shape: Shape, old: Option<&Value>, new: Option<&Value>, found: &mut Found) -> Change {
+    if let (None, Some(new)) = (old, new) {
+        found.added = everything(shape, new);
+        return Change::Added;
+    }
     match (shape.atom(old), shape.atom(new)) {
         (mine, theirs) if old.is_some() && new.is_some() && !alike(mine, theirs) => {
             // Another kind of value: the old one ends as a whole, what is in the new one is new.
@@ -92,6 +96,37 @@ fn walk(shape: Shape, old: Option<&Value>, new: Option<&Value>, found: &mut Foun
         }
         (atom, _) if new.is_none() => of_atom(atom, old, new, found),
         (_, atom) => of_atom(atom, old, new, found),
+    }
+}
+
+/// Every path below a value that was not there before.
+fn everything(shape: Shape, value: &Value) -> Vec<Node> {
+    let node = |element, shape, value: Option<&Value>| Node {
+        element,
+        member: true,
+        below: value.map_or_else(Set::default, |value| {
+            Set::of_nodes(everything(shape, value))
+        }),
+    };
+    match (shape.atom(Some(value)), value) {
+        (Atom::List(list), Value::Array(items)) if !matches!(list.items, Items::Atomic) => {
+            let groups = grouped(list, items).into_iter();
+            groups
+                .map(|(element, items)| {
+                    // Items that cannot be told apart are compared as a whole.
+                    let only = (items.len() == 1).then(|| items[0]);
+                    node(element, list.item(), only)
+                })
+                .collect()
+        }
+        (Atom::Map(members), Value::Object(of)) if !members.atomic => of
+            .iter()
+            .filter_map(|(name, value)| {
+                let (shape, _) = members.get(name)?;
+                Some(node(members.element(name), shape, Some(value)))
+            })
+            .collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 use serde_json::{Number, Value};
 
 use crate::field::quoted;
-use crate::schema::json::write;
+use crate::schema::json::{write, write_string};
 
 /// One step of a path into an object.
 #[derive(Clone, Debug)]
@@ -54,22 +54,20 @@ impl Element {
     /// The element as it stands in `fieldsV1`.
     pub(super) fn to_text(&self) -> String {
         match self {
-            Self::Field(name) => format!("f:{name}"),
-            Self::Value(value) => format!("v:{}", json(value)),
+            Self::Field(name) => ["f:", name].concat(),
+            Self::Value(value) => prefixed("v:", |text| write(text, value)),
             Self::Index(at) => format!("i:{at}"),
-            Self::Key(fields) => {
-                let mut text = String::from("k:{");
+            Self::Key(fields) => prefixed("k:{", |text| {
                 for (at, (name, value)) in fields.iter().enumerate() {
                     if at > 0 {
-                        text.push(',');
+                        text.push(b',');
                     }
-                    text.push_str(&json(&Value::from(name.as_ref())));
-                    text.push(':');
-                    text.push_str(&json(value));
+                    write_string(text, name);
+                    text.push(b':');
+                    write(text, value);
                 }
-                text.push('}');
-                text
-            }
+                text.push(b'}');
+            }),
         }
     }
 }
@@ -200,8 +198,9 @@ fn shown(value: &Value) -> String {
     }
 }
 
-fn json(value: &Value) -> String {
-    let mut text = Vec::new();
-    write(&mut text, value);
+fn prefixed(prefix: &str, json: impl FnOnce(&mut Vec<u8>)) -> String {
+    let mut text = Vec::with_capacity(64);
+    text.extend_from_slice(prefix.as_bytes());
+    json(&mut text);
     String::from_utf8(text).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::fields_v1;
 use super::set::Set;
@@ -174,7 +174,7 @@ impl Managed {
                 continue;
             };
             if let Some(kept) = self.0.get_mut(&bucket) {
-                kept.set = entry.set.union(&kept.set);
+                kept.set = entry.set.union(std::mem::take(&mut kept.set));
                 kept.time = time;
             }
             left -= 1;
@@ -183,25 +183,22 @@ impl Managed {
 }
 
 fn write_entry((identity, entry): (&Identity, &Entry)) -> Value {
-    let mut written = json!({
-        "operation": match identity.operation {
-            Operation::Apply => "Apply",
-            Operation::Update => "Update",
-        },
-        "apiVersion": entry.api_version,
-        "fieldsType": "FieldsV1",
-        "fieldsV1": fields_v1::write(&entry.set),
-    });
-    if let Value::Object(members) = &mut written {
-        for (name, text) in [
-            ("manager", identity.manager.as_str()),
-            ("time", entry.time.as_deref().unwrap_or_default()),
-            ("subresource", &identity.subresource),
-        ] {
-            if !text.is_empty() {
-                members.insert(name.to_owned(), text.into());
-            }
-        }
-    }
-    written
+    let operation = match identity.operation {
+        Operation::Apply => "Apply",
+        Operation::Update => "Update",
+    };
+    let texts = [
+        ("apiVersion", entry.api_version.as_str()),
+        ("fieldsType", "FieldsV1"),
+        ("manager", &identity.manager),
+        ("operation", operation),
+        ("subresource", &identity.subresource),
+        ("time", entry.time.as_deref().unwrap_or_default()),
+    ];
+    let said = texts.into_iter().filter(|(_, text)| !text.is_empty());
+    let mut written: Map<String, Value> = said
+        .map(|(name, text)| (name.to_owned(), text.into()))
+        .collect();
+    written.insert("fieldsV1".to_owned(), fields_v1::write(&entry.set));
+    Value::Object(written)
 }

@@ -57,7 +57,8 @@ fn read_members(members: &Map<String, Value>) -> Result<(Set, bool), String> {
         let same = later.element == kept.element;
         if same {
             kept.member |= later.member;
-            kept.below = kept.below.union(&later.below);
+            let (mine, theirs) = (&mut kept.below, &mut later.below);
+            *mine = std::mem::take(mine).union(std::mem::take(theirs));
         }
         same
     });

@@ -52,7 +52,7 @@ pub(crate) fn to_parent(parent: &Value, scale: &Value, api_version: &str) -> Opt
             && let Some(entry) = managed.0.get_mut(&owner)
         {
             // Somebody else has them now.
-            entry.set = entry.set.difference(&replicas);
+            entry.set = std::mem::take(&mut entry.set).difference(&replicas);
         }
     }
     managed.0.retain(|_, entry| !entry.set.is_empty());

@@ -112,87 +112,96 @@ impl Set {
         }
     }
 
-    pub(super) fn union(&self, other: &Self) -> Self {
-        let mut nodes = Vec::with_capacity(self.nodes.len().max(other.nodes.len()));
-        self.zip(other, |mine, theirs| match (mine, theirs) {
-            (Some(node), None) | (None, Some(node)) => nodes.push(node.clone()),
-            (Some(a), Some(b)) => nodes.push(Node {
-                element: a.element.clone(),
-                member: a.member || b.member,
-                below: a.below.union(&b.below),
-            }),
-            (None, None) => {}
-        });
+    pub(super) fn union(self, other: Self) -> Self {
+        if self.nodes.is_empty() {
+            return other;
+        }
+        let (mut left, mut right) = (
+            self.nodes.into_iter().peekable(),
+            other.nodes.into_iter().peekable(),
+        );
+        let mut nodes = Vec::with_capacity(left.len().max(right.len()));
+        while let (Some(mine), Some(theirs)) = (left.peek(), right.peek()) {
+            match mine.element.cmp(&theirs.element) {
+                Ordering::Less => nodes.extend(left.next()),
+                Ordering::Greater => nodes.extend(right.next()),
+                Ordering::Equal => {
+                    nodes.extend(left.next().zip(right.next()).map(|(a, b)| Node {
+                        element: a.element,
+                        member: a.member || b.member,
+                        below: a.below.union(b.below),
+                    }));
+                }
+            }
+        }
+        nodes.extend(left);
+        nodes.extend(right);
         Self { nodes }
     }
 
     pub(super) fn intersection(&self, other: &Self) -> Self {
         let mut nodes = Vec::new();
-        self.zip(other, |mine, theirs| {
-            if let (Some(a), Some(b)) = (mine, theirs) {
+        let mut theirs = Alongside::new(other);
+        for a in &self.nodes {
+            if let Some(b) = theirs.at(&a.element) {
                 let below = a.below.intersection(&b.below);
                 push(&mut nodes, &a.element, a.member && b.member, below);
             }
-        });
+        }
         Self { nodes }
     }
 
     /// The paths that are not in `other`.
-    pub(super) fn difference(&self, other: &Self) -> Self {
-        let mut nodes = Vec::with_capacity(self.nodes.len());
-        self.zip(other, |mine, theirs| match (mine, theirs) {
-            (Some(node), None) => nodes.push(node.clone()),
-            (Some(a), Some(b)) => {
-                let below = a.below.difference(&b.below);
-                push(&mut nodes, &a.element, a.member && !b.member, below);
-            }
-            (None, _) => {}
+    pub(super) fn difference(mut self, other: &Self) -> Self {
+        let mut theirs = Alongside::new(other);
+        self.nodes.retain_mut(|a| {
+            let Some(b) = theirs.at(&a.element) else {
+                return true;
+            };
+            a.member &= !b.member;
+            a.below = std::mem::take(&mut a.below).difference(&b.below);
+            a.member || !a.below.is_empty()
         });
-        Self { nodes }
+        self
     }
 
     /// The paths that are not in `other`, nor below a path that is.
-    pub(super) fn without_all_below(&self, other: &Self) -> Self {
-        let mut nodes = Vec::with_capacity(self.nodes.len());
-        self.zip(other, |mine, theirs| match (mine, theirs) {
-            (Some(node), None) => nodes.push(node.clone()),
-            (Some(a), Some(b)) if !b.member => {
-                push(
-                    &mut nodes,
-                    &a.element,
-                    a.member,
-                    a.below.without_all_below(&b.below),
-                );
+    pub(super) fn without_all_below(mut self, other: &Self) -> Self {
+        let mut theirs = Alongside::new(other);
+        self.nodes.retain_mut(|a| {
+            let Some(b) = theirs.at(&a.element) else {
+                return true;
+            };
+            if b.member {
+                return false;
             }
-            _ => {}
+            a.below = std::mem::take(&mut a.below).without_all_below(&b.below);
+            a.member || !a.below.is_empty()
         });
-        Self { nodes }
+        self
     }
 
     fn find(&self, element: &Element) -> Result<usize, usize> {
         self.nodes
             .binary_search_by(|node| node.element.cmp(element))
     }
+}
 
-    /// Goes through both sets in order and shows the nodes of the same element together.
-    fn zip<'a>(
-        &'a self,
-        other: &'a Self,
-        mut visit: impl FnMut(Option<&'a Node>, Option<&'a Node>),
-    ) {
-        let (mut left, mut right) = (self.nodes.iter().peekable(), other.nodes.iter().peekable());
+/// Finds the nodes of a set while those of another are gone through in order.
+struct Alongside<'a>(std::iter::Peekable<std::slice::Iter<'a, Node>>);
+
+impl<'a> Alongside<'a> {
+    fn new(set: &'a Set) -> Self {
+        Self(set.nodes.iter().peekable())
+    }
+
+    fn at(&mut self, element: &Element) -> Option<&'a Node> {
         loop {
-            let order = match (left.peek(), right.peek()) {
-                (None, None) => return,
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (Some(a), Some(b)) => a.element.cmp(&b.element),
+            match self.0.peek()?.element.cmp(element) {
+                Ordering::Less => self.0.next(),
+                Ordering::Equal => return self.0.next(),
+                Ordering::Greater => return None,
             };
-            match order {
-                Ordering::Less => visit(left.next(), None),
-                Ordering::Greater => visit(None, right.next()),
-                Ordering::Equal => visit(left.next(), right.next()),
-            }
         }
     }
 }

@@ -152,15 +152,14 @@ impl Tracked<'_> {
         take(managed, &conflicts);
         let taken = comparison
             .modified
-            .union(&comparison.added)
-            .without_all_below(&ignored)
+            .union(comparison.added)
             .difference(&NOBODYS);
         if !taken.is_empty() {
             let identity = self.identity(manager, Operation::Update);
             let before = managed.0.remove(&identity);
             let entry = Entry {
                 set: match before {
-                    Some(before) => taken.union(&before.set),
+                    Some(before) => taken.union(before.set),
                     None => taken,
                 },
                 api_version: self.api_version(),
@@ -199,10 +198,10 @@ impl Tracked<'_> {
             let Some(comparison) = comparison else {
                 return false;
             };
-            let changed = comparison.modified.union(&comparison.added);
+            let of = |changed| entry.set.intersection(changed);
             let loss = Loss {
-                conflict: entry.set.intersection(&changed),
-                removed: entry.set.intersection(&comparison.removed),
+                conflict: of(&comparison.modified).union(of(&comparison.added)),
+                removed: of(&comparison.removed),
             };
             if !loss.conflict.is_empty() || !loss.removed.is_empty() {
                 losses.insert(identity.clone(), loss);
@@ -265,8 +264,7 @@ pub(super) struct Loss {
 pub(super) fn take(managed: &mut Managed, losses: &BTreeMap<Identity, Loss>) {
     for (identity, loss) in losses {
         if let Some(entry) = managed.0.get_mut(identity) {
-            entry.set = entry
-                .set
+            entry.set = std::mem::take(&mut entry.set)
                 .difference(&loss.conflict)
                 .difference(&loss.removed);
         }

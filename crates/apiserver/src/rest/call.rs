@@ -127,6 +127,7 @@ impl Call {
             options,
             object: Value::Null,
             empties: false,
+            managed_fields: None,
             old_object: Value::Null,
             deadline: self.deadline,
         }

@@ -31,9 +31,10 @@ pub(crate) async fn mutate(
             managers::update(tracked, &live, &mut attributes.object, empties, &manager);
         });
     }
-    let before = metadata(&attributes.object).get("managedFields").cloned();
     call.mutate(attributes).await?;
-    keep_readable(call, before, &mut attributes.object);
+    if let Some(before) = attributes.managed_fields.take() {
+        keep_readable(call, before, &mut attributes.object);
+    }
     Ok(())
 }
 
@@ -61,7 +62,7 @@ pub(crate) fn with<T>(
 }
 
 /// What admission made of the `managedFields` holds only if it can be read.
-fn keep_readable(call: &Call, before: Option<Value>, object: &mut Value) {
+fn keep_readable(call: &Call, before: Value, object: &mut Value) {
     let after = metadata(object).get("managedFields");
     let Some(why) = after.and_then(|after| managers::check(after).err()) else {
         return;
@@ -71,10 +72,11 @@ fn keep_readable(call: &Call, before: Option<Value>, object: &mut Value) {
          admission controller; please fix your requests: {why}"
     ));
     let metadata = metadata_mut(object);
-    match before {
-        Some(before) => metadata.insert("managedFields".to_owned(), before),
-        None => metadata.remove("managedFields"),
-    };
+    if before.is_null() {
+        metadata.remove("managedFields");
+    } else {
+        metadata.insert("managedFields".to_owned(), before);
+    }
 }
 
 /// A change of nothing but the times of `managedFields` is none.

@@ -80,14 +80,17 @@ pub(super) fn apply(
     // of a request always counts as a change (measured: corrections, row 9).
     let counts = reinvocation.first_patch() && is_built_in(&attributes.kind);
     let before = (!counts).then(|| object.clone());
-    patch
-        .apply(&mut object)
-        .map_err(|error| internal(&error.to_string()))?;
     let changes = if invocation.kind == attributes.kind {
         patch.changes()
     } else {
         Changes::Whole
     };
+    if attributes.managed_fields.is_none() && changes.reach(&["metadata", "managedFields"]) {
+        attributes.managed_fields = Some(object.at("metadata").at("managedFields").clone());
+    }
+    patch
+        .apply(&mut object)
+        .map_err(|error| internal(&error.to_string()))?;
     let empties = decode(&invocation.kind, &mut object, &changes)?;
     let changed = before.as_ref() != Some(&object);
     finish(attributes, invocation, object)?;

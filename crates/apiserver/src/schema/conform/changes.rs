@@ -24,6 +24,17 @@ impl Default for Changes {
 }
 
 impl Changes {
+    /// Whether what stands at this path may be changed.
+    pub(crate) fn reach(&self, path: &[&str]) -> bool {
+        match (self, path.split_first()) {
+            (Self::Within(members), Some((first, rest))) => members
+                .get(*first)
+                .is_some_and(|changes| changes.reach(rest)),
+            (Self::Within(members), None) => !members.is_empty(),
+            (Self::Whole, _) => true,
+        }
+    }
+
     /// Adds a change at the end of this path.
     pub(crate) fn add(&mut self, path: impl IntoIterator<Item = String>) {
         let mut here = self;
