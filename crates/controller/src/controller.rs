@@ -85,7 +85,7 @@ impl<K: Object> Controller<K> {
         let engine = Engine::new(self, &informers);
         tokio::select! {
             () = informers.run(client) => {}
-            () = engine.run(Box::pin(shutdown)) => {}
+            () = engine.run(None, Box::pin(shutdown)) => {}
         }
     }
 }

@@ -106,6 +106,7 @@ mod changed;
 mod clock;
 mod context;
 mod controller;
+mod election;
 mod handles;
 mod informer;
 mod object;
@@ -120,6 +121,7 @@ pub use backoff::Backoff;
 pub use changed::Changed;
 pub use context::Context;
 pub use controller::{AnyController, Controller};
+pub use election::{Campaign, Election, ElectionError, Term};
 pub use handles::{
     Applier, Cached, Connection, Deleter, Finalizer, Life, ReadError, Reader, Recorder,
     RequestError, StatusWriter, Writer,

@@ -3,8 +3,9 @@
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
+use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::clock::Clock;
 use crate::informer::{Delta, Entry, Informer, Informers, Origin, Subscription};
 use crate::queue::{Priority, Queue};
 use crate::sync::{Mutex, locked};
-use crate::{Action, Context, Controller, Error, Key, Kind, Object};
+use crate::{Action, Context, Controller, Error, Key, Kind, Object, Term};
 
 /// A controller that reads from shared informers and can be run, again and again.
 pub struct Running(Box<dyn Run>);
@@ -25,7 +26,7 @@ type Shutdown<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 trait Run: Send + Sync {
     fn name(&self) -> &str;
-    fn run<'a>(&'a self, shutdown: Shutdown<'a>) -> Shutdown<'a>;
+    fn run<'a>(&'a self, term: Option<Term>, shutdown: Shutdown<'a>) -> Shutdown<'a>;
 }
 
 impl Running {
@@ -44,7 +45,19 @@ impl Running {
     ///
     /// Dropping the future ends the reconciles at hand, too.
     pub async fn run(&self, shutdown: impl Future<Output = ()> + Send) {
-        self.0.run(Box::pin(shutdown)).await;
+        self.0.run(None, Box::pin(shutdown)).await;
+    }
+
+    /// Reconciles as [`run`](Self::run) does, and at most as long as this program leads.
+    ///
+    /// When the term is over, the reconciles at hand are cut off, and this returns when none is left. A reconcile that was
+    /// held up writes nothing any more: every handle refuses.
+    ///
+    /// # Cancel safety
+    ///
+    /// As for [`run`](Self::run).
+    pub async fn run_for(&self, term: Term, shutdown: impl Future<Output = ()> + Send) {
+        self.0.run(Some(term), Box::pin(shutdown)).await;
     }
 }
 
@@ -87,8 +100,14 @@ impl<K: Object> Engine<K> {
         }
     }
 
-    pub(crate) async fn run(&self, shutdown: impl Future<Output = ()>) {
-        let mut shutdown = std::pin::pin!(shutdown);
+    pub(crate) async fn run(&self, term: Option<Term>, shutdown: impl Future<Output = ()>) {
+        let mut shutdown = pin!(shutdown);
+        let mut over = pin!(async {
+            match &term {
+                Some(term) => term.over().await,
+                None => pending().await,
+            }
+        });
         let synced = async {
             for informer in self.watched.iter().chain([&self.objects]) {
                 informer.synced().await;
@@ -96,6 +115,7 @@ impl<K: Object> Engine<K> {
         };
         tokio::select! {
             () = &mut shutdown => return,
+            () = &mut over => return,
             () = synced => {}
         }
         let work = Arc::new(Work {
@@ -109,16 +129,29 @@ impl<K: Object> Engine<K> {
         let subscriptions = self.subscribe(&work);
         let mut workers = JoinSet::new();
         for worker in 0..self.controller.concurrency {
-            workers.spawn(Arc::clone(&work).work(worker));
+            let work = Arc::clone(&work).work(worker);
+            match term.clone() {
+                Some(term) => workers.spawn(term.bind(work)),
+                None => workers.spawn(work),
+            };
         }
         tracing::info!(controller = %self.controller.name, "reconciling");
         tokio::select! {
             () = shutdown => {}
+            () = &mut over => {}
             () = work.queue.keep_time() => {}
         }
         drop(subscriptions);
         work.queue.close();
-        while workers.join_next().await.is_some() {}
+        let all_done = async { while workers.join_next().await.is_some() {} };
+        let is_cut = tokio::select! {
+            biased;
+            () = &mut over => true,
+            () = all_done => false,
+        };
+        if is_cut {
+            workers.shutdown().await;
+        }
         tracing::info!(controller = %self.controller.name, "no longer reconciling");
     }
 
@@ -240,8 +273,8 @@ impl<K: Object> Run for Engine<K> {
         &self.controller.name
     }
 
-    fn run<'a>(&'a self, shutdown: Shutdown<'a>) -> Shutdown<'a> {
-        Box::pin(Self::run(self, shutdown))
+    fn run<'a>(&'a self, term: Option<Term>, shutdown: Shutdown<'a>) -> Shutdown<'a> {
+        Box::pin(Self::run(self, term, shutdown))
     }
 }
 

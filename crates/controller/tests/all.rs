@@ -3,4 +3,5 @@
 #![cfg(test)]
 
 mod controllers;
+mod elections;
 mod models;

@@ -1,6 +1,6 @@
 //! What a program is made of.
 
-use kubewright_controller::AnyController;
+use kubewright_controller::{AnyController, Election};
 use kubewright_webhook::Webhooks;
 
 /// What a program is made of: one value that is served, tested and written as manifests.
@@ -30,6 +30,7 @@ pub struct App {
     configuration: Option<String>,
     webhooks: Webhooks,
     controllers: Vec<AnyController>,
+    election: Option<Election>,
 }
 
 impl App {
@@ -42,6 +43,7 @@ impl App {
             version: None,
             configuration: None,
             controllers: Vec::new(),
+            election: None,
         }
     }
 
@@ -70,6 +72,28 @@ impl App {
         self
     }
 
+    /// Has one replica at a time run the controllers: the one that holds a Lease, which is named here.
+    ///
+    /// Every replica serves webhooks, fills its caches and is ready, whether it leads or not. One that can no longer renew
+    /// the Lease stops its controllers at once, stays, and stands for election again; one that is told to stop finishes the
+    /// reconciles at hand and gives the Lease back, so that another leads within milliseconds.
+    ///
+    /// ```
+    /// use kubewright_controller::Election;
+    /// use kubewright_manager::{App, Needs, Program};
+    ///
+    /// fn app(_: &mut Needs) -> App {
+    ///     App::new("gardens").leader_elected(Election::by_lease("gardens").in_namespace("blue"))
+    /// }
+    ///
+    /// let roles = Program::new(app).permissions();
+    /// assert_eq!(roles.objects()[0]["rules"][1]["resourceNames"], serde_json::json!(["gardens"]));
+    /// ```
+    pub fn leader_elected(mut self, election: impl Into<Election>) -> Self {
+        self.election = Some(election.into());
+        self
+    }
+
     /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -95,6 +119,10 @@ impl App {
     #[must_use]
     pub fn has_webhooks(&self) -> bool {
         !self.webhooks.declarations().is_empty()
+    }
+
+    pub(crate) fn election(&self) -> Option<&Election> {
+        self.election.as_ref()
     }
 
     pub(crate) fn controllers(&self) -> &[AnyController] {

@@ -1,11 +1,12 @@
-//! What runs beside the server: followed files, caches and controllers.
+//! What runs beside the server: followed files, caches, the election and the controllers.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::join_all;
 use kube::Client;
-use kubewright_controller::{Connection, Informers, Running};
+use kubewright_controller::{Campaign, Connection, Informers, Running, Term};
 use kubewright_server::{Condition, Drain, Readiness};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -23,21 +24,32 @@ pub(crate) struct Background {
     informers: Informers,
     caches: Condition,
     controllers: Vec<Running>,
+    campaign: Option<Campaign>,
+    stage: Stage,
     grace: Duration,
 }
 
 /// What a program does besides serving, at work. It ends at once when this is dropped.
 pub(crate) struct AtWork {
-    stop: Stopper,
-    controllers: JoinSet<()>,
+    stage: Stage,
+    work: JoinSet<()>,
     // Behind the controllers, which read from caches to the end.
     _others: JoinSet<()>,
     grace: Duration,
 }
 
-/// Tells the controllers to stop.
+/// How far a program has come. Clones share it.
 #[derive(Clone)]
-pub(crate) struct Stopper(watch::Sender<Option<Instant>>);
+struct Stage(Arc<watch::Sender<At>>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    Start,
+    /// What has to come before the controllers is there.
+    Running,
+    /// It was told to stop.
+    Stopping(Instant),
+}
 
 impl Background {
     pub(crate) fn new(
@@ -48,23 +60,32 @@ impl Background {
         readiness: &Readiness,
     ) -> Self {
         let informers = needs.informers;
+        let campaign = app.election().zip(client.as_ref());
+        let stage = Stage(Arc::new(watch::Sender::new(At::Start)));
+        let caches = readiness.condition("caches");
+        readiness.check("shutdown", {
+            let stage = stage.clone();
+            move || !stage.is_stopping()
+        });
         Self {
             name: app.name().into(),
             files: needs.files,
-            client,
             connection: needs.connection,
-            caches: readiness.condition("caches"),
+            caches,
             controllers: app
                 .controllers()
                 .iter()
                 .map(|controller| controller.attach(&informers))
                 .collect(),
+            campaign: campaign.map(|(election, client)| Campaign::new(election, client.clone())),
+            client,
             informers,
+            stage,
             grace: drain.longest(),
         }
     }
 
-    /// Starts everything, in order: files, caches, and each controller as soon as its caches are complete.
+    /// Starts files and caches. Controllers follow when it [begins](AtWork::begin) and the caches are complete.
     pub(crate) fn run(self) -> AtWork {
         let mut others = JoinSet::new();
         for file in self.files {
@@ -75,52 +96,117 @@ impl Background {
             let informers = self.informers.clone();
             others.spawn(async move { informers.run(client).await });
         }
-        let (informers, caches) = (self.informers, self.caches);
-        others.spawn(async move {
-            informers.synced().await;
-            caches.set(true);
+        let stage = self.stage.clone();
+        let mut work = JoinSet::new();
+        work.spawn(async move {
+            let ready = async {
+                self.informers.synced().await;
+                self.caches.set(true);
+                stage.begun().await;
+            };
+            tokio::select! {
+                () = stage.stopping() => return,
+                () = ready => {}
+            }
+            let controllers = self.controllers;
+            match self.campaign {
+                None => control(&controllers, None, &stage).await,
+                Some(campaign) => {
+                    let lead = |term| control(&controllers, Some(term), &stage);
+                    campaign.run(stage.stopping(), lead).await;
+                }
+            }
         });
-        let stop = Stopper(watch::Sender::new(None));
-        let mut controllers = JoinSet::new();
-        for controller in self.controllers {
-            let stop = stop.clone();
-            controllers.spawn(async move { controller.run(stop.told()).await });
-        }
         AtWork {
-            stop,
-            controllers,
+            stage: self.stage,
+            work,
             _others: others,
             grace: self.grace,
         }
     }
 }
 
-impl AtWork {
-    pub(crate) fn stopper(&self) -> Stopper {
-        self.stop.clone()
-    }
-
-    /// Stops in the reverse order: the controllers finish what they have begun, then the caches end.
-    pub(crate) async fn stop(mut self) {
-        let end = self.stop.now() + self.grace;
-        let all_done = async { while self.controllers.join_next().await.is_some() {} };
-        if timeout_at(end, all_done).await.is_err() {
-            tracing::warn!(grace = ?self.grace, "reconciles were cut off at the end of the grace");
-        }
+/// Runs the controllers, until the program stops or does not lead any more.
+async fn control(controllers: &[Running], term: Option<Term>, stage: &Stage) {
+    let ended = |controller| run(controller, term.clone(), stage.stopping());
+    join_all(controllers.iter().map(ended)).await;
+    // A program may lead without having controllers.
+    match term {
+        None => stage.stopping().await,
+        Some(term) => tokio::select! {
+            () = stage.stopping() => {}
+            () = term.over() => {}
+        },
     }
 }
 
-impl Stopper {
-    /// Returns when they were told first.
-    pub(crate) fn now(&self) -> Instant {
-        let now = Instant::now();
-        self.0.send_modify(|told| *told = told.or(Some(now)));
-        self.0.borrow().unwrap_or(now)
+async fn run(controller: &Running, term: Option<Term>, stopping: impl Future<Output = ()> + Send) {
+    match term {
+        None => controller.run(stopping).await,
+        Some(term) => controller.run_for(term, stopping).await,
+    }
+}
+
+impl AtWork {
+    /// Lets the controllers, or the election, begin: what has to come before them is there.
+    pub(crate) fn begin(&self) {
+        self.stage.begin();
     }
 
-    async fn told(self) {
+    /// Stops the controllers and gives the Lease back, and returns since when. Caches stay: what is served reads from them.
+    ///
+    /// Controllers finish what they have begun within a part of the grace that leaves time for what stops after them.
+    pub(crate) async fn stop_controllers(&mut self, part: u32) -> Instant {
+        let told = self.stage.stop();
+        let all_done = async { while self.work.join_next().await.is_some() {} };
+        if timeout_at(told + self.grace / part, all_done)
+            .await
+            .is_err()
+        {
+            self.work.shutdown().await;
+            tracing::warn!(grace = ?self.grace, "reconciles were cut off: their part of the grace is over");
+        }
+        told
+    }
+}
+
+impl Stage {
+    fn begin(&self) {
+        self.0.send_if_modified(|at| {
+            let is_start = *at == At::Start;
+            if is_start {
+                *at = At::Running;
+            }
+            is_start
+        });
+    }
+
+    /// Returns when it was stopped first.
+    fn stop(&self) -> Instant {
+        let now = Instant::now();
+        let mut told = now;
+        self.0.send_modify(|at| match at {
+            At::Stopping(first) => told = *first,
+            At::Start | At::Running => *at = At::Stopping(now),
+        });
+        told
+    }
+
+    fn is_stopping(&self) -> bool {
+        matches!(*self.0.borrow(), At::Stopping(_))
+    }
+
+    async fn begun(&self) {
+        self.until(|at| *at != At::Start).await;
+    }
+
+    async fn stopping(&self) {
+        self.until(|at| matches!(at, At::Stopping(_))).await;
+    }
+
+    async fn until(&self, is_reached: impl FnMut(&At) -> bool) {
         // This holds a sender, so the channel cannot close.
-        drop(self.0.subscribe().wait_for(Option::is_some).await);
+        drop(self.0.subscribe().wait_for(is_reached).await);
     }
 }
 

@@ -4,8 +4,8 @@ use std::fmt::{self, Display};
 use std::path::PathBuf;
 
 use kubewright_controller::{
-    Applier, Cached, Connection, Deleter, Finalizer, Informers, Kind, Object, Reader, Recorder,
-    Scope, StatusWriter, Writer,
+    Applier, Cached, Connection, Deleter, Election, Finalizer, Informers, Kind, Object, Reader,
+    Recorder, Scope, StatusWriter, Writer,
 };
 use kubewright_manifests::{Permissions, PolicyRule};
 use serde::de::DeserializeOwned;
@@ -167,6 +167,19 @@ impl Needs {
         Narrowed {
             needs: self,
             scope: Scope::all(),
+        }
+    }
+
+    /// Asks for what an election takes: the Lease, and to create it when it is not there.
+    pub(crate) fn elects(&mut self, election: &Election) {
+        let rule =
+            |verbs: &[&str]| PolicyRule::new("coordination.k8s.io", "leases", verbs.to_vec());
+        let held = rule(&["get", "list", "watch", "update"]).named(election.lease());
+        for rule in [held, rule(&["create"])] {
+            match election.namespace() {
+                Some(namespace) => self.permissions.grant(Some(namespace), rule),
+                None => self.permissions.grant_in_own_namespace(rule),
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use kube::Client;
 use kubewright_certificates::{CertificateSource, TrustBundle};
+use kubewright_controller::ElectionError;
 use kubewright_manifests::{Endpoint, ManifestError, Manifests, WebhookConfigurations};
 use kubewright_server::{BindError, Bound, Drain, Readiness, RunError, Server};
 use kubewright_webhook::{DeclarationError, Webhooks};
@@ -54,6 +55,9 @@ pub enum StartError {
     /// A configuration file cannot be used.
     #[error("cannot use the configuration")]
     Configuration(#[from] FileError),
+    /// The times of the election would make two leaders at once, or none.
+    #[error("cannot stand for election")]
+    Election(#[from] ElectionError),
     /// The program works with objects of a cluster and has no client.
     #[error("cannot reach the cluster: the program was given no client")]
     NoClient,
@@ -76,6 +80,9 @@ impl Program {
             for (kind, scope) in controller.watched() {
                 needs.watches(&kind, &scope);
             }
+        }
+        if let Some(election) = app.election() {
+            needs.elects(election);
         }
         Self {
             app,
@@ -179,6 +186,9 @@ impl Program {
     }
 
     async fn background(mut self, readiness: &Readiness) -> Result<Background, StartError> {
+        if let Some(election) = self.app.election() {
+            election.check()?;
+        }
         for file in &mut self.needs.files {
             file.load().await?;
         }
@@ -223,9 +233,10 @@ impl Started {
     ///
     /// Dropping the future ends the program at once, reconciles at hand included.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
-        let running = self.background.run();
+        let mut running = self.background.run();
+        running.begin();
         shutdown.await;
-        running.stop().await;
+        running.stop_controllers(1).await;
     }
 }
 
@@ -265,19 +276,15 @@ impl<C: CertificateSource> Serving<C> {
     ///
     /// Dropping the future ends the program at once, without an answer to the calls in flight.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), RunError> {
-        let running = self.background.run();
-        let ended = {
-            let stop = running.stopper();
-            self.bound
-                .run(async {
-                    shutdown.await;
-                    // Controllers begin nothing new while the server still answers.
-                    stop.now();
-                })
-                .await
+        let mut running = self.background.run();
+        let stopped = async {
+            // This is looked at as soon as calls are served.
+            running.begin();
+            shutdown.await;
+            // What the last reconciles write may concern these webhooks, so that calls are answered meanwhile.
+            running.stop_controllers(2).await
         };
-        running.stop().await;
-        ended
+        self.bound.run_since(stopped).await
     }
 }
 

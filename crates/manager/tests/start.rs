@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
-use kubewright_controller::Cached;
+use kubewright_controller::{Action, Cached, Context, Controller};
 use kubewright_manager::{App, Live, Needs, StartError};
 use kubewright_manifests::Endpoint;
 use kubewright_webhook::{Change, Delete, Mutated, Review, Webhooks, mutating};
@@ -159,7 +160,10 @@ async fn a_program_is_ready_when_its_caches_are_complete_and_not_before() {
     let readiness = started.readiness();
     let running = tokio::spawn(started.run(std::future::pending()));
     tokio::task::yield_now().await;
-    assert_eq!(readiness.conditions(), [("caches".to_owned(), false)]);
+    assert_eq!(
+        readiness.conditions(),
+        [("caches".to_owned(), false), ("shutdown".to_owned(), true)]
+    );
     open.send_replace(true);
     while !readiness.is_ready() {
         tokio::task::yield_now().await;
@@ -176,4 +180,41 @@ async fn a_program_whose_port_is_taken_does_not_start() {
         .await
         .unwrap_err();
     assert!(matches!(refused, StartError::Server(_)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_program_answers_calls_until_its_last_reconcile_is_done() {
+    let (begin, mut begun) = tokio::sync::mpsc::channel(1);
+    let (finish, finished) = tokio::sync::watch::channel(false);
+    let reconcile = move |_: Arc<Pod>, _: Context| {
+        let (begin, mut finished) = (begin.clone(), finished.clone());
+        async move {
+            let _ = begin.send(()).await;
+            drop(finished.wait_for(|finished| *finished).await);
+            Ok(Action::await_change())
+        }
+    };
+    let api_server = tower::service_fn(async |_: http::Request<kube::client::Body>| {
+        let pod = r#"{"type":"ADDED","object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"b","uid":"c","resourceVersion":"1"}}}"#;
+        let end = r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"1","annotations":{"k8s.io/initial-events-end":"true"}}}}"#;
+        Ok::<_, std::io::Error>(http::Response::new(format!("{pod}\n{end}\n")))
+    });
+    let program = program(|needs| app(needs).controller(Controller::new("pods", reconcile)));
+    let serving = program
+        .client(kube::Client::new(api_server, "default"))
+        .bind(LOCAL, certificates())
+        .await
+        .unwrap();
+    let (address, readiness) = (serving.local_addr(), serving.readiness());
+    let (stop, stopped) = oneshot::channel::<()>();
+    let running = tokio::spawn(serving.run(async { drop(stopped.await) }));
+    begun.recv().await.unwrap();
+    drop(stop);
+    while readiness.is_ready() {
+        tokio::task::yield_now().await;
+    }
+    assert!(TcpStream::connect(address).await.is_ok());
+    finish.send_replace(true);
+    running.await.unwrap().unwrap();
+    assert!(TcpStream::connect(address).await.is_err());
 }

@@ -66,8 +66,15 @@ pub struct Permissions {
     granted: BTreeMap<Place, Grants>,
 }
 
-/// The namespace, or all of them.
-type Place = Option<String>;
+/// Where something is granted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Everywhere,
+    /// The namespace in which the program runs, which whoever installs it decides on.
+    Own,
+    Namespace(String),
+}
+
 type Verbs = BTreeSet<String>;
 /// By group, resource and name.
 type Grants = BTreeMap<(String, String, Option<String>), Verbs>;
@@ -97,10 +104,18 @@ impl PolicyRule {
 impl Permissions {
     /// Adds what a rule grants, in one namespace or everywhere.
     pub fn grant(&mut self, namespace: Option<&str>, rule: PolicyRule) {
-        let grants = self
-            .granted
-            .entry(namespace.map(str::to_owned))
-            .or_default();
+        let place = namespace.map_or(Place::Everywhere, |name| Place::Namespace(name.to_owned()));
+        self.grant_at(place, rule);
+    }
+
+    /// Adds what a rule grants, in the namespace in which the program runs. Its Role names none: it belongs to the namespace
+    /// that it is applied in.
+    pub fn grant_in_own_namespace(&mut self, rule: PolicyRule) {
+        self.grant_at(Place::Own, rule);
+    }
+
+    fn grant_at(&mut self, place: Place, rule: PolicyRule) {
+        let grants = self.granted.entry(place).or_default();
         grants
             .entry((rule.group, rule.resource, rule.name))
             .or_default()
@@ -115,14 +130,16 @@ impl Permissions {
             .all(BTreeSet::is_empty)
     }
 
-    /// Writes the roles: a ClusterRole for what is granted everywhere, and a Role for each namespace.
+    /// Writes the roles: a ClusterRole for what is granted everywhere, and a Role for each namespace; that for the program's
+    /// own names none.
     #[must_use]
     pub fn manifests(&self, name: &str) -> Manifests {
-        let roles = self.granted.iter().filter_map(|(namespace, grants)| {
-            let rules = rules(self.needed(namespace.as_ref(), grants));
-            (!rules.is_empty()).then(|| match namespace {
-                None => role("ClusterRole", &json!({"name": name}), &rules),
-                Some(namespace) => role(
+        let roles = self.granted.iter().filter_map(|(place, grants)| {
+            let rules = rules(self.needed(place, grants));
+            (!rules.is_empty()).then(|| match place {
+                Place::Everywhere => role("ClusterRole", &json!({"name": name}), &rules),
+                Place::Own => role("Role", &json!({"name": name}), &rules),
+                Place::Namespace(namespace) => role(
                     "Role",
                     &json!({"name": name, "namespace": namespace}),
                     &rules,
@@ -133,8 +150,8 @@ impl Permissions {
     }
 
     /// What no wider rule grants already.
-    fn needed(&self, namespace: Option<&String>, grants: &Grants) -> Grants {
-        let everywhere = self.granted.get(&None);
+    fn needed(&self, place: &Place, grants: &Grants) -> Grants {
+        let everywhere = self.granted.get(&Place::Everywhere);
         let mut needed = Grants::new();
         for ((group, resource, name), verbs) in grants {
             let any_name = (group.clone(), resource.clone(), None);
@@ -143,7 +160,7 @@ impl Permissions {
             if name.is_some() {
                 wider.extend(grants.get(&any_name));
             }
-            if namespace.is_some() {
+            if *place != Place::Everywhere {
                 wider.extend(everywhere.and_then(|grants| grants.get(&any_name)));
                 wider.extend(everywhere.and_then(|grants| grants.get(&same_name)));
             }
@@ -290,5 +307,17 @@ mod tests {
         assert!(Permissions::default().is_empty());
         assert_eq!(rules_of(&[]), [Value::Null; 0]);
         assert_eq!(rules_of(&[(None, pods(&[]))]), [Value::Null; 0]);
+    }
+
+    #[test]
+    fn a_role_for_the_programs_own_namespace_names_none() {
+        let mut permissions = Permissions::default();
+        let rule = || PolicyRule::new("", "configmaps", ["get", "update"]);
+        permissions.grant(None, PolicyRule::new("", "configmaps", ["get"]));
+        permissions.grant_in_own_namespace(rule());
+        let roles = permissions.manifests("a");
+        assert_eq!(roles.objects()[1]["metadata"], json!({"name": "a"}));
+        assert_eq!(roles.objects()[1]["kind"], "Role");
+        assert_eq!(roles.objects()[1]["rules"][0]["verbs"], json!(["update"]));
     }
 }

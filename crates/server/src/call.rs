@@ -20,7 +20,7 @@ use crate::place::Place;
 use crate::reply::Reply;
 use crate::run::Shared;
 use crate::watchdog::Progress;
-use crate::{Body, BodyError, health};
+use crate::{Body, BodyError};
 
 /// The error of a service, as the server sees it.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
@@ -39,7 +39,7 @@ where
 {
     let open = Open::new(&progress);
     let version = request.version();
-    let mut response = match health::answer(request.method(), request.uri(), &server.readiness) {
+    let mut response = match server.health.answer(request.method(), request.uri()) {
         Some((status, text)) if server.answers_probes => {
             Reply::sentence(status, text, Arc::clone(&progress))
         }

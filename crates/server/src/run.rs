@@ -18,8 +18,9 @@ use crate::accept::Acceptor;
 use crate::call::BoxError;
 use crate::counters::{Counter, Counters};
 use crate::drain::Phase;
+use crate::health::Health;
 use crate::place::Places;
-use crate::{Body, Condition, Drain, Limits, LiveIdentity, Readiness, RunError, connection};
+use crate::{Body, Condition, Drain, Limits, LiveIdentity, RunError, connection};
 
 /// Bodies are accounted for in these, so that the largest budget fits the semaphore's numbers.
 const BODY_UNIT: usize = 1024;
@@ -28,7 +29,7 @@ const BODY_UNIT: usize = 1024;
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) counters: Counters,
-    pub(crate) readiness: Readiness,
+    pub(crate) health: Health,
     pub(crate) answers_probes: bool,
     pub(crate) tls: TlsAcceptor,
     pub(crate) places: Places,
@@ -41,7 +42,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(
         limits: Limits,
-        readiness: Readiness,
+        health: Health,
         answers_probes: bool,
         tls: TlsAcceptor,
     ) -> Self {
@@ -52,7 +53,7 @@ impl Shared {
             end: Notify::new(),
             phase: AtomicU8::new(Phase::Serving as u8),
             limits,
-            readiness,
+            health,
             answers_probes,
             tls,
         }
@@ -105,11 +106,13 @@ where
     S::Future: Send,
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
-    pub(crate) async fn run(mut self, shutdown: impl Future<Output = ()>) -> Result<(), RunError> {
+    pub(crate) async fn run(
+        mut self,
+        shutdown: impl Future<Output = Instant>,
+    ) -> Result<(), RunError> {
         self.serving.set(true);
-        self.accept_until(shutdown).await;
+        let start = self.accept_until(shutdown).await;
 
-        let start = Instant::now();
         let cut = start + self.drain.cut();
         self.serving.set(false);
         self.enter(Phase::Draining);
@@ -146,14 +149,14 @@ where
         }
     }
 
-    async fn accept_until(&mut self, end: impl Future<Output = ()>) {
+    async fn accept_until<T>(&mut self, end: impl Future<Output = T>) -> T {
         let mut end = std::pin::pin!(end);
         loop {
             // Dropping the other two loses nothing: they keep what they wait for.
             tokio::select! {
                 // Those that have ended are counted out first, so that a rush of short connections is not refused for them.
                 biased;
-                () = &mut end => return,
+                end = &mut end => return end,
                 Some(_) = self.connections.join_next() => {}
                 stream = self.acceptor.accept() => self.admit(stream),
             }

@@ -11,12 +11,14 @@ use kubewright_certificates::{CertificateSource, TrustBundle};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tower::Service;
 
 use crate::accept::Acceptor;
 use crate::call::BoxError;
 use crate::drain::Phase;
+use crate::health::Health;
 use crate::run::{Runner, Shared, follow};
 use crate::{
     BindError, Body, Condition, Counters, Drain, Limits, LiveIdentity, Readiness, RunError,
@@ -30,7 +32,7 @@ pub struct Server<S, C> {
     address: SocketAddr,
     limits: Limits,
     drain: Drain,
-    readiness: Readiness,
+    health: Health,
     probes: Probes,
     oldest: OldestTls,
 }
@@ -69,7 +71,7 @@ impl<S, C> Server<S, C> {
             address: SocketAddr::from(([0, 0, 0, 0], 9443)),
             limits: Limits::default(),
             drain: Drain::default(),
-            readiness: Readiness::default(),
+            health: Health::default(),
             probes: Probes::Answered,
             oldest: OldestTls::Tls13,
         }
@@ -93,10 +95,16 @@ impl<S, C> Server<S, C> {
         self
     }
 
+    /// Sets what `/healthz` and `/livez` tell, with conditions of the program's own.
+    pub fn liveness(mut self, liveness: Readiness) -> Self {
+        self.health.liveness = liveness;
+        self
+    }
+
     /// Sets the readiness that `/readyz` tells, with conditions of the program's own. The server adds `serving` and
     /// `certificate`.
     pub fn readiness(mut self, readiness: Readiness) -> Self {
-        self.readiness = readiness;
+        self.health.readiness = readiness;
         self
     }
 
@@ -140,18 +148,13 @@ impl<S, C: CertificateSource> Server<S, C> {
             .map_err(|source| BindError::Certificate { source })?;
         let live = LiveIdentity::of(first);
         let tls = tls(&live, self.oldest).map_err(|source| BindError::Tls { source })?;
-        let serving = self.readiness.condition("serving");
+        let serving = self.health.readiness.condition("serving");
         let checked = live.clone();
-        self.readiness.check("certificate", move || {
+        self.health.readiness.check("certificate", move || {
             SystemTime::now() < checked.current().expires()
         });
         let answers_probes = self.probes == Probes::Answered;
-        let shared = Arc::new(Shared::new(
-            self.limits,
-            self.readiness,
-            answers_probes,
-            tls,
-        ));
+        let shared = Arc::new(Shared::new(self.limits, self.health, answers_probes, tls));
         Ok(Bound {
             service: self.service,
             source: self.source,
@@ -183,7 +186,7 @@ impl<S, C> Bound<S, C> {
 
     /// Whether calls should be sent here.
     pub fn readiness(&self) -> Readiness {
-        self.shared.readiness.clone()
+        self.shared.health.readiness.clone()
     }
 
     /// What the server has seen.
@@ -213,6 +216,24 @@ where
     /// Dropping the future ends everything at once: connections are closed, and calls in flight are cancelled. That is
     /// what a second signal is for.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), RunError> {
+        let now = async {
+            shutdown.await;
+            Instant::now()
+        };
+        self.run_since(now).await
+    }
+
+    /// Serves as [`run`](Self::run) does, when other things were stopped before the server: the grace counts from the moment
+    /// that `shutdown` resolves to.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`](Self::run).
+    ///
+    /// # Cancel safety
+    ///
+    /// As for [`run`](Self::run).
+    pub async fn run_since(self, shutdown: impl Future<Output = Instant>) -> Result<(), RunError> {
         let counters = self.shared.counters.clone();
         let mut follower = JoinSet::new();
         follower.spawn(follow(self.source, self.live, counters.clone()));

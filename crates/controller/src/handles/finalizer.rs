@@ -93,6 +93,9 @@ impl<K: Object> Finalizer<K> {
     ) -> Result<Action, Error> {
         let kind = Kind::of::<K>();
         let client = self.connection.client().await;
+        let reference = ObjectRef::of(&*object);
+        let key = reference.key();
+        RequestError::unless_leading("put a finalizer on", &kind, key)?;
         let api: Api<DynamicObject> = match object.meta().namespace.as_deref() {
             Some(namespace) => Api::namespaced_with(client, namespace, kind.resource()),
             None => Api::all_with(client, kind.resource()),
@@ -110,12 +113,12 @@ impl<K: Object> Finalizer<K> {
                 Event::Cleanup(_) => Life::Cleanup(Arc::clone(&object)),
             };
             action = reconcile(life).await.map_err(Failed)?;
+            RequestError::unless_leading("take a finalizer off", &kind, key)
+                .map_err(|error| Failed(error.into()))?;
             Ok(KubeAction::await_change())
         })
         .await;
-        let reference = ObjectRef::of(&*object);
-        let cannot =
-            |verb, error| Err(RequestError::new(verb, &kind, reference.key(), error).into());
+        let cannot = |verb, error| Err(RequestError::new(verb, &kind, key, error).into());
         match lived {
             Ok(_) => Ok(action),
             Err(

@@ -16,4 +16,5 @@ pub use finalizer::{Finalizer, Life};
 pub use reader::Reader;
 pub use recorder::Recorder;
 pub use request::RequestError;
+pub(crate) use request::ask;
 pub use writer::{Deleter, StatusWriter, Writer};

@@ -71,6 +71,8 @@ impl Recorder {
         reason: String,
         mut note: String,
     ) -> Result<(), RequestError> {
+        let reference = ObjectRef::of(object);
+        RequestError::unless_leading(VERB, &Kind::of::<K>(), reference.key())?;
         let recorder = async {
             let link = self.connection.link().await;
             let reporter = Reporter {
@@ -92,14 +94,7 @@ impl Recorder {
         recorder
             .publish(&event, &object.object_ref(&()))
             .await
-            .map_err(|error| {
-                RequestError::new(
-                    "record an event for",
-                    &Kind::of::<K>(),
-                    ObjectRef::of(object).key(),
-                    error,
-                )
-            })
+            .map_err(|error| RequestError::new(VERB, &Kind::of::<K>(), reference.key(), error))
     }
 }
 
@@ -111,6 +106,8 @@ impl fmt::Debug for Recorder {
             .finish()
     }
 }
+
+const VERB: &str = "record an event for";
 
 /// No API server takes a longer one.
 const LONGEST_NOTE: usize = 1024;

@@ -6,6 +6,7 @@ use kube::Client;
 use kube::core::Request as Requests;
 use serde::de::DeserializeOwned;
 
+use crate::election::{NotLeading, Term};
 use crate::object::OutsideScope;
 use crate::{Key, Kind, Object, Scope};
 
@@ -20,6 +21,7 @@ pub struct RequestError {
 enum Cause {
     Api(kube::Error),
     Scope(OutsideScope),
+    NotLeading(NotLeading),
 }
 
 impl RequestError {
@@ -50,6 +52,14 @@ impl RequestError {
         Err(Self {
             what: format!("cannot {verb} {}", kind.reference(key)),
             cause: Cause::Scope(OutsideScope(scope.clone())),
+        })
+    }
+
+    /// Refuses to write for a leader that leads no more.
+    pub(crate) fn unless_leading(verb: &str, kind: &Kind, key: &Key) -> Result<(), Self> {
+        Term::check().map_err(|over| Self {
+            what: format!("cannot {verb} {}", kind.reference(key)),
+            cause: Cause::NotLeading(over),
         })
     }
 
@@ -89,6 +99,7 @@ impl std::error::Error for RequestError {
         match &self.cause {
             Cause::Api(error) => Some(error),
             Cause::Scope(error) => Some(error),
+            Cause::NotLeading(error) => Some(error),
         }
     }
 }
@@ -106,7 +117,7 @@ pub(crate) async fn ask<T: DeserializeOwned>(
         .await
 }
 
-/// The same as [`ask`], for a request about one object.
+/// The same as [`ask`], for a request that writes one object.
 pub(crate) async fn ask_about<K: Object, T: DeserializeOwned>(
     client: &Client,
     scope: &Scope,
@@ -115,6 +126,7 @@ pub(crate) async fn ask_about<K: Object, T: DeserializeOwned>(
     request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
 ) -> Result<T, RequestError> {
     RequestError::unless_within(scope, verb, &Kind::of::<K>(), key)?;
+    RequestError::unless_leading(verb, &Kind::of::<K>(), key)?;
     ask(client, request)
         .await
         .map_err(|source| RequestError::new(verb, &Kind::of::<K>(), key, source))

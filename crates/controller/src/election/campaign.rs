@@ -1,0 +1,431 @@
+//! A candidate at work: what its rules say, done with an API server.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Client;
+use kube::core::Request as Requests;
+use kube::core::params::{GetParams, PostParams};
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::Election;
+use super::candidacy::{Candidacy, Holder, Moment, Next, Seen};
+use super::record::Record;
+use super::term::{Term, Terms};
+use crate::clock::Clock;
+use crate::handles::ask;
+use crate::informer::{Informers, Subscription};
+use crate::{Kind, Scope};
+
+/// A replica that stands for election.
+///
+/// ```
+/// use kubewright_controller::{Campaign, Election};
+/// use kubewright_testing::TestCluster;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let cluster = TestCluster::start().await;
+/// let campaign = Campaign::new(&Election::by_lease("gardens"), cluster.client());
+/// let term = campaign.term();
+/// let run = campaign.run(std::future::pending(), async |term| {
+///     // This replica leads until the term is over.
+///     assert!(!term.is_over());
+/// });
+/// run.await; // what leading is for has ended, so the Lease is released
+/// assert!(term.is_over());
+/// # }
+/// ```
+pub struct Campaign {
+    candidate: Candidate,
+    informers: Informers,
+    news: News,
+}
+
+/// The last that the watch on the Lease told; `None`: it is gone.
+struct News {
+    latest: watch::Receiver<Option<Record>>,
+    _subscription: Subscription,
+}
+
+struct Candidate {
+    lease: Arc<str>,
+    namespace: Arc<str>,
+    identity: Arc<str>,
+    lease_duration: Duration,
+    retry: Duration,
+    /// How long an answer may take.
+    patience: Duration,
+    client: Client,
+    clock: Clock,
+    start: Instant,
+    candidacy: Candidacy<String>,
+    /// The Lease as this one has last seen it.
+    record: Record,
+    /// Whether the Lease may name this one without its knowing.
+    may_hold: bool,
+    failures: u32,
+    terms: Terms,
+}
+
+impl Campaign {
+    /// Stands for an election, with a client that reaches the Lease.
+    pub fn new(election: &Election, client: Client) -> Self {
+        let namespace: Arc<str> = match &election.namespace {
+            Some(namespace) => Arc::clone(namespace),
+            None => client.default_namespace().into(),
+        };
+        let informers = Informers::new();
+        let scope = Scope::all()
+            .in_namespace(&*namespace)
+            .named(&*election.lease);
+        let (sender, latest) = watch::channel(None);
+        let subscription = informers
+            .informer(Kind::of::<Lease>(), scope)
+            .subscribe(move |delta| {
+                let record = delta
+                    .new
+                    .as_ref()
+                    .map(|entry| entry.decode().map(Record::of));
+                match record.transpose() {
+                    Ok(record) => drop(sender.send_replace(record)),
+                    Err(error) => tracing::error!(%error, "cannot read the Lease of the election"),
+                }
+            });
+        Self {
+            candidate: Candidate {
+                record: Record::absent(&namespace, &election.lease),
+                lease: Arc::clone(&election.lease),
+                namespace,
+                identity: election.name(),
+                lease_duration: election.timing.lease,
+                retry: election.timing.retry,
+                patience: election.timing.renew_deadline / 2,
+                client,
+                clock: Clock::new(),
+                start: Instant::now(),
+                candidacy: Candidacy::new(election.timing),
+                may_hold: false,
+                failures: 0,
+                terms: Terms::new(),
+            },
+            informers,
+            news: News {
+                latest,
+                _subscription: subscription,
+            },
+        }
+    }
+
+    /// Returns the name by which the Lease knows this replica.
+    pub fn identity(&self) -> &str {
+        &self.candidate.identity
+    }
+
+    /// Returns the term of this replica, which is over unless it leads.
+    pub fn term(&self) -> Term {
+        self.candidate.terms.term()
+    }
+
+    /// Stands for election until `shutdown` resolves, and leads whenever it wins.
+    ///
+    /// What leading means is for `lead` to say. It has to end when the term is over; only then does this replica stand
+    /// again. When it ends before, it is because there is no more to do: the Lease is released, and the campaign is over.
+    /// `shutdown` ends a campaign that does not lead; one that leads is ended by `lead`.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future ends the term at once, and the others wait for the rest of the lease duration.
+    pub async fn run<L: Future<Output = ()>>(
+        self,
+        shutdown: impl Future<Output = ()>,
+        mut lead: impl FnMut(Term) -> L,
+    ) {
+        let Self {
+            mut candidate,
+            informers,
+            mut news,
+        } = self;
+        let client = candidate.client.clone();
+        let campaign = async {
+            let mut shutdown = pin!(shutdown);
+            loop {
+                tokio::select! {
+                    biased;
+                    () = &mut shutdown => break,
+                    () = candidate.win(&mut news) => {}
+                }
+                let mut leading = pin!(lead(candidate.terms.term()));
+                let is_done = tokio::select! {
+                    biased;
+                    () = candidate.hold(&mut news) => false,
+                    () = &mut leading => true,
+                };
+                if is_done {
+                    break;
+                }
+                leading.await;
+            }
+            candidate.release().await;
+        };
+        tokio::select! {
+            () = informers.run(client) => {}
+            () = campaign => {}
+        }
+    }
+}
+
+impl Candidate {
+    /// Waits until this one leads.
+    ///
+    /// # Cancel safety
+    ///
+    /// A claim may be stored without this one's knowing; [`release`](Self::release) takes it back.
+    async fn win(&mut self, news: &mut News) {
+        while self.candidacy.term(self.now()).is_none() {
+            self.step(news).await;
+        }
+        tracing::info!(lease = %self, identity = %self.identity, "leading");
+        self.prolong();
+    }
+
+    /// Leads, until its term is over.
+    ///
+    /// # Cancel safety
+    ///
+    /// As for [`win`](Self::win).
+    async fn hold(&mut self, news: &mut News) {
+        while self.candidacy.term(self.now()).is_some() {
+            self.step(news).await;
+            self.prolong();
+        }
+        self.candidacy.steps_down();
+        self.prolong();
+        tracing::warn!(
+            lease = %self, identity = %self.identity, holder = self.record.holder(),
+            "leading no longer: the Lease was taken, or could not be renewed in time"
+        );
+    }
+
+    /// Does the next thing, or hears the next news.
+    async fn step(&mut self, news: &mut News) {
+        let now = self.now();
+        match self.candidacy.next(now) {
+            Next::Look => self.look().await,
+            Next::Claim(version) => self.claim(version.is_some()).await,
+            Next::Wait(until) => {
+                let until = self.candidacy.term(now).map_or(until, |end| until.min(end));
+                tokio::select! {
+                    () = sleep_until(self.start + until) => {}
+                    Ok(()) = news.latest.changed() => {
+                        let heard = news.latest.borrow_and_update().clone();
+                        self.hear(heard);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn look(&mut self) {
+        let request = self.requests().get(&self.lease, &GetParams::default());
+        match self.ask(request).await {
+            Ok(lease) => self.see(Some(lease)),
+            Err(Failure::NotFound) => self.see(None),
+            Err(failure) => self.note(failure),
+        }
+    }
+
+    async fn claim(&mut self, is_there: bool) {
+        let known = if is_there {
+            self.record.clone()
+        } else {
+            Record::absent(&self.namespace, &self.lease)
+        };
+        let wanted = known.held_by(&self.identity, self.lease_duration, self.clock.now());
+        self.may_hold = true;
+        let sent = self.now();
+        match self.store(&wanted, is_there).await {
+            Ok(record) => {
+                self.failures = 0;
+                self.candidacy
+                    .wins(record.version().to_owned(), sent, self.now());
+                self.record = record;
+            }
+            Err(Failure::NotFound) if !is_there => {
+                let error = "there is no such namespace".to_owned();
+                self.note(Failure::Other(error));
+            }
+            Err(failure) => self.note(failure),
+        }
+    }
+
+    /// Gives the Lease back, so that another leads at once.
+    async fn release(&mut self) {
+        self.candidacy.steps_down();
+        self.prolong();
+        // An earlier claim may have been stored behind its back, which the second attempt finds out.
+        for _ in 0..2 {
+            if !self.may_hold {
+                return;
+            }
+            if self.record.holder() == Some(&*self.identity) {
+                let released = self.record.released(self.clock.now());
+                match self.store(&released, true).await {
+                    Ok(_) => {
+                        self.may_hold = false;
+                        tracing::info!(lease = %self, "released the Lease");
+                        return;
+                    }
+                    Err(failure) => self.note(failure),
+                }
+            }
+            self.look().await;
+            self.may_hold = self.record.holder() == Some(&*self.identity);
+        }
+    }
+
+    fn see(&mut self, record: Option<Record>) {
+        self.failures = 0;
+        let seen = record.as_ref().map(|record| self.seen(record));
+        self.candidacy.sees(seen, self.now());
+        self.record = record.unwrap_or_else(|| Record::absent(&self.namespace, &self.lease));
+    }
+
+    fn hear(&mut self, record: Option<Record>) {
+        let heard = record.as_ref().map(|record| self.seen(record));
+        let before = self.candidacy.clone();
+        self.candidacy
+            .hears(heard, self.now(), |new, old| is_newer(new, old));
+        if before != self.candidacy
+            && let Some(record) = record
+        {
+            self.record = record;
+        }
+    }
+
+    fn seen(&self, record: &Record) -> Seen<String> {
+        Seen {
+            version: record.version().to_owned(),
+            holder: match record.holder() {
+                None => Holder::Nobody,
+                Some(holder) if *holder == *self.identity => Holder::Myself,
+                Some(_) => Holder::Other,
+            },
+            lease: record.duration(),
+        }
+    }
+
+    fn note(&mut self, failure: Failure) {
+        match failure {
+            Failure::NotFound | Failure::Outrun => self.candidacy.is_outrun(),
+            Failure::Other(error) => {
+                self.failures = self.failures.saturating_add(1);
+                if self.failures == 1 {
+                    tracing::warn!(lease = %self, error, "cannot read or write the Lease; trying again");
+                }
+                let is_leading = self.candidacy.term(self.now()).is_some();
+                let spread = if is_leading {
+                    0.0
+                } else {
+                    fastrand::f64() * SPREAD
+                };
+                self.candidacy
+                    .fails(self.now(), self.retry.mul_f64(1.0 + spread));
+            }
+        }
+    }
+
+    /// Tells those who look at the term how long it lasts.
+    fn prolong(&mut self) {
+        let end = self.candidacy.term(self.now());
+        self.terms.set(end.map(|end| self.start + end));
+    }
+
+    async fn store(&self, record: &Record, is_there: bool) -> Result<Record, Failure> {
+        let body = record.as_json().to_string().into_bytes();
+        let parameters = PostParams::default();
+        let request = if is_there {
+            self.requests().replace(&self.lease, &parameters, body)
+        } else {
+            self.requests().create(&parameters, body)
+        };
+        self.ask(request).await
+    }
+
+    async fn ask(
+        &self,
+        request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
+    ) -> Result<Record, Failure> {
+        let now = self.now();
+        let patience = match self.candidacy.term(now) {
+            Some(end) => self.patience.min(end.saturating_sub(now)),
+            None => self.patience,
+        };
+        match timeout(patience, ask::<Value>(&self.client, request)).await {
+            Ok(Ok(lease)) => Ok(Record::of(lease)),
+            Ok(Err(error)) => Err(Failure::of(&error)),
+            Err(_) => Err(Failure::Other(format!("no answer within {patience:?}"))),
+        }
+    }
+
+    fn requests(&self) -> Requests {
+        Requests::new(Kind::of::<Lease>().path(Some(&self.namespace)))
+    }
+
+    fn now(&self) -> Moment {
+        Instant::now().duration_since(self.start)
+    }
+}
+
+/// Why the API server did not do what it was asked.
+enum Failure {
+    NotFound,
+    /// The Lease is not in the state that was claimed.
+    Outrun,
+    Other(String),
+}
+
+impl Failure {
+    fn of(error: &kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) if status.code == StatusCode::NOT_FOUND => Self::NotFound,
+            kube::Error::Api(status) if status.code == StatusCode::CONFLICT => Self::Outrun,
+            other => Self::Other(other.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Candidate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.namespace, self.lease)
+    }
+}
+
+impl fmt::Debug for Campaign {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Campaign")
+            .field("lease", &self.candidate.to_string())
+            .field("identity", &self.candidate.identity)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Resource versions are numbers that grow. Of others only the API server knows the order.
+fn is_newer(new: &str, old: &str) -> bool {
+    let is_number = |version: &str| version.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(new) || !is_number(old) {
+        return new != old;
+    }
+    new.len().cmp(&old.len()).then_with(|| new.cmp(old)) == Ordering::Greater
+}
+
+/// Replicas that failed together do not come back together: client-go's jitter.
+const SPREAD: f64 = 1.2;
