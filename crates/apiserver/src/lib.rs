@@ -60,6 +60,7 @@ pub mod audit;
 #[doc(hidden)]
 pub mod cel;
 mod cluster;
+mod controllers;
 mod discovery;
 #[doc(hidden)]
 pub mod field;
@@ -85,6 +86,7 @@ mod store;
 pub mod structural;
 mod watch;
 
+pub use controllers::{Controllers, Workloads};
 pub use listen::{ListenError, Listening};
 pub use rest::body::Body;
 pub use server::{ApiServer, ApiService, Builder};

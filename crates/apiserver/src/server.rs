@@ -17,6 +17,19 @@ use crate::access::{self, Access, AllowAuthenticated, Caller};
 use crate::admission::{Chain, ChainBuilder};
 use crate::audit::Audit;
 use crate::cluster::StoredCluster;
+        let served = Arc::new(Served::new(Registry::builtin_when_asked()));
+        let shared = Arc::new(Shared {
+            cluster: StoredCluster::new(store.clone(), served.clone()),
+            store,
+            served,
+            chain: self.chain.build(),
+            addresses: Mutex::new(addresses),
+            access: Access::new(Box::new(AllowAuthenticated)),
+            audit: self.audit,
+            stopped: watch::Sender::new(false),
+        });
+        self.controllers.start(&shared, shared.stopped.subscribe());
+        ApiServer { shared }
 use crate::kinds::strategy::services::Pool;
 use crate::kinds::{Registry, Served};
 use crate::listen::{self, ListenError, Listening};
@@ -39,6 +52,7 @@ pub struct Builder {
     limits: Limits,
     chain: ChainBuilder,
     audit: Option<Audit>,
+    controllers: Controllers,
 }
 
 /// The API server as a tower service: requests are answered in process, as from the admin.
@@ -97,7 +111,7 @@ impl ApiServer {
         listen::listen(self.shared.clone(), address.into()).await
     }
 
-    /// Ends every watch of in-process clients.
+    /// Ends every watch of in-process clients, and the controllers.
     pub fn stop(&self) {
         self.shared.stopped.send_replace(true);
     }
@@ -135,11 +149,21 @@ impl Builder {
         self
     }
 
+    /// Runs controllers beside the server. There are none unless they are asked for.
+    pub fn controllers(mut self, controllers: Controllers) -> Self {
+        self.controllers = controllers;
+        self
+    }
+
     /// Starts the server.
+    ///
+    /// # Panics
+    /// Controllers are asked for outside of a tokio runtime.
     pub fn start(self) -> ApiServer {
         let store = Arc::new(Store::new(self.limits, Some(Seed::now())));
         let mut addresses = Pool::new();
         Seed::adopt(&mut addresses);
+<<<<<<< HEAD
         let served = Arc::new(Served::new(Registry::builtin_when_asked()));
         ApiServer {
             shared: Arc::new(Shared {
@@ -153,6 +177,21 @@ impl Builder {
                 stopped: watch::Sender::new(false),
             }),
         }
+=======
+        let registry = Registry::builtin_when_asked();
+        let shared = Arc::new(Shared {
+            cluster: StoredCluster::new(store.clone(), registry),
+            store,
+            registry,
+            chain: self.chain.build(),
+            addresses: Mutex::new(addresses),
+            access: Access::new(Box::new(AllowAll)),
+            audit: self.audit,
+            stopped: watch::Sender::new(false),
+        });
+        self.controllers.start(&shared, shared.stopped.subscribe());
+        ApiServer { shared }
+>>>>>>> 04bb5ac (Run garbage collection, Deployments, ReplicaSets and simulated pods beside the embedded API server)
     }
 }
 

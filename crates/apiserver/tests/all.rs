@@ -12,6 +12,7 @@ mod cluster;
 
 mod clients;
 mod compared;
+mod controllers;
 mod creates;
 mod deletes;
 mod discovery;

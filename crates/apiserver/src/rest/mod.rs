@@ -47,7 +47,7 @@ use crate::audit::{Audit, Trail};
 use crate::server::Shared;
 use crate::status::{Result, Status};
 use body::Body;
-pub(crate) use metadata::now;
+pub(crate) use metadata::{now, seconds};
 use negotiate::{Encoding, Output};
 use path::Path;
 use query::Query;

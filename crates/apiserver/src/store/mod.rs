@@ -5,6 +5,7 @@
 //! take over the commits.
 
 mod event;
+mod follower;
 mod object;
 mod table;
 mod watcher;
@@ -13,8 +14,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use tokio::sync::watch;
 
 pub(crate) use event::{Change, Event, line};
+pub(crate) use follower::Follower;
 pub(crate) use object::{Draft, Object};
 use table::Table;
 pub(crate) use watcher::Watcher;
@@ -31,6 +34,8 @@ pub(crate) struct Store {
     limits: Limits,
     /// What is there from the beginning; a resource's objects are read when the resource is first asked for.
     seed: Option<Seed>,
+    /// The revision of the last write.
+    written: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
@@ -99,6 +104,7 @@ impl Store {
             }),
             limits,
             seed,
+            written: watch::Sender::new(revision),
         }
     }
 
@@ -221,6 +227,16 @@ impl Store {
         Watcher::new(self.clone(), table.to_owned(), after, changed)
     }
 
+    /// Follows the changes of all resources.
+    pub(crate) fn follow(self: &Arc<Self>) -> Follower {
+        Follower::new(self.clone())
+    }
+
+    /// Tells of every write.
+    pub(crate) fn written(&self) -> watch::Receiver<u64> {
+        self.written.subscribe()
+    }
+
     /// Forgets the past, as etcd's compaction does.
     pub(crate) fn compact(&self) {
         for table in Seed::tables().filter(|_| self.seed.is_some()) {
@@ -252,6 +268,7 @@ impl Store {
         state.revision += 1;
         let object = Arc::new(draft.at(path.to_owned(), state.revision));
         table.record(change, object.clone(), self.limits);
+        self.written.send_replace(object.revision);
         Ok(object)
     }
 }

@@ -1,0 +1,103 @@
+//! Controllers that a control plane has besides its API server, each switched on by who wants it.
+
+mod client;
+mod clock;
+mod collector;
+mod graph;
+mod object;
+mod queue;
+mod recorder;
+mod work;
+mod workloads;
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use crate::server::Shared;
+use client::Client;
+use work::{Context, Controller};
+pub use workloads::Workloads;
+
+/// Which controllers run beside an API server.
+///
+/// A kube-apiserver with etcd has none, and neither has an [`ApiServer`](crate::ApiServer) unless it is asked for them:
+/// owners' objects are not collected, a deleted namespace stays `Terminating`, Deployments make no pods.
+///
+/// They see every change without asking for it, send their requests through admission under the names of the real ones
+/// (`system:serviceaccount:kube-system:replicaset-controller`), and end with the server.
+///
+/// # Example: a Deployment that becomes available
+///
+/// ```
+/// use kubewright_apiserver::{ApiServer, Controllers};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let server = ApiServer::builder().controllers(Controllers::all()).start();
+/// # server.stop();
+/// # }
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Controllers {
+    garbage_collection: bool,
+    workloads: Option<Workloads>,
+}
+
+impl Controllers {
+    /// None, as with an API server alone.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// All there are.
+    pub fn all() -> Self {
+        Self::none()
+            .garbage_collection()
+            .workloads(Workloads::default())
+    }
+
+    /// Deletes what no owner keeps, in the background, in the foreground or not at all, as the delete of the owner asks.
+    pub fn garbage_collection(mut self) -> Self {
+        self.garbage_collection = true;
+        self
+    }
+
+    /// Makes pods of Deployments and ReplicaSets, and lets them seem to run.
+    pub fn workloads(mut self, workloads: Workloads) -> Self {
+        self.workloads = Some(workloads);
+        self
+    }
+
+    fn chosen(&self) -> Vec<Box<dyn Controller>> {
+        let mut chosen: Vec<Box<dyn Controller>> = Vec::new();
+        if self.garbage_collection {
+            chosen.push(Box::new(collector::Collector::default()));
+        }
+        if let Some(simulated) = &self.workloads {
+            chosen.push(Box::new(workloads::deployments::Deployments));
+            chosen.push(Box::new(workloads::replica_sets::ReplicaSets));
+            chosen.push(Box::new(workloads::scheduler::Scheduler::default()));
+            chosen.push(Box::new(workloads::kubelet::Kubelet::new(
+                simulated.clone(),
+            )));
+        }
+        chosen
+    }
+
+    /// Starts them beside a server; they end when it is stopped or gone.
+    ///
+    /// # Panics
+    /// There is no tokio runtime.
+    pub(crate) fn start(self, shared: &Arc<Shared>, stopped: watch::Receiver<bool>) {
+        let controllers = self.chosen();
+        if controllers.is_empty() {
+            return;
+        }
+        let client = Client::new(Arc::downgrade(shared), stopped.clone());
+        let nodes = self.workloads.map_or(0, |workloads| workloads.nodes);
+        let cx = Context::new(client, shared.store.clone(), controllers);
+        tokio::spawn(work::run(cx, nodes, stopped));
+    }
+}

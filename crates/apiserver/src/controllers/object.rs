@@ -1,0 +1,292 @@
+//! What controllers look at again and again in an object, read once when the object changes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::store::Object;
+
+/// A stored object with the facts about it that decide what controllers do.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) table: Arc<str>,
+    pub(super) object: Arc<Object>,
+    pub(super) api_version: String,
+    pub(super) kind: String,
+    pub(super) meta: Meta,
+    /// The facts about a pod, if it is one.
+    pub(super) pod: PodFacts,
+}
+
+/// The metadata that controllers look at.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Meta {
+    pub(super) uid: String,
+    pub(super) creation_timestamp: String,
+    pub(super) deletion_timestamp: Option<String>,
+    pub(super) deletion_grace_period_seconds: Option<u32>,
+    pub(super) finalizers: Vec<String>,
+    pub(super) owner_references: Vec<Owner>,
+}
+
+/// One owner reference.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Owner {
+    pub(super) api_version: String,
+    pub(super) kind: String,
+    pub(super) name: String,
+    pub(super) uid: String,
+    pub(super) controller: bool,
+    pub(super) block_owner_deletion: bool,
+}
+
+/// What the controllers of pods look at; all empty for other objects.
+#[derive(Debug, Default)]
+pub(super) struct PodFacts {
+    pub(super) node: String,
+    pub(super) phase: String,
+    pub(super) ready: bool,
+    /// When it became ready.
+    pub(super) ready_since: String,
+    pub(super) restarts: u64,
+    pub(super) annotations: BTreeMap<String, String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Envelope {
+    api_version: String,
+    kind: String,
+    metadata: Meta,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PodEnvelope {
+    metadata: PodMeta,
+    spec: PodSpec,
+    status: PodStatus,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PodMeta {
+    annotations: BTreeMap<String, String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct PodSpec {
+    node_name: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct PodStatus {
+    phase: String,
+    conditions: Vec<Condition>,
+    container_statuses: Vec<ContainerStatus>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Condition {
+    #[serde(rename = "type")]
+    what: String,
+    status: String,
+    last_transition_time: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ContainerStatus {
+    restart_count: u64,
+}
+
+/// The finalizer of objects that wait for what they own.
+pub(super) const FOREGROUND: &str = "foregroundDeletion";
+
+/// The finalizer of objects that leave what they own behind.
+pub(super) const ORPHAN: &str = "orphan";
+
+impl Item {
+    pub(super) fn new(table: &Arc<str>, object: Arc<Object>) -> Self {
+        // The store holds what the server has checked; of a custom resource of an odd form nothing is known.
+        let envelope: Envelope = serde_json::from_slice(object.json()).unwrap_or_default();
+        let pod = if &**table == "pods" {
+            PodFacts::of(&object)
+        } else {
+            PodFacts::default()
+        };
+        Self {
+            table: table.clone(),
+            api_version: envelope.api_version,
+            kind: envelope.kind,
+            meta: envelope.metadata,
+            pod,
+            object,
+        }
+    }
+
+    pub(super) fn namespace(&self) -> &str {
+        self.object.namespace()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.object.name()
+    }
+
+    /// Whether somebody has asked for its deletion.
+    pub(super) fn is_deleting(&self) -> bool {
+        self.meta.deletion_timestamp.is_some()
+    }
+
+    pub(super) fn has_finalizer(&self, name: &str) -> bool {
+        self.meta.finalizers.iter().any(|known| known == name)
+    }
+
+    /// Whether it waits for the deletion of what it owns.
+    pub(super) fn is_deleting_dependents(&self) -> bool {
+        self.is_deleting() && self.has_finalizer(FOREGROUND)
+    }
+
+    /// Whether it waits to be taken out of what it owns.
+    pub(super) fn is_orphaning(&self) -> bool {
+        self.is_deleting() && self.has_finalizer(ORPHAN)
+    }
+
+    /// The owner that manages it.
+    pub(super) fn controller(&self) -> Option<&Owner> {
+        self.meta
+            .owner_references
+            .iter()
+            .find(|owner| owner.controller)
+    }
+
+    pub(super) fn is_controlled_by(&self, uid: &str) -> bool {
+        self.controller().is_some_and(|owner| owner.uid == uid)
+    }
+
+    pub(super) fn label(&self, name: &str) -> &str {
+        let value = self.object.labels().get(name);
+        value.and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Whether a pod runs or may still run, and nobody has asked for its deletion.
+    pub(super) fn is_active_pod(&self) -> bool {
+        !self.has_finished() && !self.is_deleting()
+    }
+
+    /// Whether all containers of a pod have ended for good.
+    pub(super) fn has_finished(&self) -> bool {
+        matches!(self.pod.phase.as_str(), "Succeeded" | "Failed")
+    }
+}
+
+impl PodFacts {
+    fn of(object: &Object) -> Self {
+        let PodEnvelope {
+            metadata,
+            spec,
+            status,
+        } = serde_json::from_slice(object.json()).unwrap_or_default();
+        let ready = status
+            .conditions
+            .into_iter()
+            .find(|condition| condition.what == "Ready" && condition.status == "True");
+        Self {
+            node: spec.node_name,
+            phase: status.phase,
+            ready: ready.is_some(),
+            ready_since: ready
+                .map(|condition| condition.last_transition_time)
+                .unwrap_or_default(),
+            restarts: status
+                .container_statuses
+                .iter()
+                .map(|container| container.restart_count)
+                .max()
+                .unwrap_or_default(),
+            annotations: metadata.annotations,
+        }
+    }
+}
+
+/// A whole number in an object; 0 if it is not there.
+pub(super) fn number(object: &Value, pointer: &str) -> i64 {
+    object
+        .pointer(pointer)
+        .and_then(Value::as_i64)
+        .unwrap_or_default()
+}
+
+/// A text in an object; empty if it is not there.
+pub(super) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// A truth in an object; false if it is not there.
+pub(super) fn flag(object: &Value, pointer: &str) -> bool {
+    object
+        .pointer(pointer)
+        .and_then(Value::as_bool)
+        .unwrap_or_default()
+}
+
+/// A list in an object; empty if it is not there.
+pub(super) fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
+    object
+        .pointer(pointer)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// A map in an object; empty if it is not there.
+pub(super) fn map(object: &Value, pointer: &str) -> Map<String, Value> {
+    object
+        .pointer(pointer)
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default()
+}
+
+/// The reference by which an object is managed.
+pub(super) fn controlled_by(owner: &Value) -> Value {
+    json!({
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+        "controller": true,
+        "blockOwnerDeletion": true,
+    })
+}
+
+/// A pod as a template describes it, managed by an owner.
+pub(super) fn pod_of(template: &Value, owner: &Value) -> Value {
+    let mut metadata = Map::new();
+    for name in ["labels", "annotations", "finalizers"] {
+        if let Some(value) = template["metadata"].get(name) {
+            metadata.insert(name.to_owned(), value.clone());
+        }
+    }
+    let prefix = format!("{}-", text(owner, "/metadata/name"));
+    metadata.insert("generateName".to_owned(), prefix.into());
+    metadata.insert(
+        "ownerReferences".to_owned(),
+        Value::Array(vec![controlled_by(owner)]),
+    );
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": template["spec"],
+    })
+}

@@ -1,0 +1,96 @@
+//! Events that controllers tell about objects: the same one again is counted, not written anew.
+
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::client::{EVENTS, Who};
+use super::object::text;
+use super::work::Context;
+
+/// Remembers which events were told.
+#[derive(Debug, Default)]
+pub(super) struct Recorder {
+    told: Mutex<HashMap<String, (String, u32)>>,
+}
+
+/// How an event is meant.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Normal,
+    Warning,
+}
+
+impl Context {
+    /// Tells an event about an object. One that cannot be written is lost, as it is with the real recorder.
+    pub(super) async fn tell(
+        &self,
+        component: &str,
+        object: &Value,
+        kind: Kind,
+        reason: &str,
+        message: &str,
+    ) {
+        /// A full memory is emptied: what is told again then is told anew.
+        const MOST: usize = 4096;
+        let [name, uid] = ["/metadata/name", "/metadata/uid"].map(|at| text(object, at));
+        let namespace = match text(object, "/metadata/namespace") {
+            "" => "default",
+            namespace => namespace,
+        };
+        let same = format!("{component} {uid} {reason} {message}");
+        let now = self.clock.text();
+        let told = {
+            let mut told = self.recorder.told.lock();
+            if told.len() >= MOST {
+                told.clear();
+            }
+            told.get_mut(&same).map(|(event, count)| {
+                *count += 1;
+                (event.clone(), *count)
+            })
+        };
+        let who = Who::Controller(component);
+        if let Some((event, count)) = told {
+            let path = EVENTS.path(namespace, &event);
+            let again = json!({"count": count, "lastTimestamp": now});
+            if self.client.merge(who, &path, &again).await.is_ok() {
+                return;
+            }
+        }
+        let random = Uuid::new_v4().simple().to_string();
+        let event = format!("{name}.{}", &random[..16]);
+        let kind = match kind {
+            Kind::Normal => "Normal",
+            Kind::Warning => "Warning",
+        };
+        let body = json!({
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": event, "namespace": namespace},
+            "involvedObject": {
+                "apiVersion": object["apiVersion"],
+                "kind": object["kind"],
+                "name": name,
+                "namespace": object["metadata"]["namespace"],
+                "uid": uid,
+                "resourceVersion": object["metadata"]["resourceVersion"],
+            },
+            "reason": reason,
+            "message": message,
+            "source": {"component": component},
+            "reportingComponent": component,
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+            "type": kind,
+        });
+        if let Err(failure) = self.client.create(who, &EVENTS, namespace, &body).await {
+            tracing::debug!(%failure, reason, "an event is lost");
+            return;
+        }
+        self.recorder.told.lock().insert(same, (event, 1));
+    }
+}

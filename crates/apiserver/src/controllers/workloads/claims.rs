@@ -1,0 +1,82 @@
+//! What a workload manages: its own objects, those that it adopts, and those that it lets go.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::super::client::{Api, Failure, Who};
+use super::super::object::{Item, controlled_by, text};
+use super::super::work::Context;
+use crate::selector::Labels;
+
+/// The selector of a workload; one that cannot be read selects nothing.
+pub(super) fn selector(object: &Value) -> Option<Labels> {
+    Labels::from_object(&object["spec"]["selector"]).ok()?
+}
+
+/// The objects of a table that the owner manages, after it has adopted what it selects and nobody manages, and let go
+/// what it selects no longer.
+pub(super) async fn claim(
+    cx: &Context,
+    who: Who<'_>,
+    owner: &Value,
+    (api, table): (&Api, &str),
+    wanted: impl Fn(&Item) -> bool,
+) -> Result<Vec<Arc<Item>>, Failure> {
+    let Some(selector) = selector(owner) else {
+        return Ok(Vec::new());
+    };
+    let uid = text(owner, "/metadata/uid");
+    let namespace = text(owner, "/metadata/namespace");
+    let deleting = !owner["metadata"]["deletionTimestamp"].is_null();
+    let (own, free) = cx.look(|graph| {
+        let own = graph.controlled(uid, table);
+        (own, graph.free(table, namespace))
+    });
+    let selects = |item: &Item| selector.matches(Some(item.object.labels()));
+    let mut claimed = Vec::new();
+    for item in own {
+        if selects(&item) {
+            if wanted(&item) {
+                claimed.push(item);
+            }
+        } else if !deleting && !item.is_deleting() {
+            let mut owners = item.object.value()["metadata"]["ownerReferences"].take();
+            if let Value::Array(owners) = &mut owners {
+                owners.retain(|reference| reference["uid"] != uid);
+            }
+            set_owners(cx, who, api, &item, owners).await?;
+        }
+    }
+    for item in free {
+        if deleting || item.is_deleting() || !selects(&item) || !wanted(&item) {
+            continue;
+        }
+        let mut owners = item.object.value()["metadata"]["ownerReferences"].take();
+        if !owners.is_array() {
+            owners = Value::Array(Vec::new());
+        }
+        if let Value::Array(owners) = &mut owners {
+            owners.push(controlled_by(owner));
+        }
+        set_owners(cx, who, api, &item, owners).await?;
+        let adopted = cx.look(|graph| graph.get(table, &item.object.path));
+        claimed.extend(adopted);
+    }
+    Ok(claimed)
+}
+
+async fn set_owners(
+    cx: &Context,
+    who: Who<'_>,
+    api: &Api,
+    item: &Item,
+    owners: Value,
+) -> Result<(), Failure> {
+    let patch = json!({"metadata": {"uid": item.meta.uid, "ownerReferences": owners}});
+    let path = api.path(item.namespace(), item.name());
+    match cx.client.merge(who, &path, &patch).await {
+        Err(failure) if !failure.is_not_found() => Err(failure),
+        _ => Ok(()),
+    }
+}
