@@ -175,6 +175,11 @@ impl FieldError {
         Self::new(path, Reason::Duplicate, format!("Duplicate value: {shown}"))
     }
 
+    /// `Duplicate value`, without the value.
+    pub(crate) fn duplicate_omitted(path: &Path<'_>) -> Self {
+        Self::new(path, Reason::Duplicate, "Duplicate value".to_owned())
+    }
+
     /// `Invalid value: <value>: <detail>`.
     pub fn invalid(path: &Path<'_>, value: impl Into<Value>, detail: &str) -> Self {
         Self::invalid_shown(path, &rendered(&value.into()), detail)

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
 
 use super::checker;
+use super::declared::Declared;
+use super::estimate;
 use super::library::{Function, Functions};
 use super::parser;
 use super::plan;
@@ -16,17 +18,20 @@ use super::types::Type;
 #[derive(Clone, Debug)]
 pub struct Environment {
     variables: HashMap<Arc<str>, Type>,
-    objects: HashMap<Arc<str>, Arc<BTreeMap<String, Type>>>,
+    objects: Arc<HashMap<Arc<str>, Fields>>,
     functions: Arc<Functions>,
     bindings: bool,
 }
+
+/// The fields of an object type.
+type Fields = Arc<BTreeMap<String, Type>>;
 
 impl Environment {
     /// The functions and types of Kubernetes 1.36, without variables.
     pub fn kubernetes() -> Self {
         Self {
             variables: HashMap::new(),
-            objects: HashMap::new(),
+            objects: Arc::default(),
             functions: Arc::clone(Functions::kubernetes()),
             bindings: false,
         }
@@ -57,7 +62,7 @@ impl Environment {
             .into_iter()
             .map(|(name, of)| (name.to_owned(), of))
             .collect();
-        self.objects.insert(name.into(), Arc::new(fields));
+        Arc::make_mut(&mut self.objects).insert(name.into(), Arc::new(fields));
         self
     }
 
@@ -85,6 +90,23 @@ impl Environment {
         let ast = parser::parse(expression, self.bindings).map_err(CompileError::Issues)?;
         let checked = checker::check(self, expression, ast).map_err(CompileError::Issues)?;
         plan::plan(&checked).map_err(CompileError::Instantiation)
+    }
+
+    /// Compiles an expression, and finds out what it can cost at most where the variables are values declared so.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Environment::compile`].
+    pub fn compile_bounded(
+        &self,
+        expression: &str,
+        variables: &Declared,
+    ) -> Result<(Program, u64), CompileError> {
+        let ast = parser::parse(expression, self.bindings).map_err(CompileError::Issues)?;
+        let checked = checker::check(self, expression, ast).map_err(CompileError::Issues)?;
+        let most = estimate::most(&checked, variables);
+        let program = plan::plan(&checked).map_err(CompileError::Instantiation)?;
+        Ok((program, most))
     }
 
     pub(super) fn variable(&self, name: &str) -> Option<&Type> {

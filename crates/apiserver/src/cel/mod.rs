@@ -56,15 +56,17 @@
 //! | time zones | those of the IANA database that jiff bundles or the system has; years beyond its range use the rules at its end |
 //! | results | texts beyond 32 MiB, ranges beyond 10,000,000 elements and comparisons of more than some million pairs end with the error of the cost limit at once, before they are made |
 //! | cost | an error in the second turn of a comprehension is counted as in the first one, where cel-go may find an older value of the same place |
-//! | estimates | the static cost of an expression, which CRDs need, is not computed |
-//! | object types | the fields of declared types are read from JSON as they are; values typed by a schema (dates, durations, list types, escaped names) come with CRDs |
+//! | declared values | JSON that does not have the form its schema declares is read as what it is, where the API server makes an error of it; sets of numbers compare by value |
 //! | interrupts | an evaluation is bounded by its budget alone, not by the deadline of the request |
 
 mod admission;
 mod ast;
 mod checker;
 mod cost;
+mod declared;
 mod environment;
+mod escape;
+mod estimate;
 mod eval;
 mod library;
 mod parser;
@@ -75,6 +77,7 @@ mod texts;
 mod types;
 mod value;
 
+pub use declared::{Declared, Form, Items, LARGEST_REQUEST};
 pub use environment::Environment;
 pub use library::authorizer::{
     Authority, Authorizer, Decision, GroupCheck, PathCheck, Question, ResourceCheck, Subject,

@@ -128,8 +128,21 @@ pub(super) fn plan(checked: &Checked) -> Result<Program, String> {
         scopes: Vec::new(),
         slots: 0,
     };
+    let variables = checked
+        .references
+        .iter()
+        .flatten()
+        .filter_map(|reference| match reference {
+            Reference::Variable(name) => Some(name.to_string()),
+            _ => None,
+        });
     match planner.node(&checked.root) {
-        Ok(root) => Ok(Program::new(root, planner.slots, output)),
+        Ok(root) => Ok(Program::new(
+            root,
+            planner.slots,
+            output,
+            variables.collect(),
+        )),
         Err(failure) => Err(failure.to_string()),
     }
 }

@@ -1,5 +1,7 @@
 //! A compiled expression, what it is given and what may be spent on it.
 
+use std::collections::BTreeSet;
+
 use thiserror::Error;
 
 use super::eval::{Context, Failure};
@@ -14,15 +16,22 @@ pub struct Program {
     root: Node,
     slots: usize,
     output: Type,
+    variables: BTreeSet<String>,
 }
 
 impl Program {
-    pub(super) fn new(root: Node, slots: usize, output: Type) -> Self {
+    pub(super) fn new(root: Node, slots: usize, output: Type, variables: BTreeSet<String>) -> Self {
         Self {
             root,
             slots,
             output,
+            variables,
         }
+    }
+
+    /// Whether the expression names this variable.
+    pub fn uses(&self, variable: &str) -> bool {
+        self.variables.contains(variable)
     }
 
     /// The type of the result. Its `Display` is the text that Kubernetes puts into `must evaluate to bool but got ...`.

@@ -33,6 +33,14 @@ pub(crate) fn date(text: &str) -> Option<Timestamp> {
         .flatten()
 }
 
+/// A point in time, in UTC where no zone is said; an empty text is the beginning of 1970.
+pub(crate) fn date_time(text: &str) -> Option<Timestamp> {
+    if text.is_empty() {
+        return Timestamp::from_seconds(0);
+    }
+    timestamp(text).or_else(|| timestamp(&format!("{text}Z")))
+}
+
 fn timestamp(text: &str) -> Option<Timestamp> {
     match convert(&Value::text(text), &Type::Timestamp) {
         Ok(Value::Timestamp(time)) => Some(time),

@@ -20,6 +20,7 @@
 
 mod check;
 mod correlation;
+mod declare;
 mod defaults;
 mod formats;
 mod lists;
@@ -27,6 +28,7 @@ mod metadata;
 mod outcome;
 pub(crate) mod paths;
 mod prune;
+mod rules;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -34,7 +36,7 @@ mod values;
 
 use serde_json::Value;
 
-use crate::field::{FieldError, Path};
+use crate::field::{FieldError, Path, Reason};
 
 pub use check::check;
 use correlation::Correlation;
@@ -65,9 +67,9 @@ pub struct Change<'a> {
 impl Structural {
     /// Reads the `openAPIV3Schema` of a version.
     pub fn read(schema: &Value) -> Self {
-        Self {
-            root: Schema::read(schema),
-        }
+        let mut root = Schema::read(schema);
+        rules::compile(&mut root);
+        Self { root }
     }
 
     /// Takes out of an object what the schema does not know, nulls that stand for nothing, and what the metadata of
@@ -110,8 +112,9 @@ impl Structural {
         errors.extend(found.errors(&Path::new("status")));
     }
 
-    /// Checks what comes after everything else: objects inside of this one, and lists that are sets or maps.
-    pub fn validate_rules(&self, change: Change<'_>, errors: &mut Vec<FieldError>) {
+    /// Checks what comes after everything else: objects inside of this one, lists that are sets or maps, and rules. Rules
+    /// are not run if the errors found so far make that pointless. Answers warnings.
+    pub fn validate_rules(&self, change: Change<'_>, errors: &mut Vec<FieldError>) -> Vec<String> {
         let Change { new, old, status } = change;
         let root = Path::root();
         if !status {
@@ -125,5 +128,27 @@ impl Structural {
         if repeated.is_empty() {
             lists::check(new, &self.root, &root, errors);
         }
+        if !rules::has_any(&self.root) {
+            return Vec::new();
+        }
+        if errors.iter().any(blocks_rules) {
+            let detail = "some validation rules were not checked because the object was invalid; correct the existing \
+                          errors to complete validation";
+            errors.push(FieldError::invalid(&root, Value::Null, detail));
+            return Vec::new();
+        }
+        rules::run(&self.root, new, old, errors)
     }
+}
+
+/// Whether rules cannot be run on an object with this error.
+fn blocks_rules(error: &FieldError) -> bool {
+    matches!(
+        error.reason(),
+        Reason::NotSupported
+            | Reason::Required
+            | Reason::TooLong
+            | Reason::TooMany
+            | Reason::TypeInvalid
+    )
 }

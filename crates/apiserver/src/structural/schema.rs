@@ -6,6 +6,7 @@ use std::sync::Arc;
 use regex::Regex;
 use serde_json::Value;
 
+use super::rules::Rules;
 use crate::kinds::view::View;
 
 /// How deep a schema may be nested. Bodies are not read deeper than this, but patches can make objects that are.
@@ -35,6 +36,7 @@ pub(super) struct Schema {
     pub(super) any_of: Vec<Self>,
     pub(super) one_of: Vec<Self>,
     pub(super) not: Option<Box<Self>>,
+    pub(super) rules: Rules,
 }
 
 /// What a schema says of the fields that are no properties.
@@ -128,6 +130,7 @@ impl Schema {
             any_of: all("anyOf"),
             one_of: all("oneOf"),
             not: one("not"),
+            rules: Rules::read(schema),
         }
     }
 
@@ -141,6 +144,18 @@ impl Schema {
     /// Whether a null that stands here is to be replaced by a default.
     pub(super) fn replaces_null(&self) -> bool {
         !self.nullable && self.default.is_some()
+    }
+
+    /// The schemas whose values are parts of this one's values.
+    pub(super) fn parts_mut(&mut self) -> impl Iterator<Item = &mut Self> {
+        let additional = match &mut self.additional {
+            Additional::Schema(schema) => Some(&mut **schema),
+            _ => None,
+        };
+        self.properties
+            .values_mut()
+            .chain(self.items.as_deref_mut())
+            .chain(additional)
     }
 }
 

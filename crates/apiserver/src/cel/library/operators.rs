@@ -1,10 +1,9 @@
 //! The operators: logic, arithmetic, order and membership.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 use super::super::eval::{Evaluated, Failure};
-use super::super::value::{List, Value, compare};
+use super::super::value::{List, Value, compare, join};
 use super::{Declaration, open};
 
 pub(super) const DECLARATIONS: &[Declaration] = &[
@@ -414,7 +413,7 @@ pub(super) fn add<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
         [Value::Bytes(left), Value::Bytes(right)] => {
             Value::Bytes(left.iter().chain(right.iter()).copied().collect())
         }
-        [Value::List(left), Value::List(right)] => join(left, right),
+        [Value::List(left), Value::List(right)] => joined(left, right),
         [Value::Duration(left), Value::Duration(right)] => {
             Value::Duration(left.checked_add(*right).ok_or_else(overflow)?)
         }
@@ -438,16 +437,11 @@ pub(super) fn add<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     })
 }
 
-fn join<'a>(left: &List<'a>, right: &List<'a>) -> Value<'a> {
-    if left.len() == 0 {
-        return Value::List(right.clone());
-    }
+fn joined<'a>(left: &List<'a>, right: &List<'a>) -> Value<'a> {
     if right.len() == 0 {
         return Value::List(left.clone());
     }
-    Value::List(List::Values(Arc::new(
-        left.iter().chain(right.iter()).collect(),
-    )))
+    Value::List(join(left, right))
 }
 
 fn subtract<'a>(values: &[Value<'a>]) -> Evaluated<'a> {

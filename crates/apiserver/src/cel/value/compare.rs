@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::super::eval::Failure;
-use super::{List, Map, Object, Value};
+use super::{List, Map, Object, Value, lists};
 
 /// Whether two values are equal. Values of different types are not; Kubernetes' own types refuse to be compared with others.
 pub(in super::super) fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, Failure> {
@@ -107,11 +107,7 @@ fn lists_equal(left: &List<'_>, right: &List<'_>) -> bool {
     {
         return true;
     }
-    left.len() == right.len()
-        && left
-            .iter()
-            .zip(right.iter())
-            .all(|(left, right)| !matches!(equal(&left, &right), Ok(false)))
+    lists::are_equal(left, right)
 }
 
 fn maps_equal(left: &Map<'_>, right: &Map<'_>) -> bool {
@@ -119,6 +115,9 @@ fn maps_equal(left: &Map<'_>, right: &Map<'_>) -> bool {
         && std::ptr::eq(*left, *right)
     {
         return true;
+    }
+    if let (Map::Declared(left, of), Map::Declared(right, _)) = (left, right) {
+        return of.is_same(left, right);
     }
     left.len() == right.len()
         && left.entries().iter().all(|(key, value)| {

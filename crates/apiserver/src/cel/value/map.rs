@@ -6,21 +6,24 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use super::super::declared::Declared;
 use super::{Text, Value};
 
 /// A map from keys to values.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the two ways to hold a map")]
+#[expect(missing_docs, reason = "the ways to hold a map")]
 #[non_exhaustive]
 pub enum Map<'a> {
     Json(&'a serde_json::Map<String, Json>),
     Values(Arc<BTreeMap<Key<'a>, Value<'a>>>),
+    /// JSON that a schema declares to be an object or a map.
+    Declared(&'a serde_json::Map<String, Json>, &'a Declared),
 }
 
 impl<'a> Map<'a> {
     pub(in super::super) fn len(&self) -> usize {
         match self {
-            Self::Json(members) => members.len(),
+            Self::Json(members) | Self::Declared(members, _) => members.len(),
             Self::Values(entries) => entries.len(),
         }
     }
@@ -33,6 +36,17 @@ impl<'a> Map<'a> {
                 let key = Key::numeric_or_exact(key)?;
                 entries.get(&key).cloned()
             }
+            Self::Declared(members, of) => of.find(members, key.as_str()?),
+        }
+    }
+
+    /// The value under a name as JSON has it.
+    pub(super) fn named(&self, name: &str) -> Option<Value<'a>> {
+        match self {
+            Self::Declared(members, _) | Self::Json(members) => {
+                members.get(name).map(Value::from_json)
+            }
+            Self::Values(_) => self.find(&Value::text(name)),
         }
     }
 
@@ -46,6 +60,14 @@ impl<'a> Map<'a> {
             Self::Values(entries) => entries
                 .iter()
                 .map(|(key, value)| (key.to_value(), value.clone()))
+                .collect(),
+            Self::Declared(members, of) => of
+                .keys(members)
+                .into_iter()
+                .filter_map(|key| {
+                    let value = of.find(members, &key)?;
+                    Some((Value::text(key), value))
+                })
                 .collect(),
         }
     }
@@ -61,6 +83,7 @@ impl<'a> Map<'a> {
                 let (key, value) = entries.first_key_value()?;
                 Some((key.to_value(), value.clone()))
             }
+            Self::Declared(..) => self.entries().into_iter().next(),
         }
     }
 
@@ -71,6 +94,7 @@ impl<'a> Map<'a> {
                 .map(|key| Value::String(Text::Borrowed(key)))
                 .collect(),
             Self::Values(entries) => entries.keys().map(Key::to_value).collect(),
+            Self::Declared(members, of) => of.keys(members).into_iter().map(Value::text).collect(),
         }
     }
 }

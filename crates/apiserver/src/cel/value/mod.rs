@@ -4,6 +4,7 @@ mod compare;
 mod convert;
 mod display;
 mod duration;
+mod lists;
 mod map;
 mod time;
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use super::declared::{Declared, Items};
 use super::library::authorizer::{Authority, Decision, GroupCheck, PathCheck, ResourceCheck};
 use super::library::formats::NamedFormat;
 use super::library::network::{Address, Network};
@@ -23,6 +25,7 @@ pub(super) use compare::{compare, equal};
 pub(super) use convert::convert;
 pub(crate) use display::format_double;
 pub(super) use duration::parse as parse_duration;
+pub(super) use lists::join;
 pub use map::{Key, Map};
 pub(super) use time::Civil;
 pub use time::Timestamp;
@@ -181,25 +184,45 @@ impl std::ops::Deref for Text<'_> {
 
 /// A list of JSON or of values.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the two ways to hold a list")]
+#[expect(missing_docs, reason = "the ways to hold a list")]
 #[non_exhaustive]
 pub enum List<'a> {
     Json(&'a [Json]),
     Values(Arc<Vec<Value<'a>>>),
+    /// JSON that a schema declares to be a list.
+    Declared(&'a [Json], &'a Declared),
+    /// What came of joining a list that is a set or a map with another one.
+    Joined(Arc<Vec<Value<'a>>>, Items),
 }
 
 impl<'a> List<'a> {
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Json(elements) => elements.len(),
-            Self::Values(elements) => elements.len(),
+            Self::Json(elements) | Self::Declared(elements, _) => elements.len(),
+            Self::Values(elements) | Self::Joined(elements, _) => elements.len(),
         }
     }
 
     pub(super) fn get(&self, index: usize) -> Option<Value<'a>> {
         match self {
             Self::Json(elements) => elements.get(index).map(Value::from_json),
-            Self::Values(elements) => elements.get(index).cloned(),
+            Self::Values(elements) | Self::Joined(elements, _) => elements.get(index).cloned(),
+            Self::Declared(elements, of) => {
+                let element = elements.get(index)?;
+                Some(match of.element() {
+                    Some(of) => of.read(element),
+                    None => Value::from_json(element),
+                })
+            }
+        }
+    }
+
+    /// How the items are told apart.
+    fn kind(&self) -> &Items {
+        match self {
+            Self::Json(_) | Self::Values(_) => &Items::Ordered,
+            Self::Declared(_, of) => of.items(),
+            Self::Joined(_, items) => items,
         }
     }
 

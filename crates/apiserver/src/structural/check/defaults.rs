@@ -4,12 +4,16 @@ use serde_json::{Map, Value};
 
 use super::super::schema::Schema;
 use super::super::values::{self, Taken};
-use super::super::{metadata, prune};
+use super::super::{metadata, prune, rules};
+use crate::cel::Budget;
 use crate::field::{FieldError, Path};
 
 /// What is wrong with the defaults of a schema.
 pub(super) fn check(schema: &Schema, at: &Path<'_>, errors: &mut Vec<FieldError>) {
-    let mut checks = Checks { errors };
+    let mut checks = Checks {
+        budget: rules::budget(),
+        errors,
+    };
     let around = Around {
         schema,
         outer: None,
@@ -19,6 +23,8 @@ pub(super) fn check(schema: &Schema, at: &Path<'_>, errors: &mut Vec<FieldError>
 }
 
 struct Checks<'e> {
+    /// What the rules on all defaults may cost together.
+    budget: Budget,
     errors: &'e mut Vec<FieldError>,
 }
 
@@ -108,8 +114,12 @@ impl Checks<'_> {
         if inside_meta && self.errors.len() > before {
             return;
         }
+        let start = self.errors.len();
         let found = values::check(default, schema, Taken::AsWritten, None);
         self.errors.extend(found.errors(at));
+        if self.errors.len() == start {
+            rules::run_on_default(schema, default, at, &mut self.budget, self.errors);
+        }
     }
 
     /// A default in the metadata of an object must make metadata that are right.

@@ -3,6 +3,7 @@
 mod defaults;
 mod openapi;
 mod root;
+mod rules;
 mod shown;
 mod structure;
 
@@ -18,17 +19,27 @@ pub fn check(schema: &Value, at: &Path<'_>, status: bool) -> Vec<FieldError> {
     root::check(schema, at, status, &mut errors);
     let before = errors.len();
     let unsupported = structure::unsupported(schema);
+    let mut read = None;
     if unsupported.is_none() {
         structure::check(schema, at, &mut errors);
         if errors.len() == before {
-            defaults::check(&Schema::read(schema), at, &mut errors);
+            let mut compiled = Schema::read(schema);
+            super::rules::compile(&mut compiled);
+            defaults::check(&compiled, at, &mut errors);
+            read = Some(compiled);
         }
     }
-    openapi::check(schema, at, &mut errors);
-    if let Some(text) = unsupported
-        && errors.is_empty()
-    {
+    // Rules are looked at where the schema is structural and its defaults fit.
+    let mut rules = read
+        .as_ref()
+        .filter(|_| errors.len() == before)
+        .map(rules::Checks::new);
+    openapi::check(schema, at, &mut rules, &mut errors);
+    if let Some(text) = unsupported.filter(|_| errors.is_empty()) {
         errors.push(FieldError::invalid(at, "", text));
+    }
+    if let Some(rules) = rules {
+        rules.total(at, &mut errors);
     }
     errors
 }

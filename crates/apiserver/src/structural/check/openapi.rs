@@ -1,18 +1,34 @@
-//! What no schema of a definition may say, node by node, and that rules are not run yet.
+//! What no schema of a definition may say, node by node, and what rules must say.
 
 use serde_json::Value;
 
 use super::super::paths;
+use super::rules::{Checks, Node};
 use crate::field::{FieldError, Path};
 use crate::kinds::view::View;
 
-/// What is wrong with a schema.
-pub(super) fn check(schema: &Value, at: &Path<'_>, errors: &mut Vec<FieldError>) {
+/// What is wrong with a schema. Errors of rules stand behind those of the schemas.
+pub(super) fn check(
+    schema: &Value,
+    at: &Path<'_>,
+    rules: &mut Option<Checks<'_>>,
+    errors: &mut Vec<FieldError>,
+) {
+    let mut found = Found::default();
     let place = Place {
         root: true,
         ..Place::default()
     };
-    node_at(schema, at, place, errors);
+    let node = rules.as_ref().map(Checks::root);
+    node_at(schema, at, place, node, rules, &mut found);
+    errors.append(&mut found.schema);
+    errors.append(&mut found.rules);
+}
+
+#[derive(Default)]
+struct Found {
+    schema: Vec<FieldError>,
+    rules: Vec<FieldError>,
 }
 
 /// What the place of a node in its schema forbids.
@@ -22,37 +38,57 @@ struct Place<'p> {
     /// Why there may be no default; empty where there may.
     no_default: &'p str,
     inside_metadata: bool,
+    /// The nearest schema whose parts have no old values.
+    uncorrelatable: Option<&'p Path<'p>>,
 }
 
-fn node_at(schema: &Value, at: &Path<'_>, place: Place<'_>, errors: &mut Vec<FieldError>) {
+fn node_at<'r>(
+    schema: &Value,
+    at: &Path<'_>,
+    place: Place<'_>,
+    node: Option<Node<'r>>,
+    rules: &mut Option<Checks<'r>>,
+    found: &mut Found,
+) {
     if !schema.is_object() {
         return;
     }
-    standard(schema, at, place, errors);
+    let before = found.schema.len();
+    standard(schema, at, place, &mut found.schema);
     if schema.flag("uniqueItems") {
         let detail =
             "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
-        errors.push(FieldError::forbidden(&at.child("uniqueItems"), detail));
+        found
+            .schema
+            .push(FieldError::forbidden(&at.child("uniqueItems"), detail));
     }
-    parts(schema, at, place, errors);
-    shape(schema, at, errors);
-    items_of_sets_and_maps(schema, at, errors);
+    parts(schema, at, place, node, rules, found);
+    shape(schema, at, &mut found.schema);
+    items_of_sets_and_maps(schema, at, &mut found.schema);
     let said = schema.list("x-kubernetes-validations");
     if said.is_empty() {
         return;
     }
     let path = at.child("x-kubernetes-validations");
     for (index, rule) in said.iter().enumerate() {
-        rule_is_said(rule, schema, &path.index(index), errors);
+        rule_is_said(rule, schema, &path.index(index), &mut found.schema);
     }
-    errors.push(FieldError::forbidden(
-        &path,
-        "this server does not run rules yet",
-    ));
+    if found.schema.len() == before
+        && let (Some(node), Some(rules)) = (node, rules.as_mut())
+    {
+        rules.check(node, said, &path, place.uncorrelatable, &mut found.rules);
+    }
 }
 
 /// The parts of a schema, in the order in which the real server walks them.
-fn parts(schema: &Value, at: &Path<'_>, place: Place<'_>, errors: &mut Vec<FieldError>) {
+fn parts<'r>(
+    schema: &Value,
+    at: &Path<'_>,
+    place: Place<'_>,
+    node: Option<Node<'r>>,
+    rules: &mut Option<Checks<'r>>,
+    found: &mut Found,
+) {
     let here = Place {
         root: false,
         ..place
@@ -62,53 +98,65 @@ fn parts(schema: &Value, at: &Path<'_>, place: Place<'_>, errors: &mut Vec<Field
         let path = at.child("additionalProperties");
         if schema.entries("properties").next().is_some() && *additional != true {
             let detail = "additionalProperties and properties are mutual exclusive";
-            errors.push(FieldError::forbidden(&path, detail));
+            found.schema.push(FieldError::forbidden(&path, detail));
         }
         let mut below = here;
         if place.inside_metadata {
             below.no_default = "inside additionalProperties applying to object metadata";
         }
-        node_at(additional, &path, below, errors);
+        let node = node.and_then(Node::additional);
+        node_at(additional, &path, below, node, rules, found);
     }
     let path = at.child("properties");
     let is_object = place.root || schema.flag("x-kubernetes-embedded-resource");
     for (name, property) in schema.entries("properties") {
         let mut below = here;
         let reason = format!("in top-level {name}");
+        if !matches!(
+            schema.text("x-kubernetes-map-type"),
+            "" | "granular" | "atomic"
+        ) {
+            below.uncorrelatable = below.uncorrelatable.or(Some(at));
+        }
         if is_object && matches!(name, "metadata" | "kind" | "apiVersion") {
             below.inside_metadata = true;
             if place.root {
                 below.no_default = &reason;
             }
         }
-        node_at(property, &path.key(name), below, errors);
+        let node = node.and_then(|node| node.property(name));
+        node_at(property, &path.key(name), below, node, rules, found);
     }
-    node_at(schema.at("not"), &at.child("not"), here, errors);
+    node_at(schema.at("not"), &at.child("not"), here, None, rules, found);
     for field in ["allOf", "oneOf", "anyOf"] {
         let path = at.child(field);
         for (index, one) in schema.list(field).iter().enumerate() {
-            node_at(one, &path.index(index), here, errors);
+            node_at(one, &path.index(index), here, None, rules, found);
         }
     }
     let path = at.child("definitions");
     for (name, one) in schema.entries("definitions") {
-        node_at(one, &path.key(name), here, errors);
+        node_at(one, &path.key(name), here, None, rules, found);
     }
     let path = at.child("items");
-    let below = here;
+    let mut below = here;
+    if schema.text("x-kubernetes-list-type") != "map" {
+        below.uncorrelatable = below.uncorrelatable.or(Some(at));
+    }
     match schema.at("items") {
         Value::Array(several) => {
             for (index, one) in several.iter().enumerate() {
-                node_at(one, &path.index(index), below, errors);
+                node_at(one, &path.index(index), below, None, rules, found);
             }
         }
         one => {
-            node_at(one, &path, below, errors);
+            let node = node.and_then(Node::items);
+            node_at(one, &path, below, node, rules, found);
         }
     }
     let path = at.child("dependencies");
     for (name, one) in schema.entries("dependencies") {
-        node_at(one, &path.key(name), here, errors);
+        node_at(one, &path.key(name), here, None, rules, found);
     }
 }
 

@@ -112,6 +112,11 @@ pub(super) fn items(value: &Value) -> String {
     Member::OrList.shown(value)
 }
 
+/// A rule.
+pub(super) fn rule(value: &Value) -> String {
+    shown("ValidationRule", value)
+}
+
 impl Member {
     fn shown(self, value: &Value) -> String {
         let list = |values: &[Value]| {

@@ -5,4 +5,5 @@
 )]
 
 mod objects;
+mod rules;
 mod schemas;

@@ -1,0 +1,82 @@
+//! Lists that are sets or maps: their order does not count, and joined lists have nothing twice.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::super::declared::Items;
+use super::{List, Value, equal};
+
+/// Whether two lists are equal, by the kind of the first one.
+pub(super) fn are_equal(left: &List<'_>, right: &List<'_>) -> bool {
+    if left.len() != right.len() {
+        return false;
+    }
+    match left.kind() {
+        Items::Ordered => left
+            .iter()
+            .zip(right.iter())
+            .all(|(left, right)| !matches!(equal(&left, &right), Ok(false))),
+        Items::Set => {
+            let known: HashSet<String> = left.iter().map(|item| text(&item)).collect();
+            right.iter().all(|item| known.contains(&text(&item)))
+        }
+        Items::Keyed(keys) => {
+            let known: HashMap<String, Value<'_>> =
+                left.iter().map(|item| (key(&item, keys), item)).collect();
+            right.iter().all(|item| {
+                known
+                    .get(&key(&item, keys))
+                    .is_some_and(|known| matches!(equal(known, &item), Ok(true)))
+            })
+        }
+    }
+}
+
+/// The first list with what the second one has more; items of a map with the same keys replace the first one's.
+pub(in super::super) fn join<'a>(left: &List<'a>, right: &List<'a>) -> List<'a> {
+    let mut items: Vec<Value<'a>> = left.iter().collect();
+    let kind = left.kind().clone();
+    match &kind {
+        Items::Ordered => {
+            items.extend(right.iter());
+            return List::Values(Arc::new(items));
+        }
+        Items::Set => {
+            let mut known: HashSet<String> = items.iter().map(text).collect();
+            items.extend(right.iter().filter(|item| known.insert(text(item))));
+        }
+        Items::Keyed(keys) => {
+            let mut places: HashMap<String, usize> = items
+                .iter()
+                .enumerate()
+                .map(|(place, item)| (key(item, keys), place))
+                .collect();
+            for item in right.iter() {
+                let key = key(&item, keys);
+                if let Some(place) = places.get(&key) {
+                    items[*place] = item;
+                } else {
+                    places.insert(key, items.len());
+                    items.push(item);
+                }
+            }
+        }
+    }
+    List::Joined(Arc::new(items), kind)
+}
+
+/// A text that tells a scalar from all others.
+fn text(item: &Value<'_>) -> String {
+    format!("{}\0{item}", item.type_name())
+}
+
+fn key(item: &Value<'_>, keys: &[String]) -> String {
+    let Value::Map(members) = item else {
+        return text(item);
+    };
+    let parts = keys.iter().map(|key| {
+        let value = members.named(key);
+        value.map_or_else(String::new, |value| text(&value))
+    });
+    parts.collect::<Vec<_>>().join("\0")
+}
