@@ -4,6 +4,7 @@
     reason = "tables are written with `json!`"
 )]
 
+mod costs;
 mod objects;
 mod rules;
 mod schemas;
