@@ -6,5 +6,6 @@
 
 mod costs;
 mod objects;
+mod properties;
 mod rules;
 mod schemas;
