@@ -10,3 +10,4 @@ mod change;
 mod machine;
 mod read;
 mod session;
+mod workloads;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::LazyLock;
 
-use kubewright_testing::{Server, TestCluster};
+use kubewright_testing::{Controllers, Server, TestCluster};
 use regex::Regex;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
@@ -33,6 +33,15 @@ pub(crate) async fn with_each_kubectl(scenario: impl AsyncFn(&Session)) {
 
 /// Runs a scenario once for each kubectl that is young enough to be asked for it.
 pub(crate) async fn with_each_kubectl_since(minor: u32, scenario: impl AsyncFn(&Session)) {
+    run(minor, &Controllers::none(), scenario).await;
+}
+
+/// Runs a scenario once for each kubectl of the machine, on a cluster with controllers.
+pub(crate) async fn with_controllers(scenario: impl AsyncFn(&Session)) {
+    run(0, &Controllers::all(), scenario).await;
+}
+
+async fn run(minor: u32, controllers: &Controllers, scenario: impl AsyncFn(&Session)) {
     for kubectl in kubectls() {
         if kubectl.minor < minor {
             println!("kubectl 1.{} cannot do this: it came later", kubectl.minor);
@@ -41,6 +50,7 @@ pub(crate) async fn with_each_kubectl_since(minor: u32, scenario: impl AsyncFn(&
         println!("kubectl 1.{}", kubectl.minor);
         let cluster = TestCluster::builder()
             .on(Server::Embedded)
+            .controllers(controllers.clone())
             .listen()
             .start()
             .await;

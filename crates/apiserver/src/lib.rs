@@ -44,8 +44,9 @@
 //! # What differs without a word
 //!
 //! * Every authenticated user may do everything: RBAC objects are stored and not evaluated.
-//! * There are no controllers, as in a control plane of kube-apiserver and etcd alone: owners' objects are not
-//!   collected, a deleted namespace stays `Terminating` until its finalizers are taken, Deployments make no pods.
+//! * There are no controllers unless [`Controllers`] are asked for, as in a control plane of kube-apiserver and etcd
+//!   alone; and then not all of them: no endpoints, CronJobs, ReplicationControllers, autoscalers, disruption budgets or
+//!   volumes.
 //! * ResourceQuotas and LimitRanges are not enforced, Events not forgotten after an hour.
 //! * An audit log has no event `RequestReceived`, and no annotations about how long each part of the server took.
 //! * Answers are never protobuf and never compressed; watches are not served over WebSocket.

@@ -17,19 +17,7 @@ use crate::access::{self, Access, AllowAuthenticated, Caller};
 use crate::admission::{Chain, ChainBuilder};
 use crate::audit::Audit;
 use crate::cluster::StoredCluster;
-        let served = Arc::new(Served::new(Registry::builtin_when_asked()));
-        let shared = Arc::new(Shared {
-            cluster: StoredCluster::new(store.clone(), served.clone()),
-            store,
-            served,
-            chain: self.chain.build(),
-            addresses: Mutex::new(addresses),
-            access: Access::new(Box::new(AllowAuthenticated)),
-            audit: self.audit,
-            stopped: watch::Sender::new(false),
-        });
-        self.controllers.start(&shared, shared.stopped.subscribe());
-        ApiServer { shared }
+use crate::controllers::Controllers;
 use crate::kinds::strategy::services::Pool;
 use crate::kinds::{Registry, Served};
 use crate::listen::{self, ListenError, Listening};
@@ -163,35 +151,19 @@ impl Builder {
         let store = Arc::new(Store::new(self.limits, Some(Seed::now())));
         let mut addresses = Pool::new();
         Seed::adopt(&mut addresses);
-<<<<<<< HEAD
         let served = Arc::new(Served::new(Registry::builtin_when_asked()));
-        ApiServer {
-            shared: Arc::new(Shared {
-                cluster: StoredCluster::new(store.clone(), served.clone()),
-                store,
-                served,
-                chain: self.chain.build(),
-                addresses: Mutex::new(addresses),
-                access: Access::new(Box::new(AllowAuthenticated)),
-                audit: self.audit,
-                stopped: watch::Sender::new(false),
-            }),
-        }
-=======
-        let registry = Registry::builtin_when_asked();
         let shared = Arc::new(Shared {
-            cluster: StoredCluster::new(store.clone(), registry),
+            cluster: StoredCluster::new(store.clone(), served.clone()),
             store,
-            registry,
+            served,
             chain: self.chain.build(),
             addresses: Mutex::new(addresses),
-            access: Access::new(Box::new(AllowAll)),
+            access: Access::new(Box::new(AllowAuthenticated)),
             audit: self.audit,
             stopped: watch::Sender::new(false),
         });
         self.controllers.start(&shared, shared.stopped.subscribe());
         ApiServer { shared }
->>>>>>> 04bb5ac (Run garbage collection, Deployments, ReplicaSets and simulated pods beside the embedded API server)
     }
 }
 

@@ -4,10 +4,42 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use kubewright_apiserver::{ApiServer, Listening};
+use clap::ValueEnum;
+use kubewright_apiserver::{ApiServer, Controllers, Listening, Workloads};
 
 use crate::failure::{Failure, Outcome};
 use crate::files::{Readers, write};
+
+/// The controllers that a command line can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Controller {
+    /// Every one of them
+    All,
+    /// None, as with an API server alone
+    None,
+    /// Deletes what no owner keeps
+    GarbageCollection,
+    /// Empties namespaces that are deleted, and lets them go
+    Namespaces,
+    /// Gives every namespace its default ServiceAccount
+    ServiceAccounts,
+    /// Makes pods of Deployments and ReplicaSets, and lets them seem to run
+    Workloads,
+}
+
+/// The controllers that are named on a command line.
+pub(crate) fn controllers(named: &[Controller]) -> Controllers {
+    named
+        .iter()
+        .fold(Controllers::none(), |chosen, controller| match controller {
+            Controller::All => Controllers::all(),
+            Controller::None => chosen,
+            Controller::GarbageCollection => chosen.garbage_collection(),
+            Controller::Namespaces => chosen.namespaces(),
+            Controller::ServiceAccounts => chosen.service_accounts(),
+            Controller::Workloads => chosen.workloads(Workloads::default()),
+        })
+}
 
 /// Opens a port of the loopback interface.
 pub(crate) async fn listen(server: &ApiServer, port: u16) -> Outcome<Listening> {

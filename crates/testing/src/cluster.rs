@@ -8,7 +8,7 @@ use kube::Client;
 use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Request};
 use kube::client::Body;
 use kube::core::{NamespaceResourceScope, Resource};
-use kubewright_apiserver::ApiServer;
+use kubewright_apiserver::{ApiServer, Controllers};
 use kubewright_manager::{App, Needs, Program};
 use kubewright_webhook::Webhooks;
 use serde::Serialize;
@@ -22,7 +22,7 @@ use crate::outcome::Outcome;
 use crate::server::Server;
 use crate::serving::Serving;
 
-/// A Kubernetes cluster for a test: an API server without nodes or controllers, by default inside this process.
+/// A Kubernetes cluster for a test: an API server, by default inside this process and without controllers.
 ///
 /// Clones share the cluster. It ends, with its sockets and tasks, when the last clone is dropped.
 ///
@@ -52,6 +52,7 @@ pub struct Builder {
     programs: Vec<Program>,
     listen: bool,
     server: Option<Server>,
+    controllers: Controllers,
 }
 
 impl fmt::Debug for TestCluster {
@@ -81,6 +82,46 @@ impl Builder {
         self
     }
 
+    /// Runs controllers beside the API server: garbage collection, Deployments that make pods. There are none by default,
+    /// as with a kube-apiserver alone; an existing cluster has its own, whatever is said here.
+    ///
+    /// # Example: a Deployment that becomes available
+    ///
+    /// ```
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use kubewright_testing::{Controllers, Server, TestCluster, eventually, yaml};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let cluster = TestCluster::builder()
+    ///     .on(Server::Embedded)
+    ///     .controllers(Controllers::all())
+    ///     .start()
+    ///     .await;
+    /// let web: Deployment = yaml("
+    ///     apiVersion: apps/v1
+    ///     kind: Deployment
+    ///     metadata: {name: web}
+    ///     spec:
+    ///       replicas: 3
+    ///       selector: {matchLabels: {app: web}}
+    ///       template:
+    ///         metadata: {labels: {app: web}}
+    ///         spec: {containers: [{name: web, image: nginx}]}
+    /// ");
+    /// cluster.create(&web).await.expect_allowed();
+    /// eventually("three pods", async || {
+    ///     let web = cluster.get::<Deployment>("web").await?;
+    ///     (web.status?.available_replicas == Some(3)).then_some(())
+    /// })
+    /// .await;
+    /// # }
+    /// ```
+    pub fn controllers(mut self, controllers: Controllers) -> Self {
+        self.controllers = controllers;
+        self
+    }
+
     /// Runs on this API server, whichever one the environment names.
     pub fn on(mut self, server: Server) -> Self {
         self.server = Some(server);
@@ -93,7 +134,7 @@ impl Builder {
     /// Something could not start; the message says what.
     pub async fn start(self) -> TestCluster {
         let server = self.server.unwrap_or_else(Server::chosen);
-        let host = Host::start(server, self.listen).await;
+        let host = Host::start(server, self.listen, self.controllers).await;
         let client = host.client(None);
         let mut programs = Vec::new();
         for program in self.programs {

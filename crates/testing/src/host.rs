@@ -4,7 +4,7 @@ use std::env;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use kube::Client;
-use kubewright_apiserver::{ApiServer, Listening};
+use kubewright_apiserver::{ApiServer, Controllers, Listening};
 use serde_json::Value;
 
 use crate::apply::apply;
@@ -25,10 +25,10 @@ pub(crate) enum Host {
 }
 
 impl Host {
-    pub(crate) async fn start(server: Server, listen: bool) -> Self {
+    pub(crate) async fn start(server: Server, listen: bool, controllers: Controllers) -> Self {
         match server {
             Server::Embedded => {
-                let server = ApiServer::start();
+                let server = ApiServer::builder().controllers(controllers).start();
                 let listening = if listen {
                     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
                     match server.listen(address).await {
@@ -40,6 +40,9 @@ impl Host {
                 };
                 Self::Embedded { server, listening }
             }
+            Server::Real if controllers != Controllers::none() => fail(format_args!(
+                "a real API server alone has no controllers: build the test cluster with `.on(Server::Embedded)`"
+            )),
             Server::Real => Self::Shared(Box::new(Shared::real().await)),
             Server::Existing => Self::Shared(Box::new(Shared::existing().await)),
         }

@@ -53,6 +53,7 @@ pub use cluster::{Builder, Object, TestCluster};
 pub use control_plane::{ControlPlane, ControlPlaneBuilder, ControlPlaneError};
 pub use eventually::eventually;
 pub use isolation::unique;
+pub use kubewright_apiserver::{Controllers, Workloads};
 pub use outcome::{Denied, Outcome};
 pub use server::Server;
 pub use user::{ActingAs, acting_as};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, USER_AGENT};
@@ -56,15 +56,11 @@ pub(super) struct Failure {
 /// What came of a request.
 pub(super) type Answer = Result<Value, Failure>;
 
-pub(super) const PODS: Api = Api::new("/api/v1", "pods");
-pub(super) const EVENTS: Api = Api::new("/api/v1", "events");
+pub(super) const PODS: Api = Api::core("pods");
+pub(super) const EVENTS: Api = Api::core("events");
 pub(super) const REPLICA_SETS: Api = Api::new("/apis/apps/v1", "replicasets");
 pub(super) const DEPLOYMENTS: Api = Api::new("/apis/apps/v1", "deployments");
-pub(super) const NODES: Api = Api {
-    root: Cow::Borrowed("/api/v1"),
-    plural: Cow::Borrowed("nodes"),
-    namespaced: false,
-};
+pub(super) const NODES: Api = Api::of_cluster("nodes");
 
 impl Api {
     const fn new(root: &'static str, plural: &'static str) -> Self {
@@ -72,6 +68,20 @@ impl Api {
             root: Cow::Borrowed(root),
             plural: Cow::Borrowed(plural),
             namespaced: true,
+        }
+    }
+
+    /// A resource of the core group.
+    pub(super) const fn core(plural: &'static str) -> Self {
+        Self::new("/api/v1", plural)
+    }
+
+    /// A resource of the core group whose objects have no namespace.
+    pub(super) const fn of_cluster(plural: &'static str) -> Self {
+        Self {
+            root: Cow::Borrowed("/api/v1"),
+            plural: Cow::Borrowed(plural),
+            namespaced: false,
         }
     }
 
@@ -152,7 +162,7 @@ impl Client {
     }
 
     /// The server, unless it is gone.
-    pub(super) fn shared(&self) -> Option<std::sync::Arc<Shared>> {
+    pub(super) fn shared(&self) -> Option<Arc<Shared>> {
         self.shared.upgrade()
     }
 
@@ -190,6 +200,7 @@ impl Client {
         self.send(who, Method::POST, path, JSON, Some(object)).await
     }
 
+    /// Replaces a part of an object, such as the finalizers of a namespace.
     pub(super) async fn put(&self, who: Who<'_>, path: &str, object: &Value) -> Answer {
         self.send(who, Method::PUT, path, JSON, Some(object)).await
     }

@@ -1,9 +1,11 @@
 //! Controllers that a control plane has besides its API server, each switched on by who wants it.
 
+mod accounts;
 mod client;
 mod clock;
 mod collector;
 mod graph;
+mod namespaces;
 mod object;
 mod queue;
 mod recorder;
@@ -42,6 +44,8 @@ pub use workloads::Workloads;
 #[must_use]
 pub struct Controllers {
     garbage_collection: bool,
+    namespaces: bool,
+    service_accounts: bool,
     workloads: Option<Workloads>,
 }
 
@@ -55,12 +59,26 @@ impl Controllers {
     pub fn all() -> Self {
         Self::none()
             .garbage_collection()
+            .namespaces()
+            .service_accounts()
             .workloads(Workloads::default())
     }
 
     /// Deletes what no owner keeps, in the background, in the foreground or not at all, as the delete of the owner asks.
     pub fn garbage_collection(mut self) -> Self {
         self.garbage_collection = true;
+        self
+    }
+
+    /// Deletes what is in a namespace that is deleted, and then lets it go.
+    pub fn namespaces(mut self) -> Self {
+        self.namespaces = true;
+        self
+    }
+
+    /// Gives every namespace a ServiceAccount `default` and a ConfigMap `kube-root-ca.crt`.
+    pub fn service_accounts(mut self) -> Self {
+        self.service_accounts = true;
         self
     }
 
@@ -74,6 +92,12 @@ impl Controllers {
         let mut chosen: Vec<Box<dyn Controller>> = Vec::new();
         if self.garbage_collection {
             chosen.push(Box::new(collector::Collector::default()));
+        }
+        if self.namespaces {
+            chosen.push(Box::new(namespaces::Namespaces::default()));
+        }
+        if self.service_accounts {
+            chosen.push(Box::new(accounts::Accounts));
         }
         if let Some(simulated) = &self.workloads {
             chosen.push(Box::new(workloads::deployments::Deployments));

@@ -171,11 +171,6 @@ impl Item {
         self.controller().is_some_and(|owner| owner.uid == uid)
     }
 
-    pub(super) fn label(&self, name: &str) -> &str {
-        let value = self.object.labels().get(name);
-        value.and_then(Value::as_str).unwrap_or_default()
-    }
-
     /// Whether a pod runs or may still run, and nobody has asked for its deletion.
     pub(super) fn is_active_pod(&self) -> bool {
         !self.has_finished() && !self.is_deleting()

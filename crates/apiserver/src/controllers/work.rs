@@ -191,6 +191,8 @@ async fn work(cx: &Context, nodes: usize) {
     if let Err(failure) = register(cx, nodes).await {
         tracing::warn!(%failure, "there are no simulated nodes");
     }
+    // The namespaces that are there from the start are read when they are first asked for.
+    cx.store.changed("namespaces");
     let mut written = cx.store.written();
     cx.start_over(&mut cx.state.lock());
     let mut running = FuturesUnordered::new();

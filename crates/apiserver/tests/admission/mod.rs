@@ -9,6 +9,7 @@ mod audit;
 mod hook;
 mod operations;
 mod outcomes;
+mod simulated;
 mod subresources;
 
 use kubewright_apiserver::ApiServer;

@@ -2,6 +2,7 @@
 
 mod collection;
 mod deployments;
+mod namespaces;
 mod pods;
 mod running;
 

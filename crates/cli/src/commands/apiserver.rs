@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use kubewright_apiserver::ApiServer;
 use kubewright_apiserver::audit::{Audit, Level};
 
-use crate::cluster::{Interrupt, KubeconfigFile, listen};
+use crate::cluster::{Controller, Interrupt, KubeconfigFile, controllers, listen};
 use crate::failure::Outcome;
 use crate::files::{Readers, append};
 use crate::ui::Ui;
@@ -22,6 +22,16 @@ pub(crate) struct Arguments {
     /// Where to write the kubeconfig
     #[arg(long, value_name = "FILE", default_value = ".kubewright/kubeconfig")]
     kubeconfig: PathBuf,
+
+    /// Which controllers run beside the API server
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "none"
+    )]
+    controllers: Vec<Controller>,
 
     /// Append an audit log to this file: a JSON event of audit.k8s.io/v1 a line
     #[arg(long, value_name = "FILE")]
@@ -61,10 +71,11 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     let Arguments {
         port,
         kubeconfig,
+        controllers: named,
         audit_log,
         audit_level,
     } = arguments;
-    let mut server = ApiServer::builder();
+    let mut server = ApiServer::builder().controllers(controllers(&named));
     if let Some(path) = &audit_log {
         let log = append(path, Readers::Owner)?;
         server = server.audit(Audit::to_writer(log).level(audit_level.into()));

@@ -12,7 +12,7 @@ use kubewright_apiserver::admission::Chain;
 use kubewright_testing::apply;
 
 use super::certs;
-use crate::cluster::{Interrupt, KubeconfigFile, listen};
+use crate::cluster::{Controller, Interrupt, KubeconfigFile, controllers, listen};
 use crate::dev::demo::Demo;
 use crate::dev::play;
 use crate::dev::program::Program;
@@ -33,6 +33,16 @@ pub(crate) struct Arguments {
     /// The port of the API server; 0 takes a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
+
+    /// Which controllers run beside the API server
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "all"
+    )]
+    controllers: Vec<Controller>,
 
     /// Where to write the kubeconfig for kubectl
     #[arg(long, value_name = "FILE", default_value = ".kubewright/kubeconfig")]
@@ -63,6 +73,7 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         folder,
         once,
         port,
+        controllers: named,
         kubeconfig,
         options,
     } = arguments;
@@ -80,6 +91,7 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
 
     let step = ui.step("starting the embedded API server");
     let server = ApiServer::builder()
+        .controllers(controllers(&named))
         .admission(Chain::builder().observer(Arc::new(Reviews::new(Arc::clone(ui)))))
         .start();
     let listening = listen(&server, port).await?;

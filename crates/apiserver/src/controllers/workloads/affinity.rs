@@ -1,11 +1,12 @@
 //! Whether a pod may run on a node: node selectors, required node affinity, taints and tolerations.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::object::{list, map, text};
 
 /// Whether a node is one of those that the specification of a pod asks for.
 pub(super) fn matches(node: &Value, spec: &Value) -> bool {
+    const REQUIRED: &str = "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
     let labels = map(node, "/metadata/labels");
     let selector = map(spec, "/nodeSelector");
     if !selector
@@ -14,7 +15,6 @@ pub(super) fn matches(node: &Value, spec: &Value) -> bool {
     {
         return false;
     }
-    const REQUIRED: &str = "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
     let Some(required) = spec.pointer(REQUIRED) else {
         return true;
     };
@@ -60,6 +60,12 @@ pub(super) fn tolerates(node: &Value, tolerations: &[Value]) -> bool {
         .all(|taint| tolerations.iter().any(|one| is_tolerated(taint, one)))
 }
 
+/// Whether the tolerations let a pod on a node that takes no new pods.
+pub(super) fn tolerates_closed(tolerations: &[Value]) -> bool {
+    let taint = json!({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"});
+    tolerations.iter().any(|one| is_tolerated(&taint, one))
+}
+
 fn is_tolerated(taint: &Value, toleration: &Value) -> bool {
     let [effect, key] = ["/effect", "/key"].map(|at| text(toleration, at));
     if !effect.is_empty() && effect != text(taint, "/effect") {
@@ -76,8 +82,6 @@ fn is_tolerated(taint: &Value, toleration: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -135,7 +135,9 @@ async fn refuse(cx: &Context, mut pod: Value, nodes: usize) -> Outcome {
 
 /// Whether a node takes a pod.
 fn takes(node: &Value, pod: &Value) -> bool {
-    !flag(node, "/spec/unschedulable")
+    let tolerations = list(pod, "/spec/tolerations");
+    let closed = flag(node, "/spec/unschedulable");
+    (!closed || affinity::tolerates_closed(tolerations))
         && affinity::matches(node, &pod["spec"])
-        && affinity::tolerates(node, list(pod, "/spec/tolerations"))
+        && affinity::tolerates(node, tolerations)
 }

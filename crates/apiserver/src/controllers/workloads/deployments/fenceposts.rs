@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    fn of(replicas: i64, surge: Value, unavailable: Value) -> Fenceposts {
+    fn of(replicas: i64, surge: &Value, unavailable: &Value) -> Fenceposts {
         Fenceposts::of(&json!({"spec": {
             "replicas": replicas,
             "strategy": {
@@ -97,22 +97,22 @@ mod tests {
 
     #[test]
     fn percentages_are_rounded_up_for_the_surge_and_down_for_what_may_be_missing() {
-        let posts = of(10, json!("25%"), json!("25%"));
+        let posts = of(10, &json!("25%"), &json!("25%"));
         assert_eq!((posts.surge, posts.unavailable), (3, 2));
-        let posts = of(1, json!("25%"), json!("25%"));
+        let posts = of(1, &json!("25%"), &json!("25%"));
         assert_eq!((posts.surge, posts.unavailable), (1, 0));
     }
 
     #[test]
     fn a_rollout_that_could_do_nothing_may_miss_one() {
-        let posts = of(3, json!(0), json!("10%"));
+        let posts = of(3, &json!(0), &json!("10%"));
         assert_eq!((posts.surge, posts.unavailable), (0, 1));
-        assert_eq!(of(2, json!(0), json!(5)).unavailable, 2);
+        assert_eq!(of(2, &json!(0), &json!(5)).unavailable, 2);
     }
 
     #[test]
     fn the_new_set_grows_into_the_surge() {
-        let posts = of(4, json!(1), json!(0));
+        let posts = of(4, &json!(1), &json!(0));
         assert_eq!(posts.new_replicas(4, 0, 4), 1);
         assert_eq!(posts.new_replicas(4, 1, 5), 1);
         assert_eq!(posts.new_replicas(4, 0, 0), 4);

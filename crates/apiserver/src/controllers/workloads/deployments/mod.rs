@@ -211,6 +211,7 @@ impl Rollout<'_> {
 
     /// Makes the set of the present template, if there is none.
     async fn make_new(&mut self) -> Result<(), Failure> {
+        const LONGEST: usize = 253;
         if self.new.is_some() {
             return self.adopt_revision().await;
         }
@@ -227,7 +228,6 @@ impl Rollout<'_> {
         selector["matchLabels"][HASH_LABEL] = hash.as_str().into();
         let replicas = self.posts.new_replicas(self.wanted(), 0, self.total());
         let mut name = self.name().to_owned();
-        const LONGEST: usize = 253;
         name.truncate(LONGEST - 1 - hash.len());
         let name = format!("{name}-{hash}");
         let mut set = json!({

@@ -117,6 +117,7 @@ pub(super) fn annotate(set: &mut Value, deployment: &Value, revision: i64) {
         super::fenceposts::MOST,
         "deprecated.deployment.rollback.to",
     ];
+    const LONGEST: usize = 2000;
     for (name, value) in map(deployment, "/metadata/annotations") {
         if !OWN.contains(&name.as_str()) {
             set_annotation(set, &name, value.as_str().unwrap_or_default());
@@ -134,7 +135,6 @@ pub(super) fn annotate(set: &mut Value, deployment: &Value, revision: i64) {
         return;
     }
     // The revisions that it had before, the oldest given up where they become too many.
-    const LONGEST: usize = 2000;
     let mut history: Vec<String> = annotation(set, HISTORY)
         .split(',')
         .filter(|revision| !revision.is_empty())
