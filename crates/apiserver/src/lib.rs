@@ -34,7 +34,7 @@
 //! | Request | Instead |
 //! |---|---|
 //! | CBOR bodies and answers | JSON |
-//! | creating a CustomResourceDefinition | nothing yet |
+//! | converting custom resources by a webhook | the conversion strategy `None` |
 //! | creating an APIService | nothing: no aggregation |
 //! | creating ValidatingAdmissionPolicies, MutatingAdmissionPolicies and their bindings | admission webhooks |
 //! | `exec`, `attach`, `portforward`, `proxy` (admission sees the CONNECT first; a pod without a node answers as the real server does) | nothing: there are no containers |
@@ -62,6 +62,8 @@ pub mod audit;
 pub mod cel;
 mod cluster;
 mod controllers;
+mod custom;
+mod definitions;
 mod discovery;
 #[doc(hidden)]
 pub mod field;

@@ -18,6 +18,7 @@ use crate::admission::{Chain, ChainBuilder};
 use crate::audit::Audit;
 use crate::cluster::StoredCluster;
 use crate::controllers::Controllers;
+use crate::definitions::Definitions;
 use crate::kinds::strategy::services::Pool;
 use crate::kinds::{Registry, Served};
 use crate::listen::{self, ListenError, Listening};
@@ -55,6 +56,7 @@ pub struct ApiService {
 pub(crate) struct Shared {
     pub(crate) store: Arc<Store>,
     pub(crate) served: Arc<Served>,
+    pub(crate) definitions: Definitions,
     pub(crate) chain: Chain,
     pub(crate) cluster: StoredCluster,
     pub(crate) addresses: Mutex<Pool>,
@@ -156,6 +158,7 @@ impl Builder {
             cluster: StoredCluster::new(store.clone(), served.clone()),
             store,
             served,
+            definitions: Definitions::default(),
             chain: self.chain.build(),
             addresses: Mutex::new(addresses),
             access: Access::new(Box::new(AllowAuthenticated)),

@@ -14,6 +14,7 @@ mod clients;
 mod compared;
 mod controllers;
 mod creates;
+mod definitions;
 mod deletes;
 mod discovery;
 mod lists;

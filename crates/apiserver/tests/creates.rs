@@ -293,7 +293,6 @@ async fn services_get_addresses_and_give_them_back() {
 async fn what_would_have_no_effect_is_not_accepted() {
     let cluster = Cluster::start();
     for path in [
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
         "/apis/apiregistration.k8s.io/v1/apiservices",
         "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
     ] {

@@ -91,7 +91,9 @@ fn resource(resource: &Resource) -> Value {
 
 /// Group and version are left empty where they are the list's own (measured on v1.36).
 fn kind(resource: &Resource, kind: &GroupVersionKind) -> Value {
-    let same = (&kind.group, &kind.version) == (&resource.group, &resource.version);
+    // Definitions are described by somebody who leaves out nothing.
+    let same = resource.custom.is_none()
+        && (&kind.group, &kind.version) == (&resource.group, &resource.version);
     let (group, version) = if same {
         ("", "")
     } else {

@@ -108,7 +108,11 @@ fn main_entry(resource: &Resource) -> Value {
         entry.insert("categories".to_owned(), resource.categories.clone().into());
     }
     // What is not stored has no hash.
-    if resource.allows(Verb::Create) && resource.allows(Verb::Get) {
+    let stored = match &resource.custom {
+        Some(custom) => custom.definition.serves_its_storage(),
+        None => resource.allows(Verb::Create) && resource.allows(Verb::Get),
+    };
+    if stored {
         let hash = storage_version_hash(resource);
         entry.insert("storageVersionHash".to_owned(), hash.into());
     }

@@ -10,6 +10,11 @@ use super::view::View;
 /// The value of a selectable field: `None` where the kind has no such field selector, an empty text where the object
 /// does not set it.
 pub fn value<'a>(resource: &Resource, object: &'a Value, field: &str) -> Option<Cow<'a, str>> {
+    if let Some(custom) = &resource.custom {
+        return custom
+            .selects_by(resource, field)
+            .then(|| crate::custom::fields::value(object, field));
+    }
     let metadata = object.at("metadata");
     match field {
         "metadata.name" => return Some(metadata.text("name").into()),
@@ -44,6 +49,13 @@ pub fn value<'a>(resource: &Resource, object: &'a Value, field: &str) -> Option<
 ///
 /// The text of the API server's 400.
 pub fn check(resource: &Resource, field: &str) -> Result<(), String> {
+    if let Some(custom) = &resource.custom {
+        return if custom.selects_by(resource, field) {
+            Ok(())
+        } else {
+            Err(format!("field label not supported: {field}"))
+        };
+    }
     let generic =
         field == "metadata.name" || (field == "metadata.namespace" && has_namespace(resource));
     if generic || extra(resource).contains(&field) {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::custom::Custom;
+
 /// Group, version and kind of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(
@@ -75,10 +77,6 @@ pub struct Subresource {
 
 /// One resource of one version.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "built from tables inside this crate"
-)]
 pub struct Resource {
     /// The API group; empty for core.
     pub group: String,
@@ -103,6 +101,8 @@ pub struct Resource {
     /// The group and version whose form is stored. Resources with the same plural and storage are one set of objects
     /// seen in several versions (and groups: `events`).
     pub storage: (String, String),
+    /// The rules of its objects, if a definition made it.
+    pub(crate) custom: Option<Custom>,
 }
 
 impl Resource {
@@ -112,6 +112,14 @@ impl Resource {
             self.version.clone()
         } else {
             format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// The kind of its lists: `PodList`.
+    pub(crate) fn list_kind(&self) -> String {
+        match &self.custom {
+            Some(custom) => custom.definition.list_kind.clone(),
+            None => format!("{}List", self.kind),
         }
     }
 

@@ -39,7 +39,6 @@ impl Served {
     }
 
     /// Serves from now on what `change` makes of the built-in kinds.
-    #[expect(dead_code, reason = "definitions will be the first to add something")]
     pub(crate) fn extend(&self, change: impl FnOnce(&Registry) -> Registry) {
         let extended = change(self.builtin);
         self.extended.store(Some(Arc::new(extended)));

@@ -37,5 +37,6 @@ pub(crate) fn resource(group: &str, version: &str, kind: &str) -> Resource {
             verbs: Vec::new(),
         }],
         storage: (group.to_owned(), version.to_owned()),
+        custom: None,
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn apply(
     force: bool,
 ) -> Result<Value, ApplyError> {
     tracked.check_kind(applied)?;
-    let shape = Shape::of_kind(tracked.kind).ok_or_else(|| {
+    let shape = Shape::of_kind(tracked.registry, tracked.kind).ok_or_else(|| {
         ApplyError::Failed(format!("no corresponding type for {}", tracked.named()))
     })?;
     if applied.at("metadata").at("managedFields").is_array() {

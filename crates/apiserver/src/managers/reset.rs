@@ -5,6 +5,9 @@ use crate::kinds::Resource;
 
 /// The fields that a write to the object (or to one of its sub-resources) does not change, whatever it says.
 pub(super) fn reset(resource: &Resource, subresource: &str) -> Set {
+    if resource.custom.is_some() && subresource == "status" {
+        return Set::of_fields(&[&["metadata"], &["spec"]]);
+    }
     let paths: &[&[&'static str]] = match (subresource, resource.kind.as_str()) {
         ("status", "Pod") => &[
             &["spec"],
@@ -24,8 +27,7 @@ pub(super) fn reset(resource: &Resource, subresource: &str) -> Set {
             | "DeviceTaintRule"
             | "ResourceClaim"
             | "VolumeAttachment"
-            | "StorageVersionMigration"
-            | "CustomResourceDefinition",
+            | "StorageVersionMigration",
         ) => &[&["metadata"], &["spec"]],
         ("status", _) => &[&["spec"]],
         (_, "CertificateSigningRequest") => &[&["spec"], &["status"]],

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::element::Element;
-use crate::kinds::GroupVersionKind;
+use crate::kinds::{GroupVersionKind, Registry};
 use crate::schema::types::{self, FieldRef, Merge, Ownership, Slot, TypeRef};
 
 /// What stands at a place in an object.
@@ -21,6 +21,8 @@ pub(super) enum Shape {
     },
     List(List),
     Scalar(Scalar),
+    /// A custom object: of its members only the metadata have a type.
+    Custom,
     /// Anything; maps are owned key by key, unless it is atomic.
     Any {
         atomic: bool,
@@ -78,17 +80,32 @@ pub(super) struct Members {
 enum MembersOf {
     Struct(TypeRef),
     Map(&'static Slot),
+    Custom,
     Any { atomic: bool },
 }
 
 impl Shape {
     /// Objects of a kind; none for a kind without a known type.
-    pub(super) fn of_kind(kind: &GroupVersionKind) -> Option<Self> {
-        let of = types::root(kind)?;
+    pub(super) fn of_kind(registry: &Registry, kind: &GroupVersionKind) -> Option<Self> {
+        let Some(of) = types::root(kind) else {
+            let resource = registry.by_kind(kind)?;
+            return resource.custom.is_some().then_some(Self::Custom);
+        };
         Some(Self::Struct {
             of,
             atomic: of.is_atomic(),
         })
+    }
+
+    fn of_custom(member: &str) -> Self {
+        const METADATA: &str = "apimachinery.pkg.apis.meta.v1.ObjectMeta";
+        match member {
+            "apiVersion" | "kind" => Self::Scalar(Scalar::Text),
+            "metadata" => types::by_name(METADATA).map_or(Self::Any { atomic: false }, |of| {
+                Self::Struct { of, atomic: false }
+            }),
+            _ => Self::Any { atomic: false },
+        }
     }
 
     fn of_field(field: FieldRef) -> Self {
@@ -147,6 +164,7 @@ impl Shape {
         match self {
             Self::Struct { of, atomic } => map(MembersOf::Struct(of), atomic),
             Self::Map { item, atomic } => map(MembersOf::Map(item), atomic),
+            Self::Custom => map(MembersOf::Custom, false),
             Self::List(list) => Atom::List(list),
             Self::Scalar(scalar) => Atom::Scalar(scalar),
             Self::Any { atomic } => match value {
@@ -174,6 +192,7 @@ impl Members {
                 None => None,
             },
             MembersOf::Map(item) => Some((Shape::of_item(item), false)),
+            MembersOf::Custom => Some((Shape::of_custom(name), true)),
             MembersOf::Any { atomic } => Some((Shape::Any { atomic }, false)),
         }
     }

@@ -41,7 +41,7 @@ pub(crate) fn update(
     empties: bool,
     manager: &str,
 ) {
-    let Some(shape) = Shape::of_kind(tracked.kind) else {
+    let Some(shape) = Shape::of_kind(tracked.registry, tracked.kind) else {
         return;
     };
     let mut managed = said_or_live(tracked, live, new);
@@ -233,7 +233,7 @@ impl Tracked<'_> {
                 kind: self.kind.kind.clone(),
             }
         };
-        let shape = Shape::of_kind(&kind(to))?;
+        let shape = Shape::of_kind(self.registry, &kind(to))?;
         if from == to {
             return Some((shape, object));
         }

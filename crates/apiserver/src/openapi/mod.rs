@@ -3,6 +3,7 @@
 //! kubectl reads it to explain kinds, and before it applies: whether the server knows `fieldValidation`, which patch types a
 //! kind takes, and by which keys its lists are merged.
 
+mod definitions;
 mod descriptions;
 mod markers;
 mod operation;
@@ -34,6 +35,11 @@ pub struct Document {
     pub body: Bytes,
     /// The hash in the index's address and in the ETag.
     pub hash: String,
+}
+
+/// What a field of every object's metadata is for.
+pub(crate) fn description_of_metadata(field: &str) -> String {
+    descriptions::Descriptions::of("apimachinery.pkg.apis.meta.v1.ObjectMeta").field(field)
 }
 
 /// The index: an address for each document, with its hash.

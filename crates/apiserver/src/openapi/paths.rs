@@ -35,6 +35,9 @@ pub(super) fn of(group: &str, version: &GroupVersion, components: &mut Component
             version: resource.version.clone(),
             kind: resource.kind.clone(),
         };
+        if let Some(custom) = &resource.custom {
+            components.define(&kind, custom);
+        }
         Paths {
             root: &root,
             words: &words,

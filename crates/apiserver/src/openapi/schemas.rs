@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::definitions;
 use super::descriptions::Descriptions;
 use super::markers::{Markers, add};
+use crate::custom::Custom;
 use crate::kinds::GroupVersionKind;
 use crate::schema::types::{self, Empty, Field, Ownership, Shape, Slot, TypeRef};
 
@@ -250,10 +252,18 @@ impl Components {
         reference(name)
     }
 
+    /// Adds the schemas of a kind that a definition made, and of its lists.
+    pub(super) fn define(&mut self, kind: &GroupVersionKind, custom: &Custom) {
+        let meta = self.named("apimachinery.pkg.apis.meta.v1.ObjectMeta");
+        let schema = definitions::object(kind, custom, &meta);
+        let item = self.leaf(&name_of(kind), schema);
+        let list_meta = self.named("apimachinery.pkg.apis.meta.v1.ListMeta");
+        let (name, list) = definitions::list(kind, custom, &item, &list_meta);
+        self.leaf(&name, list);
+    }
+
     fn unknown(&mut self, kind: &GroupVersionKind) -> Value {
-        let mut words: Vec<&str> = kind.group.rsplit('.').collect();
-        words.extend([&*kind.version, &*kind.kind]);
-        let name = words.join(".");
+        let name = name_of(kind);
         let schema = json!({
             "type": "object",
             "x-kubernetes-preserve-unknown-fields": true,
@@ -275,6 +285,13 @@ impl Components {
             None => *kinds = json!([kind]),
         }
     }
+}
+
+/// What the schema of a kind without a type is called: `com.example.v1.Widget`.
+pub(super) fn name_of(kind: &GroupVersionKind) -> String {
+    let mut words: Vec<&str> = kind.group.rsplit('.').collect();
+    words.extend([&*kind.version, &*kind.kind]);
+    words.join(".")
 }
 
 const PREFIX: &str = "#/components/schemas/";

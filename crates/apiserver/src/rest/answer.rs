@@ -19,7 +19,11 @@ use crate::store::Object;
 
 /// An object as the store holds it: its text in the stored form, with a newline behind it.
 #[derive(Clone, Debug)]
-pub(crate) struct Shown(pub(crate) Bytes);
+pub(crate) struct Shown {
+    text: Bytes,
+    /// When it was written; none if it was not.
+    revision: Option<u64>,
+}
 
 /// What a list answers besides its items.
 #[derive(Debug, Default)]
@@ -32,27 +36,46 @@ pub(crate) struct ListMeta {
 
 impl From<&Object> for Shown {
     fn from(object: &Object) -> Self {
-        Self(object.body())
+        Self {
+            text: object.body(),
+            revision: Some(object.revision),
+        }
     }
 }
 
 impl Shown {
+    /// What would be stored, if it were.
+    pub(crate) fn unwritten(text: Bytes) -> Self {
+        Self {
+            text,
+            revision: None,
+        }
+    }
+
     /// The object in the request's version.
-    pub(crate) fn value(&self, call: &Call) -> Result<Value> {
-        let mut value = serde_json::from_slice(&self.0)
+    pub(crate) async fn value(&self, call: &Call) -> Result<Value> {
+        let value = serde_json::from_slice(&self.text)
             .map_err(|error| Status::internal(&error.to_string()))?;
-        call.convert_from_storage(&mut value)?;
-        Ok(value)
+        call.convert_from_storage(value).await
+    }
+
+    /// Whether it is in the request's version already.
+    fn is_as_stored(&self, call: &Call) -> bool {
+        match (&call.resource.custom, self.revision) {
+            (Some(custom), Some(revision)) => custom.is_shown_from(revision),
+            (Some(_), None) => false,
+            (None, _) => Arc::ptr_eq(&call.resource, &call.storage),
+        }
     }
 }
 
 /// Answers one object of the request's resource.
-pub(crate) fn object(call: &Call, code: StatusCode, shown: &Shown) -> Result<Response<Body>> {
+pub(crate) async fn object(call: &Call, code: StatusCode, shown: &Shown) -> Result<Response<Body>> {
     let output = &call.output;
-    if *output == Output::json() && call.stores_its_own_form() {
-        return Ok(whole(code, output, shown.0.clone()));
+    if *output == Output::json() && shown.is_as_stored(call) {
+        return Ok(whole(code, output, shown.text.clone()));
     }
-    let object = shown.value(call)?;
+    let object = shown.value(call).await?;
     value_of_resource(call, code, object)
 }
 
@@ -95,14 +118,14 @@ pub(crate) fn value_of_resource(
 }
 
 /// Answers a list of the request's resource.
-pub(crate) fn list(
+pub(crate) async fn list(
     call: &Call,
     objects: &[Arc<Object>],
     meta: &ListMeta,
 ) -> Result<Response<Body>> {
     let output = &call.output;
     let resource = &call.resource;
-    if *output == Output::json() && call.stores_its_own_form() {
+    if *output == Output::json() && objects.iter().all(|object| call.shows_as_stored(object)) {
         return Ok(whole(
             StatusCode::OK,
             output,
@@ -110,21 +133,19 @@ pub(crate) fn list(
         ));
     }
     let list_meta = meta.to_value();
+    let objects = call.values(objects).await?;
     let shown = match output.form {
         Form::Object => {
-            let items = objects
-                .iter()
-                .map(|object| {
-                    let mut item = call.value(object)?;
-                    if let Value::Object(item) = &mut item {
-                        item.remove("apiVersion");
-                        item.remove("kind");
-                    }
-                    Ok(item)
-                })
-                .collect::<Result<Vec<_>>>()?;
+            let mut items = objects;
+            // Custom objects say in lists, too, what they are.
+            if resource.custom.is_none() {
+                for item in items.iter_mut().filter_map(Value::as_object_mut) {
+                    item.remove("apiVersion");
+                    item.remove("kind");
+                }
+            }
             json!({
-                "kind": format!("{}List", resource.kind),
+                "kind": resource.list_kind(),
                 "apiVersion": resource.api_version(),
                 "metadata": list_meta,
                 "items": items,
@@ -135,21 +156,18 @@ pub(crate) fn list(
             let now = Timestamp::now();
             let mut table = table::empty(resource, version);
             let rows = objects
-                .iter()
-                .map(|object| {
-                    let object = call.value(object)?;
-                    Ok(table::row(resource, object, version, include, now))
-                })
-                .collect::<Result<Vec<_>>>()?;
+                .into_iter()
+                .map(|object| table::row(resource, object, version, include, now))
+                .collect();
             table["metadata"] = list_meta;
             table["rows"] = table::rows(resource, rows);
             table
         }
         Form::MetadataList(version) => {
-            let items = objects
-                .iter()
-                .map(|object| Ok(table::partial(call.value(object)?, version)))
-                .collect::<Result<Vec<_>>>()?;
+            let items: Vec<Value> = objects
+                .into_iter()
+                .map(|object| table::partial(object, version))
+                .collect();
             json!({
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": format!("meta.k8s.io/{version}"),
@@ -271,18 +289,25 @@ impl ListMeta {
 /// Copies the items' texts together: nothing is parsed or encoded again.
 fn list_text(call: &Call, objects: &[Arc<Object>], meta: &ListMeta) -> Bytes {
     let resource = &call.resource;
-    let size: usize = objects.iter().map(|object| object.item().len() + 2).sum();
+    let size: usize = objects.iter().map(|object| object.json().len() + 1).sum();
     let head = format!(
-        "{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
-        resource.kind,
+        "{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
+        resource.list_kind(),
         resource.api_version(),
         meta.to_value(),
     );
     let mut text = Vec::with_capacity(head.len() + size + 3);
     text.extend_from_slice(head.as_bytes());
     for (index, object) in objects.iter().enumerate() {
-        text.extend_from_slice(if index == 0 { b"{" } else { b",{" });
-        text.extend_from_slice(object.item());
+        if index > 0 {
+            text.push(b',');
+        }
+        if resource.custom.is_some() {
+            text.extend_from_slice(object.json());
+        } else {
+            text.push(b'{');
+            text.extend_from_slice(object.item());
+        }
     }
     text.extend_from_slice(b"]}\n");
     Bytes::from(text)

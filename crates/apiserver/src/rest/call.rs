@@ -17,7 +17,7 @@ use crate::kinds::{GroupVersionKind, Resource, conversion, strategy};
 use crate::schema::{self, Medium};
 use crate::server::Shared;
 use crate::status::{Result, Status, qualified};
-use crate::store::Object;
+use crate::store::{Draft, Object};
 
 /// A request whose path leads to a resource that exists.
 #[derive(Clone, Debug)]
@@ -65,30 +65,63 @@ impl Call {
     }
 
     /// A stored object in the request's version.
-    pub(crate) fn value(&self, object: &Object) -> Result<Value> {
-        let mut value = object.value();
-        self.convert_from_storage(&mut value)?;
-        Ok(value)
+    pub(crate) async fn value(&self, object: &Object) -> Result<Value> {
+        let value = object.value();
+        if self.shows_as_stored(object) {
+            return Ok(value);
+        }
+        self.convert_from_storage(value).await
+    }
+
+    /// Stored objects in the request's version.
+    pub(crate) async fn values(&self, objects: &[Arc<Object>]) -> Result<Vec<Value>> {
+        if let Some(custom) = &self.resource.custom {
+            let stored = objects.iter().map(|object| object.value()).collect();
+            return Box::pin(custom.read(&self.shared, stored)).await;
+        }
+        let mut values = Vec::with_capacity(objects.len());
+        for object in objects {
+            values.push(self.value(object).await?);
+        }
+        Ok(values)
     }
 
     /// Turns the stored form into the request's.
-    pub(crate) fn convert_from_storage(&self, value: &mut Value) -> Result<()> {
-        if self.stores_its_own_form() {
-            return Ok(());
+    pub(crate) async fn convert_from_storage(&self, mut value: Value) -> Result<Value> {
+        if let Some(custom) = &self.resource.custom {
+            let read = Box::pin(custom.read(&self.shared, vec![value])).await?;
+            return Ok(read.into_iter().next().unwrap_or_default());
         }
-        conversion::convert(&self.storage, &self.resource, value)
+        if !self.stores_its_own_form() {
+            conversion::convert(&self.storage, &self.resource, &mut value)?;
+        }
+        Ok(value)
     }
 
     /// Turns the request's form into the stored one.
-    pub(crate) fn to_storage(&self, value: &mut Value) -> Result<()> {
-        if self.stores_its_own_form() {
-            return Ok(());
+    pub(crate) async fn to_storage(&self, value: &Value) -> Result<Draft> {
+        if let Some(custom) = &self.resource.custom {
+            let stored = Box::pin(custom.store(&self.shared, value.clone())).await?;
+            return Ok(Draft::new(&stored));
         }
-        conversion::convert(&self.resource, &self.storage, value)
+        if self.stores_its_own_form() {
+            return Ok(Draft::new(value));
+        }
+        let mut stored = value.clone();
+        conversion::convert(&self.resource, &self.storage, &mut stored)?;
+        Ok(Draft::new(&stored))
     }
 
-    /// Whether what is stored is what is answered.
-    pub(crate) fn stores_its_own_form(&self) -> bool {
+    /// Whether a stored object is what is answered.
+    pub(crate) fn shows_as_stored(&self, object: &Object) -> bool {
+        match &self.resource.custom {
+            Some(custom) => custom.shows_as_stored(object),
+            None => self.stores_its_own_form(),
+        }
+    }
+
+    /// Whether what a built-in kind stores is in the request's version.
+    fn stores_its_own_form(&self) -> bool {
         Arc::ptr_eq(&self.resource, &self.storage)
     }
 

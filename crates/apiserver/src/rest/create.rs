@@ -16,11 +16,11 @@ use crate::admission::{Attributes, Operation};
 use crate::kinds::{Verb, defaults, strategy, validation};
 use crate::schema::Medium;
 use crate::status::{Result, Status};
-use crate::store::{Draft, Raced};
+use crate::store::Raced;
 
 /// Creates the object in the body.
 pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
-    if !call.resource.allows(Verb::Create) {
+    if call.resource.custom.is_none() && !call.resource.allows(Verb::Create) {
         return Err(Status::method_not_allowed());
     }
     refuse_without_effect(call)?;
@@ -30,7 +30,7 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     defaults::apply(&call.resource, &mut decoded.object);
     call.audit(&kind, &decoded.object);
     let shown = admit_and_store(call, &options, decoded).await?;
-    answer::object(call, StatusCode::CREATED, &shown)
+    answer::object(call, StatusCode::CREATED, &shown).await
 }
 
 /// Takes a decoded and defaulted object through admission into the store.
@@ -52,6 +52,7 @@ pub(crate) async fn admit_and_store(
     if call.is_about_namespaces() {
         attributes.namespace.clone_from(&attributes.name);
     }
+    refuse_while_terminating(call, &attributes.name)?;
     attributes.object = object;
     attributes.empties = empties;
     tracking::mutate(call, options, &mut attributes).await?;
@@ -85,7 +86,13 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         // What cannot be given is refused before anything else is looked at.
         let errors = if refused.is_empty() {
             let mut errors = devices::admin_access(call, object);
-            errors.extend(validation::create(&call.resource, object));
+            match &call.resource.custom {
+                Some(custom) => {
+                    let judgement = custom.judge_new(&call.resource, object);
+                    errors.extend(judgement.told(&call.notes));
+                }
+                None => errors.extend(validation::create(&call.resource, object)),
+            }
             errors
         } else {
             refused.clone()
@@ -111,7 +118,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         metadata_mut(&mut attributes.object).remove("selfLink");
         attributes.write_empties(Medium::Storage);
         strategy::read_back(&call.resource, &mut attributes.object);
-        let present = match write(call, options, &attributes.object, &name)? {
+        let present = match write(call, options, &attributes.object, &name).await? {
             Ok(shown) => {
                 if let Some(allocation) = allocation.filter(|_| !options.dry_run) {
                     allocation.keep(call, &attributes.object);
@@ -144,12 +151,20 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
     }
 }
 
+/// Nothing new is created of what is being taken away.
+fn refuse_while_terminating(call: &Call, name: &str) -> Result<()> {
+    let custom = call.resource.custom.as_ref();
+    if !custom.is_some_and(|custom| custom.definition.terminating) {
+        return Ok(());
+    }
+    let (group, plural) = (&call.resource.group, &call.resource.plural);
+    let why = "create not allowed while custom resource definition is terminating";
+    Err(Status::forbidden(group, plural, name, why))
+}
+
 /// Objects that a client would believe to have an effect that this server does not have yet.
 fn refuse_without_effect(call: &Call) -> Result<()> {
     let what = match (call.resource.group.as_str(), call.resource.plural.as_str()) {
-        ("apiextensions.k8s.io", "customresourcedefinitions") => {
-            "this server does not serve custom resources yet"
-        }
         ("apiregistration.k8s.io", "apiservices") => {
             "this server does not forward requests to other API servers"
         }
@@ -166,25 +181,19 @@ fn refuse_without_effect(call: &Call) -> Result<()> {
 }
 
 /// Writes the object, or acts as if; the inner error says that the name is taken.
-fn write(
+async fn write(
     call: &Call,
     options: &WriteOptions,
     object: &Value,
     name: &str,
 ) -> Result<std::result::Result<Shown, Raced>> {
     let key = call.key(name);
-    let draft = if call.stores_its_own_form() {
-        Draft::new(object)
-    } else {
-        let mut stored = object.clone();
-        call.to_storage(&mut stored)?;
-        Draft::new(&stored)
-    };
+    let draft = call.to_storage(object).await?;
     let store = &call.shared.store;
     if options.dry_run {
         return Ok(match store.get(&call.table, &key) {
             Some(present) => Err(Raced(Some(present))),
-            None => Ok(Shown(draft.into_text(None))),
+            None => Ok(Shown::unwritten(draft.into_text(None))),
         });
     }
     Ok(store

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::call::Call;
 use super::negotiate::Input;
 use super::query::{FieldValidation, WriteOptions};
+use crate::custom::Custom;
 use crate::field::quoted;
 use crate::kinds::GroupVersionKind;
 use crate::schema::json::{self, Parsed, order};
@@ -42,17 +43,34 @@ pub(crate) fn body(
         value: mut object,
         duplicates: mut problems,
     } = parsed;
+    if let Some(custom) = of_its_own_kind(call, kind) {
+        let unknown = custom.decode(&mut object, &call.body)?;
+        problems.extend(said_of(&unknown));
+        return told(call, kind, options, problems, object);
+    }
     identify(&mut object, kind, &call.body)?;
-    let failure = |why: String| {
-        Status::bad_request(format!(
-            "{} in version {} cannot be handled as a {}: {why}",
-            kind.kind,
-            quoted(&kind.version),
-            kind.kind
-        ))
-    };
-    let Conformed { unknown, empties } = schema::conform(kind, &mut object).map_err(failure)?;
+    let conformed = schema::conform(kind, &mut object).map_err(|why| cannot_be(kind, &why));
+    let Conformed { unknown, empties } = conformed?;
     problems.extend(said_of(&unknown));
+    let mut decoded = told(call, kind, options, problems, object)?;
+    decoded.empties = empties;
+    Ok(decoded)
+}
+
+/// The rules of the request's resource, if a definition made it and its own kind is meant: not a Scale.
+pub(crate) fn of_its_own_kind<'c>(call: &'c Call, kind: &GroupVersionKind) -> Option<&'c Custom> {
+    let custom = call.resource.custom.as_ref();
+    custom.filter(|custom| kind.group == custom.definition.group)
+}
+
+/// Warns of what a decoder found on the side, or refuses it, as the client asks for.
+fn told(
+    call: &Call,
+    kind: &GroupVersionKind,
+    options: &WriteOptions,
+    mut problems: Vec<String>,
+    object: Value,
+) -> Result<Decoded> {
     if problems.len() > 1 && options.field_validation != FieldValidation::Ignore {
         in_the_bodys_order(&mut problems, &call.body);
     }
@@ -68,13 +86,21 @@ pub(crate) fn body(
         }
         FieldValidation::Strict if problems.is_empty() => {}
         FieldValidation::Strict => {
-            return Err(failure(format!(
-                "strict decoding error: {}",
-                problems.join(", ")
-            )));
+            let why = format!("strict decoding error: {}", problems.join(", "));
+            return Err(cannot_be(kind, &why));
         }
     }
-    Ok(Decoded { object, empties })
+    Ok(Decoded {
+        object,
+        empties: false,
+    })
+}
+
+fn cannot_be(kind: &GroupVersionKind, why: &str) -> Status {
+    let (name, version) = (&kind.kind, quoted(&kind.version));
+    Status::bad_request(format!(
+        "{name} in version {version} cannot be handled as a {name}: {why}"
+    ))
 }
 
 /// Sorts what a strict decoder says as the body names the fields; a field counts as repeated where it stands again.
@@ -317,6 +343,14 @@ pub(crate) fn protobuf(body: &[u8], expected: &GroupVersionKind) -> Result<Value
 
 /// 400 for a body that is no object of any kind; shows how it begins.
 fn unrecognized(kind: &str, why: &str, body: &[u8]) -> Status {
+    let start = beginning(body);
+    Status::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): {why} ({start})"
+    ))
+}
+
+/// How a body begins.
+pub(crate) fn beginning(body: &[u8]) -> String {
     const SHOWN: usize = 30;
     let cut = &body[..body.len().min(SHOWN)];
     let more = if body.len() > SHOWN { " ..." } else { "" };
@@ -328,9 +362,7 @@ fn unrecognized(kind: &str, why: &str, body: &[u8]) -> Status {
             hex
         }),
     };
-    Status::bad_request(format!(
-        "the object provided is unrecognized (must be of type {kind}): {why} ({start}{more})"
-    ))
+    start + more
 }
 
 /// Why a scalar or a list is no object of any kind.

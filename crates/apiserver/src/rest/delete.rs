@@ -12,6 +12,7 @@ use super::delete_options::{DeleteOptions, Propagation};
 use super::metadata::{now, seconds};
 use super::read;
 use crate::admission::Operation;
+use crate::definitions;
 use crate::kinds::{Verb, strategy};
 use crate::status::{Result, Status};
 use crate::store::{Draft, Raced};
@@ -81,13 +82,13 @@ pub(crate) async fn delete(call: &Call) -> Result<Response<Body>> {
                 Some(false) => StatusCode::ACCEPTED,
                 _ => StatusCode::OK,
             };
-            answer::object(call, code, &shown)
+            answer::object(call, code, &shown).await
         }
         Outcome::Gone(shown) if strategy::behavior(&call.resource).returns_deleted => {
-            answer::object(call, StatusCode::OK, &shown)
+            answer::object(call, StatusCode::OK, &shown).await
         }
         Outcome::Gone(shown) => {
-            let object = shown.value(call)?;
+            let object = shown.value(call).await?;
             Ok(success(call, &object))
         }
     }
@@ -99,7 +100,7 @@ pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>> {
         return Err(Status::method_not_allowed());
     }
     let options = DeleteOptions::read(call)?;
-    let (objects, meta) = read::collect(call)?;
+    let (objects, meta) = read::collect(call).await?;
     for object in &objects {
         let namespace = object.namespace().to_owned();
         let item;
@@ -115,7 +116,7 @@ pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>> {
             Err(status) => return Err(status),
         }
     }
-    answer::list(call, &objects, &meta)
+    answer::list(call, &objects, &meta).await
 }
 
 /// Deletes an evicted pod. Admission saw the eviction, and sees no delete (measured on v1.36).
@@ -150,9 +151,12 @@ async fn remove(
         let Some(stored) = store.get(&call.table, &key) else {
             return Err(call.not_found(name));
         };
-        let old = call.value(&stored)?;
+        let old = call.value(&stored).await?;
         if call.is_about_namespaces() && options.uid.is_none() {
             options.uid = Some(meta_text(&old, "uid").to_owned());
+        }
+        if definitions::are(&call.resource) {
+            definitions::check_preconditions(name, &old, &options)?;
         }
         check_preconditions(call, name, &old, &options)?;
         let grace = strategy::grace_period(&call.resource, &old, options.grace);
@@ -182,16 +186,15 @@ async fn remove(
             call.validate(&attributes).await?;
         }
         let old = attributes.old_object;
-        let (mut form, removes, again) = match step {
+        let (form, removes, again) = match step {
             Step::AlreadyDeleting => return Ok(Outcome::Waiting(Shown::from(&*stored))),
             Step::Remove => (old, true, false),
             Step::Mark(object) => (object, false, false),
             Step::MarkAndRemove(object) => (object, false, !marked),
         };
-        call.to_storage(&mut form)?;
-        let draft = Draft::new(&form);
+        let draft = call.to_storage(&form).await?;
         if options.dry_run {
-            let shown = Shown(draft.into_text(Some(stored.revision)));
+            let shown = Shown::unwritten(draft.into_text(Some(stored.revision)));
             return Ok(if removes || again {
                 Outcome::Gone(shown)
             } else {
@@ -247,6 +250,9 @@ fn step(call: &Call, old: &Value, options: &DeleteOptions, grace: Option<i64>) -
     let deleting = metadata_of_old
         .get("deletionTimestamp")
         .is_some_and(Value::is_string);
+    if !deleting && definitions::are(&call.resource) {
+        return Step::Mark(definitions::marked(old));
+    }
     let current = metadata_of_old
         .get("deletionGracePeriodSeconds")
         .and_then(Value::as_i64)

@@ -12,9 +12,10 @@ use super::path::{Path, ResourcePath};
 use super::target::Target;
 use super::{Request, create, delete, patch, read, subresource, table, update};
 use crate::access::{check, reviews};
+use crate::definitions;
 use crate::discovery;
 use crate::field::quoted;
-use crate::kinds::Verb;
+use crate::kinds::{Resource, Verb};
 use crate::server::Shared;
 use crate::status::{Result, Status};
 use crate::watch;
@@ -93,21 +94,34 @@ async fn to_resource(
     }
     check_name(&call)?;
     warn_of_deprecation(&call);
-    if call.path.subresource.is_empty() {
+    let settles = (*method != Method::GET && concerns_definitions(&call.resource))
+        .then(|| call.shared.clone());
+    let answered = if call.path.subresource.is_empty() {
         to_object(call, method).await
     } else {
         subresource::serve(call, method).await
+    };
+    if let Some(shared) = settles {
+        definitions::settle(&shared);
     }
+    answered
+}
+
+/// Whether a write of a resource gives the definitions' controllers something to do: a definition itself, or an object that
+/// one waits for which is being deleted.
+fn concerns_definitions(resource: &Resource) -> bool {
+    let custom = resource.custom.as_ref();
+    definitions::are(resource) || custom.is_some_and(|custom| custom.definition.terminating)
 }
 
 async fn to_object(call: Call, method: &Method) -> Result<Response<Body>> {
     let named = !call.path.name.is_empty();
     let everywhere = call.resource.namespaced && call.path.namespace.is_empty();
     match *method {
-        Method::GET if call.path.watch => watch::watch(call),
-        Method::GET if named => read::get(&call),
-        Method::GET if call.query.flag("watch") => watch::watch(call),
-        Method::GET => read::list(&call),
+        Method::GET if call.path.watch => watch::watch(call).await,
+        Method::GET if named => read::get(&call).await,
+        Method::GET if call.query.flag("watch") => watch::watch(call).await,
+        Method::GET => read::list(&call).await,
         Method::POST if !named && !everywhere => {
             let resource = &call.resource;
             if reviews::is_review(&resource.group, &resource.plural) {
@@ -146,8 +160,14 @@ fn authorize(shared: &Shared, request: &Request, path: &Path) -> Result<()> {
     allowed
 }
 
-/// The two built-in kinds that are deprecated and still served.
+/// Versions of definitions, and the two built-in kinds, that are deprecated and still served.
 fn warn_of_deprecation(call: &Call) {
+    if let Some(custom) = &call.resource.custom {
+        if let Some(warning) = &custom.warning {
+            call.notes.warn(warning);
+        }
+        return;
+    }
     let core = call.resource.group.is_empty();
     let warning = match call.resource.plural.as_str() {
         "endpoints" if core => {

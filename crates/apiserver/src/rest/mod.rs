@@ -8,7 +8,7 @@ mod compress;
 mod create;
 pub(crate) mod decode;
 mod delete;
-mod delete_options;
+pub(crate) mod delete_options;
 mod devices;
 pub(crate) mod dispatch;
 pub(crate) mod metadata;

@@ -45,7 +45,10 @@ const ATTEMPTS: usize = 5;
 
 /// Patches the object that the path names; server-side apply creates one that is not there.
 pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
-    if call.path.subresource.is_empty() && !call.resource.allows(Verb::Patch) {
+    if call.path.subresource.is_empty()
+        && call.resource.custom.is_none()
+        && !call.resource.allows(Verb::Patch)
+    {
         return Err(Status::method_not_allowed());
     }
     check_type(call)?;
@@ -68,9 +71,10 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
                 defaults::apply(&call.resource, &mut decoded.object);
                 Ok(decoded)
             });
-            written
-                .await
-                .and_then(|shown| answer::object(call, StatusCode::OK, &shown))
+            match written.await {
+                Ok(shown) => answer::object(call, StatusCode::OK, &shown).await,
+                Err(status) => Err(status),
+            }
         };
         // Who applies does not care who was first: an object that came or went meanwhile is another try.
         let again = creates && done.is_err() && exists() != existed;
@@ -98,11 +102,17 @@ async fn create_applied(
     }
     defaults::apply(&call.resource, &mut decoded.object);
     let shown = create::admit_and_store(call, options, decoded).await?;
-    answer::object(call, StatusCode::CREATED, &shown)
+    answer::object(call, StatusCode::CREATED, &shown).await
 }
 
 /// The router refuses what is no kind of patch.
 pub(crate) fn check_type(call: &Call) -> Result<()> {
+    if call.resource.custom.is_some() {
+        return match content_type(&call.headers) {
+            JSON | MERGE | APPLY => Ok(()),
+            _ => Err(Status::unsupported_media_type(&[JSON, MERGE, APPLY])),
+        };
+    }
     match content_type(&call.headers) {
         JSON | MERGE | STRATEGIC | APPLY => Ok(()),
         _ => {
@@ -174,12 +184,12 @@ impl Patch {
             Content::Json(patch) => {
                 patch.apply(&mut object).map_err(|_| does_not_apply())?;
                 let shown = object.to_string();
-                (shown, decode::patched(kind, &mut object))
+                (shown, patched(call, kind, &mut object))
             }
             Content::Merge(patch) => {
                 merge::apply(&mut object, patch.clone());
                 let shown = object.to_string();
-                (shown, decode::patched(kind, &mut object))
+                (shown, patched(call, kind, &mut object))
             }
         };
         let refused = |why: &str| {
@@ -212,7 +222,7 @@ impl Patch {
             managers::apply(tracked, current, applied, options.manager(), options.force)
         })
         .map_err(managers::ApplyError::into_status)?;
-        let conformed = schema::conform(kind, &mut object).map_err(|why| {
+        let conformed = conform_applied(call, kind, &mut object).map_err(|why| {
             let name = meta_text(applied, "name");
             Status::plain(format!(
                 "failed to convert new typed object ({name}) to object: {why}"
@@ -238,6 +248,18 @@ impl Patch {
             empties: conformed.empties,
         })
     }
+}
+
+/// Takes out of an applied object what is null, and what its kind does not know.
+fn conform_applied(
+    call: &Call,
+    kind: &GroupVersionKind,
+    object: &mut Value,
+) -> std::result::Result<Conformed, String> {
+    if decode::of_its_own_kind(call, kind).is_some() {
+        return patched(call, kind, object);
+    }
+    schema::conform(kind, object)
 }
 
 fn read_apply(call: &Call, problems: &mut Vec<String>) -> Result<Content> {
@@ -381,6 +403,22 @@ fn converters_words(why: &str) -> String {
         "map" => "unrecognized type: string".to_owned(),
         _ => format!("cannot restore struct from: {found}"),
     }
+}
+
+/// What a patch made of an object, decoded by the rules of its kind.
+fn patched(
+    call: &Call,
+    kind: &GroupVersionKind,
+    object: &mut Value,
+) -> std::result::Result<Conformed, String> {
+    let Some(custom) = decode::of_its_own_kind(call, kind) else {
+        return decode::patched(kind, object);
+    };
+    let unknown = custom.coerce(object)?;
+    Ok(Conformed {
+        unknown,
+        ..Conformed::default()
+    })
 }
 
 /// The merge rules of a built-in type.

@@ -25,7 +25,7 @@ pub(crate) struct Version {
 }
 
 /// Answers the object that the path names.
-pub(crate) fn get(call: &Call) -> Result<Response<Body>> {
+pub(crate) async fn get(call: &Call) -> Result<Response<Body>> {
     if !call.resource.allows(Verb::Get) {
         return Err(Status::method_not_allowed());
     }
@@ -35,20 +35,20 @@ pub(crate) fn get(call: &Call) -> Result<Response<Body>> {
         return Err(too_new(wanted, current));
     }
     let object = call.stored()?;
-    answer::object(call, StatusCode::OK, &Shown::from(&*object))
+    answer::object(call, StatusCode::OK, &Shown::from(&*object)).await
 }
 
 /// Answers the objects of the resource that the selectors mean.
-pub(crate) fn list(call: &Call) -> Result<Response<Body>> {
+pub(crate) async fn list(call: &Call) -> Result<Response<Body>> {
     if !call.resource.allows(Verb::List) {
         return Err(Status::method_not_allowed());
     }
-    let (objects, meta) = collect(call)?;
-    answer::list(call, &objects, &meta)
+    let (objects, meta) = collect(call).await?;
+    answer::list(call, &objects, &meta).await
 }
 
 /// Finds the objects of one page of a list.
-pub(crate) fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)> {
+pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)> {
     let query = &call.query;
     query.number("timeoutSeconds")?;
     let version = Version::read(query, false)?;
@@ -107,7 +107,13 @@ pub(crate) fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)> {
     let mut objects = listed.objects;
     let mut remaining = Some(listed.remaining);
     if !selection.is_empty() {
-        objects.retain(|object| selection.matches(call, object));
+        let mut meant = Vec::with_capacity(objects.len());
+        for object in objects {
+            if selection.matches(call, &object).await {
+                meant.push(object);
+            }
+        }
+        objects = meant;
         let more = objects.len().saturating_sub(limit);
         objects.truncate(limit);
         remaining = (more > 0).then_some(more);

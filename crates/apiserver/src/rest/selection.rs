@@ -46,7 +46,7 @@ impl Selection {
     }
 
     /// Whether a stored object is meant.
-    pub(crate) fn matches(&self, call: &Call, object: &Object) -> bool {
+    pub(crate) async fn matches(&self, call: &Call, object: &Object) -> bool {
         if !self.labels.matches(Some(object.labels())) {
             return false;
         }
@@ -61,7 +61,7 @@ impl Selection {
                 })
             });
         }
-        let Ok(value) = call.value(object) else {
+        let Ok(value) = call.value(object).await else {
             return false;
         };
         self.fields

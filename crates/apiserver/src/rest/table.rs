@@ -36,24 +36,29 @@ impl Include {
 
 /// A table without rows.
 pub(crate) fn empty(resource: &Resource, version: &str) -> Value {
-    let definitions: Vec<Value> = columns::definitions(resource)
-        .iter()
-        .map(|column| {
-            json!({
-                "name": column.name,
-                "type": column.kind,
-                "format": column.format,
-                "description": column.description,
-                "priority": column.priority,
-            })
-        })
-        .collect();
+    let definitions: Vec<Value> = match &resource.custom {
+        Some(custom) => custom.column_definitions(),
+        None => columns::definitions(resource)
+            .iter()
+            .map(described)
+            .collect(),
+    };
     json!({
         "kind": "Table",
         "apiVersion": format!("meta.k8s.io/{version}"),
         "metadata": {},
         "columnDefinitions": definitions,
         "rows": [],
+    })
+}
+
+fn described(column: &columns::Column) -> Value {
+    json!({
+        "name": column.name,
+        "type": column.kind,
+        "format": column.format,
+        "description": column.description,
+        "priority": column.priority,
     })
 }
 
@@ -87,10 +92,11 @@ pub(crate) fn row(
     now: Timestamp,
 ) -> Value {
     let mut row = Map::new();
-    row.insert(
-        "cells".to_owned(),
-        columns::cells(resource, &object, now).into(),
-    );
+    let cells = match &resource.custom {
+        Some(custom) => custom.cells(&object, now),
+        None => columns::cells(resource, &object, now),
+    };
+    row.insert("cells".to_owned(), cells.into());
     if let Some(conditions) = conditions(resource, &object) {
         row.insert("conditions".to_owned(), conditions);
     }

@@ -15,7 +15,10 @@ use crate::status::{Result, Status};
 
 /// Replaces the object that the path names.
 pub(crate) async fn update(call: &Call) -> Result<Response<Body>> {
-    if call.path.subresource.is_empty() && !call.resource.allows(Verb::Update) {
+    if call.path.subresource.is_empty()
+        && call.resource.custom.is_none()
+        && !call.resource.allows(Verb::Update)
+    {
         return Err(Status::method_not_allowed());
     }
     let options = WriteOptions::read(&call.query, "UpdateOptions")?;
@@ -30,7 +33,7 @@ pub(crate) async fn update(call: &Call) -> Result<Response<Body>> {
     {
         let decoded = decoded.take().unwrap_or_default();
         let shown = create::admit_and_store(call, &options, decoded).await?;
-        return answer::object(call, StatusCode::CREATED, &shown);
+        return answer::object(call, StatusCode::CREATED, &shown).await;
     }
     let shown = write::write(call, &options, |current| {
         let decoded = match decoded.take() {
@@ -41,7 +44,7 @@ pub(crate) async fn update(call: &Call) -> Result<Response<Body>> {
         Ok(decoded)
     })
     .await?;
-    answer::object(call, StatusCode::OK, &shown)
+    answer::object(call, StatusCode::OK, &shown).await
 }
 
 fn decode(call: &Call, options: &WriteOptions) -> Result<Decoded> {

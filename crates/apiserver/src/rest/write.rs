@@ -29,7 +29,7 @@ pub(crate) async fn write(
     let subresource = call.path.subresource.as_str();
     loop {
         let stored = call.stored()?;
-        let old = call.value(&stored)?;
+        let old = call.value(&stored).await?;
         let Decoded {
             object: mut new,
             empties,
@@ -57,7 +57,13 @@ pub(crate) async fn write(
         // What cannot be given is refused before anything else is looked at.
         if errors.is_empty() {
             errors = devices::admin_access_granted(call, new, old);
-            errors.extend(validation::update(&call.resource, subresource, new, old));
+            match &call.resource.custom {
+                Some(custom) => {
+                    let judgement = custom.judge_changed(&call.resource, subresource, new, old);
+                    errors.extend(judgement.told(&call.notes));
+                }
+                None => errors.extend(validation::update(&call.resource, subresource, new, old)),
+            }
         }
         if !errors.is_empty() {
             return Err(call.invalid(meta_text(new, "name"), &errors));
@@ -71,7 +77,7 @@ pub(crate) async fn write(
         call.validate(&attributes).await?;
 
         attributes.write_empties(Medium::Storage);
-        match store(call, options.dry_run, &attributes.object, &stored)? {
+        match store(call, options.dry_run, &attributes.object, &stored).await? {
             Ok(shown) => {
                 if let Some(allocation) = allocation.filter(|_| !options.dry_run) {
                     allocation.keep(call, &attributes.object);
@@ -85,31 +91,25 @@ pub(crate) async fn write(
 
 /// Writes the new object over the stored one, unless nothing changed or the change was the last thing that a deletion
 /// waited for.
-pub(crate) fn store(
+pub(crate) async fn store(
     call: &Call,
     dry_run: bool,
     new: &Value,
     stored: &Arc<Object>,
 ) -> Result<std::result::Result<Shown, Raced>> {
     let ends = is_ready_to_go(call, new);
-    let draft = if call.stores_its_own_form() {
-        Draft::new(new)
-    } else {
-        let mut form = new.clone();
-        call.to_storage(&mut form)?;
-        Draft::new(&form)
-    };
+    let draft = call.to_storage(new).await?;
     if !ends && draft.says_the_same_as(stored) {
         return Ok(Ok(Shown::from(&**stored)));
     }
     if dry_run {
-        return Ok(Ok(Shown(draft.into_text(Some(stored.revision)))));
+        return Ok(Ok(Shown::unwritten(draft.into_text(Some(stored.revision)))));
     }
     let store = &call.shared.store;
     let (table, path, expected) = (&call.table, &stored.path, stored.revision);
     if ends {
         // The watchers see what was stored, at the deletion's own revision; the client sees what it sent, at the one before.
-        let shown = Shown(draft.into_text(Some(expected)));
+        let shown = Shown::unwritten(draft.into_text(Some(expected)));
         let gone = store.delete(table, path, expected, Draft::new(&stored.value()));
         return Ok(gone.map(|_| {
             addresses::release(call, new);

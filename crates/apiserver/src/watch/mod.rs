@@ -21,7 +21,7 @@ use shape::Shape;
 use stream::Stream;
 
 /// Starts a watch.
-pub(crate) fn watch(call: Call) -> Result<Response<Body>> {
+pub(crate) async fn watch(call: Call) -> Result<Response<Body>> {
     if !call.resource.allows(Verb::Watch) {
         let resource = &call.resource;
         if !resource.allows(Verb::List) {
@@ -66,8 +66,8 @@ pub(crate) fn watch(call: Call) -> Result<Response<Body>> {
             .list(&call.table, namespace, "", usize::MAX, At::Now)
             .map_err(|_| too_new(current, current))?;
         for object in &listed.objects {
-            if is_named(&call, object.name()) && selection.matches(&call, object) {
-                lines.push_back(shape.line(&call, Change::Added, object)?);
+            if is_named(&call, object.name()) && selection.matches(&call, object).await {
+                lines.push_back(shape.line(&call, Change::Added, object).await?);
             }
         }
         if wants_initial && bookmarks {
@@ -112,7 +112,7 @@ fn shape(call: &Call) -> Result<Shape> {
         ]));
     }
     match call.output.form {
-        Form::Object => Ok(Shape::object(call)),
+        Form::Object => Ok(Shape::Object),
         Form::Table(version) => Shape::table(call, version),
         Form::Metadata(version) | Form::MetadataList(version) => Ok(Shape::metadata(version)),
     }

@@ -12,10 +12,8 @@ use crate::store::{Change, Event, Object, line};
 /// The form of a watch's objects.
 #[derive(Debug)]
 pub(super) enum Shape {
-    /// As it is stored: the store's own bytes.
-    Stored,
-    /// In another version than the stored one.
-    Converted,
+    /// The object itself; the store's own bytes, where they are in the request's version.
+    Object,
     /// `PartialObjectMetadata`.
     Metadata(&'static str),
     /// A table; the columns are described in the first event only.
@@ -27,14 +25,6 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    pub(super) fn object(call: &Call) -> Self {
-        if call.stores_its_own_form() {
-            Self::Stored
-        } else {
-            Self::Converted
-        }
-    }
-
     pub(super) fn metadata(version: &'static str) -> Self {
         Self::Metadata(version)
     }
@@ -48,31 +38,36 @@ impl Shape {
     }
 
     /// The line for an event that this watch sees for what it is.
-    pub(super) fn event(&mut self, call: &Call, event: &Event) -> Result<Bytes> {
+    pub(super) async fn event(&mut self, call: &Call, event: &Event) -> Result<Bytes> {
         match self {
-            Self::Stored => Ok(event.line()),
-            _ => self.line(call, event.change, &event.object),
+            Self::Object if call.shows_as_stored(&event.object) => Ok(event.line()),
+            _ => self.line(call, event.change, &event.object).await,
         }
     }
 
     /// The line for an object.
-    pub(super) fn line(&mut self, call: &Call, change: Change, object: &Object) -> Result<Bytes> {
-        if matches!(self, Self::Stored) {
+    pub(super) async fn line(
+        &mut self,
+        call: &Call,
+        change: Change,
+        object: &Object,
+    ) -> Result<Bytes> {
+        if matches!(self, Self::Object) && call.shows_as_stored(object) {
             return Ok(line(change.as_str(), object.json()));
         }
-        let shown = self.shown(call, call.value(object)?);
+        let shown = self.shown(call, call.value(object).await?);
         Ok(line(change.as_str(), shown.to_string().as_bytes()))
     }
 
     /// The line for an object at a revision that is not its own: it left the selection.
-    pub(super) fn line_at(
+    pub(super) async fn line_at(
         &mut self,
         call: &Call,
         change: Change,
         object: &Object,
         revision: u64,
     ) -> Result<Bytes> {
-        let mut value = call.value(object)?;
+        let mut value = call.value(object).await?;
         value["metadata"]["resourceVersion"] = revision.to_string().into();
         let shown = self.shown(call, value);
         Ok(line(change.as_str(), shown.to_string().as_bytes()))
@@ -95,7 +90,7 @@ impl Shape {
 
     fn shown(&mut self, call: &Call, object: Value) -> Value {
         match self {
-            Self::Stored | Self::Converted => object,
+            Self::Object => object,
             Self::Metadata(version) => table::partial(object, version),
             Self::Table {
                 version,

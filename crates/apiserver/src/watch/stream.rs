@@ -86,7 +86,7 @@ impl Stream {
             // Every arm only waits; dropping one loses nothing.
             tokio::select! {
                 biased;
-                events = self.watcher.next() => self.take(events),
+                events = self.watcher.next() => self.take(events).await,
                 () = &mut self.ends => {
                     self.over = true;
                     if self.bookmarks.is_some() {
@@ -99,9 +99,9 @@ impl Stream {
         }
     }
 
-    fn take(&mut self, events: std::result::Result<Vec<Arc<Event>>, OutOfRange>) {
+    async fn take(&mut self, events: std::result::Result<Vec<Arc<Event>>, OutOfRange>) {
         let lines = match events {
-            Ok(events) => events.iter().try_for_each(|event| self.add(event)),
+            Ok(events) => self.add_all(&events).await,
             Err(OutOfRange::TooOld { oldest }) => Err(Status::expired(format!(
                 "too old resource version: {} ({oldest})",
                 self.watcher.seen()
@@ -117,18 +117,29 @@ impl Stream {
         }
     }
 
-    fn add(&mut self, event: &Event) -> Result<()> {
+    async fn add_all(&mut self, events: &[Arc<Event>]) -> Result<()> {
+        for event in events {
+            self.add(event).await?;
+        }
+        Ok(())
+    }
+
+    async fn add(&mut self, event: &Event) -> Result<()> {
         let call = &self.call;
         if !self.concerns(&event.object) {
             return Ok(());
         }
-        let selects = |object: &Object| self.selection.matches(call, object);
         let (before, now) = if self.selection.is_empty() {
             (event.previous.is_some(), event.change != Change::Deleted)
         } else {
+            let before = match &event.previous {
+                Some(previous) => self.selection.matches(call, previous).await,
+                None => false,
+            };
+            let now = event.change != Change::Deleted;
             (
-                event.previous.as_deref().is_some_and(selects),
-                event.change != Change::Deleted && selects(&event.object),
+                before,
+                now && self.selection.matches(call, &event.object).await,
             )
         };
         let line = match (before, now, &event.previous) {
@@ -136,12 +147,13 @@ impl Stream {
             (true, false, Some(previous)) if event.change != Change::Deleted => {
                 let revision = event.object.revision;
                 self.shape
-                    .line_at(call, Change::Deleted, previous, revision)?
+                    .line_at(call, Change::Deleted, previous, revision)
+                    .await?
             }
             (false, true, _) if event.change == Change::Modified => {
-                self.shape.line(call, Change::Added, &event.object)?
+                self.shape.line(call, Change::Added, &event.object).await?
             }
-            _ => self.shape.event(call, event)?,
+            _ => self.shape.event(call, event).await?,
         };
         self.lines.push_back(line);
         Ok(())

@@ -27,6 +27,13 @@ pub fn convert(from: &Resource, to: &Resource, object: &mut Value) -> status::Re
     if from.group == to.group && same_version {
         return Ok(());
     }
+    if let Some(custom) = &from.custom
+        && custom.definition.converts_by_webhook()
+    {
+        return Err(Status::not_implemented(
+            "this server asks conversion webhooks when objects are read and written, not for admission or managed fields",
+        ));
+    }
     match (from.group.as_str(), from.kind.as_str()) {
         ("autoscaling", "HorizontalPodAutoscaler") => {
             match (from.version.as_str(), to.version.as_str()) {

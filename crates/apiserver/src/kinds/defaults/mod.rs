@@ -6,6 +6,8 @@
 mod admission;
 mod autoscaling;
 mod core;
+mod definitions;
+pub(crate) use definitions::storage_version;
 mod devices;
 mod network;
 mod pod;
@@ -24,6 +26,9 @@ use super::view::Edit;
 pub fn apply(resource: &Resource, object: &mut Value) {
     if !object.is_object() {
         return;
+    }
+    if let Some(custom) = &resource.custom {
+        return custom.default(object);
     }
     object.part("metadata");
     match (resource.group.as_str(), resource.kind.as_str()) {
@@ -84,6 +89,7 @@ pub fn apply(resource: &Resource, object: &mut Value) {
                 devices::claim(spec);
             }
         }
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => definitions::apply(object),
         ("admissionregistration.k8s.io", _) => admission::apply(&resource.kind, object),
         _ => {}
     }

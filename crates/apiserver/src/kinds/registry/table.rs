@@ -92,6 +92,7 @@ fn resource(line: &str, group: &Group) -> Resource {
         verbs: verbs(ALL_VERBS),
         subresources: Vec::new(),
         storage: (group.name.clone(), stored.clone()),
+        custom: None,
     };
     for word in words {
         if let Some(subresource) = word.strip_prefix('+') {

@@ -37,6 +37,9 @@ pub enum Propagation {
 
 /// How the API server treats objects of this kind.
 pub fn behavior(resource: &Resource) -> Behavior {
+    if resource.custom.is_some() {
+        return CUSTOM;
+    }
     let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
     let create_on_update = matches!(
         (group, kind),
@@ -97,6 +100,15 @@ pub fn behavior(resource: &Resource) -> Behavior {
         },
     }
 }
+
+/// What custom resources allow.
+const CUSTOM: Behavior = Behavior {
+    create_on_update: false,
+    unconditional_update: false,
+    returns_deleted: false,
+    graceful: false,
+    propagation: Propagation::Background,
+};
 
 /// How many seconds a deletion waits: `None` for kinds that do not wait, 0 for at once.
 ///

@@ -3,6 +3,7 @@
 mod app_armor;
 mod behavior;
 mod decoded;
+mod definitions;
 pub(crate) use decoded::as_decoded;
 mod gates;
 mod overlaps;
@@ -31,6 +32,9 @@ pub use warnings::warnings;
 /// Prepares a new object for its first write: what clients may not set is reset, what the server owns is filled in.
 /// The name (also a generated one) and the uid must be set before.
 pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
+    if let Some(custom) = &resource.custom {
+        return custom.prepare_for_create(object);
+    }
     if has_generation(resource)
         && let Some(metadata) = object.part("metadata")
     {
@@ -66,6 +70,7 @@ pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
         ("coordination.k8s.io", "Lease") => coordinated(object, &Value::Null),
         ("discovery.k8s.io", "EndpointSlice") => without_topology(object),
         ("batch", "Job") => job(object),
+        ("apiextensions.k8s.io", _) => definitions::create(object),
         _ => {}
     }
 }
@@ -89,6 +94,9 @@ pub fn prepare_for_update(resource: &Resource, subresource: &str, new: &mut Valu
         if metadata.text("uid").is_empty() {
             metadata.take_from(old_metadata, "uid");
         }
+    }
+    if let Some(custom) = &resource.custom {
+        return custom.prepare_for_update(subresource, new, old);
     }
     match subresource {
         "" => update(resource, new, old),
@@ -134,6 +142,7 @@ fn update(resource: &Resource, new: &mut Value, old: &Value) {
         ("coordination.k8s.io", "Lease") => coordinated(new, old),
         ("discovery.k8s.io", "EndpointSlice") => without_topology(new),
         ("certificates.k8s.io", "CertificateSigningRequest") => new.take_from(old, "spec"),
+        ("apiextensions.k8s.io", _) => definitions::update(new, old),
         _ => {}
     }
 }
@@ -237,7 +246,9 @@ fn has_generation(resource: &Resource) -> bool {
             | ("scheduling.k8s.io", "PriorityClass")
             | ("discovery.k8s.io", "EndpointSlice")
             | (
-                "flowcontrol.apiserver.k8s.io" | "admissionregistration.k8s.io",
+                "flowcontrol.apiserver.k8s.io"
+                    | "admissionregistration.k8s.io"
+                    | "apiextensions.k8s.io",
                 _
             )
             | ("resource.k8s.io", "ResourceSlice" | "DeviceClass")

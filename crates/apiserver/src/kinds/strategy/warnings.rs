@@ -15,6 +15,9 @@ use crate::kinds::{Resource, names};
 
 /// The warnings that the API server itself sends for a written object; `old` is null for a new one.
 pub fn warnings(resource: &Resource, new: &Value, old: &Value) -> Vec<String> {
+    if resource.custom.is_some() {
+        return crate::custom::warnings(new, old);
+    }
     let mut out = Vec::new();
     let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
     let fresh = old.is_null();

@@ -13,7 +13,7 @@ use crate::kinds::{Resource, formats, names};
 /// The metadata of an object as its kind sees them: the name by the rules of the kind, finalizers by the older ones.
 pub(super) fn create(resource: &Resource, object: &Value, errors: &mut Errors) {
     let name = |name: &str| name_problems(resource, name);
-    whole(resource, object.at("metadata"), name, errors);
+    whole(resource.namespaced, object.at("metadata"), name, errors);
     if is_older(resource) {
         finalizer_names(object.at("metadata"), errors);
     }
@@ -29,9 +29,24 @@ pub(super) fn nameless(object: &Value, errors: &mut Errors) {
     finalizer_names(object.at("metadata"), errors);
 }
 
+/// The metadata of an object whose name has rules of its own.
+pub(super) fn named(
+    namespaced: bool,
+    object: &Value,
+    name: impl Fn(&str) -> Vec<String>,
+    errors: &mut Errors,
+) {
+    whole(namespaced, object.at("metadata"), name, errors);
+}
+
 /// The metadata of any changed object; its name has to fit into a path.
 pub(super) fn common(resource: &Resource, object: &Value, errors: &mut Errors) {
-    whole(resource, object.at("metadata"), names::path_segment, errors);
+    whole(
+        resource.namespaced,
+        object.at("metadata"),
+        names::path_segment,
+        errors,
+    );
 }
 
 /// What may not change, and what must still be right. The resource version is the store's business.
@@ -96,14 +111,14 @@ pub(crate) fn embedded(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 fn whole(
-    resource: &Resource,
+    namespaced: bool,
     metadata: &Value,
     found: impl Fn(&str) -> Vec<String>,
     errors: &mut Errors,
 ) {
     let path = Path::new("metadata");
     let name = metadata.text("name");
-    at(&path, name, resource.namespaced, metadata, found, errors);
+    at(&path, name, namespaced, metadata, found, errors);
 }
 
 fn at(

@@ -9,6 +9,7 @@ mod attachments;
 mod check;
 mod config;
 mod cron;
+pub(crate) mod definitions;
 mod devices;
 mod events;
 mod flowcontrol;
@@ -31,15 +32,42 @@ mod workloads;
 
 use serde_json::Value;
 
-use super::Resource;
 use super::view::View;
+use super::{Resource, names};
 use crate::field::FieldError;
+
+/// The metadata of a new object that a definition made; its name is a subdomain.
+pub(crate) fn custom_metadata(resource: &Resource, object: &Value, errors: &mut Vec<FieldError>) {
+    metadata::named(
+        resource.namespaced,
+        object,
+        names::dns1123_subdomain,
+        errors,
+    );
+}
+
+/// The metadata of a changed object, as every storage checks them.
+pub(crate) fn any_changed_metadata(
+    resource: &Resource,
+    new: &Value,
+    old: &Value,
+    errors: &mut Vec<FieldError>,
+) {
+    metadata::common(resource, new, errors);
+    metadata::changed(new, old, errors);
+}
+
+/// The same, as most strategies check them again.
+pub(crate) fn changed_metadata(new: &Value, old: &Value, errors: &mut Vec<FieldError>) {
+    metadata::changed(new, old, errors);
+}
 
 /// Checks a new object after defaults, admission and `strategy::prepare_for_create`.
 pub fn create(resource: &Resource, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let out = &mut errors;
     match (resource.group.as_str(), resource.kind.as_str()) {
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => definitions::create(object, out),
         ("", "Pod") => {
             metadata::create(resource, object, out);
             pod::create(object, out);
@@ -73,10 +101,11 @@ pub fn create(resource: &Resource, object: &Value) -> Vec<FieldError> {
 pub fn update(resource: &Resource, subresource: &str, new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let out = &mut errors;
-    metadata::common(resource, new, out);
-    metadata::changed(new, old, out);
+    any_changed_metadata(resource, new, old, out);
     let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
     match (group, kind, subresource) {
+        ("apiextensions.k8s.io", _, "") => definitions::update(new, old, out),
+        ("apiextensions.k8s.io", _, "status") => definitions::update_status(new, old, out),
         ("", "Pod", "") => pod::update(resource, new, old, out),
         ("", "Pod", "status") => pod::status(new, old, out),
         ("", "Pod", "ephemeralcontainers") => pod::ephemeral_containers(resource, new, old, out),

@@ -240,7 +240,7 @@ fn review_versions(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn client(client: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn client(client: &Value, path: &Path<'_>, errors: &mut Errors) {
     match (client.has("url"), client.has("service")) {
         (true, false) => url(client.text("url"), &path.child("url"), errors),
         (false, true) => service(client.at("service"), &path.child("service"), errors),

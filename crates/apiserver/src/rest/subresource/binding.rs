@@ -71,9 +71,9 @@ async fn admit_and_bind(
     let binding = &attributes.object;
     loop {
         let stored = pod.stored()?;
-        let mut object = pod.value(&stored)?;
+        let mut object = pod.value(&stored).await?;
         assign(pod, &mut object, binding)?;
-        match write::store(pod, options.dry_run, &object, &stored)? {
+        match write::store(pod, options.dry_run, &object, &stored).await? {
             Ok(_) => return Ok(done(call)),
             Err(Raced(_)) => tokio::task::yield_now().await,
         }

@@ -39,9 +39,9 @@ pub(super) async fn connect(call: &Call) -> Result<Response<Body>> {
     call.mutate(&mut attributes).await?;
     call.validate(&attributes).await?;
     match (call.resource.plural.as_str(), part) {
-        ("pods", "proxy") => to_pod(call)?,
-        ("pods", _) => to_container(call, part, &attributes.object)?,
-        ("services", _) => to_service(call)?,
+        ("pods", "proxy") => to_pod(call).await?,
+        ("pods", _) => to_container(call, part, &attributes.object).await?,
+        ("services", _) => to_service(call).await?,
         _ => drop(call.stored()?),
     }
     Err(Status::not_implemented(&format!(
@@ -51,8 +51,8 @@ pub(super) async fn connect(call: &Call) -> Result<Response<Body>> {
 }
 
 /// The log of a container. A pod without a node has none, which the real server tells as an answer without a body.
-pub(super) fn log(call: &Call) -> Result<Response<Body>> {
-    let pod = call.value(&*call.stored()?)?;
+pub(super) async fn log(call: &Call) -> Result<Response<Body>> {
+    let pod = call.value(&*call.stored()?).await?;
     check_container(&pod, call.query.text("container"))?;
     if pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty) {
         return Ok(answer::empty(StatusCode::NO_CONTENT));
@@ -63,8 +63,8 @@ pub(super) fn log(call: &Call) -> Result<Response<Body>> {
 }
 
 /// What stands in the way to a container.
-fn to_container(call: &Call, part: &str, options: &Value) -> Result<()> {
-    let pod = call.value(&*call.stored()?)?;
+async fn to_container(call: &Call, part: &str, options: &Value) -> Result<()> {
+    let pod = call.value(&*call.stored()?).await?;
     if part != "portforward" {
         let container = options["container"].as_str().unwrap_or_default();
         check_container(&pod, container)?;
@@ -109,9 +109,9 @@ fn check_container(pod: &Value, container: &str) -> Result<()> {
 }
 
 /// What stands in the way to a pod's own address: the name may have a scheme before it and a port behind.
-fn to_pod(call: &Call) -> Result<()> {
+async fn to_pod(call: &Call) -> Result<()> {
     let (name, _) = named(call, "pod")?;
-    let pod = call.value(&*call.stored_as(name)?)?;
+    let pod = call.value(&*call.stored_as(name)?).await?;
     let address = pod["status"]["podIP"].as_str().unwrap_or_default();
     let is_public = |address: IpAddr| {
         let is_local = match address {
@@ -128,10 +128,10 @@ fn to_pod(call: &Call) -> Result<()> {
 }
 
 /// What stands in the way to a service's endpoints.
-fn to_service(call: &Call) -> Result<()> {
+async fn to_service(call: &Call) -> Result<()> {
     let (name, port) = named(call, "service")?;
     if let Ok(port) = port.parse::<i64>() {
-        let service = call.value(&*call.stored_as(name)?)?;
+        let service = call.value(&*call.stored_as(name)?).await?;
         let mut ports = service["spec"]["ports"].as_array().into_iter().flatten();
         if !ports.any(|known| known["port"] == port) {
             let name = quoted(name);

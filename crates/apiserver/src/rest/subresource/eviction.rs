@@ -46,7 +46,7 @@ pub(super) async fn evict(call: &Call) -> Result<Response<Body>> {
 
     let mut how = DeleteOptions::from_object(&attributes.object["deleteOptions"])?;
     how.dry_run |= options.dry_run;
-    let pod = call.value(&*call.stored()?)?;
+    let pod = call.value(&*call.stored()?).await?;
     let phase = pod["status"]["phase"].as_str().unwrap_or_default();
     let finished = matches!(phase, "Succeeded" | "Failed" | "Pending");
     let leaving = !meta_text(&pod, "deletionTimestamp").is_empty();

@@ -22,6 +22,9 @@ pub(crate) use token::{ISSUER, user_of as user_of_token};
 /// Answers a request for a sub-resource.
 pub(crate) async fn serve(call: Call, method: &Method) -> Result<Response<Body>> {
     let Some(part) = call.resource.subresource(&call.path.subresource) else {
+        if call.resource.custom.is_some() {
+            return Err(call.not_found(&call.path.name));
+        }
         return Err(Status::no_such_resource());
     };
     let name = part.name.as_str();
@@ -41,14 +44,14 @@ pub(crate) async fn serve(call: Call, method: &Method) -> Result<Response<Body>>
     }
     let own_kind = part.kind == call.kind();
     match (name, verb) {
-        ("log", _) => connect::log(&call),
+        ("log", _) => connect::log(&call).await,
         ("binding", Verb::Create) => binding::bind(&call).await,
         ("eviction", Verb::Create) => eviction::evict(&call).await,
         ("token", Verb::Create) => token::request(&call).await,
-        ("scale", Verb::Get) => scale::get(&call),
+        ("scale", Verb::Get) => scale::get(&call).await,
         ("scale", Verb::Update) => scale::update(&call).await,
         ("scale", Verb::Patch) => scale::patch(&call).await,
-        (_, Verb::Get) if own_kind => read::get(&call),
+        (_, Verb::Get) if own_kind => read::get(&call).await,
         (_, Verb::Update) if own_kind => update::update(&call).await,
         (_, Verb::Patch) if own_kind => patch::patch(&call).await,
         _ => Err(Status::not_implemented(&format!(

@@ -4,7 +4,8 @@ use http::{Response, StatusCode};
 use serde_json::Value;
 
 use crate::admission::Operation;
-use crate::field::{FieldError, Path};
+use crate::custom::{Scale, scale};
+use crate::field::{FieldError, Path, quoted};
 use crate::kinds::{GroupVersionKind, strategy};
 use crate::managers;
 use crate::rest::answer;
@@ -20,9 +21,19 @@ use crate::status::{Result, Status};
 use crate::store::Raced;
 
 /// Answers the scale of the object.
-pub(super) fn get(call: &Call) -> Result<Response<Body>> {
+pub(super) async fn get(call: &Call) -> Result<Response<Body>> {
     let stored = call.stored()?;
-    let scale = strategy::scale::read(&call.resource, &call.value(&stored)?);
+    let object = call.value(&stored).await?;
+    if let Some(paths) = paths(call) {
+        let (scale, is_there) = scale::read(paths, &object).map_err(Status::plain)?;
+        if !is_there {
+            let path = quoted(&paths.spec_replicas);
+            let why = format!("the spec replicas field {path} does not exist");
+            return Err(Status::internal(&why));
+        }
+        return Ok(shown(call, &scale));
+    }
+    let scale = strategy::scale::read(&call.resource, &object);
     Ok(shown(call, &scale))
 }
 
@@ -62,8 +73,8 @@ async fn change(
     let name = &call.path.name;
     loop {
         let stored = call.stored()?;
-        let old = call.value(&stored)?;
-        let mut current = strategy::scale::read(&call.resource, &old);
+        let old = call.value(&stored).await?;
+        let mut current = current(call, &old)?;
         let version = call.resource.api_version();
         let owners = metadata(&old).get("managedFields").unwrap_or(&Value::Null);
         put_owners(&mut current, managers::to_scale(owners, &version));
@@ -81,13 +92,19 @@ async fn change(
             return Err(write::modified(call));
         }
         let replicas = scale["spec"]["replicas"].as_i64().unwrap_or_default();
-        if replicas < 0 {
+        if let Some(paths) = paths(call) {
+            if replicas == NOT_SET {
+                let path = quoted(&paths.spec_replicas);
+                let why = format!("the spec replicas field {path} cannot be empty");
+                return Err(Status::bad_request(why));
+            }
+        } else if replicas < 0 {
             let path = Path::new("spec.replicas");
             let error = FieldError::invalid(&path, replicas, "must be greater than or equal to 0");
             return Err(Status::invalid("autoscaling", "Scale", name, &[error]));
         }
         let mut new = old.clone();
-        strategy::scale::write(&mut new, scale);
+        write(call, &mut new, scale);
         let owners_of_scale = metadata(scale).get("managedFields");
         let owners_of_scale = owners_of_scale.unwrap_or(&Value::Null);
         put_owners(
@@ -95,21 +112,62 @@ async fn change(
             managers::to_parent(owners, owners_of_scale, &version),
         );
         strategy::prepare_for_update(&call.resource, "", &mut new, &old);
+        if let Some(custom) = &call.resource.custom {
+            let judgement = custom.judge_changed(&call.resource, "", &new, &old);
+            let errors = judgement.told(&call.notes);
+            if !errors.is_empty() {
+                return Err(call.invalid(name, &errors));
+            }
+        }
         // Validating admission sees the scale of the workload as it would be, not what the client sent.
-        attributes.object = strategy::scale::read(&call.resource, &new);
+        attributes.object = read(call, &new)?;
         attributes.empties = false;
         put_owners(&mut attributes.old_object, None);
         call.validate(&attributes).await?;
-        match write::store(call, options.dry_run, &new, &stored)? {
+        match write::store(call, options.dry_run, &new, &stored).await? {
             Ok(written) => {
-                let written = written.value(call)?;
-                return Ok(shown(
-                    call,
-                    &strategy::scale::read(&call.resource, &written),
-                ));
+                let written = written.value(call).await?;
+                return Ok(shown(call, &read(call, &written)?));
             }
             Err(Raced(_)) => tokio::task::yield_now().await,
         }
+    }
+}
+
+/// Where the definition of a custom resource puts the members of its scale.
+fn paths(call: &Call) -> Option<&Scale> {
+    call.resource.custom.as_ref()?.scale.as_ref()
+}
+
+/// The number of replicas that says that a custom object has none: no client can mean it.
+const NOT_SET: i64 = i32::MIN as i64;
+
+/// The scale before a change.
+fn current(call: &Call, object: &Value) -> Result<Value> {
+    let Some(paths) = paths(call) else {
+        return read(call, object);
+    };
+    let (mut scale, is_there) = scale::read(paths, object).map_err(Status::plain)?;
+    if !is_there {
+        scale["spec"]["replicas"] = NOT_SET.into();
+    }
+    Ok(scale)
+}
+
+fn read(call: &Call, object: &Value) -> Result<Value> {
+    match paths(call) {
+        Some(paths) => {
+            let (scale, _) = scale::read(paths, object).map_err(Status::plain)?;
+            Ok(scale)
+        }
+        None => Ok(strategy::scale::read(&call.resource, object)),
+    }
+}
+
+fn write(call: &Call, object: &mut Value, scale: &Value) {
+    match paths(call) {
+        Some(paths) => scale::write(paths, object, scale),
+        None => strategy::scale::write(object, scale),
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
     attributes.empties = empties;
     tracking::mutate(call, &options, &mut attributes).await?;
     check_name(call, &attributes.object)?;
-    let account = call.value(&*call.stored()?)?;
+    let account = call.value(&*call.stored()?).await?;
     let request = &mut attributes.object;
     let audiences = request["spec"]["audiences"].as_array();
     if audiences.is_none_or(Vec::is_empty) {

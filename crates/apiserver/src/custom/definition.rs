@@ -1,0 +1,224 @@
+//! A definition as the server uses it: its versions, each with its schema, columns and sub-resources.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::Custom;
+use super::columns::Column;
+use super::fields::Selectable;
+use crate::kinds::view::View;
+use crate::kinds::{GroupVersionKind, Resource, Subresource, Verb, by_stability};
+use crate::structural::Structural;
+
+/// A definition that is served.
+pub(crate) struct Definition {
+    pub(crate) uid: String,
+    pub(crate) group: String,
+    pub(crate) kind: String,
+    pub(crate) list_kind: String,
+    /// The version in whose form objects are stored.
+    pub(crate) storage: String,
+    /// Whether it is being deleted: nothing new is created any more.
+    pub(crate) terminating: bool,
+    pub(crate) versions: Vec<Version>,
+    /// The revision at which it began to be like this: what was written later was written under its rules.
+    pub(crate) since: u64,
+    /// How it converts, as the definition says it.
+    pub(crate) conversion: Value,
+    names: Value,
+    namespaced: bool,
+}
+
+/// One version of a definition.
+pub(crate) struct Version {
+    pub(crate) name: String,
+    pub(crate) served: bool,
+    /// None where the version has no schema.
+    pub(crate) schema: Option<Structural>,
+    /// The schema as the definition says it.
+    pub(crate) written: Value,
+    pub(crate) columns: Vec<Column>,
+    /// Whether `status` has a path of its own.
+    pub(crate) status: bool,
+    pub(crate) scale: Option<Scale>,
+    pub(crate) selectable: Vec<Selectable>,
+    /// What clients of a deprecated version are told.
+    pub(crate) warning: Option<String>,
+}
+
+/// Where the members of a Scale are found in an object, as paths that begin with a dot.
+#[derive(Clone, Debug)]
+pub(crate) struct Scale {
+    pub(crate) spec_replicas: String,
+    pub(crate) status_replicas: String,
+    pub(crate) selector: Option<String>,
+}
+
+impl Definition {
+    /// Reads a definition that was validated. `since` is the revision of the last change of its rules.
+    pub(crate) fn read(object: &Value, since: u64) -> Self {
+        let (spec, names) = (object.at("spec"), object.at("status").at("acceptedNames"));
+        let versions = spec.list("versions").iter();
+        let stored = versions.clone().find(|version| version.flag("storage"));
+        Self {
+            uid: object.at("metadata").text("uid").to_owned(),
+            group: spec.text("group").to_owned(),
+            kind: names.text("kind").to_owned(),
+            list_kind: names.text("listKind").to_owned(),
+            storage: stored.map_or("", |version| version.text("name")).to_owned(),
+            terminating: is_true(object, "Terminating"),
+            versions: versions
+                .map(|version| Version::read(version, spec))
+                .collect(),
+            since,
+            conversion: spec.at("conversion").clone(),
+            names: names.clone(),
+            namespaced: spec.text("scope") == "Namespaced",
+        }
+    }
+
+    /// The resources of the versions that are served.
+    pub(crate) fn resources(self: &Arc<Self>) -> Vec<Resource> {
+        let served = self.versions.iter().enumerate();
+        served
+            .filter(|(_, version)| version.served)
+            .map(|(at, version)| self.resource(at, version))
+            .collect()
+    }
+
+    /// Whether objects can be read in the form that is stored.
+    pub(crate) fn serves_its_storage(&self) -> bool {
+        let storage = self.version(&self.storage);
+        storage.is_some_and(|version| version.served)
+    }
+
+    /// The name of its resource.
+    pub(crate) fn plural(&self) -> &str {
+        self.names.text("plural")
+    }
+
+    /// Whether somebody else knows how versions become each other.
+    pub(crate) fn converts_by_webhook(&self) -> bool {
+        self.conversion.text("strategy") == "Webhook"
+    }
+
+    /// The version of this name.
+    pub(crate) fn version(&self, name: &str) -> Option<&Version> {
+        self.versions.iter().find(|version| version.name == name)
+    }
+
+    fn resource(self: &Arc<Self>, at: usize, version: &Version) -> Resource {
+        let words = |field: &str| {
+            let list = self.names.list(field).iter();
+            list.filter_map(|word| word.as_str().map(str::to_owned))
+                .collect()
+        };
+        let mut verbs = vec![Verb::Delete, Verb::DeleteCollection, Verb::Get, Verb::List];
+        if !self.terminating {
+            verbs.extend([Verb::Patch, Verb::Create, Verb::Update]);
+        }
+        verbs.push(Verb::Watch);
+        Resource {
+            group: self.group.clone(),
+            version: version.name.clone(),
+            kind: self.kind.clone(),
+            plural: self.plural().to_owned(),
+            singular: self.names.text("singular").to_owned(),
+            short_names: words("shortNames"),
+            categories: words("categories"),
+            namespaced: self.namespaced,
+            verbs,
+            subresources: self.subresources(version),
+            storage: (self.group.clone(), self.storage.clone()),
+            custom: Some(Custom {
+                definition: Arc::clone(self),
+                at,
+            }),
+        }
+    }
+
+    fn subresources(&self, version: &Version) -> Vec<Subresource> {
+        let part = |name: &str, group: &str, version: &str, kind: &str| Subresource {
+            name: name.to_owned(),
+            kind: GroupVersionKind {
+                group: group.to_owned(),
+                version: version.to_owned(),
+                kind: kind.to_owned(),
+            },
+            verbs: vec![Verb::Get, Verb::Patch, Verb::Update],
+        };
+        let mut parts = Vec::new();
+        if version.status {
+            parts.push(part("status", &self.group, &version.name, &self.kind));
+        }
+        if version.scale.is_some() {
+            parts.push(part("scale", "autoscaling", "v1", "Scale"));
+        }
+        parts
+    }
+}
+
+impl Version {
+    fn read(version: &Value, spec: &Value) -> Self {
+        let written = version.at("schema").at("openAPIV3Schema").clone();
+        let schema = match &written {
+            Value::Null => None,
+            schema => Some(Structural::read(schema)),
+        };
+        let parts = version.at("subresources");
+        let scale = parts.has("scale").then(|| {
+            let scale = parts.at("scale");
+            let selector = scale.text("labelSelectorPath");
+            Scale {
+                spec_replicas: scale.text("specReplicasPath").to_owned(),
+                status_replicas: scale.text("statusReplicasPath").to_owned(),
+                selector: (!selector.is_empty()).then(|| selector.to_owned()),
+            }
+        });
+        let fields = version.list("selectableFields").iter();
+        Self {
+            name: version.text("name").to_owned(),
+            served: version.flag("served"),
+            schema,
+            columns: Column::of(version.list("additionalPrinterColumns")),
+            status: parts.has("status"),
+            scale,
+            selectable: fields
+                .map(|field| Selectable::new(field.text("jsonPath")))
+                .collect(),
+            warning: warning(version, spec),
+            written,
+        }
+    }
+}
+
+/// Whether a condition of a definition holds.
+pub(crate) fn is_true(definition: &Value, condition: &str) -> bool {
+    let conditions = definition.at("status").list("conditions").iter();
+    let mut found = conditions.filter(|known| known.text("type") == condition);
+    found.any(|found| found.text("status") == "True")
+}
+
+/// What a deprecated version says; without words of its own, which stable one to use.
+fn warning(version: &Value, spec: &Value) -> Option<String> {
+    if !version.flag("deprecated") {
+        return None;
+    }
+    if version.has("deprecationWarning") {
+        return Some(version.text("deprecationWarning").to_owned());
+    }
+    let (group, kind) = (spec.text("group"), spec.at("names").text("kind"));
+    let name = version.text("name");
+    let mut better: Vec<&str> = spec
+        .list("versions")
+        .iter()
+        .filter(|other| other.flag("served") && !other.flag("deprecated"))
+        .map(|other| other.text("name"))
+        .filter(|other| by_stability(other, name).is_lt())
+        .collect();
+    better.sort_by(|a, b| by_stability(a, b));
+    let instead = better.first();
+    let instead = instead.map_or_else(String::new, |best| format!("; use {group}/{best} {kind}"));
+    Some(format!("{group}/{name} {kind} is deprecated{instead}"))
+}

@@ -1,0 +1,48 @@
+//! Fields by which objects can be selected beside their name and namespace.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::Custom;
+use crate::kinds::Resource;
+use crate::kinds::view::View;
+
+/// A selectable field.
+#[derive(Clone, Debug)]
+pub(crate) struct Selectable {
+    name: String,
+}
+
+impl Selectable {
+    pub(super) fn new(path: &str) -> Self {
+        let name = path.strip_prefix('.').unwrap_or(path).to_owned();
+        Self { name }
+    }
+
+    /// The path of the field, without the dot in front.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Custom {
+    /// Whether objects are selected by a field.
+    pub(crate) fn selects_by(&self, resource: &Resource, field: &str) -> bool {
+        match field {
+            "metadata.name" => true,
+            "metadata.namespace" => resource.namespaced,
+            field => self.selectable.iter().any(|known| known.name == field),
+        }
+    }
+}
+
+/// What an object has in a field.
+pub(crate) fn value<'a>(object: &'a Value, field: &str) -> Cow<'a, str> {
+    let value = field.split('.').fold(object, |value, part| value.at(part));
+    match value {
+        Value::String(text) => text.as_str().into(),
+        Value::Null => "".into(),
+        other => other.to_string().into(),
+    }
+}

@@ -1,0 +1,105 @@
+//! What becomes of a stored object on its way to a client, and back: the rules of today's definition hold for what was
+//! written before.
+
+use serde_json::Value;
+
+use super::definition::Version;
+use super::{Custom, metadata};
+use crate::kinds::view::View;
+use crate::server::Shared;
+use crate::status::{Result, Status};
+use crate::store::Object;
+
+impl Custom {
+    /// Whether a stored object is already what a client of this version sees.
+    pub(crate) fn shows_as_stored(&self, object: &Object) -> bool {
+        self.is_shown_from(object.revision)
+    }
+
+    /// The same for what was written at a revision.
+    pub(crate) fn is_shown_from(&self, revision: u64) -> bool {
+        // Another version may have written without this one's defaults.
+        self.definition.versions.len() == 1 && revision > self.definition.since
+    }
+
+    /// Makes stored objects what clients of this version see.
+    ///
+    /// # Errors
+    /// A version that there is no more, or a conversion that fails.
+    pub(crate) async fn read(&self, shared: &Shared, stored: Vec<Value>) -> Result<Vec<Value>> {
+        let definition = &self.definition;
+        let mut objects = stored;
+        let mut others = Vec::new();
+        for (at, object) in objects.iter_mut().enumerate() {
+            let version = object.text("apiVersion");
+            let name = version.rsplit('/').next().unwrap_or_default();
+            let Some(version) = definition.version(name) else {
+                return Err(Status::internal(&format!(
+                    "request to convert CR from an invalid group/version: {version}"
+                )));
+            };
+            version
+                .coerce(object)
+                .map_err(|why| Status::internal(&why))?;
+            version.default(object);
+            if version.name != self.name {
+                others.push(at);
+            }
+        }
+        if others.is_empty() {
+            return Ok(objects);
+        }
+        let sent = others.iter().map(|at| objects[*at].take()).collect();
+        let converted = definition.convert(shared, sent, &self.name).await?;
+        for (at, mut object) in others.into_iter().zip(converted) {
+            self.coerce(&mut object)
+                .map_err(|why| Status::internal(&why))?;
+            objects[at] = object;
+        }
+        Ok(objects)
+    }
+
+    /// Makes an object of this version what is stored.
+    ///
+    /// # Errors
+    /// A conversion that fails.
+    pub(crate) async fn store(&self, shared: &Shared, object: Value) -> Result<Value> {
+        let definition = &self.definition;
+        if definition.storage == self.name {
+            return Ok(object);
+        }
+        let sent = vec![object];
+        let converted = definition
+            .convert(shared, sent, &definition.storage)
+            .await?;
+        let mut object = converted.into_iter().next().unwrap_or_default();
+        if let Some(version) = definition.version(&definition.storage) {
+            version
+                .coerce(&mut object)
+                .map_err(|why| Status::internal(&why))?;
+        }
+        Ok(object)
+    }
+}
+
+impl Version {
+    /// Fills in the defaults.
+    pub(crate) fn default(&self, object: &mut Value) {
+        if let Some(schema) = &self.schema {
+            schema.default(object);
+        }
+    }
+
+    /// Makes an object one of this version: its metadata are those that there are, and what the schema does not know goes.
+    /// Answers the paths of what went.
+    ///
+    /// # Errors
+    /// The decoder's words for what does not fit at all.
+    pub(crate) fn coerce(&self, object: &mut Value) -> std::result::Result<Vec<String>, String> {
+        let mut unknown = metadata::conform(object)?;
+        if let Some(schema) = &self.schema {
+            unknown.extend(schema.prune(object)?);
+        }
+        Ok(unknown)
+    }
+}
