@@ -11,6 +11,7 @@ mod names;
 mod write;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -28,18 +29,35 @@ pub(crate) const TABLE: &str = "customresourcedefinitions.apiextensions.k8s.io";
 /// What is known of the definitions of one server.
 #[derive(Debug, Default)]
 pub(crate) struct Definitions {
-    /// The served ones, by name, with what they were read from.
-    read: Mutex<HashMap<String, Known>>,
+    known: Mutex<Known>,
 }
 
+#[derive(Debug, Default)]
 struct Known {
+    /// Every definition, by name.
+    parsed: HashMap<String, Parsed>,
+    /// Those that are served.
+    served: HashMap<String, Served>,
+}
+
+/// A definition as it is stored.
+#[derive(Clone, Debug)]
+struct Parsed {
+    stored: Arc<Object>,
+    value: Arc<Value>,
+}
+
+struct Served {
+    revision: u64,
     rules: Value,
     definition: Arc<Definition>,
 }
 
-impl std::fmt::Debug for Known {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Known").finish_non_exhaustive()
+impl fmt::Debug for Served {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Served")
+            .field("revision", &self.revision)
+            .finish_non_exhaustive()
     }
 }
 
@@ -51,53 +69,79 @@ pub(crate) fn are(resource: &Resource) -> bool {
 /// Lets every definition come to rest, and serves what they define.
 pub(crate) fn settle(shared: &Shared) {
     // Whoever holds this is the one controller.
-    let mut read = shared.definitions.read.lock();
-    serve(shared, &mut read);
-    while step(shared) {
-        serve(shared, &mut read);
-    }
-}
-
-/// One write of one controller; false when nobody has anything to do.
-fn step(shared: &Shared) -> bool {
-    let all = list(shared);
-    all.iter().any(|object| {
-        let definition = object.value();
-        conditions::approve(shared, object, &definition)
-            || names::accept(shared, object, &definition, &all)
-            || conditions::establish(shared, object, &definition)
-            || finalizer::finish(shared, object, &definition)
-    })
-}
-
-fn list(shared: &Shared) -> Vec<Arc<Object>> {
-    let listed = shared.store.list(TABLE, "", "", usize::MAX, At::Now);
-    listed.map(|listed| listed.objects).unwrap_or_default()
-}
-
-/// Puts into the registry what the definitions define now.
-fn serve(shared: &Shared, read: &mut HashMap<String, Known>) {
-    let mut known = HashMap::new();
-    for object in list(shared) {
-        let definition = object.value();
-        if !is_served(&definition) {
-            continue;
+    let mut known = shared.definitions.known.lock();
+    loop {
+        known.look(shared);
+        known.serve(shared);
+        if !known.step(shared) {
+            return;
         }
-        let rules = rules(&definition);
-        let name = object.name().to_owned();
-        let found = read.remove(&name).filter(|known| known.rules == rules);
-        let found = found.unwrap_or_else(|| Known {
-            rules,
-            definition: Arc::new(Definition::read(&definition, shared.store.revision())),
-        });
-        known.insert(name, found);
     }
-    *read = known;
-    let resources: Vec<Resource> = read
-        .values()
-        .flat_map(|known| known.definition.resources())
-        .collect();
-    shared.served.extend(|builtin| builtin.with(resources));
+}
+
+impl Known {
+    /// Reads the definitions that were written since the last look.
+    fn look(&mut self, shared: &Shared) {
+        let listed = shared.store.list(TABLE, "", "", usize::MAX, At::Now);
+        let mut before = std::mem::take(&mut self.parsed);
+        for stored in listed.map(|listed| listed.objects).unwrap_or_default() {
+            let name = stored.name().to_owned();
+            let same = before.remove(&name);
+            let same = same.filter(|same| same.stored.revision == stored.revision);
+            let parsed = same.unwrap_or_else(|| Parsed {
+                value: Arc::new(stored.value()),
+                stored,
+            });
+            self.parsed.insert(name, parsed);
+        }
+    }
+
+    /// One write of one controller; false when nobody has anything to do.
+    fn step(&self, shared: &Shared) -> bool {
+        self.parsed.values().any(|Parsed { stored, value }| {
+            names::accept(shared, stored, value, &self.parsed)
+                || conditions::establish(shared, stored, value)
+                || conditions::approve(shared, stored, value)
+                || finalizer::finish(shared, stored, value)
+        })
+    }
+
+    /// Puts into the registry what the definitions define now.
+    fn serve(&mut self, shared: &Shared) {
+        let count = self.served.len();
+        self.served.retain(|name, _| {
+            let parsed = self.parsed.get(name);
+            parsed.is_some_and(|parsed| is_served(&parsed.value))
+        });
+        let mut changed = self.served.len() != count;
+        for (name, Parsed { stored, value }) in &self.parsed {
+            if !is_served(value) {
+                continue;
+            }
+            let revision = stored.revision;
+            match self.served.get_mut(name) {
+                Some(served) if served.revision == revision => {}
+                Some(served) if served.rules == rules(value) => served.revision = revision,
+                _ => {
+                    changed = true;
+                    let since = shared.store.revision();
+                    let served = Served {
+                        revision,
+                        rules: rules(value),
+                        definition: Arc::new(Definition::read(value, since)),
+                    };
+                    self.served.insert(name.clone(), served);
+                }
+            }
+        }
+        if changed {
+            let served = self.served.values();
+            let resources: Vec<Resource> = served
+                .flat_map(|served| served.definition.resources())
+                .collect();
+            shared.served.extend(|builtin| builtin.with(resources));
+        }
+    }
 }
 
 /// Whether a definition has paths: its names are its own, or were so once.

@@ -1,12 +1,11 @@
 //! Names: a definition gets those that no other one of its group has.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
 use super::conditions::{self, Condition};
-use super::write;
+use super::{Parsed, write};
 use crate::field::quoted;
 use crate::kinds::strategy::same;
 use crate::kinds::view::{Edit, View};
@@ -32,7 +31,7 @@ pub(super) fn accept(
     shared: &Shared,
     stored: &Object,
     definition: &Value,
-    all: &[Arc<Object>],
+    all: &HashMap<String, Parsed>,
 ) -> bool {
     let asked = definition.at("spec").at("names");
     let had = definition.at("status").at("acceptedNames");
@@ -85,10 +84,10 @@ pub(super) fn accept(
 }
 
 impl Taken {
-    fn of(group: &str, all: &[Arc<Object>]) -> Self {
+    fn of(group: &str, all: &HashMap<String, Parsed>) -> Self {
         let mut taken = Self::default();
-        for object in all {
-            let definition = object.value();
+        for Parsed { value, .. } in all.values() {
+            let definition = &**value;
             if definition.at("spec").text("group") != group {
                 continue;
             }
