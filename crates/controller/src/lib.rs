@@ -129,5 +129,5 @@ pub use handles::{
 pub use informer::{Entry, Informers, Metadata};
 pub use object::{Key, Kind, Object, ObjectRef, Scope};
 pub use reconcile::Reconcile;
-pub use run::Running;
+pub use run::{Outcome, Reconciled, Running};
 pub use watch::{Owned, Watch, owned, related};

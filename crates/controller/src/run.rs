@@ -26,6 +26,7 @@ type Shutdown<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 trait Run: Send + Sync {
     fn name(&self) -> &str;
+    fn observe(&mut self, observe: Observe);
     fn run<'a>(&'a self, term: Option<Term>, shutdown: Shutdown<'a>) -> Shutdown<'a>;
 }
 
@@ -37,6 +38,11 @@ impl Running {
     /// Returns the name of the controller.
     pub fn name(&self) -> &str {
         self.0.name()
+    }
+
+    /// Has a function called for every reconcile that has ended, by the worker that did it.
+    pub fn observe(&mut self, observe: impl Fn(&Reconciled<'_>) + Send + Sync + 'static) {
+        self.0.observe(Arc::new(observe));
     }
 
     /// Reconciles until `shutdown` resolves and the reconciles at hand are done. It begins when the informers are synced.
@@ -61,8 +67,41 @@ impl Running {
     }
 }
 
+/// One reconcile that has ended.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Reconciled<'a> {
+    /// The name of the controller.
+    pub controller: &'a str,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How long it took.
+    pub duration: Duration,
+    /// How many objects wait for theirs.
+    pub waiting: usize,
+}
+
+/// How a reconcile ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It waits for a change.
+    Done,
+    /// It is to be done again at a time that it named.
+    Again,
+    /// The object is gone.
+    Gone,
+    /// It failed, or panicked, and is to be done again.
+    Failed,
+    /// It failed for good.
+    Terminal,
+}
+
+type Observe = Arc<dyn Fn(&Reconciled<'_>) + Send + Sync>;
+
 /// A controller with its informers.
 pub(crate) struct Engine<K> {
+    observe: Option<Observe>,
     controller: Arc<Controller<K>>,
     objects: Informer,
     watched: Vec<Informer>,
@@ -70,6 +109,7 @@ pub(crate) struct Engine<K> {
 
 /// What the workers of a controller share.
 struct Work<K> {
+    observe: Option<Observe>,
     controller: Arc<Controller<K>>,
     kind: Arc<Kind>,
     objects: Informer,
@@ -78,8 +118,8 @@ struct Work<K> {
     clock: Clock,
 }
 
-/// How a reconcile has ended.
-enum Outcome {
+/// How a reconcile has ended, with what follows from it.
+enum End {
     Done(Action),
     Gone,
     Retry(String),
@@ -90,6 +130,7 @@ impl<K: Object> Engine<K> {
     pub(crate) fn new(controller: impl Into<Arc<Controller<K>>>, informers: &Informers) -> Self {
         let controller = controller.into();
         Self {
+            observe: None,
             objects: informers.informer(Kind::of::<K>(), controller.scope.clone()),
             watched: controller
                 .watches
@@ -119,6 +160,7 @@ impl<K: Object> Engine<K> {
             () = synced => {}
         }
         let work = Arc::new(Work {
+            observe: self.observe.clone(),
             kind: Arc::new(self.objects.kind().clone()),
             objects: self.objects.clone(),
             controller: Arc::clone(&self.controller),
@@ -199,20 +241,29 @@ impl<K: Object> Work<K> {
 
     async fn work(self: Arc<Self>, worker: usize) {
         while let Some(key) = self.queue.take(worker).await {
-            let outcome = match self.objects.get(&key) {
+            let begun = Instant::now();
+            let end = match self.objects.get(&key) {
                 Some(entry) => self.reconcile(entry).await,
-                None => Outcome::Gone,
+                None => End::Gone,
             };
-            let pause = self.conclude(&key, outcome);
+            if let Some(observe) = &self.observe {
+                observe(&Reconciled {
+                    controller: &self.controller.name,
+                    outcome: end.outcome(),
+                    duration: begun.elapsed(),
+                    waiting: self.queue.waiting(),
+                });
+            }
+            let pause = self.conclude(&key, end);
             self.queue
                 .done(&key, pause.map(|pause| Instant::now() + pause));
         }
     }
 
-    async fn reconcile(&self, entry: Arc<Entry>) -> Outcome {
+    async fn reconcile(&self, entry: Arc<Entry>) -> End {
         let object = match entry.decode::<K>() {
             Ok(object) => Arc::new(object),
-            Err(error) => return Outcome::Terminal(format!("cannot decode the object: {error}")),
+            Err(error) => return End::Terminal(format!("cannot decode the object: {error}")),
         };
         let context = Context {
             controller: Arc::clone(&self.controller.name),
@@ -227,26 +278,26 @@ impl<K: Object> Work<K> {
         let reconciler = &self.controller.reconciler;
         let reconcile = AssertUnwindSafe(async { reconciler.reconcile_any(object, context).await });
         match reconcile.catch_unwind().await {
-            Ok(Ok(action)) => Outcome::Done(action),
+            Ok(Ok(action)) => End::Done(action),
             Ok(Err(error)) => said(&error),
-            Err(panic) => Outcome::Retry(format!("the reconciler panicked: {}", message(&*panic))),
+            Err(panic) => End::Retry(format!("the reconciler panicked: {}", message(&*panic))),
         }
     }
 
     /// Draws the lesson from a reconcile: when is the next?
-    fn conclude(&self, key: &Key, outcome: Outcome) -> Option<Duration> {
+    fn conclude(&self, key: &Key, end: End) -> Option<Duration> {
         let mut failures = locked(self.failures.lock());
         let (name, object) = (&self.controller.name, || self.kind.reference(key));
-        match outcome {
-            Outcome::Done(action) => {
+        match end {
+            End::Done(action) => {
                 failures.remove(key);
                 action.after()
             }
-            Outcome::Gone => {
+            End::Gone => {
                 failures.remove(key);
                 None
             }
-            Outcome::Retry(error) => {
+            End::Retry(error) => {
                 let count = failures.entry(key.clone()).or_default();
                 *count = count.saturating_add(1);
                 let pause = self.controller.backoff.pause(*count);
@@ -256,7 +307,7 @@ impl<K: Object> Work<K> {
                 );
                 Some(pause)
             }
-            Outcome::Terminal(error) => {
+            End::Terminal(error) => {
                 failures.remove(key);
                 tracing::error!(
                     controller = %name, object = object(), error,
@@ -268,9 +319,25 @@ impl<K: Object> Work<K> {
     }
 }
 
+impl End {
+    fn outcome(&self) -> Outcome {
+        match self {
+            Self::Done(action) if action.after().is_some() => Outcome::Again,
+            Self::Done(_) => Outcome::Done,
+            Self::Gone => Outcome::Gone,
+            Self::Retry(_) => Outcome::Failed,
+            Self::Terminal(_) => Outcome::Terminal,
+        }
+    }
+}
+
 impl<K: Object> Run for Engine<K> {
     fn name(&self) -> &str {
         &self.controller.name
+    }
+
+    fn observe(&mut self, observe: Observe) {
+        self.observe = Some(observe);
     }
 
     fn run<'a>(&'a self, term: Option<Term>, shutdown: Shutdown<'a>) -> Shutdown<'a> {
@@ -278,11 +345,11 @@ impl<K: Object> Run for Engine<K> {
     }
 }
 
-fn said(error: &Error) -> Outcome {
+fn said(error: &Error) -> End {
     if error.is_terminal() {
-        Outcome::Terminal(error.to_string())
+        End::Terminal(error.to_string())
     } else {
-        Outcome::Retry(error.to_string())
+        End::Retry(error.to_string())
     }
 }
 

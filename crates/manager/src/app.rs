@@ -1,6 +1,7 @@
 //! What a program is made of.
 
 use kubewright_controller::{AnyController, Election};
+use kubewright_server::Readiness;
 use kubewright_webhook::Webhooks;
 
 /// What a program is made of: one value that is served, tested and written as manifests.
@@ -31,6 +32,8 @@ pub struct App {
     webhooks: Webhooks,
     controllers: Vec<AnyController>,
     election: Option<Election>,
+    liveness: Readiness,
+    readiness: Readiness,
 }
 
 impl App {
@@ -44,6 +47,8 @@ impl App {
             configuration: None,
             controllers: Vec::new(),
             election: None,
+            liveness: Readiness::default(),
+            readiness: Readiness::default(),
         }
     }
 
@@ -94,6 +99,26 @@ impl App {
         self
     }
 
+    /// Adds a check of the program's own to `/livez` and `/healthz`: where it fails, the kubelet starts the program anew.
+    pub fn live_while(
+        self,
+        check: impl Into<String>,
+        holds: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.liveness.check(check, holds);
+        self
+    }
+
+    /// Adds a check of the program's own to `/readyz`: while it fails, no calls are sent here.
+    pub fn ready_while(
+        self,
+        check: impl Into<String>,
+        holds: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.readiness.check(check, holds);
+        self
+    }
+
     /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -119,6 +144,14 @@ impl App {
     #[must_use]
     pub fn has_webhooks(&self) -> bool {
         !self.webhooks.declarations().is_empty()
+    }
+
+    pub(crate) fn liveness(&self) -> Readiness {
+        self.liveness.clone()
+    }
+
+    pub(crate) fn readiness(&self) -> Readiness {
+        self.readiness.clone()
     }
 
     pub(crate) fn election(&self) -> Option<&Election> {

@@ -1,18 +1,21 @@
 //! What runs beside the server: followed files, caches, the election and the controllers.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
 use kube::Client;
-use kubewright_controller::{Campaign, Connection, Informers, Running, Term};
+use kubewright_controller::{AnyController, Campaign, Connection, Informers, Running, Term};
 use kubewright_server::{Condition, Drain, Readiness};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use crate::file::Followed;
+use crate::metrics::Metrics;
+use crate::watch::Watch;
 use crate::{App, Needs};
 
 /// What a program does besides serving, ready to run.
@@ -26,6 +29,7 @@ pub(crate) struct Background {
     controllers: Vec<Running>,
     campaign: Option<Campaign>,
     stage: Stage,
+    watch: Watch,
     grace: Duration,
 }
 
@@ -35,6 +39,8 @@ pub(crate) struct AtWork {
     work: JoinSet<()>,
     // Behind the controllers, which read from caches to the end.
     _others: JoinSet<()>,
+    // It answers probes to the end.
+    _watch: Watch,
     grace: Duration,
 }
 
@@ -58,6 +64,7 @@ impl Background {
         client: Option<Client>,
         drain: Drain,
         readiness: &Readiness,
+        watch: Watch,
     ) -> Self {
         let informers = needs.informers;
         let campaign = app.election().zip(client.as_ref());
@@ -67,22 +74,39 @@ impl Background {
             let stage = stage.clone();
             move || !stage.is_stopping()
         });
+        let campaign = campaign.map(|(election, client)| {
+            let campaign = Campaign::new(election, client.clone());
+            watch.metrics.election(election.lease(), campaign.term());
+            campaign
+        });
+        watch.metrics.caches(informers.clone());
+        let attach = |controller: &AnyController| {
+            let mut running = controller.attach(&informers);
+            let metrics = watch.metrics.clone();
+            running.observe(move |reconciled| metrics.reconciled(reconciled));
+            running
+        };
         Self {
             name: app.name().into(),
             files: needs.files,
             connection: needs.connection,
             caches,
-            controllers: app
-                .controllers()
-                .iter()
-                .map(|controller| controller.attach(&informers))
-                .collect(),
-            campaign: campaign.map(|(election, client)| Campaign::new(election, client.clone())),
+            controllers: app.controllers().iter().map(attach).collect(),
+            campaign,
             client,
             informers,
             stage,
+            watch,
             grace: drain.longest(),
         }
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.watch.metrics
+    }
+
+    pub(crate) fn monitor_addr(&self) -> Option<SocketAddr> {
+        self.watch.address()
     }
 
     /// Starts files and caches. Controllers follow when it [begins](AtWork::begin) and the caches are complete.
@@ -121,6 +145,7 @@ impl Background {
             stage: self.stage,
             work,
             _others: others,
+            _watch: self.watch,
             grace: self.grace,
         }
     }

@@ -41,6 +41,13 @@ pub(crate) struct RunFlags {
 
     #[arg(
         long,
+        value_name = "ADDRESS",
+        help = "Answer /healthz, /livez, /readyz and /metrics by plain HTTP here, such as 0.0.0.0:8080"
+    )]
+    pub(crate) monitor: Option<SocketAddr>,
+
+    #[arg(
+        long,
         value_name = "FILE",
         requires = "self_signed",
         conflicts_with = "certificates",
@@ -243,9 +250,10 @@ mod tests {
     #[test]
     fn every_flag_of_run_is_read() {
         let flags = run_flags::<NoOptions>(
-            "hook --listen 127.0.0.1:0 --self-signed 127.0.0.1,hook.blue.svc --write-ca ca.crt --grace 60 --propagation 0 --log-format json --log-level debug",
+            "hook --listen 127.0.0.1:0 --monitor 127.0.0.1:8080 --self-signed 127.0.0.1,hook.blue.svc --write-ca ca.crt --grace 60 --propagation 0 --log-format json --log-level debug",
         );
         assert_eq!(flags.listen.to_string(), "127.0.0.1:0");
+        assert_eq!(flags.monitor, Some(([127, 0, 0, 1], 8080).into()));
         assert_eq!(flags.identity.self_signed, ["127.0.0.1", "hook.blue.svc"]);
         assert_eq!(flags.write_ca, Some(PathBuf::from("ca.crt")));
         assert_eq!((flags.grace, flags.propagation), (60, 0));

@@ -9,10 +9,13 @@ mod command;
 mod file;
 mod live;
 mod logging;
+mod metrics;
 mod needs;
+mod process;
 mod program;
 mod run;
 mod signals;
+mod watch;
 mod yaml;
 
 pub use app::App;

@@ -11,6 +11,7 @@ use kubewright_server::{BindError, Bound, Drain, Readiness, RunError, Server};
 use kubewright_webhook::{DeclarationError, Webhooks};
 
 use crate::background::Background;
+use crate::watch::Watch;
 use crate::{App, FileError, Needs};
 
 /// A program with its handles: it can be served, or its manifests can be written.
@@ -43,6 +44,7 @@ pub struct Program {
     needs: Needs,
     drain: Drain,
     client: Option<Client>,
+    monitor: Option<SocketAddr>,
 }
 
 /// Why a program does not start.
@@ -66,6 +68,9 @@ pub enum StartError {
         "cannot serve the webhooks: the program was started without an address and a certificate"
     )]
     NoServer,
+    /// The address for probes and metrics cannot be listened on.
+    #[error("cannot answer probes")]
+    Monitor(#[source] BindError),
     /// The server cannot listen, or has no certificate to serve.
     #[error("cannot start the server")]
     Server(#[from] BindError),
@@ -89,7 +94,15 @@ impl Program {
             needs,
             drain: Drain::default(),
             client: None,
+            monitor: None,
         }
+    }
+
+    /// Answers probes and tells metrics by plain HTTP at this address, from before anything else begins until all has ended:
+    /// `/healthz`, `/livez`, `/readyz` and `/metrics`. Without it, probes are answered where webhooks are, if there are any.
+    pub fn monitor(mut self, listen: impl Into<SocketAddr>) -> Self {
+        self.monitor = Some(listen.into());
+        self
     }
 
     /// Sets the client by which the program reaches the cluster.
@@ -152,10 +165,14 @@ impl Program {
     ) -> Result<Serving<C>, StartError> {
         self.app.hooks().check()?;
         let (app, drain) = (self.app.clone(), self.drain);
-        let readiness = Readiness::default();
+        let readiness = app.readiness();
         let background = self.background(&readiness).await?;
-        let server = Server::new(app.hooks().clone(), certificates).readiness(readiness);
+        let server = Server::new(app.hooks().clone(), certificates)
+            .readiness(readiness)
+            .liveness(app.liveness());
         let bound = server.listen(listen).drain(drain).bind().await?;
+        let metrics = background.metrics();
+        metrics.server(bound.counters(), bound.identity());
         Ok(Serving {
             app,
             background,
@@ -177,7 +194,7 @@ impl Program {
         if self.app.has_webhooks() {
             return Err(StartError::NoServer);
         }
-        let readiness = Readiness::default();
+        let readiness = self.app.readiness();
         let background = self.background(&readiness).await?;
         Ok(Started {
             background,
@@ -189,6 +206,8 @@ impl Program {
         if let Some(election) = self.app.election() {
             election.check()?;
         }
+        let watch = Watch::start(&self.app, readiness, self.monitor);
+        let watch = watch.await.map_err(StartError::Monitor)?;
         for file in &mut self.needs.files {
             file.load().await?;
         }
@@ -201,6 +220,7 @@ impl Program {
             self.client,
             self.drain,
             readiness,
+            watch,
         ))
     }
 }
@@ -222,6 +242,11 @@ pub struct Started {
 }
 
 impl Started {
+    /// Returns the address at which probes are answered, if there is one.
+    pub fn monitor_addr(&self) -> Option<SocketAddr> {
+        self.background.monitor_addr()
+    }
+
     /// Returns whether everything that the program works with is complete.
     pub fn readiness(&self) -> Readiness {
         self.readiness.clone()
@@ -244,6 +269,11 @@ impl<C: CertificateSource> Serving<C> {
     /// Returns the address that it listens on.
     pub fn local_addr(&self) -> SocketAddr {
         self.bound.local_addr()
+    }
+
+    /// Returns the address at which probes are answered by plain HTTP, if there is one.
+    pub fn monitor_addr(&self) -> Option<SocketAddr> {
+        self.background.monitor_addr()
     }
 
     /// Returns the certificates that clients must trust now.

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -28,7 +29,7 @@ use crate::{App, Needs, Program, StartError, logging};
 ///   and reconciles at hand are finished first; a second signal ends at once. A program that works
 ///   with objects of a cluster finds it as kubectl does, or as a pod of it. `--listen` sets the address, `--certificates` names the
 ///   directory with the certificate, `--self-signed` makes one for the names given and
-///   `--write-ca` tells who signed it, `--log-format` and `--log-level` shape the log on standard
+///   `--write-ca` tells who signed it, `--monitor` answers probes and tells metrics by plain HTTP, `--log-format` and `--log-level` shape the log on standard
 ///   error. As soon as it serves, it says `serving webhooks on https://<address>` on standard
 ///   output.
 /// * `manifests` prints the webhook configurations as YAML: with `--url` or `--service` for where
@@ -200,6 +201,10 @@ fn serve(
         .grace(seconds(flags.grace))
         .propagation(seconds(flags.propagation));
     let program = program.drain(drain);
+    let program = match flags.monitor {
+        Some(address) => program.monitor(address),
+        None => program,
+    };
     let program = if program.needs_client() {
         let client = runtime.block_on(Client::try_default());
         program.client(client.map_err(|error| CommandError::Cluster(Box::new(error)))?)
@@ -240,6 +245,7 @@ async fn serve_until_told(
             }
         })?;
     }
+    tell_monitor(serving.monitor_addr(), output)?;
     let address = serving.local_addr();
     writeln!(output, "serving webhooks on https://{address}").map_err(CommandError::Output)?;
     output.flush().map_err(CommandError::Output)?;
@@ -251,6 +257,14 @@ async fn serve_until_told(
     until_told(running, stop, &mut signals).await
 }
 
+fn tell_monitor(address: Option<SocketAddr>, output: &mut impl Write) -> Result<(), CommandError> {
+    match address {
+        Some(address) => writeln!(output, "answering probes on http://{address}"),
+        None => Ok(()),
+    }
+    .map_err(CommandError::Output)
+}
+
 /// Runs a program that has nothing to serve.
 async fn work_until_told(
     program: Program,
@@ -258,6 +272,7 @@ async fn work_until_told(
 ) -> Result<ExitCode, CommandError> {
     let mut signals = Signals::listen().map_err(CommandError::System)?;
     let started = program.start().await?;
+    tell_monitor(started.monitor_addr(), output)?;
     writeln!(output, "running").map_err(CommandError::Output)?;
     output.flush().map_err(CommandError::Output)?;
     let (stop, stopped) = oneshot::channel();

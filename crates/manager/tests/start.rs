@@ -1,14 +1,16 @@
 //! How a program starts, runs and ends.
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use k8s_openapi::api::core::v1::Pod;
 use kubewright_controller::{Action, Cached, Context, Controller};
 use kubewright_manager::{App, Live, Needs, StartError};
 use kubewright_manifests::Endpoint;
 use kubewright_webhook::{Change, Delete, Mutated, Review, Webhooks, mutating};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
@@ -217,4 +219,63 @@ async fn a_program_answers_calls_until_its_last_reconcile_is_done() {
     finish.send_replace(true);
     running.await.unwrap().unwrap();
     assert!(TcpStream::connect(address).await.is_err());
+}
+
+async fn read(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn probes_and_metrics_are_answered_on_a_port_of_their_own_from_the_start() {
+    let is_warm = Arc::new(AtomicBool::new(false));
+    let warm = Arc::clone(&is_warm);
+    let program = program(|needs| {
+        app(needs)
+            .ready_while("warm", move || warm.load(Ordering::SeqCst))
+            .live_while("worker", || true)
+    });
+    let serving = program
+        .monitor(LOCAL)
+        .bind(LOCAL, certificates())
+        .await
+        .unwrap();
+    let address = serving.monitor_addr().unwrap();
+    assert!(
+        read(address, "/livez/worker")
+            .await
+            .starts_with("HTTP/1.1 200")
+    );
+    let waiting = read(address, "/readyz").await;
+    assert!(waiting.starts_with("HTTP/1.1 503"), "{waiting}");
+    for line in [
+        "[-]warm failed",
+        "[-]caches failed",
+        "[-]serving failed",
+        "[+]certificate ok",
+    ] {
+        assert!(waiting.contains(line), "{waiting}");
+    }
+    let readiness = serving.readiness();
+    let running = tokio::spawn(serving.run(std::future::pending()));
+    is_warm.store(true, Ordering::SeqCst);
+    while !readiness.is_ready() {
+        tokio::task::yield_now().await;
+    }
+    assert!(read(address, "/readyz").await.ends_with("\r\n\r\nok"));
+    let metrics = read(address, "/metrics").await;
+    assert!(
+        metrics.contains("application/openmetrics-text; version=1.0.0"),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains("kubewright_certificate_expiry_timestamp_seconds"),
+        "{metrics}"
+    );
+    assert!(read(address, "/same").await.starts_with("HTTP/1.1 404"));
+    running.abort();
 }

@@ -32,6 +32,11 @@ impl Patch {
         self.count
     }
 
+    /// How many bytes its JSON has.
+    pub fn size(&self) -> usize {
+        self.operations.len() + "[]".len()
+    }
+
     /// Adds the operations of another patch after its own.
     pub fn append(&mut self, other: &Self) {
         if self.count > 0 && other.count > 0 {

@@ -9,14 +9,65 @@ use crate::declaration::Role;
 use crate::hook::{Hook, Undecodable};
 use crate::lane::{Ended, catch};
 use crate::link::{Run, Stop};
+use crate::observer::{Answered, Decision};
 use crate::outcomes::Outcome;
 use crate::refusal::Refusal;
 use crate::review::Review;
 use crate::verdict::{Denial, Rejection};
 
+/// Who is told of a review, and since when it is on its way.
+#[derive(Clone, Copy)]
+pub(crate) struct Watched<'a> {
+    pub(crate) observer: Option<&'a (dyn Fn(&Answered<'_>) + Send + Sync)>,
+    pub(crate) arrival: Instant,
+}
+
+/// An answer, and what is told of it.
+struct Answer {
+    json: Vec<u8>,
+    decision: Decision,
+    code: u16,
+    patch: usize,
+}
+
 /// Answers one review.
-pub(crate) async fn judge(hook: &Hook, body: &Body, deadline: Instant) -> Result<Vec<u8>, Refusal> {
-    let (mut review, mut run) = begin(hook, body, deadline)?;
+pub(crate) async fn judge(
+    hook: &Hook,
+    body: &Body,
+    deadline: Instant,
+    watched: Watched<'_>,
+) -> Result<Vec<u8>, Refusal> {
+    let (review, run) = begin(hook, body, deadline)?;
+    let Some(observe) = watched.observer else {
+        return Ok(deliberate(hook, review, run, deadline).await?.json);
+    };
+    let asked = review.clone();
+    let judged = deliberate(hook, review, run, deadline).await;
+    let (decision, code, patch) = match &judged {
+        Ok(answer) => (answer.decision, answer.code, answer.patch),
+        Err(refusal) => (Decision::Failed, refusal.code().as_u16(), 0),
+    };
+    let now = Instant::now();
+    observe(&Answered {
+        hook: &hook.name,
+        operation: asked.operation(),
+        kind: asked.kind().kind,
+        is_dry_run: asked.dry_run(),
+        decision,
+        code,
+        latency: now.duration_since(watched.arrival),
+        left: deadline.saturating_duration_since(now),
+        patch,
+    });
+    Ok(judged?.json)
+}
+
+async fn deliberate(
+    hook: &Hook,
+    mut review: Review,
+    mut run: Run,
+    deadline: Instant,
+) -> Result<Answer, Refusal> {
     let original = review.clone();
     let mut patch = Patch::default();
     let mut rest = hook.links.iter().skip(1);
@@ -118,7 +169,7 @@ fn answer(
     review: &Review,
     denial: Option<Denial>,
     patch: &Patch,
-) -> Result<Vec<u8>, Refusal> {
+) -> Result<Answer, Refusal> {
     let mut notes = review.take_notes();
     if notes.user_is_unreadable {
         hook.counters.count(Outcome::Failed);
@@ -138,24 +189,29 @@ fn answer(
     let mut answer = Response::new(request.version(), request.uid())
         .warnings(&notes.warnings)
         .audit_annotations(&notes.annotations);
-    let (outcome, may_change) = match &status {
+    let (outcome, decision, may_change) = match &status {
         Some(status) => {
             answer = answer.denied(status);
-            (Outcome::Denied, MayChange::No)
+            (Outcome::Denied, Decision::Denied, MayChange::No)
         }
-        None if patch.is_empty() => (Outcome::Allowed, MayChange::No),
+        None if patch.is_empty() => (Outcome::Allowed, Decision::Allowed, MayChange::No),
         None => {
             answer = answer.patch(patch);
             let may_change = match hook.role {
                 Role::Mutating => MayChange::Yes,
                 Role::Validating => MayChange::No,
             };
-            (Outcome::Changed, may_change)
+            (Outcome::Changed, Decision::Changed, may_change)
         }
     };
     answer
         .lint(request, may_change)
         .map_err(|error| fail(hook, review, &error))?;
     hook.counters.count(outcome);
-    Ok(answer.to_json())
+    Ok(Answer {
+        json: answer.to_json(),
+        decision,
+        code: status.as_ref().map_or(200, |status| status.code),
+        patch: patch.size(),
+    })
 }

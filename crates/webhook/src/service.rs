@@ -14,7 +14,7 @@ use http_body_util::Full;
 use tokio::time::Instant;
 
 use crate::hook::Hook;
-use crate::judge::judge;
+use crate::judge::{Watched, judge};
 use crate::refusal::Refusal;
 use crate::{Webhooks, body};
 
@@ -82,7 +82,11 @@ where
     let timeout = timeout.map_or(hook.timeout, |timeout| timeout.min(LONGEST));
     let deadline = arrival + timeout.saturating_sub(MARGIN.min(timeout / 10));
     let body = body::read(request.into_body(), webhooks.inner.body_limit, deadline).await?;
-    judge(&hook, &body, deadline).await
+    let watched = Watched {
+        observer: webhooks.inner.observer.get(),
+        arrival,
+    };
+    judge(&hook, &body, deadline, watched).await
 }
 
 impl Webhooks {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::declaration::{Declaration, Reinvocation, Role, SideEffects};
 use crate::hook::Hook;
+use crate::observer::{Answered, Observer};
 use crate::outcomes::Outcomes;
 use kubewright_review::Operation;
 
@@ -24,6 +25,7 @@ pub(crate) struct Inner {
     pub(crate) hooks: Vec<Arc<Hook>>,
     pub(crate) body_limit: usize,
     checked: OnceLock<Result<(), DeclarationError>>,
+    pub(crate) observer: Observer,
 }
 
 /// Why webhooks cannot be served or installed.
@@ -99,6 +101,7 @@ impl Webhooks {
                 hooks: Vec::new(),
                 body_limit: 7 * 1024 * 1024,
                 checked: OnceLock::new(),
+                observer: Observer::default(),
             }),
         }
     }
@@ -132,6 +135,12 @@ impl Webhooks {
         hooks
             .map(|hook| (hook.full_name(&self.inner.domain), hook.counters.read()))
             .collect()
+    }
+
+    /// Has a function called for every review that was answered. It is called on the way of the answer, so it is quick. All
+    /// clones tell the same function; the first one that was set stays.
+    pub fn observe(&self, observe: impl Fn(&Answered<'_>) + Send + Sync + 'static) {
+        self.inner.observer.set(observe);
     }
 
     /// The result of [`Webhooks::check`], which is found once. Webhooks that do not pass are not served.

@@ -10,6 +10,7 @@ mod store;
 mod tests;
 mod wire;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -113,6 +114,15 @@ impl Informers {
             .filter(|informer| !informer.shared.synced.initialized())
             .map(|informer| informer.kind().to_string())
             .collect()
+    }
+
+    /// Returns how many objects of each kind are known, those of all scopes together.
+    pub fn sizes(&self) -> BTreeMap<String, usize> {
+        let mut sizes = BTreeMap::new();
+        for informer in self.all() {
+            *sizes.entry(informer.kind().to_string()).or_default() += informer.shared.store.len();
+        }
+        sizes
     }
 
     fn all(&self) -> Vec<Informer> {

@@ -43,6 +43,10 @@ impl Store {
         locked(self.objects.read()).get(key).cloned()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        locked(self.objects.read()).len()
+    }
+
     /// The objects that a function picks by where they are, in order.
     pub(crate) fn select(&self, mut pick: impl FnMut(&Key) -> bool) -> Vec<Arc<Entry>> {
         locked(self.objects.read())

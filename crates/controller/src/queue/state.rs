@@ -117,6 +117,11 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
         next
     }
 
+    /// How many keys are ready and wait for a worker.
+    pub(crate) fn waiting(&self) -> usize {
+        locked(self.state.lock()).ready.len()
+    }
+
     /// Gives out nothing more, and lets every worker know.
     pub(crate) fn close(&self) {
         let woken = {

@@ -1,0 +1,441 @@
+//! What a program tells Prometheus about itself.
+//!
+//! Every label has a bounded number of values, whatever comes from outside: names of hooks and controllers are the program's
+//! own, and kinds that callers name are counted by name only as long as they are few.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, UNIX_EPOCH};
+
+use kubewright_controller::{Informers, Outcome, Reconciled, Term};
+use kubewright_server::{Counters, LiveIdentity};
+use kubewright_webhook::{Answered, Decision, Operation};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::process;
+
+/// The metrics of a program. Clones share them.
+#[derive(Clone)]
+pub(crate) struct Metrics {
+    registry: Arc<Mutex<Registry>>,
+    reviews: Reviews,
+    reconciles: Reconciles,
+}
+
+#[derive(Clone)]
+struct Reviews {
+    kinds: Arc<Kinds>,
+    ended: Family<ReviewLabels, Counter>,
+    latency: Family<HookLabels, Histogram>,
+    left: Family<HookLabels, Histogram>,
+    patch: Family<HookLabels, Histogram>,
+}
+
+#[derive(Clone)]
+struct Reconciles {
+    ended: Family<ReconcileLabels, Counter>,
+    duration: Family<ControllerLabels, Histogram>,
+    waiting: Family<ControllerLabels, Gauge>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReviewLabels {
+    webhook: String,
+    decision: &'static str,
+    code: u16,
+    kind: String,
+    operation: &'static str,
+    dry_run: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct HookLabels {
+    webhook: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReconcileLabels {
+    controller: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ControllerLabels {
+    controller: String,
+}
+
+/// The kinds that are counted by name.
+#[derive(Default)]
+struct Kinds(Mutex<BTreeSet<String>>);
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::default();
+        let own = registry.sub_registry_with_prefix("kubewright");
+        let (reviews, reconciles) = (Reviews::new(own), Reconciles::new(own));
+        registry.register_collector(Box::new(process::Usage));
+        Self {
+            registry: Arc::new(Mutex::new(registry)),
+            reviews,
+            reconciles,
+        }
+    }
+
+    /// The page that Prometheus reads.
+    pub(crate) fn page(&self) -> String {
+        let mut page = String::new();
+        let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = encode(&mut page, &registry) {
+            tracing::error!(%error, "cannot write the metrics");
+        }
+        page
+    }
+
+    /// Counts a review that was answered.
+    pub(crate) fn answered(&self, answered: &Answered<'_>) {
+        let reviews = &self.reviews;
+        let hook = HookLabels {
+            webhook: answered.hook.to_owned(),
+        };
+        let observe = |family: &Family<HookLabels, Histogram>, value| {
+            family.get_or_create(&hook).observe(value);
+        };
+        observe(&reviews.latency, answered.latency.as_secs_f64());
+        observe(&reviews.left, answered.left.as_secs_f64());
+        if answered.decision == Decision::Changed {
+            observe(&reviews.patch, to_f64(answered.patch));
+        }
+        let labels = ReviewLabels {
+            webhook: hook.webhook,
+            decision: match answered.decision {
+                Decision::Allowed => "allowed",
+                Decision::Changed => "changed",
+                Decision::Denied => "denied",
+                Decision::Failed => "failed",
+            },
+            code: known_code(answered.code),
+            kind: reviews.kinds.known(answered.kind),
+            operation: match answered.operation {
+                Operation::Create => "CREATE",
+                Operation::Update => "UPDATE",
+                Operation::Delete => "DELETE",
+                Operation::Connect => "CONNECT",
+            },
+            dry_run: answered.is_dry_run,
+        };
+        reviews.ended.get_or_create(&labels).inc();
+    }
+
+    /// Counts a reconcile that has ended.
+    pub(crate) fn reconciled(&self, reconciled: &Reconciled<'_>) {
+        let Reconciled {
+            controller,
+            outcome,
+            duration,
+            waiting,
+            ..
+        } = *reconciled;
+        self.count_reconcile(controller, outcome, duration, waiting);
+    }
+
+    fn count_reconcile(
+        &self,
+        controller: &str,
+        outcome: Outcome,
+        duration: Duration,
+        waiting: usize,
+    ) {
+        let controller = ControllerLabels {
+            controller: controller.to_owned(),
+        };
+        let reconciles = &self.reconciles;
+        reconciles
+            .duration
+            .get_or_create(&controller)
+            .observe(duration.as_secs_f64());
+        let waiting = i64::try_from(waiting).unwrap_or(i64::MAX);
+        reconciles.waiting.get_or_create(&controller).set(waiting);
+        let labels = ReconcileLabels {
+            controller: controller.controller,
+            outcome: match outcome {
+                Outcome::Done => "done",
+                Outcome::Again => "again",
+                Outcome::Gone => "gone",
+                Outcome::Terminal => "terminal",
+                _ => "failed",
+            },
+        };
+        reconciles.ended.get_or_create(&labels).inc();
+    }
+
+    /// Tells whether the program leads, too.
+    pub(crate) fn election(&self, lease: &str, term: Term) {
+        self.collect(Leads {
+            lease: lease.to_owned(),
+            term,
+        });
+    }
+
+    /// Tells how many objects the caches hold, too.
+    pub(crate) fn caches(&self, informers: Informers) {
+        self.collect(Caches(informers));
+    }
+
+    /// Tells of a server and its certificate, too.
+    pub(crate) fn server(&self, counters: Counters, identity: LiveIdentity) {
+        self.collect(Serves { counters, identity });
+    }
+
+    fn collect(&self, collector: impl Collector) {
+        let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        registry.register_collector(Box::new(collector));
+    }
+}
+
+impl Reviews {
+    fn new(registry: &mut Registry) -> Self {
+        let reviews = Self {
+            kinds: Arc::default(),
+            ended: Family::default(),
+            latency: Family::new_with_constructor(latency),
+            left: Family::new_with_constructor(left),
+            patch: Family::new_with_constructor(sizes),
+        };
+        registry.register(
+            "webhook_reviews",
+            "Reviews that were answered",
+            reviews.ended.clone(),
+        );
+        registry.register_with_unit(
+            "webhook_latency",
+            "How long reviews took",
+            Unit::Seconds,
+            reviews.latency.clone(),
+        );
+        registry.register_with_unit(
+            "webhook_deadline_left",
+            "How much of the caller's time was left when a review was answered",
+            Unit::Seconds,
+            reviews.left.clone(),
+        );
+        registry.register_with_unit(
+            "webhook_patch_size",
+            "How long patches were",
+            Unit::Bytes,
+            reviews.patch.clone(),
+        );
+        reviews
+    }
+}
+
+impl Reconciles {
+    fn new(registry: &mut Registry) -> Self {
+        let reconciles = Self {
+            ended: Family::default(),
+            duration: Family::new_with_constructor(latency),
+            waiting: Family::default(),
+        };
+        registry.register(
+            "reconciles",
+            "Reconciles that have ended",
+            reconciles.ended.clone(),
+        );
+        registry.register_with_unit(
+            "reconcile_duration",
+            "How long reconciles took",
+            Unit::Seconds,
+            reconciles.duration.clone(),
+        );
+        registry.register(
+            "queue_waiting",
+            "Objects that waited for a reconcile when the last one ended",
+            reconciles.waiting.clone(),
+        );
+        reconciles
+    }
+}
+
+impl Kinds {
+    /// The kind itself, or `other` when it is one too many, or no name of a kind.
+    fn known(&self, kind: &str) -> String {
+        let is_name =
+            kind.len() <= LONGEST_KIND && kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if is_name && !kind.is_empty() {
+            let mut kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if kinds.contains(kind) {
+                return kind.to_owned();
+            }
+            if kinds.len() < MOST_KINDS {
+                kinds.insert(kind.to_owned());
+                return kind.to_owned();
+            }
+        }
+        "other".to_owned()
+    }
+}
+
+#[derive(Debug)]
+struct Leads {
+    lease: String,
+    term: Term,
+}
+
+impl Collector for Leads {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let leads = i64::from(!self.term.is_over());
+        let mut metric = encoder.encode_descriptor(
+            "kubewright_leader",
+            "Whether this replica leads",
+            None,
+            MetricType::Gauge,
+        )?;
+        let labels = [("lease", self.lease.as_str())];
+        ConstGauge::new(leads).encode(metric.encode_family(&labels)?)
+    }
+}
+
+#[derive(Debug)]
+struct Caches(Informers);
+
+impl Collector for Caches {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut metric = encoder.encode_descriptor(
+            "kubewright_cached_objects",
+            "Objects that caches hold",
+            None,
+            MetricType::Gauge,
+        )?;
+        for (kind, size) in self.0.sizes() {
+            let labels = [("kind", kind.as_str())];
+            let size = i64::try_from(size).unwrap_or(i64::MAX);
+            ConstGauge::new(size).encode(metric.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct Serves {
+    counters: Counters,
+    identity: LiveIdentity,
+}
+
+impl Collector for Serves {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let counts = self.counters.read();
+        let expires = self.identity.current().expires().duration_since(UNIX_EPOCH);
+        let expires = expires.unwrap_or_default().as_secs_f64();
+        let seconds = Unit::Seconds;
+        let metric = encoder.encode_descriptor(
+            "kubewright_certificate_expiry_timestamp",
+            "When the certificate that is served expires, since the epoch",
+            Some(&seconds),
+            MetricType::Gauge,
+        )?;
+        ConstGauge::new(expires).encode(metric)?;
+        for (name, help, value) in [
+            (
+                "connections_open",
+                "Connections that are open",
+                counts.connections_open,
+            ),
+            (
+                "calls_in_flight",
+                "Calls that are in flight",
+                counts.calls_in_flight,
+            ),
+        ] {
+            let name = format!("kubewright_server_{name}");
+            let metric = encoder.encode_descriptor(&name, help, None, MetricType::Gauge)?;
+            ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX)).encode(metric)?;
+        }
+        for (name, help, value) in [
+            ("calls", "Calls that came in, probes not", counts.calls),
+            (
+                "calls_refused",
+                "Calls that were refused because there were too many",
+                counts.calls_refused,
+            ),
+            (
+                "connections",
+                "Connections that were accepted",
+                counts.connections_accepted,
+            ),
+            (
+                "handshakes_failed",
+                "TLS handshakes that failed",
+                counts.handshakes_failed,
+            ),
+            ("panics", "Calls whose service has panicked", counts.panics),
+            (
+                "certificates_replaced",
+                "Certificates that replaced an earlier one",
+                counts.identities_replaced,
+            ),
+            (
+                "certificate_failures",
+                "Errors of the source of certificates",
+                counts.identity_failures,
+            ),
+        ] {
+            let name = format!("kubewright_server_{name}");
+            let metric = encoder.encode_descriptor(&name, help, None, MetricType::Counter)?;
+            ConstCounter::new(value).encode(metric)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+/// From half a millisecond to sixteen seconds.
+fn latency() -> Histogram {
+    Histogram::new(exponential_buckets(0.000_5, 2.0, 16))
+}
+
+/// The longest that an API server waits is thirty seconds.
+fn left() -> Histogram {
+    Histogram::new([
+        0.0, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0,
+    ])
+}
+
+fn sizes() -> Histogram {
+    Histogram::new(exponential_buckets(64.0, 4.0, 8))
+}
+
+/// The code itself, or 0 if HTTP has none of that number.
+fn known_code(code: u16) -> u16 {
+    match code {
+        200 | 400..=599 => code,
+        _ => 0,
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a histogram does not tell sizes of petabytes apart"
+)]
+fn to_f64(number: usize) -> f64 {
+    number as f64
+}
+
+const MOST_KINDS: usize = 64;
+const LONGEST_KIND: usize = 63;
+
+#[cfg(test)]
+#[path = "metrics/tests.rs"]
+mod tests;

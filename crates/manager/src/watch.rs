@@ -1,0 +1,54 @@
+//! What those see who watch over a program: probes and metrics, on a port of their own.
+
+use std::net::SocketAddr;
+
+use kubewright_server::{BindError, Monitor, Readiness};
+use tokio::task::JoinSet;
+
+use crate::App;
+use crate::metrics::Metrics;
+
+/// The metrics of a program and, if it has a port for them, whoever answers there. That ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    pub(crate) metrics: Metrics,
+    address: Option<SocketAddr>,
+    _monitor: JoinSet<()>,
+}
+
+impl Watch {
+    /// Begins to answer, before anything else of the program begins.
+    pub(crate) async fn start(
+        app: &App,
+        readiness: &Readiness,
+        listen: Option<SocketAddr>,
+    ) -> Result<Self, BindError> {
+        let metrics = Metrics::new();
+        let (mut tasks, mut address) = (JoinSet::new(), None);
+        if let Some(listen) = listen {
+            let page = metrics.clone();
+            let monitor = Monitor::new(app.liveness(), readiness.clone()).page(
+                "/metrics",
+                OPEN_METRICS,
+                move || page.page(),
+            );
+            let bound = monitor.bind(listen).await?;
+            address = Some(bound.local_addr());
+            tasks.spawn(bound.run());
+            let reviews = metrics.clone();
+            app.hooks()
+                .observe(move |answered| reviews.answered(answered));
+        }
+        Ok(Self {
+            metrics,
+            address,
+            _monitor: tasks,
+        })
+    }
+
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+}
+
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

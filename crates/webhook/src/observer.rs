@@ -1,0 +1,74 @@
+//! Who is told of every review that was answered, as a metrics system wants to know it.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use kubewright_review::Operation;
+
+/// One review that was answered.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Answered<'a> {
+    /// The hook's short name.
+    pub hook: &'a str,
+    /// What the client asked for.
+    pub operation: Operation,
+    /// The kind of the objects, in the words of whoever called.
+    pub kind: &'a str,
+    /// Whether nothing was to be stored.
+    pub is_dry_run: bool,
+    /// How it ended.
+    pub decision: Decision,
+    /// The HTTP code that the client is to see: 200 for what was allowed.
+    pub code: u16,
+    /// How long it took, from the first byte of the call on.
+    pub latency: Duration,
+    /// How much time was left to the deadline.
+    pub left: Duration,
+    /// How long the patch is, in bytes.
+    pub patch: usize,
+}
+
+/// How a review ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "there are three outcomes, one of them with and without a patch"
+)]
+pub enum Decision {
+    /// Allowed with the object as it was.
+    Allowed,
+    /// Allowed with a patch.
+    Changed,
+    /// Denied.
+    Denied,
+    /// It could not be judged.
+    Failed,
+}
+
+type Observe = Arc<dyn Fn(&Answered<'_>) + Send + Sync>;
+
+/// Whoever is told, if anybody is.
+#[derive(Clone, Default)]
+pub(crate) struct Observer(OnceLock<Observe>);
+
+impl Observer {
+    pub(crate) fn set(&self, observe: impl Fn(&Answered<'_>) + Send + Sync + 'static) {
+        // The first one holds, as promised.
+        drop(self.0.set(Arc::new(observe)));
+    }
+
+    pub(crate) fn get(&self) -> Option<&(dyn Fn(&Answered<'_>) + Send + Sync)> {
+        self.0.get().map(|observe| &**observe)
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Observer")
+            .field("is_set", &self.0.get().is_some())
+            .finish()
+    }
+}
