@@ -4,6 +4,8 @@ use std::fmt::{self, Write as _};
 
 use serde_json::Value;
 
+use crate::cel::format_double;
+
 /// The path to a field, as it stands in an error: `spec.containers[0].name`, `metadata.annotations[key]`.
 ///
 /// A path is a chain of borrowed steps, made on the way down and written out only when there is an error: checking a
@@ -227,7 +229,8 @@ impl FieldError {
 
     /// `Too long: may not be more than <limit> bytes`.
     pub fn too_long(path: &Path<'_>, limit: usize) -> Self {
-        let body = format!("Too long: may not be more than {limit} bytes");
+        let bytes = if limit == 1 { "byte" } else { "bytes" };
+        let body = format!("Too long: may not be more than {limit} {bytes}");
         Self::new(path, Reason::TooLong, body)
     }
 
@@ -312,8 +315,21 @@ pub fn quoted(text: &str) -> String {
 fn rendered(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
-        other => other.to_string(),
+        Value::Number(number) if number.is_f64() => {
+            format_double(number.as_f64().unwrap_or(f64::NAN))
+        }
+        other => as_go_writes(other.to_string()),
     }
+}
+
+/// JSON with what could mean something in HTML escaped, as Go's encoder does.
+pub(crate) fn as_go_writes(json: String) -> String {
+    if !json.contains(['<', '>', '&']) {
+        return json;
+    }
+    json.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
 }
 
 fn with_detail(body: &str, detail: &str) -> String {

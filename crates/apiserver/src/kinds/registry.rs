@@ -72,11 +72,16 @@ impl Registry {
 
     /// The resource whose objects are of this kind.
     pub fn by_kind(&self, kind: &GroupVersionKind) -> Option<Arc<Resource>> {
+        self.find_kind(kind).map(Arc::clone)
+    }
+
+    /// The resource of a kind, borrowed.
+    pub(crate) fn find_kind(&self, kind: &GroupVersionKind) -> Option<&Arc<Resource>> {
         let wanted = (&*kind.group, &*kind.version, &*kind.kind);
         self.by_kind
             .binary_search_by(|resource| kind_key(resource).cmp(&wanted))
             .ok()
-            .map(|at| Arc::clone(&self.by_kind[at]))
+            .map(|at| &self.by_kind[at])
     }
 
     /// Every resource, in discovery's order.

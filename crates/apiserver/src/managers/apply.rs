@@ -145,7 +145,7 @@ impl Tracked<'_> {
     fn apply(
         &self,
         managed: &Managed,
-        shape: Shape,
+        shape: Shape<'_>,
         live: &Value,
         applied: &Value,
         manager: &str,
@@ -250,7 +250,7 @@ impl Tracked<'_> {
     }
 
     /// What kubectl applied on its own side and nobody has changed since.
-    fn last_applied(&self, shape: Shape, live: &Value) -> Option<Set> {
+    fn last_applied(&self, shape: Shape<'_>, live: &Value) -> Option<Set> {
         let text = live.at("metadata").at("annotations").text(LAST_APPLIED);
         let applied: Value = serde_json::from_str(text).ok()?;
         if applied.text("apiVersion") != self.api_version() {
@@ -268,7 +268,7 @@ impl Tracked<'_> {
 }
 
 /// Puts back what the manager had not applied itself.
-fn keep_dangling(shape: Shape, merged: &Value, pruned: &Value, last: &Set) -> Value {
+fn keep_dangling(shape: Shape<'_>, merged: &Value, pruned: &Value, last: &Set) -> Value {
     let named = |set: &Set| with_named_fields(set, shape);
     let lost = named(&collect(shape, merged)).difference(&named(&collect(shape, pruned)));
     remove(shape, merged, &lost.intersection(&named(last)))

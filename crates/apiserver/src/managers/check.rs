@@ -13,7 +13,7 @@ use crate::patch::go_text::GoText;
 ///
 /// # Errors
 /// What does not fit, with the path where it stands.
-pub(super) fn check(shape: Shape, value: &Value) -> Result<(), String> {
+pub(super) fn check(shape: Shape<'_>, value: &Value) -> Result<(), String> {
     let mut problems = Vec::new();
     walk(shape, value, &mut String::new(), &mut problems);
     match problems.as_slice() {
@@ -23,7 +23,7 @@ pub(super) fn check(shape: Shape, value: &Value) -> Result<(), String> {
     }
 }
 
-fn walk(shape: Shape, value: &Value, place: &mut String, problems: &mut Vec<String>) {
+fn walk(shape: Shape<'_>, value: &Value, place: &mut String, problems: &mut Vec<String>) {
     let length = place.len();
     match (shape.atom(Some(value)), value) {
         (_, Value::Null) => {}

@@ -7,12 +7,12 @@ use super::set::{Node, Set};
 use super::shape::{Atom, Items, List, Members, Shape};
 
 /// The paths that a value sets: its leaves, its list items and map keys, and what is empty or null.
-pub(super) fn collect(shape: Shape, value: &Value) -> Set {
+pub(super) fn collect(shape: Shape<'_>, value: &Value) -> Set {
     paths(shape, value).0
 }
 
 /// The set with every struct field in it that leads to a member.
-pub(super) fn with_named_fields(set: &Set, shape: Shape) -> Set {
+pub(super) fn with_named_fields(set: &Set, shape: Shape<'_>) -> Set {
     let nodes = set.nodes().iter().map(|node| {
         let (below, named) = match (&node.element, shape.atom(None)) {
             (Element::Field(name), Atom::Map(members)) => match members.get(name) {
@@ -34,7 +34,7 @@ pub(super) fn with_named_fields(set: &Set, shape: Shape) -> Set {
 }
 
 /// The paths below, and whether the value itself is one.
-fn paths(shape: Shape, value: &Value) -> (Set, bool) {
+fn paths(shape: Shape<'_>, value: &Value) -> (Set, bool) {
     match (shape.atom(Some(value)), value) {
         (Atom::Scalar(_), _) => (Set::default(), true),
         (Atom::List(list), _) if matches!(list.items, Items::Atomic) => (Set::default(), true),
@@ -45,7 +45,7 @@ fn paths(shape: Shape, value: &Value) -> (Set, bool) {
     }
 }
 
-fn of_items(list: List, items: &[Value]) -> Set {
+fn of_items(list: List<'_>, items: &[Value]) -> Set {
     let mut nodes: Vec<Node> = items
         .iter()
         .filter_map(|item| {
@@ -70,7 +70,7 @@ fn of_items(list: List, items: &[Value]) -> Set {
     Set::of_nodes(nodes)
 }
 
-fn of_members(members: Members, of: &serde_json::Map<String, Value>) -> Set {
+fn of_members(members: Members<'_>, of: &serde_json::Map<String, Value>) -> Set {
     let nodes = of.iter().filter_map(|(name, value)| {
         let (shape, named) = members.get(name)?;
         let (below, leaf) = paths(shape, value);

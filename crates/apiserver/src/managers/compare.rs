@@ -15,7 +15,7 @@ pub(super) struct Comparison {
 }
 
 /// Compares two states of an object.
-pub(super) fn compare(shape: Shape, old: &Value, new: &Value) -> Comparison {
+pub(super) fn compare(shape: Shape<'_>, old: &Value, new: &Value) -> Comparison {
     let mut found = Found::default();
     walk(shape, Some(old), Some(new), &mut found);
     Comparison {
@@ -58,7 +58,7 @@ impl Found {
     fn descend(
         &mut self,
         element: &Element,
-        shape: Shape,
+        shape: Shape<'_>,
         old: Option<&Value>,
         new: Option<&Value>,
     ) {
@@ -82,7 +82,7 @@ impl Found {
 }
 
 /// Compares what stands at a place; what is found below it goes to `found`.
-fn walk(shape: Shape, old: Option<&Value>, new: Option<&Value>, found: &mut Found) -> Change {
+fn walk(shape: Shape<'_>, old: Option<&Value>, new: Option<&Value>, found: &mut Found) -> Change {
     if let (None, Some(new)) = (old, new) {
         found.added = everything(shape, new);
         return Change::Added;
@@ -100,7 +100,7 @@ fn walk(shape: Shape, old: Option<&Value>, new: Option<&Value>, found: &mut Foun
 }
 
 /// Every path below a value that was not there before.
-fn everything(shape: Shape, value: &Value) -> Vec<Node> {
+fn everything(shape: Shape<'_>, value: &Value) -> Vec<Node> {
     let node = |element, shape, value: Option<&Value>| Node {
         element,
         member: true,
@@ -130,11 +130,11 @@ fn everything(shape: Shape, value: &Value) -> Vec<Node> {
     }
 }
 
-fn alike(a: Atom, b: Atom) -> bool {
+fn alike(a: Atom<'_>, b: Atom<'_>) -> bool {
     std::mem::discriminant(&a) == std::mem::discriminant(&b)
 }
 
-fn of_atom(atom: Atom, old: Option<&Value>, new: Option<&Value>, found: &mut Found) -> Change {
+fn of_atom(atom: Atom<'_>, old: Option<&Value>, new: Option<&Value>, found: &mut Found) -> Change {
     match atom {
         Atom::Scalar(_) => leaf(old, new),
         Atom::List(list) => {
@@ -173,7 +173,7 @@ fn presence(old: Option<&Value>, new: Option<&Value>) -> Change {
 }
 
 fn of_members(
-    members: Members,
+    members: Members<'_>,
     old: Option<&Map<String, Value>>,
     new: Option<&Map<String, Value>>,
     found: &mut Found,
@@ -196,7 +196,7 @@ fn of_members(
     }
 }
 
-fn of_items(list: List, old: &[Value], new: &[Value], found: &mut Found) {
+fn of_items(list: List<'_>, old: &[Value], new: &[Value], found: &mut Found) {
     let (old, new) = (grouped(list, old), grouped(list, new));
     let of = |groups: &[(Element, Vec<&'_ Value>)], element: &Element| {
         groups
@@ -216,7 +216,7 @@ fn of_items(list: List, old: &[Value], new: &[Value], found: &mut Found) {
 
 /// Compares the items of one key; more than one of a key are compared as a whole.
 fn compare_groups(
-    list: List,
+    list: List<'_>,
     element: &Element,
     old: &[&Value],
     new: &[&Value],
@@ -254,7 +254,7 @@ fn compare_groups(
 }
 
 /// The items by element; items that have none are left out.
-fn grouped(list: List, items: &[Value]) -> Vec<(Element, Vec<&Value>)> {
+fn grouped<'v>(list: List<'_>, items: &'v [Value]) -> Vec<(Element, Vec<&'v Value>)> {
     let mut groups: Vec<(Element, Vec<&Value>)> = Vec::with_capacity(items.len());
     let keyed = items
         .iter()

@@ -11,12 +11,12 @@ use super::shape::{Atom, Items, List, Members, Shape};
 ///
 /// # Errors
 /// A list item that cannot be told apart from others, or twice the same one in what is applied.
-pub(super) fn merge(shape: Shape, live: &Value, applied: &Value) -> Result<Value, String> {
+pub(super) fn merge(shape: Shape<'_>, live: &Value, applied: &Value) -> Result<Value, String> {
     Ok(walk(shape, Some(live), Some(applied))?.unwrap_or(Value::Null))
 }
 
 fn walk(
-    shape: Shape,
+    shape: Shape<'_>,
     live: Option<&Value>,
     applied: Option<&Value>,
 ) -> Result<Option<Value>, String> {
@@ -43,7 +43,7 @@ fn walk(
 }
 
 fn merge_members(
-    members: Members,
+    members: Members<'_>,
     live: Option<&Map<String, Value>>,
     applied: Option<&Map<String, Value>>,
 ) -> Result<Option<Value>, String> {
@@ -69,7 +69,7 @@ fn merge_members(
 }
 
 /// Items that both have stand in the order of what is applied; those of the live object alone keep their place between them.
-fn merge_items(list: List, live: &[Value], applied: &[Value]) -> Result<Option<Value>, String> {
+fn merge_items(list: List<'_>, live: &[Value], applied: &[Value]) -> Result<Option<Value>, String> {
     let elements = |items: &[Value]| {
         let elements = items.iter().map(|item| list.element(item));
         elements.collect::<Result<Vec<Element>, _>>()

@@ -6,7 +6,7 @@ use super::set::Set;
 use super::shape::{Atom, Items, Shape};
 
 /// The value without the fields, map keys and list items in `gone`; null where nothing is left.
-pub(super) fn remove(shape: Shape, value: &Value, gone: &Set) -> Value {
+pub(super) fn remove(shape: Shape<'_>, value: &Value, gone: &Set) -> Value {
     match (shape.atom(Some(value)), value) {
         (Atom::Scalar(_), value) => value.clone(),
         (Atom::List(list), Value::Array(items)) if !matches!(list.items, Items::Atomic) => {

@@ -7,10 +7,11 @@ use serde_json::Value;
 use super::element::Element;
 use crate::kinds::{GroupVersionKind, Registry};
 use crate::schema::types::{self, FieldRef, Merge, Ownership, Slot, TypeRef};
+use crate::structural::{self, Member, Owned, Part};
 
 /// What stands at a place in an object.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Shape {
+pub(super) enum Shape<'s> {
     Struct {
         of: TypeRef,
         atomic: bool,
@@ -19,10 +20,10 @@ pub(super) enum Shape {
         item: &'static Slot,
         atomic: bool,
     },
-    List(List),
+    List(List<'s>),
     Scalar(Scalar),
-    /// A custom object: of its members only the metadata have a type.
-    Custom,
+    /// What the schema of a custom resource says.
+    Custom(Part<'s>),
     /// Anything; maps are owned key by key, unless it is atomic.
     Any {
         atomic: bool,
@@ -38,58 +39,68 @@ pub(super) enum Scalar {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct List {
-    /// Nothing where items can be anything.
-    item: Option<&'static Slot>,
-    pub(super) items: Items,
+pub(super) struct List<'s> {
+    item: Item<'s>,
+    pub(super) items: Items<'s>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Item<'s> {
+    Slot(&'static Slot),
+    Custom(Part<'s>),
+    Any,
 }
 
 /// How the items of a list are told apart.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Items {
+pub(super) enum Items<'s> {
     /// They are not: the list is owned as a whole.
     Atomic,
     /// By their values.
     Values,
     /// By these of their fields.
-    Keys(Keys),
+    Keys(Keys<'s>),
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Keys {
+pub(super) enum Keys<'s> {
     Several(&'static [&'static str]),
     One(&'static str),
+    Custom(&'s [String]),
 }
 
 /// What a value at a place is taken for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Atom {
+pub(super) enum Atom<'s> {
     Scalar(Scalar),
-    List(List),
-    Map(Members),
+    List(List<'s>),
+    Map(Members<'s>),
 }
 
 /// The members of a struct or map.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Members {
-    of: MembersOf,
+pub(super) struct Members<'s> {
+    of: MembersOf<'s>,
     pub(super) atomic: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum MembersOf {
+enum MembersOf<'s> {
     Struct(TypeRef),
     Map(&'static Slot),
-    Custom,
+    Custom(Part<'s>),
     Any { atomic: bool },
 }
 
-impl Shape {
+impl<'s> Shape<'s> {
     /// Objects of a kind; none for a kind without a known type.
-    pub(super) fn of_kind(registry: &Registry, kind: &GroupVersionKind) -> Option<Self> {
+    pub(super) fn of_kind(registry: &'s Registry, kind: &GroupVersionKind) -> Option<Self> {
         let Some(of) = types::root(kind) else {
-            let resource = registry.by_kind(kind)?;
-            return resource.custom.is_some().then_some(Self::Custom);
+            let custom = registry.find_kind(kind)?.custom.as_ref()?;
+            let schema = custom.schema.as_ref();
+            return Some(schema.map_or(Self::Any { atomic: false }, |schema| {
+                Self::Custom(schema.whole())
+            }));
         };
         Some(Self::Struct {
             of,
@@ -97,15 +108,29 @@ impl Shape {
         })
     }
 
-    fn of_custom(member: &str) -> Self {
-        const METADATA: &str = "apimachinery.pkg.apis.meta.v1.ObjectMeta";
-        match member {
-            "apiVersion" | "kind" => Self::Scalar(Scalar::Text),
-            "metadata" => types::by_name(METADATA).map_or(Self::Any { atomic: false }, |of| {
-                Self::Struct { of, atomic: false }
+    fn of_part(part: Part<'s>) -> Self {
+        match part.owned() {
+            Owned::Number => Self::Scalar(Scalar::Number),
+            Owned::Text => Self::Scalar(Scalar::Text),
+            Owned::Bool => Self::Scalar(Scalar::Bool),
+            Owned::Scalar => Self::Scalar(Scalar::Any),
+            Owned::Anything { atomic } => Self::Any { atomic },
+            Owned::Members { .. } => Self::Custom(part),
+            Owned::List(items) => Self::List(List {
+                item: part.item().map_or(Item::Any, Item::Custom),
+                items: match items {
+                    structural::Items::Atomic => Items::Atomic,
+                    structural::Items::Set => Items::Values,
+                    structural::Items::Map(keys) => Items::Keys(Keys::Custom(keys)),
+                },
             }),
-            _ => Self::Any { atomic: false },
         }
+    }
+
+    fn of_metadata() -> Self {
+        const METADATA: &str = "apimachinery.pkg.apis.meta.v1.ObjectMeta";
+        let typed = |of| Self::Struct { of, atomic: false };
+        types::by_name(METADATA).map_or(Self::Any { atomic: false }, typed)
     }
 
     fn of_field(field: FieldRef) -> Self {
@@ -137,7 +162,7 @@ impl Shape {
             }
             types::Shape::Map(_, item) => Self::Map { item, atomic },
             types::Shape::List(item) => Self::List(List {
-                item: Some(item),
+                item: Item::Slot(item),
                 items: match ownership {
                     Ownership::Set => Items::Values,
                     Ownership::Map(keys) => Items::Keys(Keys::Several(keys)),
@@ -159,17 +184,20 @@ impl Shape {
     }
 
     /// What a value is taken for here; nothing and null fit everything.
-    pub(super) fn atom(self, value: Option<&Value>) -> Atom {
+    pub(super) fn atom(self, value: Option<&Value>) -> Atom<'s> {
         let map = |of, atomic| Atom::Map(Members { of, atomic });
         match self {
             Self::Struct { of, atomic } => map(MembersOf::Struct(of), atomic),
             Self::Map { item, atomic } => map(MembersOf::Map(item), atomic),
-            Self::Custom => map(MembersOf::Custom, false),
+            Self::Custom(part) => {
+                let atomic = matches!(part.owned(), Owned::Members { atomic: true });
+                map(MembersOf::Custom(part), atomic)
+            }
             Self::List(list) => Atom::List(list),
             Self::Scalar(scalar) => Atom::Scalar(scalar),
             Self::Any { atomic } => match value {
                 Some(Value::Array(_)) => Atom::List(List {
-                    item: None,
+                    item: Item::Any,
                     items: Items::Atomic,
                 }),
                 Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
@@ -181,9 +209,9 @@ impl Shape {
     }
 }
 
-impl Members {
+impl<'s> Members<'s> {
     /// The shape of a member, and whether it is a field of a struct; none if a struct has no such field.
-    pub(super) fn get(self, name: &str) -> Option<(Shape, bool)> {
+    pub(super) fn get(self, name: &str) -> Option<(Shape<'s>, bool)> {
         match self.of {
             MembersOf::Struct(of) => match of.field(name) {
                 Some(field) => Some((Shape::of_field(field), true)),
@@ -192,7 +220,13 @@ impl Members {
                 None => None,
             },
             MembersOf::Map(item) => Some((Shape::of_item(item), false)),
-            MembersOf::Custom => Some((Shape::of_custom(name), true)),
+            MembersOf::Custom(part) => Some(match part.member(name)? {
+                Member::Field(part) => (Shape::of_part(part), true),
+                Member::Entry(part) => (Shape::of_part(part), false),
+                Member::TypeName => (Shape::Scalar(Scalar::Text), true),
+                Member::Metadata => (Shape::of_metadata(), true),
+                Member::Unknown => (Shape::Any { atomic: false }, false),
+            }),
             MembersOf::Any { atomic } => Some((Shape::Any { atomic }, false)),
         }
     }
@@ -207,11 +241,14 @@ impl Members {
     }
 }
 
-impl List {
+impl<'s> List<'s> {
     /// The shape of the items.
-    pub(super) fn item(self) -> Shape {
-        self.item
-            .map_or(Shape::Any { atomic: true }, Shape::of_item)
+    pub(super) fn item(self) -> Shape<'s> {
+        match self.item {
+            Item::Slot(slot) => Shape::of_item(slot),
+            Item::Custom(part) => Shape::of_part(part),
+            Item::Any => Shape::Any { atomic: true },
+        }
     }
 
     /// The element that leads to an item.
@@ -234,12 +271,21 @@ impl List {
                 ),
                 value => Ok(Element::Value(value.clone())),
             },
-            Items::Keys(Keys::One(key)) => self.keyed(&[key], item),
-            Items::Keys(Keys::Several(keys)) => self.keyed(keys, item),
+            Items::Keys(Keys::One(key)) => self.keyed([Cow::Borrowed(key)], item),
+            Items::Keys(Keys::Several(keys)) => {
+                self.keyed(keys.iter().map(|key| Cow::Borrowed(*key)), item)
+            }
+            Items::Keys(Keys::Custom(keys)) => {
+                self.keyed(keys.iter().map(|key| Cow::Owned(key.clone())), item)
+            }
         }
     }
 
-    fn keyed(self, keys: &[&'static str], item: &Value) -> Result<Element, String> {
+    fn keyed(
+        self,
+        keys: impl IntoIterator<Item = Cow<'static, str>> + Clone,
+        item: &Value,
+    ) -> Result<Element, String> {
         let members = match item {
             Value::Object(members) => members,
             Value::Null => {
@@ -250,14 +296,17 @@ impl List {
             }
         };
         let mut fields: Vec<(Cow<'static, str>, Value)> = keys
-            .iter()
+            .clone()
+            .into_iter()
             .filter_map(|key| {
-                let said = members.get(*key).cloned();
-                Some((Cow::Borrowed(*key), said.or_else(|| self.default(key))?))
+                let said = members.get(&*key).cloned();
+                let value = said.or_else(|| self.default(&key))?;
+                Some((key, value))
             })
             .collect();
         if fields.is_empty() {
-            let keys: Vec<_> = keys.iter().map(|key| crate::field::quoted(key)).collect();
+            let keys = keys.into_iter().map(|key| crate::field::quoted(&key));
+            let keys: Vec<_> = keys.collect();
             return Err(format!(
                 "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values \
                  for any key fields)",
@@ -270,7 +319,11 @@ impl List {
 
     /// What a key is when an item does not say it: the schema gives required fields their empty value.
     fn default(self, key: &str) -> Option<Value> {
-        let of = self.item?.object()?;
+        let of = match self.item {
+            Item::Slot(slot) => slot.object()?,
+            Item::Custom(part) => return part.default_of(key).cloned(),
+            Item::Any => return None,
+        };
         if key == "protocol" && matches!(of.short_name(), "ContainerPort" | "ServicePort") {
             return Some("TCP".into());
         }

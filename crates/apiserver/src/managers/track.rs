@@ -141,7 +141,7 @@ impl Tracked<'_> {
     pub(super) fn update(
         &self,
         managed: &mut Managed,
-        shape: Shape,
+        shape: Shape<'_>,
         live: &Value,
         new: &Value,
         manager: &str,
@@ -224,7 +224,7 @@ impl Tracked<'_> {
         object: Cow<'v, Value>,
         from: &str,
         to: &str,
-    ) -> Option<(Shape, Cow<'v, Value>)> {
+    ) -> Option<(Shape<'_>, Cow<'v, Value>)> {
         let kind = |api_version: &str| {
             let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
             GroupVersionKind {

@@ -26,6 +26,7 @@ mod formats;
 mod lists;
 mod metadata;
 mod outcome;
+mod ownership;
 pub(crate) mod paths;
 mod prune;
 mod rules;
@@ -40,6 +41,7 @@ use crate::field::{FieldError, Path, Reason};
 
 pub use check::check;
 use correlation::Correlation;
+pub(crate) use ownership::{Items, Member, Owned, Part};
 use schema::Schema;
 use values::Taken;
 

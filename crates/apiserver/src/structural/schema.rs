@@ -25,6 +25,8 @@ pub(super) struct Schema {
     pub(super) preserve_unknown: bool,
     pub(super) embedded: bool,
     pub(super) int_or_string: bool,
+    /// Whether its fields are owned together.
+    pub(super) atomic_map: bool,
     pub(super) list: ListType,
     pub(super) items: Option<Box<Self>>,
     pub(super) properties: BTreeMap<String, Self>,
@@ -112,6 +114,7 @@ impl Schema {
             preserve_unknown: schema.flag("x-kubernetes-preserve-unknown-fields"),
             embedded: schema.flag("x-kubernetes-embedded-resource"),
             int_or_string: schema.flag("x-kubernetes-int-or-string"),
+            atomic_map: schema.text("x-kubernetes-map-type") == "atomic",
             list: ListType::read(schema),
             items: one("items"),
             properties: schema

@@ -13,11 +13,12 @@ use serde_json::Value;
 use similar::TextDiff;
 
 use super::view::{Edit, View};
+use crate::field::as_go_writes;
 
 /// A value as JSON on one line. `kind` names a type of the table, or several of them: `[]Toleration`.
 pub(crate) fn shown(kind: &str, value: &Value) -> String {
     // Writing a value into memory cannot fail.
-    serde_json::to_string(&Shown { kind, value }).unwrap_or_default()
+    as_go_writes(serde_json::to_string(&Shown { kind, value }).unwrap_or_default())
 }
 
 /// A unified difference of two values of one type, as the API server prints it.

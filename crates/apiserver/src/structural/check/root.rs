@@ -58,15 +58,17 @@ fn with_status(schema: &Value, at: &Path<'_>, errors: &mut Vec<FieldError>) {
         Value::Object(members) => !members.is_empty(),
         _ => true,
     };
+    // A default is there however little it says.
+    let set = |name: &str, value: &Value| set(value) || name == "default" && !value.is_null();
     let allowed = |name: &str| ALLOWED.iter().any(|(known, _)| *known == name);
     let mut refused = members
         .iter()
-        .filter(|(name, value)| !allowed(name) && set(value))
+        .filter(|(name, value)| !allowed(name) && set(name, value))
         .map(|(name, _)| name.as_str());
     let kind = schema.text("type");
     let first_refused = BEFORE_TYPE
         .iter()
-        .find(|name| set(schema.at(name)))
+        .find(|name| set(name, schema.at(name)))
         .is_some();
     if !first_refused && !kind.is_empty() && kind != "object" {
         let detail = "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";

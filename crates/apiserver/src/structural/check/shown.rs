@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::field::as_go_writes;
 use crate::kinds::internal::shown;
 use crate::kinds::view::View;
 
@@ -125,7 +126,7 @@ impl Member {
         };
         match (self, value) {
             (Self::Plain(kind), value) => shown(kind, value),
-            (Self::Any, value) => value.to_string(),
+            (Self::Any, value) => as_go_writes(value.to_string()),
             (_, Value::Null) => "null".to_owned(),
             (Self::Schema, value) => schema(value),
             (Self::List, value) => list(value.as_array().map_or(&[], Vec::as_slice)),

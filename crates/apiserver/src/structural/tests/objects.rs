@@ -261,8 +261,8 @@ fn what_was_wrong_before_and_has_not_changed_may_stay() {
     assert_eq!(
         errors(&schema, &new, Some(&old)),
         [
-            "spec.list[1].v: Too long: may not be more than 1 bytes",
-            "spec.new: Too long: may not be more than 1 bytes",
+            "spec.list[1].v: Too long: may not be more than 1 byte",
+            "spec.new: Too long: may not be more than 1 byte",
         ]
     );
 }

@@ -1,0 +1,124 @@
+//! What a schema says of who can own which part of an object: what server-side apply needs to know of it.
+
+use serde_json::Value;
+
+use super::Structural;
+use super::schema::{Additional, ListType, Schema};
+
+/// A part of a schema.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'s> {
+    schema: &'s Schema,
+    /// Whether its values are objects with type and metadata.
+    is_object: bool,
+}
+
+/// What can be owned of a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Owned<'s> {
+    Number,
+    Text,
+    Bool,
+    /// A number or a text.
+    Scalar,
+    Members {
+        atomic: bool,
+    },
+    List(Items<'s>),
+    /// Whatever the value is.
+    Anything {
+        atomic: bool,
+    },
+}
+
+/// How the items of a list are told apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Items<'s> {
+    Atomic,
+    Set,
+    Map(&'s [String]),
+}
+
+/// A member of an object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Member<'s> {
+    /// A field that the schema names.
+    Field(Part<'s>),
+    /// An entry of a map.
+    Entry(Part<'s>),
+    /// `apiVersion` or `kind`.
+    TypeName,
+    Metadata,
+    /// What the schema does not know and lets pass.
+    Unknown,
+}
+
+impl Structural {
+    /// The schema of whole objects.
+    pub(crate) fn whole(&self) -> Part<'_> {
+        Part {
+            schema: &self.root,
+            is_object: true,
+        }
+    }
+}
+
+impl<'s> Part<'s> {
+    fn of(schema: &'s Schema) -> Self {
+        Self {
+            schema,
+            is_object: schema.embedded,
+        }
+    }
+
+    pub(crate) fn owned(self) -> Owned<'s> {
+        let schema = self.schema;
+        if schema.int_or_string {
+            return Owned::Scalar;
+        }
+        let atomic = schema.atomic_map;
+        match schema.kind.as_str() {
+            "integer" | "number" => Owned::Number,
+            "string" => Owned::Text,
+            "boolean" => Owned::Bool,
+            "array" => Owned::List(match &schema.list {
+                ListType::Atomic => Items::Atomic,
+                ListType::Set => Items::Set,
+                ListType::Map(keys) => Items::Map(keys),
+            }),
+            "object" if self.is_object || self.has_members() => Owned::Members { atomic },
+            _ => Owned::Anything { atomic },
+        }
+    }
+
+    fn has_members(self) -> bool {
+        !self.schema.properties.is_empty() || self.schema.additional.schema().is_some()
+    }
+
+    /// The member of this name; none where the schema knows no such member.
+    pub(crate) fn member(self, name: &str) -> Option<Member<'s>> {
+        match name {
+            "apiVersion" | "kind" if self.is_object => return Some(Member::TypeName),
+            "metadata" if self.is_object => return Some(Member::Metadata),
+            _ => {}
+        }
+        if let Some(field) = self.schema.properties.get(name) {
+            return Some(Member::Field(Self::of(field)));
+        }
+        match &self.schema.additional {
+            Additional::Schema(entry) => Some(Member::Entry(Self::of(entry))),
+            Additional::Allowed(true) => Some(Member::Unknown),
+            _ => self.schema.preserve_unknown.then_some(Member::Unknown),
+        }
+    }
+
+    /// The items of a list.
+    pub(crate) fn item(self) -> Option<Self> {
+        self.schema.items.as_deref().map(Self::of)
+    }
+
+    /// What a field of this object is where it is left out.
+    pub(crate) fn default_of(self, field: &str) -> Option<&'s Value> {
+        self.schema.properties.get(field)?.default.as_ref()
+    }
+}
