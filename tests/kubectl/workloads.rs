@@ -178,3 +178,131 @@ async fn what_a_deleted_deployment_owns_goes_first_later_or_not_at_all() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_stateful_set_rolls_out_and_back() {
+    with_controllers(async |session| {
+        session.file("db.yaml", STATEFUL_SET);
+        session
+            .prints("apply -f db.yaml", "statefulset.apps/db created")
+            .await;
+        let rolled_out = "rollout status statefulset/db --timeout=60s";
+        session
+            .shows(rolled_out, &["rolling update complete 2 pods"])
+            .await;
+        session
+            .prints(
+                "set image statefulset/db main=nginx:2",
+                "statefulset.apps/db image updated",
+            )
+            .await;
+        session
+            .shows(rolled_out, &["rolling update complete 2 pods"])
+            .await;
+        let images = "get pods -o jsonpath={.items[*].spec.containers[0].image}";
+        session.prints(images, "nginx:2 nginx:2").await;
+        session
+            .prints(
+                "rollout undo statefulset/db",
+                "statefulset.apps/db rolled back",
+            )
+            .await;
+        session
+            .shows(rolled_out, &["rolling update complete 2 pods"])
+            .await;
+        session.prints(images, "nginx:1 nginx:1").await;
+        session
+            .prints(
+                "rollout history statefulset/db",
+                "statefulset.apps/db\nREVISION  CHANGE-CAUSE\n2         <none>\n3         <none>",
+            )
+            .await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_daemon_set_is_rolled_out_and_restarted() {
+    with_controllers(async |session| {
+        session.file("agent.yaml", DAEMON_SET);
+        session
+            .prints("apply -f agent.yaml", "daemonset.apps/agent created")
+            .await;
+        let rolled_out = "rollout status daemonset/agent --timeout=60s";
+        session
+            .shows(rolled_out, &["successfully rolled out"])
+            .await;
+        let before = session.run("get pods -o name").await.out;
+        session
+            .prints(
+                "rollout restart daemonset/agent",
+                "daemonset.apps/agent restarted",
+            )
+            .await;
+        session
+            .shows(rolled_out, &["successfully rolled out"])
+            .await;
+        let after = session.run("get pods -o name").await.out;
+        assert_eq!(after.lines().count(), 1);
+        assert_ne!(after, before);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_job_completes_and_a_deleted_namespace_is_gone() {
+    with_controllers(async |session| {
+        session
+            .prints("create namespace demo", "namespace/demo created")
+            .await;
+        session
+            .prints(
+                "create job work --image=busybox -n demo",
+                "job.batch/work created",
+            )
+            .await;
+        session
+            .prints(
+                "wait --for=condition=complete job/work -n demo --timeout=60s",
+                "job.batch/work condition met",
+            )
+            .await;
+        session
+            .shows("get pods -n demo", &["0/1     Completed"])
+            .await;
+        session
+            .shows("delete namespace demo", &["namespace \"demo\" deleted"])
+            .await;
+        session
+            .refuses(
+                "get namespace demo",
+                "Error from server (NotFound): namespaces \"demo\" not found",
+            )
+            .await;
+    })
+    .await;
+}
+
+const STATEFUL_SET: &str = "
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  replicas: 2
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec: {containers: [{name: main, image: 'nginx:1'}]}
+";
+
+const DAEMON_SET: &str = "
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec: {containers: [{name: main, image: 'nginx:1'}]}
+";

@@ -23,7 +23,7 @@ pub(crate) enum Controller {
     Namespaces,
     /// Gives every namespace its default ServiceAccount
     ServiceAccounts,
-    /// Makes pods of Deployments and ReplicaSets, and lets them seem to run
+    /// Makes pods of Deployments and other workloads, and lets them seem to run
     Workloads,
 }
 

@@ -60,6 +60,11 @@ pub(super) const PODS: Api = Api::core("pods");
 pub(super) const EVENTS: Api = Api::core("events");
 pub(super) const REPLICA_SETS: Api = Api::new("/apis/apps/v1", "replicasets");
 pub(super) const DEPLOYMENTS: Api = Api::new("/apis/apps/v1", "deployments");
+pub(super) const STATEFUL_SETS: Api = Api::new("/apis/apps/v1", "statefulsets");
+pub(super) const DAEMON_SETS: Api = Api::new("/apis/apps/v1", "daemonsets");
+pub(super) const CONTROLLER_REVISIONS: Api = Api::new("/apis/apps/v1", "controllerrevisions");
+pub(super) const JOBS: Api = Api::new("/apis/batch/v1", "jobs");
+pub(super) const CLAIMS: Api = Api::core("persistentvolumeclaims");
 pub(super) const NODES: Api = Api::of_cluster("nodes");
 
 impl Api {

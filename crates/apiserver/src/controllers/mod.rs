@@ -82,7 +82,7 @@ impl Controllers {
         self
     }
 
-    /// Makes pods of Deployments and ReplicaSets, and lets them seem to run.
+    /// Makes pods of Deployments, StatefulSets, DaemonSets and Jobs, and lets them seem to run.
     pub fn workloads(mut self, workloads: Workloads) -> Self {
         self.workloads = Some(workloads);
         self
@@ -102,6 +102,9 @@ impl Controllers {
         if let Some(simulated) = &self.workloads {
             chosen.push(Box::new(workloads::deployments::Deployments));
             chosen.push(Box::new(workloads::replica_sets::ReplicaSets));
+            chosen.push(Box::new(workloads::stateful_sets::StatefulSets));
+            chosen.push(Box::new(workloads::daemon_sets::DaemonSets));
+            chosen.push(Box::new(workloads::jobs::Jobs));
             chosen.push(Box::new(workloads::scheduler::Scheduler::default()));
             chosen.push(Box::new(workloads::kubelet::Kubelet::new(
                 simulated.clone(),

@@ -1,10 +1,13 @@
 //! What the controllers beside the server do. Time is paused: it goes on when nothing is left to do.
 
 mod collection;
+mod daemon_sets;
 mod deployments;
+mod jobs;
 mod namespaces;
 mod pods;
 mod running;
+mod stateful_sets;
 
 use std::time::Duration;
 

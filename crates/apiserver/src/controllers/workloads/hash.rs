@@ -11,6 +11,11 @@ pub(super) fn template_hash(template: &Value, collisions: i64) -> String {
     encoded(fnv1a(text.as_bytes()))
 }
 
+/// The hash of what a revision keeps; another one for each collision.
+pub(super) fn revision_hash(data: &Value, collisions: i64) -> String {
+    encoded(fnv1a(format!("{data}{collisions}").as_bytes()))
+}
+
 fn fnv1a(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)

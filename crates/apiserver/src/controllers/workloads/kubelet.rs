@@ -93,10 +93,11 @@ impl Kubelet {
         let object = pod.object.value();
         let fails = pod.pod.annotations.get(SIMULATE).map_or("", String::as_str);
         let ends = ends_by_itself(&object);
-        let starting = self.left(pod, Stage::Starting, self.times.ready);
-        let (state, next) = if !starting.is_zero() && pod.pod.phase != "Running" {
-            (State::Starting, Next::After(starting))
-        } else {
+        let starting = match pod.pod.phase.as_str() {
+            "Running" => Duration::ZERO,
+            _ => self.left(pod, Stage::Starting, self.times.ready),
+        };
+        let (state, next) = if starting.is_zero() {
             let running = self.left(pod, Stage::Running, self.times.finished);
             let state = match fails {
                 "failure" if ends && running.is_zero() => State::Failed,
@@ -112,6 +113,8 @@ impl Kubelet {
                 Next::Done
             };
             (state, next)
+        } else {
+            (State::Starting, Next::After(starting))
         };
         let node = cx.look(|graph| graph.get("nodes", &pod.pod.node));
         let host = node.map(|node| internal_address(&node.object.value()));

@@ -20,6 +20,7 @@ use super::hash::template_hash;
 use super::status::{condition, set_condition};
 use super::{claims, replica_sets};
 use fenceposts::Fenceposts;
+pub(super) use fenceposts::share;
 use replica_set::{REVISION, ReplicaSet};
 
 /// The Deployment controller.

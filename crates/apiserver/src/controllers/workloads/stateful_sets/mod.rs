@@ -175,7 +175,7 @@ impl Set<'_> {
                     return Ok(());
                 }
             }
-            for pod in &self.condemned {
+            if let Some(pod) = self.condemned.first() {
                 let ready = pod.pod.phase == "Running" && self.is_available(pod);
                 let first_unavailable = self.first_unavailable();
                 let is_first = first_unavailable.is_some_and(|first| Arc::ptr_eq(first, pod));
