@@ -43,8 +43,10 @@ enum Found {
     Solid,
     Absent,
     Waiting,
-    /// Nothing can be said: the kind is unknown, or cannot own what has no namespace.
-    Unresolved,
+    /// Nobody knows the kind, perhaps not yet.
+    Unknown,
+    /// What is in a namespace cannot own what is in none.
+    Impossible,
 }
 
 impl Controller for Collector {
@@ -123,13 +125,16 @@ impl Collector {
                 Found::Solid => owners.solid.push(owner.clone()),
                 Found::Absent => owners.absent.push(owner.clone()),
                 Found::Waiting => owners.waiting.push(owner.clone()),
-                Found::Unresolved => {
-                    report_namespace(cx, item, owner).await;
+                Found::Unknown => {
                     let place = (item.table.clone(), item.object.path.clone());
                     let mut unresolved = self.unresolved.lock();
                     if !unresolved.contains(&place) {
                         unresolved.push(place);
                     }
+                    return Ok(Next::Failed);
+                }
+                Found::Impossible => {
+                    report_namespace(cx, item, owner).await;
                     return Ok(Next::Done);
                 }
             }
@@ -251,11 +256,11 @@ async fn change(cx: &Context, item: &Item, mut metadata: Value) -> Outcome {
 /// Looks an owner up as the object means it: in its own namespace, and with the same uid.
 fn find(cx: &Context, item: &Item, owner: &Owner) -> Found {
     let Some(resource) = resource(cx, &owner.api_version, &owner.kind) else {
-        return Found::Unresolved;
+        return Found::Unknown;
     };
     let namespace = item.namespace();
     if resource.namespaced && namespace.is_empty() {
-        return Found::Unresolved;
+        return Found::Impossible;
     }
     let path = if resource.namespaced {
         format!("{namespace}/{}", owner.name)

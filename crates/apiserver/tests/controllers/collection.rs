@@ -207,3 +207,73 @@ async fn what_the_log_has_forgotten_is_found_in_what_is_stored() {
     settled().await;
     assert!(cluster.names(MAPS).await.is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn custom_resources_own_and_are_owned_like_all_others() {
+    const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
+    let cluster = cluster();
+    let mut waiting = owned("waiting", &[]);
+    waiting["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "example.com/v1",
+        "kind": "Widget",
+        "name": "never",
+        "uid": "0b2e1b3c-5c1a-4a86-8f33-000000000002",
+    }]);
+    cluster.made(MAPS, &waiting).await;
+    assert_eq!(cluster.names(MAPS).await, ["waiting"]);
+
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [{
+                "name": "v1",
+                "served": true,
+                "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object"}},
+            }],
+        },
+    });
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    cluster.made(definitions, &definition).await;
+    assert!(cluster.names(MAPS).await.is_empty());
+
+    let widget = json!({
+        "apiVersion": "example.com/v1",
+        "kind": "Widget",
+        "metadata": {"name": "widget"},
+    });
+    let widget = cluster.made(WIDGETS, &widget).await;
+    let map = cluster.made(MAPS, &owned("map", &[&widget])).await;
+    let mut part = widget.clone();
+    part["metadata"] = json!({
+        "name": "part",
+        "ownerReferences": owned("part", &[&map])["metadata"]["ownerReferences"],
+    });
+    cluster.made(WIDGETS, &part).await;
+    assert_eq!(cluster.names(WIDGETS).await, ["part", "widget"]);
+    let path = format!("{WIDGETS}/widget");
+    let deleted = cluster.delete_with(&path, &propagation("Foreground")).await;
+    deleted.expect(200);
+    settled().await;
+    assert!(cluster.names(MAPS).await.is_empty());
+    assert!(cluster.names(WIDGETS).await.is_empty());
+
+    let widget = json!({
+        "apiVersion": "example.com/v1",
+        "kind": "Widget",
+        "metadata": {"name": "widget"},
+    });
+    let widget = cluster.made(WIDGETS, &widget).await;
+    cluster.made(MAPS, &owned("map", &[&widget])).await;
+    let deleted = cluster
+        .delete(&format!("{definitions}/widgets.example.com"))
+        .await;
+    deleted.expect(200);
+    tokio::time::sleep(std::time::Duration::from_hours(1)).await;
+    assert_eq!(cluster.names(MAPS).await, ["map"]);
+}

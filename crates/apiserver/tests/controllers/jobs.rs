@@ -81,7 +81,7 @@ async fn a_job_fails_when_too_many_pods_have() {
         json!({"annotations": {"kubewright.dev/simulate": "failure"}});
     cluster.made(JOBS, &failing).await;
     assert_eq!(cluster.names(PODS).await.len(), 1);
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
     let job = work(&cluster).await;
     assert_eq!(job["status"]["failed"], 3);
     let failed = condition(&job, "Failed");
