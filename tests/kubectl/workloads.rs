@@ -188,7 +188,7 @@ async fn a_stateful_set_rolls_out_and_back() {
             .await;
         let rolled_out = "rollout status statefulset/db --timeout=60s";
         session
-            .shows(rolled_out, &["rolling update complete 2 pods"])
+            .shows(rolled_out, &["2 new pods have been updated"])
             .await;
         session
             .prints(
@@ -197,7 +197,7 @@ async fn a_stateful_set_rolls_out_and_back() {
             )
             .await;
         session
-            .shows(rolled_out, &["rolling update complete 2 pods"])
+            .shows(rolled_out, &["2 new pods have been updated"])
             .await;
         let images = "get pods -o jsonpath={.items[*].spec.containers[0].image}";
         session.prints(images, "nginx:2 nginx:2").await;
@@ -208,7 +208,7 @@ async fn a_stateful_set_rolls_out_and_back() {
             )
             .await;
         session
-            .shows(rolled_out, &["rolling update complete 2 pods"])
+            .shows(rolled_out, &["2 new pods have been updated"])
             .await;
         session.prints(images, "nginx:1 nginx:1").await;
         session
