@@ -42,7 +42,7 @@ async fn the_demo_shows_the_pod_before_and_after() {
 #[tokio::test]
 async fn the_other_demos_come_out_as_expected_too() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["deny-env", "sidecar-injector"] {
+    for name in ["deny-env", "sidecar-injector", "topolvm-hook"] {
         let ran = run(
             folder.path(),
             &["dev", example(name).to_str().unwrap(), "--once"],

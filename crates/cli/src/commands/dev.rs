@@ -106,7 +106,9 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
     let (authority, certificate) = certs::issue(&names, CERTIFICATE_LIFETIME)?;
     certs::save(folder.path(), &authority, &certificate)?;
-    let mut running = program.start(folder.path(), &options).await?;
+    let mut running = program
+        .start(folder.path(), kubeconfig.path(), &options)
+        .await?;
     let ca_file = folder.path().join("ca.crt");
     let configurations = program
         .manifests(running.address(), &ca_file, &options)

@@ -1,5 +1,7 @@
 //! The change that a webhook made, as the lines of YAML that came and went.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
@@ -43,9 +45,15 @@ pub(crate) fn lines(ui: &Ui, before: &Value, after: &Value, context: Context) ->
     lines
 }
 
-/// An object as YAML.
+/// An object as YAML, without `managedFields`: kubectl does not show who set what either, unless it is asked to.
 pub(crate) fn yaml(value: &Value) -> String {
-    serde_saphyr::to_string(value).unwrap_or_else(|_| value.to_string())
+    let mut value = Cow::Borrowed(value);
+    if value.pointer("/metadata/managedFields").is_some()
+        && let Some(metadata) = value.to_mut()["metadata"].as_object_mut()
+    {
+        metadata.remove("managedFields");
+    }
+    serde_saphyr::to_string(&value).unwrap_or_else(|_| value.to_string())
 }
 
 #[cfg(test)]
@@ -53,6 +61,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn who_set_what_is_not_shown() {
+        let object = json!({"metadata": {"managedFields": [{"manager": "kubectl"}], "name": "a"}});
+        assert_eq!(yaml(&object), yaml(&json!({"metadata": {"name": "a"}})));
+    }
 
     fn shown(context: Context) -> String {
         let before = json!({"a": 1, "b": 2, "c": 3, "d": 4, "e": {"f": 5}});

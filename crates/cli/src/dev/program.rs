@@ -81,9 +81,15 @@ impl Program {
         &self.name
     }
 
-    /// Starts the program with the certificate in `certificates` and waits until it serves.
-    pub(crate) async fn start(&self, certificates: &Path, more: &[String]) -> Outcome<Running> {
+    /// Starts the program with the certificate in `certificates`, on the cluster of `kubeconfig`, and waits until it serves.
+    pub(crate) async fn start(
+        &self,
+        certificates: &Path,
+        kubeconfig: &Path,
+        more: &[String],
+    ) -> Outcome<Running> {
         let mut child = Command::new(&self.executable)
+            .env("KUBECONFIG", kubeconfig)
             .args(["run", "--listen", "127.0.0.1:0", "--certificates"])
             .arg(certificates)
             .args(more)
