@@ -4,10 +4,10 @@ use std::any::TypeId;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 
-use kube::Client;
 use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Request};
 use kube::client::Body;
 use kube::core::{NamespaceResourceScope, Resource};
+use kube::{Client, CustomResourceExt};
 use kubewright_apiserver::{ApiServer, Controllers};
 use kubewright_manager::{App, Needs, Program};
 use kubewright_webhook::Webhooks;
@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::apply::apply;
+use crate::definitions;
 use crate::fail;
 use crate::host::{Host, webhook_address};
 use crate::outcome::Outcome;
@@ -50,6 +51,7 @@ struct Running {
 #[must_use = "a cluster starts with `.start().await`"]
 pub struct Builder {
     programs: Vec<Program>,
+    definitions: Vec<Value>,
     listen: bool,
     server: Option<Server>,
     controllers: Controllers,
@@ -73,6 +75,60 @@ impl Builder {
     /// Serves these webhooks over HTTPS and installs their configurations, named `under-test`.
     pub fn webhooks(self, webhooks: Webhooks) -> Self {
         self.app(|_| App::new("under-test").webhooks(webhooks))
+    }
+
+    /// Defines a custom resource before anything else runs, and waits until it is established. On a real API server, which
+    /// others use too, the definition stays.
+    ///
+    /// # Panics
+    /// The definition cannot be written as JSON.
+    ///
+    /// # Example: objects of a kind of one's own
+    ///
+    /// ```
+    /// use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+    /// use kube::CustomResourceExt;
+    /// use kubewright_testing::{Server, TestCluster, yaml};
+    /// use serde_json::{Value, json};
+    ///
+    /// /// What `#[derive(CustomResource)]` writes for a type.
+    /// struct Widget;
+    ///
+    /// impl CustomResourceExt for Widget {
+    ///     fn crd() -> CustomResourceDefinition {
+    ///         yaml("
+    ///             metadata: {name: widgets.example.com}
+    ///             spec:
+    ///               group: example.com
+    ///               scope: Namespaced
+    ///               names: {plural: widgets, kind: Widget}
+    ///               versions:
+    ///               - name: v1
+    ///                 served: true
+    ///                 storage: true
+    ///                 schema: {openAPIV3Schema: {type: object, properties: {size: {type: integer, default: 3}}}}
+    ///         ")
+    ///     }
+    ///     fn crd_name() -> &'static str { "widgets.example.com" }
+    ///     fn api_resource() -> kube::core::ApiResource { kube::core::ApiResource::from_gvk(
+    ///         &kube::core::GroupVersionKind::gvk("example.com", "v1", "Widget")) }
+    ///     fn shortnames() -> &'static [&'static str] { &[] }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let cluster = TestCluster::builder().on(Server::Embedded).crd::<Widget>().start().await;
+    /// let widget = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}});
+    /// let made: Value = cluster.apply(&widget).await.expect_allowed();
+    /// assert_eq!(made["size"], 3);
+    /// # }
+    /// ```
+    pub fn crd<K: CustomResourceExt>(mut self) -> Self {
+        match serde_json::to_value(K::crd()) {
+            Ok(definition) => self.definitions.push(definition),
+            Err(error) => fail(format_args!("cannot write {}: {error}", K::crd_name())),
+        }
+        self
     }
 
     /// Also opens a socket, for clients outside this process: see [`TestCluster::kubeconfig`]. A real API server always
@@ -136,6 +192,9 @@ impl Builder {
         let server = self.server.unwrap_or_else(Server::chosen);
         let host = Host::start(server, self.listen, self.controllers).await;
         let client = host.client(None);
+        for definition in &self.definitions {
+            definitions::establish(&client, definition).await;
+        }
         let mut programs = Vec::new();
         for program in self.programs {
             let program = program.client(client.clone());

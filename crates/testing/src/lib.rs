@@ -38,6 +38,7 @@ mod apply;
 mod cluster;
 #[cfg(unix)]
 mod control_plane;
+mod definitions;
 mod eventually;
 mod host;
 mod isolation;

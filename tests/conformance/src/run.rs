@@ -1,6 +1,7 @@
 //! Runs cases against one server and keeps what came of them.
 
 mod audit;
+mod definitions;
 mod discovery;
 mod install;
 mod steps;

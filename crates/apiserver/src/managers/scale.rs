@@ -9,19 +9,22 @@ use super::set::Set;
 
 const SCALE: &str = "autoscaling/v1";
 
-fn replicas() -> Set {
-    Set::of_fields(&[&["spec", "replicas"]])
+/// Where a scale has the replicas, and the built-in workloads, too.
+pub(crate) const REPLICAS: &str = ".spec.replicas";
+
+fn at(path: &str) -> Set {
+    Set::of_path(path.trim_start_matches('.').split('.'))
 }
 
-/// The `managedFields` of a scale: those of its workload that own the replicas.
-pub(crate) fn to_scale(parent: &Value, api_version: &str) -> Option<Value> {
+/// The `managedFields` of a scale: those of its workload that own the replicas, which stand at `path` there.
+pub(crate) fn to_scale(parent: &Value, api_version: &str, path: &str) -> Option<Value> {
     let mut managed = Managed::read(parent).ok()?;
-    let replicas = replicas();
+    let replicas = at(path);
     managed.0.retain(|_, entry| {
         entry.api_version == api_version && !entry.set.intersection(&replicas).is_empty()
     });
     for entry in managed.0.values_mut() {
-        entry.set = replicas.clone();
+        entry.set = at(REPLICAS);
         SCALE.clone_into(&mut entry.api_version);
     }
     // The identity stays that of the workload's entry, so that it finds its way back.
@@ -29,10 +32,15 @@ pub(crate) fn to_scale(parent: &Value, api_version: &str) -> Option<Value> {
 }
 
 /// The `managedFields` of a workload after its scale was written with these.
-pub(crate) fn to_parent(parent: &Value, scale: &Value, api_version: &str) -> Option<Value> {
+pub(crate) fn to_parent(
+    parent: &Value,
+    scale: &Value,
+    api_version: &str,
+    path: &str,
+) -> Option<Value> {
     let mut managed = Managed::read(parent).unwrap_or_default();
     let mut scale = Managed::read(scale).unwrap_or_default();
-    let replicas = replicas();
+    let replicas = at(path);
     let times: BTreeMap<_, _> = managed
         .0
         .iter()
@@ -57,7 +65,7 @@ pub(crate) fn to_parent(parent: &Value, scale: &Value, api_version: &str) -> Opt
     }
     managed.0.retain(|_, entry| !entry.set.is_empty());
     for (identity, mut entry) in scale.0 {
-        if entry.set.intersection(&replicas).is_empty() {
+        if entry.set.intersection(&at(REPLICAS)).is_empty() {
             continue;
         }
         api_version.clone_into(&mut entry.api_version);

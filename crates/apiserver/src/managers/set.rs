@@ -20,6 +20,16 @@ pub(super) struct Node {
 }
 
 impl Set {
+    /// The set of one path of fields.
+    pub(super) fn of_path<'p>(path: impl Iterator<Item = &'p str>) -> Self {
+        let mut set = Self::default();
+        let path: Vec<_> = path
+            .map(|name| Element::Field(name.to_owned().into()))
+            .collect();
+        set.insert(&path);
+        set
+    }
+
     /// The set of these paths of fields.
     pub(super) fn of_fields(paths: &[&[&'static str]]) -> Self {
         let mut set = Self::default();

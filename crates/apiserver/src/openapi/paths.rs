@@ -28,7 +28,14 @@ pub(super) fn of(group: &str, version: &GroupVersion, components: &mut Component
         answer: components.named("apimachinery.pkg.apis.meta.v1.APIResourceList"),
         ..plain()
     };
-    out.insert(format!("{root}/"), path_item(vec![available]));
+    // Who describes definitions describes nothing else.
+    if version
+        .resources
+        .iter()
+        .any(|resource| resource.custom.is_none())
+    {
+        out.insert(format!("{root}/"), path_item(vec![available]));
+    }
     for resource in &version.resources {
         let kind = GroupVersionKind {
             group: resource.group.clone(),
@@ -160,7 +167,7 @@ impl Paths<'_> {
         let one = format!("{root}/{scope}{plural}/{{name}}");
         let operations = self.on_one(&own, &resource.verbs);
         self.add(one.clone(), operations);
-        if resource.allows(Verb::Watch) {
+        if resource.allows(Verb::Watch) && resource.custom.is_none() {
             if resource.namespaced {
                 let watch = self.watch("ListForAllNamespaces", false);
                 self.add(format!("{root}/watch/{plural}"), vec![watch]);

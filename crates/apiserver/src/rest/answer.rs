@@ -14,6 +14,7 @@ use super::decode;
 use super::negotiate::{Encoding, Form, Output};
 use super::table;
 use crate::admission::Notes;
+use crate::kinds::Resource;
 use crate::status::{Result, Status};
 use crate::store::Object;
 
@@ -132,10 +133,11 @@ pub(crate) async fn list(
             list_text(call, objects, meta),
         ));
     }
-    let list_meta = meta.to_value();
+    let mut list_meta = meta.to_value();
     let objects = call.values(objects).await?;
     let shown = match output.form {
         Form::Object => {
+            list_meta = meta.of_objects(resource);
             let mut items = objects;
             // Custom objects say in lists, too, what they are.
             if resource.custom.is_none() {
@@ -271,6 +273,15 @@ pub(crate) fn encoded(encoding: Encoding, value: &Value) -> Bytes {
 }
 
 impl ListMeta {
+    /// The metadata of a list of objects; lists of custom ones say that there is no more, too.
+    fn of_objects(&self, resource: &Resource) -> Value {
+        let mut meta = self.to_value();
+        if resource.custom.is_some() && self.next.is_none() {
+            meta["continue"] = "".into();
+        }
+        meta
+    }
+
     pub(crate) fn to_value(&self) -> Value {
         let mut meta = Map::new();
         if let Some(revision) = self.revision {
@@ -294,7 +305,7 @@ fn list_text(call: &Call, objects: &[Arc<Object>], meta: &ListMeta) -> Bytes {
         "{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
         resource.list_kind(),
         resource.api_version(),
-        meta.to_value(),
+        meta.of_objects(resource),
     );
     let mut text = Vec::with_capacity(head.len() + size + 3);
     text.extend_from_slice(head.as_bytes());

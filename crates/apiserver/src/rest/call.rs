@@ -218,6 +218,23 @@ impl Call {
         Status::conflict(&self.resource.group, &self.resource.plural, name, why)
     }
 
+    /// 422 for an object; a custom one is called what it says that it is.
+    pub(crate) fn invalid_object(
+        &self,
+        object: &Value,
+        errors: &[crate::field::FieldError],
+    ) -> Status {
+        let name = meta_text(object, "name");
+        if self.resource.custom.is_none() {
+            return self.invalid(name, errors);
+        }
+        let text = |field: &str| object[field].as_str().unwrap_or_default();
+        let group = text("apiVersion")
+            .split_once('/')
+            .map_or("", |(group, _)| group);
+        Status::invalid(group, text("kind"), name, errors)
+    }
+
     /// 422 for an object of this resource.
     pub(crate) fn invalid(&self, name: &str, errors: &[crate::field::FieldError]) -> Status {
         // Events have their kind from the group that they were first in.

@@ -98,7 +98,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
             refused.clone()
         };
         if !errors.is_empty() {
-            return Err(call.invalid(&name, &errors));
+            return Err(call.invalid_object(object, &errors));
         }
         for warning in strategy::warnings(&call.resource, object, &Value::Null) {
             call.notes.warn(&warning);

@@ -44,9 +44,11 @@ pub(crate) fn body(
         duplicates: mut problems,
     } = parsed;
     if let Some(custom) = of_its_own_kind(call, kind) {
-        let unknown = custom.decode(&mut object, &call.body)?;
+        let mut unknown = Vec::new();
+        let decoded = custom.decode(&mut object, &call.body, &mut unknown);
         problems.extend(said_of(&unknown));
-        return told(call, kind, options, problems, object);
+        let told = told(call, kind, options, problems, object);
+        return decoded.and(told);
     }
     identify(&mut object, kind, &call.body)?;
     let conformed = schema::conform(kind, &mut object).map_err(|why| cannot_be(kind, &why));
@@ -366,7 +368,7 @@ pub(crate) fn beginning(body: &[u8]) -> String {
 }
 
 /// Why a scalar or a list is no object of any kind.
-pub(super) fn not_an_object(value: &Value) -> String {
+pub(crate) fn not_an_object(value: &Value) -> String {
     let found = json_type(value);
     format!(
         "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value \

@@ -53,6 +53,11 @@ async fn to_resource(
     };
     // What can only be created, such as a review, has no path with a name.
     let nameless = resource.verbs == [Verb::Create] && !path.name.is_empty();
+    let reads = request.parts.method == Method::GET && path.name.is_empty();
+    let lost = resource.namespaced && path.namespace.is_empty() && !reads;
+    if resource.custom.is_some() && (!placed || lost) {
+        return Ok(not_found());
+    }
     if !placed || nameless {
         return Err(Status::no_such_resource());
     }
@@ -67,6 +72,9 @@ async fn to_resource(
         .is_ok_and(|output| matches!(output.form, Form::Table(_)));
     if tabled && !table::exists(&resource, &path.subresource) {
         output = Output::without_tables(&request.parts.headers, &request.query);
+    }
+    if resource.custom.is_some() && output.is_err() {
+        return Err(Output::not_acceptable());
     }
     let call = Call {
         table: table_of(&storage),
@@ -122,6 +130,11 @@ async fn to_object(call: Call, method: &Method) -> Result<Response<Body>> {
         Method::GET if named => read::get(&call).await,
         Method::GET if call.query.flag("watch") => watch::watch(call).await,
         Method::GET => read::list(&call).await,
+        // Whoever serves definitions looks at the body first.
+        Method::POST if named && call.resource.custom.is_some() => create::create(&call).await,
+        Method::PUT if !named && call.resource.custom.is_some() => {
+            Err(Status::bad_request("name must be provided"))
+        }
         Method::POST if !named && !everywhere => {
             let resource = &call.resource;
             if reviews::is_review(&resource.group, &resource.plural) {
@@ -197,10 +210,21 @@ fn check_name(call: &Call) -> Result<()> {
 
 /// What a path answers that leads to no resource: below a known group the API says so, elsewhere the router.
 pub(crate) fn nowhere(shared: &Shared, group: Option<&str>) -> Result<Response<Body>> {
-    if group.is_some_and(|group| shared.served.now().group(group).is_some()) {
+    if group.is_some_and(|group| is_installed(shared, group)) {
         return Err(Status::no_such_resource());
     }
     Ok(not_found())
+}
+
+/// Whether a group has a handler of its own: those of definitions are looked up for each request.
+fn is_installed(shared: &Shared, group: &str) -> bool {
+    let served = shared.served.now();
+    let versions = served.group(group).map(|group| &group.versions);
+    let mut resources = versions
+        .into_iter()
+        .flatten()
+        .flat_map(|version| &version.resources);
+    resources.any(|resource| resource.custom.is_none())
 }
 
 /// The router's answer to a path that nothing serves.

@@ -38,7 +38,7 @@ const KNOWN: [&str; 26] = [
 ];
 
 /// Whether a format is looked at; dashes in its name do not count.
-pub(super) fn is_known(format: &str) -> bool {
+pub(crate) fn is_known(format: &str) -> bool {
     KNOWN.contains(&plain(format).as_str())
 }
 

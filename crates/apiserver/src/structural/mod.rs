@@ -40,7 +40,9 @@ use serde_json::Value;
 use crate::field::{FieldError, Path, Reason};
 
 pub use check::check;
+pub(crate) use check::shown;
 use correlation::Correlation;
+pub(crate) use formats::is_known as is_known_format;
 pub(crate) use ownership::{Items, Member, Owned, Part};
 use schema::Schema;
 use values::Taken;

@@ -15,6 +15,7 @@ use crate::openapi;
 use crate::redact::Redactor;
 use crate::run::Runner;
 use crate::run::audit::AuditLog;
+use crate::run::definitions;
 use crate::run::install::{PATIENCE, kind_and_name};
 use crate::vars::Vars;
 
@@ -42,12 +43,13 @@ impl Runner {
         };
         for given in std::iter::once(&given).chain(&case.given) {
             let ask = self.ask(&client, given, &vars, &case.namespace).await?;
-            let answer = client.send(ask).await?;
+            let answer = client.send(ask.clone()).await?;
             ensure!(
                 answer.succeeded(),
                 "what is given is refused: {}",
                 answer.body
             );
+            definitions::noticed(&client, &ask, &answer).await?;
             save(given, &answer.body, &mut vars)?;
         }
         let installed = self.install(&client, case, &vars).await?;
@@ -95,6 +97,13 @@ impl Runner {
                     client = &own;
                 }
                 let mut answer = client.send(ask.clone()).await?;
+                // A real server publishes the document of a new group behind everybody's back.
+                let late = Instant::now() + PATIENCE;
+                while step.shows == Shows::Openapi && answer.status == 404 && Instant::now() < late
+                {
+                    sleep(Duration::from_millis(50)).await;
+                    answer = client.send(ask.clone()).await?;
+                }
                 if let Some(wanted) = &step.until {
                     let late = Instant::now() + PATIENCE;
                     let mut attempt = 0;
@@ -107,6 +116,7 @@ impl Runner {
                         answer = client.send(ask.clone()).await?;
                     }
                 }
+                definitions::noticed(client, &ask, &answer).await?;
                 save(step, &answer.body, &mut vars).with_context(|| answer.body.to_string())?;
                 redactor.saved(&vars);
                 answered(

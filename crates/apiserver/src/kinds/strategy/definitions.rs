@@ -3,8 +3,10 @@
 
 use serde_json::{Value, json};
 
+use crate::field::quoted;
 use crate::kinds::defaults::storage_version;
 use crate::kinds::view::{Edit, View};
+use crate::structural;
 
 /// A new definition has no status but its first stored version.
 pub(super) fn create(object: &mut Value) {
@@ -19,6 +21,44 @@ pub(super) fn create(object: &mut Value) {
 pub(super) fn update(new: &mut Value, old: &Value) {
     new.take_from(old, "status");
     remember_storage(new);
+}
+
+/// Formats that mean nothing to this server, unless they stood there before.
+pub(super) fn warnings(new: &Value, old: &Value) -> Vec<String> {
+    let before = unknown_formats(old);
+    let mut formats = unknown_formats(new);
+    formats.retain(|format| !before.contains(format));
+    let warning = |format: String| format!("unrecognized format {}", quoted(&format));
+    formats.into_iter().map(warning).collect()
+}
+
+fn unknown_formats(definition: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    for version in definition.at("spec").list("versions") {
+        look(version.at("schema").at("openAPIV3Schema"), &mut found);
+    }
+    found
+}
+
+fn look(schema: &Value, found: &mut Vec<String>) {
+    let format = schema.text("format");
+    let numbers = ["int32", "int64", "float", "double"];
+    if !format.is_empty() && !numbers.contains(&format) && !structural::is_known_format(format) {
+        found.push(format.to_owned());
+    }
+    for (_, below) in schema.entries("properties") {
+        look(below, found);
+    }
+    for field in ["items", "additionalProperties", "not"] {
+        if schema.at(field).is_object() {
+            look(schema.at(field), found);
+        }
+    }
+    for field in ["allOf", "anyOf", "oneOf"] {
+        for below in schema.list(field) {
+            look(below, found);
+        }
+    }
 }
 
 fn remember_storage(object: &mut Value) {

@@ -18,6 +18,9 @@ pub fn warnings(resource: &Resource, new: &Value, old: &Value) -> Vec<String> {
     if resource.custom.is_some() {
         return crate::custom::warnings(new, old);
     }
+    if resource.group == "apiextensions.k8s.io" {
+        return super::definitions::warnings(new, old);
+    }
     let mut out = Vec::new();
     let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
     let fresh = old.is_null();

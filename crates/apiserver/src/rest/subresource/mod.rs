@@ -37,9 +37,14 @@ pub(crate) async fn serve(call: Call, method: &Method) -> Result<Response<Body>>
         Method::POST => Verb::Create,
         Method::PUT => Verb::Update,
         Method::PATCH => Verb::Patch,
+        Method::DELETE => Verb::Delete,
         _ => return Err(Status::method_not_allowed()),
     };
     if !part.verbs.contains(&verb) {
+        if call.resource.custom.is_some() {
+            let (group, plural) = (&call.resource.group, &call.resource.plural);
+            return Err(Status::verb_not_supported(group, plural, verb.as_str()));
+        }
         return Err(Status::method_not_allowed());
     }
     let own_kind = part.kind == call.kind();

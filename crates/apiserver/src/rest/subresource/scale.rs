@@ -76,8 +76,9 @@ async fn change(
         let old = call.value(&stored).await?;
         let mut current = current(call, &old)?;
         let version = call.resource.api_version();
+        let path = paths(call).map_or(managers::REPLICAS, |paths| &paths.spec_replicas);
         let owners = metadata(&old).get("managedFields").unwrap_or(&Value::Null);
-        put_owners(&mut current, managers::to_scale(owners, &version));
+        put_owners(&mut current, managers::to_scale(owners, &version, path));
         let mut attributes = call.attributes(Operation::Update, options.to_value("UpdateOptions"));
         attributes.kind = kind();
         attributes.dry_run = options.dry_run;
@@ -109,7 +110,7 @@ async fn change(
         let owners_of_scale = owners_of_scale.unwrap_or(&Value::Null);
         put_owners(
             &mut new,
-            managers::to_parent(owners, owners_of_scale, &version),
+            managers::to_parent(owners, owners_of_scale, &version, path),
         );
         strategy::prepare_for_update(&call.resource, "", &mut new, &old);
         if let Some(custom) = &call.resource.custom {

@@ -7,6 +7,8 @@ mod rules;
 mod shown;
 mod structure;
 
+pub(crate) use shown::schema as shown;
+
 use serde_json::Value;
 
 use super::schema::Schema;

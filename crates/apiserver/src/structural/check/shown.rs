@@ -97,7 +97,7 @@ const MEMBERS: [(&str, &str, Member); 44] = [
 ];
 
 /// A schema.
-pub(super) fn schema(schema: &Value) -> String {
+pub(crate) fn schema(schema: &Value) -> String {
     if !schema.is_object() {
         return "null".to_owned();
     }

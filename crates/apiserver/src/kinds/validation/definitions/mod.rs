@@ -244,7 +244,10 @@ fn together(versions: &[Value], path: &Path<'_>, errors: &mut Errors) {
         let detail = "must have exactly one version marked as storage version";
         errors.push(FieldError::invalid_shown(&at, &shown(), detail));
     }
-    if let Some(first) = versions.first() {
+    if let Some(first) = versions
+        .first()
+        .filter(|first| !first.text("name").is_empty())
+    {
         problems_joined(&path.child("version"), first.text("name"), errors);
     }
 }

@@ -1,11 +1,11 @@
 //! Deprecation, sub-resources, columns and selectable fields of a version.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::super::check::Errors;
-use crate::field::{FieldError, Path};
+use crate::field::{FieldError, Path, quoted};
 use crate::kinds::view::View;
-use crate::structural::paths;
+use crate::structural::{self, paths};
 
 const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
 const FORMATS: [&str; 8] = [
@@ -172,21 +172,29 @@ pub(super) fn shown_versions(versions: &[Value]) -> String {
             version.at(field).clone()
         }
     };
-    let shown: Vec<Value> = versions
+    let shown: Vec<String> = versions
         .iter()
         .map(|version| {
-            json!({
-                "Name": version.text("name"),
-                "Served": version.flag("served"),
-                "Storage": version.flag("storage"),
-                "Deprecated": version.flag("deprecated"),
-                "DeprecationWarning": version.at("deprecationWarning"),
-                "Schema": own(version, "schema"),
-                "Subresources": own(version, "subresources"),
-                "AdditionalPrinterColumns": own(version, "additionalPrinterColumns"),
-                "SelectableFields": own(version, "selectableFields"),
-            })
+            let schema = match own(version, "schema") {
+                Value::Null => "null".to_owned(),
+                schema => {
+                    let schema = structural::shown(schema.at("openAPIV3Schema"));
+                    format!("{{\"OpenAPIV3Schema\":{schema}}}")
+                }
+            };
+            format!(
+                "{{\"Name\":{},\"Served\":{},\"Storage\":{},\"Deprecated\":{},\"DeprecationWarning\":{},\"Schema\":{schema},\
+                 \"Subresources\":{},\"AdditionalPrinterColumns\":{},\"SelectableFields\":{}}}",
+                quoted(version.text("name")),
+                version.flag("served"),
+                version.flag("storage"),
+                version.flag("deprecated"),
+                version.at("deprecationWarning"),
+                own(version, "subresources"),
+                own(version, "additionalPrinterColumns"),
+                own(version, "selectableFields"),
+            )
         })
         .collect();
-    Value::from(shown).to_string()
+    format!("[{}]", shown.join(","))
 }
