@@ -228,7 +228,7 @@ async fn conditions_are_waited_for() {
 }
 
 /// Since 1.34, kubectl names the namespace.
-fn deleted(minor: u32, what: &str) -> String {
+pub(crate) fn deleted(minor: u32, what: &str) -> String {
     if minor >= 34 {
         format!("{what} deleted from default namespace")
     } else {

@@ -7,6 +7,7 @@
 
 mod apply;
 mod change;
+mod custom;
 mod machine;
 mod read;
 mod session;
