@@ -5,6 +5,7 @@
 
 #![cfg(test)]
 
+mod access;
 mod apply;
 mod change;
 mod custom;

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::Value;
 
+use crate::access::{Authorizer, ForConditions};
 use crate::admission::Cluster;
+use crate::cel;
 use crate::kinds::{Resource, Served};
 use crate::status::qualified;
 use crate::store::{At, Object, Store};
@@ -19,15 +21,21 @@ type Place = (String, String);
 pub(crate) struct StoredCluster {
     store: Arc<Store>,
     served: Arc<Served>,
+    authorizer: ForConditions,
     /// Parsed objects by table and path, each valid for one revision.
     parsed: Mutex<HashMap<Place, (u64, Arc<Value>)>>,
 }
 
 impl StoredCluster {
-    pub(crate) fn new(store: Arc<Store>, served: Arc<Served>) -> Self {
+    pub(crate) fn new(
+        store: Arc<Store>,
+        served: Arc<Served>,
+        authorizer: Arc<dyn Authorizer>,
+    ) -> Self {
         Self {
             store,
             served,
+            authorizer: ForConditions(authorizer),
             parsed: Mutex::default(),
         }
     }
@@ -83,5 +91,9 @@ impl Cluster for StoredCluster {
 
     fn equivalents(&self, resource: &Resource) -> Vec<Arc<Resource>> {
         self.served.now().equivalents(resource)
+    }
+
+    fn authorizer(&self) -> &dyn cel::Authorizer {
+        &self.authorizer
     }
 }

@@ -43,7 +43,10 @@
 //!
 //! # What differs without a word
 //!
-//! * Every authenticated user may do everything: RBAC objects are stored and not evaluated.
+//! * Every authenticated user may do everything: roles and bindings are stored and not gone by, unless the server is built
+//!   with [`Builder::rbac`].
+//! * ClusterRoles with an aggregation rule, such as `view`, have the rules that are written into them: gathering the rules
+//!   of others is the work of a controller that there is not.
 //! * There are no controllers unless [`Controllers`] are asked for, as in a control plane of kube-apiserver and etcd
 //!   alone; and then not all of them: no endpoints, CronJobs, ReplicationControllers, autoscalers, disruption budgets or
 //!   volumes.
@@ -92,4 +95,5 @@ mod watch;
 pub use controllers::{Controllers, Workloads};
 pub use listen::{ListenError, Listening};
 pub use rest::body::Body;
+pub use rest::target::RequestInfo;
 pub use server::{ApiServer, ApiService, Builder};

@@ -13,7 +13,7 @@ use http_body_util::BodyExt as _;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::access::{self, Access, AllowAuthenticated, Caller};
+use crate::access::{self, Access, AllowAuthenticated, Authorizer, Caller, Rbac};
 use crate::admission::{Chain, ChainBuilder};
 use crate::audit::Audit;
 use crate::cluster::StoredCluster;
@@ -42,6 +42,7 @@ pub struct Builder {
     chain: ChainBuilder,
     audit: Option<Audit>,
     controllers: Controllers,
+    rbac: bool,
 }
 
 /// The API server as a tower service: requests are answered in process, as from the admin.
@@ -145,23 +146,79 @@ impl Builder {
         self
     }
 
+    /// Lets nobody do more than roles and bindings say, as a kube-apiserver does with `--authorization-mode=RBAC`.
+    ///
+    /// Without this, everybody who is authenticated may do everything. With it, the group `system:masters` still may,
+    /// and so may the admin, who is in it; everybody else needs a binding. What is written counts at once.
+    ///
+    /// Simulated workloads need a server without this: nodes have no bindings, and there is no authorizer for them.
+    ///
+    /// # Example: somebody who may read ConfigMaps, and no more
+    ///
+    /// ```
+    /// use http::{Request, StatusCode};
+    /// use kubewright_apiserver::ApiServer;
+    /// use tower::ServiceExt as _;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = ApiServer::builder().rbac().start();
+    /// let rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
+    /// for (path, body) in [
+    ///     (
+    ///         "roles",
+    ///         r#"{"metadata": {"name": "reader"}, "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"]}]}"#,
+    ///     ),
+    ///     (
+    ///         "rolebindings",
+    ///         r#"{"metadata": {"name": "jane"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
+    ///             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "jane"}]}"#,
+    ///     ),
+    /// ] {
+    ///     let request = Request::post(format!("{rbac}/{path}")).header("content-type", "application/json");
+    ///     let answer = server.service().oneshot(request.body(body.to_owned())?).await?;
+    ///     assert_eq!(answer.status(), StatusCode::CREATED);
+    /// }
+    ///
+    /// let as_jane = |method, path| {
+    ///     let request = Request::builder().method(method).uri(path).header("impersonate-user", "jane");
+    ///     request.body(String::new())
+    /// };
+    /// let path = "/api/v1/namespaces/default/configmaps";
+    /// let listed = server.service().oneshot(as_jane("GET", path)?).await?;
+    /// assert_eq!(listed.status(), StatusCode::OK);
+    /// let deleted = server.service().oneshot(as_jane("DELETE", path)?).await?;
+    /// assert_eq!(deleted.status(), StatusCode::FORBIDDEN);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn rbac(mut self) -> Self {
+        self.rbac = true;
+        self
+    }
+
     /// Starts the server.
     ///
     /// # Panics
     /// Controllers are asked for outside of a tokio runtime.
     pub fn start(self) -> ApiServer {
         let store = Arc::new(Store::new(self.limits, Some(Seed::now())));
+        let authorizer: Arc<dyn Authorizer> = if self.rbac {
+            Arc::new(Rbac::new(store.clone()))
+        } else {
+            Arc::new(AllowAuthenticated)
+        };
         let mut addresses = Pool::new();
         Seed::adopt(&mut addresses);
         let served = Arc::new(Served::new(Registry::builtin_when_asked()));
         let shared = Arc::new(Shared {
-            cluster: StoredCluster::new(store.clone(), served.clone()),
+            cluster: StoredCluster::new(store.clone(), served.clone(), authorizer.clone()),
             store,
             served,
             definitions: Definitions::default(),
             chain: self.chain.build(),
             addresses: Mutex::new(addresses),
-            access: Access::new(Box::new(AllowAuthenticated)),
+            access: Access::new(authorizer),
             audit: self.audit,
             stopped: watch::Sender::new(false),
         });

@@ -21,6 +21,7 @@ struct Inner {
     details: Option<Map<String, Value>>,
     metadata: Map<String, Value>,
     status: String,
+    refuses_access: bool,
 }
 
 /// What a handler answers: a value, or the failure to show.
@@ -36,6 +37,7 @@ impl Status {
             details: None,
             metadata: Map::new(),
             status: "Failure".to_owned(),
+            refuses_access: false,
         }))
     }
 
@@ -252,6 +254,18 @@ impl Status {
         self
     }
 
+    /// Says that this is the answer of those who guard the server, before any handler has seen the request.
+    #[must_use]
+    pub(crate) fn refusing_access(mut self) -> Self {
+        self.0.refuses_access = true;
+        self
+    }
+
+    /// Whether nobody but those who guard the server has seen the request.
+    pub(crate) fn refuses_access(&self) -> bool {
+        self.0.refuses_access
+    }
+
     /// The object as the client reads it.
     pub fn to_value(&self) -> Value {
         let Inner {
@@ -261,6 +275,7 @@ impl Status {
             details,
             metadata,
             status,
+            refuses_access: _,
         } = &*self.0;
         let mut object = Map::new();
         object.insert("kind".to_owned(), "Status".into());

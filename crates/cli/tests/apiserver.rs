@@ -2,8 +2,9 @@
 
 use std::process::Stdio;
 
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use kube::{Api, Client, Config};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use crate::command::{kubewright, run};
@@ -71,6 +72,37 @@ async fn it_appends_an_audit_log_to_a_file() {
     assert_eq!(event["user"]["username"], "kubernetes-admin");
     assert_eq!(event["sourceIPs"], serde_json::json!(["127.0.0.1"]));
     assert_eq!(event["responseObject"]["kind"], "APIVersions");
+}
+
+#[tokio::test]
+async fn it_goes_by_roles_if_it_is_told_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = [
+        "apiserver",
+        "--kubeconfig",
+        "access",
+        "--authorization-mode=RBAC",
+    ];
+    let mut server = kubewright(folder.path(), &arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    lines.next_line().await.unwrap();
+    let kubeconfig = Kubeconfig::read_from(folder.path().join("access")).unwrap();
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+        .await
+        .unwrap();
+    config.auth_info.impersonate = Some("jane".to_owned());
+    let client = Client::try_from(config).unwrap();
+    let nodes = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Node"));
+    let nodes: Api<DynamicObject> = Api::all_with(client, &nodes);
+    let refused = nodes.list(&ListParams::default()).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("cannot list resource"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]

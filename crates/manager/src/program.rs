@@ -122,6 +122,13 @@ impl Program {
         self.needs.permissions.manifests(self.app.name())
     }
 
+    /// Writes the bindings that give the roles of [`Self::permissions`] to a service account.
+    #[must_use]
+    pub fn bindings(&self, namespace: &str, service_account: &str) -> Manifests {
+        let permissions = &self.needs.permissions;
+        permissions.bindings(self.app.name(), namespace, service_account)
+    }
+
     /// Sets how the program stops.
     pub fn drain(mut self, drain: Drain) -> Self {
         self.drain = drain;

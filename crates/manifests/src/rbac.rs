@@ -149,6 +149,40 @@ impl Permissions {
         Manifests::new(roles.collect())
     }
 
+    /// Writes the bindings that give the roles of this name to a service account.
+    ///
+    /// # Example: who has the roles
+    ///
+    /// ```
+    /// use kubewright_manifests::{Permissions, PolicyRule};
+    ///
+    /// let mut permissions = Permissions::default();
+    /// permissions.grant(Some("blue"), PolicyRule::new("", "pods", ["get"]));
+    /// let bindings = permissions.bindings("cleaner", "tools", "robot");
+    /// let binding = &bindings.objects()[0];
+    /// assert_eq!(binding["kind"], "RoleBinding");
+    /// assert_eq!(binding["metadata"]["namespace"], "blue");
+    /// assert_eq!(binding["roleRef"]["name"], "cleaner");
+    /// assert_eq!(binding["subjects"][0]["namespace"], "tools");
+    /// ```
+    #[must_use]
+    pub fn bindings(&self, name: &str, namespace: &str, service_account: &str) -> Manifests {
+        let roles = self.manifests(name).into_iter();
+        let bindings = roles.map(|role| {
+            let kind = role["kind"].as_str().unwrap_or_default();
+            json!({
+                "apiVersion": VERSION,
+                "kind": format!("{kind}Binding"),
+                "metadata": role["metadata"],
+                "roleRef": {"apiGroup": GROUP, "kind": kind, "name": name},
+                "subjects": [{
+                    "kind": "ServiceAccount", "namespace": namespace, "name": service_account,
+                }],
+            })
+        });
+        Manifests::new(bindings.collect())
+    }
+
     /// What no wider rule grants already.
     fn needed(&self, place: &Place, grants: &Grants) -> Grants {
         let everywhere = self.granted.get(&Place::Everywhere);
@@ -213,12 +247,15 @@ fn rules(grants: Grants) -> Vec<Value> {
 
 fn role(kind: &str, metadata: &Value, rules: &[Value]) -> Value {
     json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "apiVersion": VERSION,
         "kind": kind,
         "metadata": metadata,
         "rules": rules,
     })
 }
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+const VERSION: &str = "rbac.authorization.k8s.io/v1";
 
 #[cfg(test)]
 mod tests {

@@ -15,11 +15,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::account;
 use crate::apply::apply;
 use crate::definitions;
 use crate::fail;
 use crate::host::{Host, webhook_address};
 use crate::outcome::Outcome;
+use crate::permissions::Ledger;
 use crate::server::Server;
 use crate::serving::Serving;
 
@@ -44,6 +46,8 @@ struct Running {
     host: Host,
     server: Server,
     _programs: Vec<Serving>,
+    ledgers: Vec<Arc<Ledger>>,
+    exact_permissions: bool,
 }
 
 /// How a test cluster starts.
@@ -55,6 +59,7 @@ pub struct Builder {
     listen: bool,
     server: Option<Server>,
     controllers: Controllers,
+    exact_permissions: bool,
 }
 
 impl fmt::Debug for TestCluster {
@@ -67,6 +72,10 @@ impl fmt::Debug for TestCluster {
 
 impl Builder {
     /// Runs a program, its controllers and its webhooks behind HTTPS, and installs its webhook configurations.
+    ///
+    /// It runs as a service account of its own with the roles that its sub-command `permissions` prints. When it is refused
+    /// something that it has no permission for, the test fails and says what that was: at the next request through this
+    /// cluster, or when the cluster is dropped.
     pub fn app(mut self, app: impl FnOnce(&mut Needs) -> App) -> Self {
         self.programs.push(Program::new(app));
         self
@@ -184,6 +193,14 @@ impl Builder {
         self
     }
 
+    /// Also fails the test if at its end a program was granted something that it has never used: for a test that makes the
+    /// program do all that it does. To get, to list and to watch counts as one permission. See
+    /// [`TestCluster::unused_permissions`].
+    pub fn exact_permissions(mut self) -> Self {
+        self.exact_permissions = true;
+        self
+    }
+
     /// Starts the cluster and waits until every program serves.
     ///
     /// # Panics
@@ -196,8 +213,13 @@ impl Builder {
             definitions::establish(&client, definition).await;
         }
         let mut programs = Vec::new();
-        for program in self.programs {
-            let program = program.client(client.clone());
+        let mut ledgers = Vec::new();
+        for mut program in self.programs {
+            if program.needs_client() {
+                let (own, ledger) = account::of_program(&host, &program).await;
+                program = program.client(own);
+                ledgers.push(ledger);
+            }
             let program = Serving::start(program, webhook_address(server)).await;
             for configuration in program.configurations() {
                 host.install(&client, configuration).await;
@@ -211,6 +233,8 @@ impl Builder {
                 host,
                 server,
                 _programs: programs,
+                ledgers,
+                exact_permissions: self.exact_permissions,
             }),
         }
     }
@@ -302,6 +326,12 @@ impl TestCluster {
             client: self.running.host.client(Some((name, groups))),
             ..self.clone()
         }
+    }
+
+    /// What the programs under test were granted and have not used yet, such as `gardens: delete configmaps in the whole
+    /// cluster`. [`Builder::exact_permissions`] fails a test for it.
+    pub fn unused_permissions(&self) -> Vec<String> {
+        self.running.unused_permissions()
     }
 
     /// Creates an object.
@@ -405,9 +435,41 @@ impl TestCluster {
         &self,
         request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
     ) -> kube::Result<T> {
+        self.running.fail_for_refusals();
         self.client
             .request(request.map_err(kube::Error::BuildRequest)?)
             .await
+    }
+}
+
+impl Running {
+    fn unused_permissions(&self) -> Vec<String> {
+        let ledgers = self.ledgers.iter();
+        ledgers.flat_map(|ledger| ledger.unused()).collect()
+    }
+
+    /// Ends the test if a program lacks a permission.
+    fn fail_for_refusals(&self) {
+        if let Some(refused) = self.ledgers.iter().find_map(|ledger| ledger.refusals()) {
+            fail(format_args!("{refused}"));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A test that fails already says why.
+        if std::thread::panicking() {
+            return;
+        }
+        self.fail_for_refusals();
+        let unused = self.unused_permissions();
+        if self.exact_permissions && !unused.is_empty() {
+            fail(format_args!(
+                "the programs under test were granted what they have never used:\n  {}",
+                unused.join("\n  ")
+            ));
+        }
     }
 }
 

@@ -6,13 +6,15 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use kube::Client;
 use kubewright_apiserver::{ApiServer, Controllers, Listening};
 use serde_json::Value;
+use tower::Layer as _;
 
 use crate::apply::apply;
 use crate::fail;
 use crate::outcome::Outcome;
 use crate::server::Server;
 use crate::shared::Shared;
-use crate::user::acting_as;
+use crate::user::{acting_as, known_by_token};
+use crate::witness::WitnessLayer;
 
 /// An API server, or a part of one.
 #[derive(Debug)]
@@ -28,7 +30,11 @@ impl Host {
     pub(crate) async fn start(server: Server, listen: bool, controllers: Controllers) -> Self {
         match server {
             Server::Embedded => {
-                let server = ApiServer::builder().controllers(controllers).start();
+                let alone = controllers == Controllers::none();
+                let server = ApiServer::builder().controllers(controllers);
+                // As on a real API server, so that a test that passes here passes there; but nodes, as which simulated pods
+                // run, have no bindings.
+                let server = if alone { server.rbac() } else { server }.start();
                 let listening = if listen {
                     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
                     match server.listen(address).await {
@@ -59,6 +65,32 @@ impl Host {
             }
             (Self::Shared(shared), None) => shared.client(),
             (Self::Shared(shared), Some((name, groups))) => shared.client_as(name, groups),
+        }
+    }
+
+    /// A client that is known by the token of a service account, and witnessed.
+    pub(crate) fn client_of_account(&self, token: &str, witness: &WitnessLayer) -> Client {
+        match self {
+            Self::Embedded { server, .. } => {
+                let service = known_by_token(server.service(), token);
+                Client::new(witness.layer(service), DEFAULT_NAMESPACE)
+            }
+            Self::Shared(shared) => shared.client_of_account(token, witness),
+        }
+    }
+
+    /// A role or a binding under a name that no other test cluster uses, where others can see it.
+    pub(crate) fn renamed(&self, object: &Value) -> Value {
+        match self {
+            Self::Embedded { .. } => object.clone(),
+            Self::Shared(shared) => shared.isolation().renamed(object),
+        }
+    }
+
+    /// Removes an object of a program's account with the cluster, where it would stay.
+    pub(crate) fn remove_later(&self, object: &Value) {
+        if let Self::Shared(shared) = self {
+            shared.remove_access_later(object);
         }
     }
 

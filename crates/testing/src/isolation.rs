@@ -31,6 +31,17 @@ impl Isolation {
         }
     }
 
+    /// A role or a binding with a name of its own.
+    pub(crate) fn renamed(&self, object: &Value) -> Value {
+        let mut own = object.clone();
+        for name in ["/metadata/name", "/roleRef/name"] {
+            if let Some(Value::String(name)) = own.pointer_mut(name) {
+                *name = format!("{name}-{}", self.id);
+            }
+        }
+        own
+    }
+
     /// A webhook configuration for this test cluster alone, with the webhook that the probe finds.
     pub(crate) fn narrow(&self, configuration: &Value) -> Value {
         let mut narrow = configuration.clone();

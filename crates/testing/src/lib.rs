@@ -34,6 +34,7 @@
 //! The same test runs on a real kube-apiserver, or on a cluster that is there already, when `KUBEWRIGHT_TEST_CLUSTER` says so:
 //! see [`Server`]. [`ControlPlane`] is a kube-apiserver and an etcd without the rest.
 
+mod account;
 mod apply;
 mod cluster;
 #[cfg(unix)]
@@ -43,10 +44,12 @@ mod eventually;
 mod host;
 mod isolation;
 mod outcome;
+mod permissions;
 mod server;
 mod serving;
 mod shared;
 mod user;
+mod witness;
 
 pub use apply::apply;
 pub use cluster::{Builder, Object, TestCluster};

@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use kube::client::ClientBuilder;
+use kube::config::{AuthInfo, Config, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Error};
 use serde_json::{Value, json};
 
@@ -11,6 +12,7 @@ use crate::apply::apply;
 use crate::fail;
 use crate::isolation::Isolation;
 use crate::outcome::Outcome;
+use crate::witness::WitnessLayer;
 
 /// One test cluster's part of a shared API server. What it has installed is removed when this is dropped.
 #[derive(Debug)]
@@ -110,6 +112,38 @@ impl Shared {
         config.auth_info.impersonate_groups =
             Some(groups.iter().map(|&group| group.to_owned()).collect());
         client(config)
+    }
+
+    /// A client that is known by the token of a service account, and witnessed.
+    pub(crate) fn client_of_account(&self, token: &str, witness: &WitnessLayer) -> Client {
+        let mut config = self.config.clone();
+        config.auth_info = AuthInfo {
+            token: Some(token.to_owned().into()),
+            ..AuthInfo::default()
+        };
+        match ClientBuilder::try_from(config) {
+            Ok(builder) => builder.with_layer(witness).build(),
+            Err(error) => fail(format_args!("the kubeconfig cannot be used: {error}")),
+        }
+    }
+
+    /// Removes an object of a program's access that was created for this test cluster, where it would stay.
+    pub(crate) fn remove_access_later(&self, object: &Value) {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+        let group = "/apis/rbac.authorization.k8s.io/v1";
+        let (namespace, name) = (text("namespace"), text("name"));
+        let path = match object["kind"].as_str() {
+            Some("Namespace") => format!("{NAMESPACES}/{name}"),
+            Some("ClusterRole") => format!("{group}/clusterroles/{name}"),
+            Some("ClusterRoleBinding") => format!("{group}/clusterrolebindings/{name}"),
+            Some("Role") => format!("{group}/namespaces/{namespace}/roles/{name}"),
+            Some("RoleBinding") => format!("{group}/namespaces/{namespace}/rolebindings/{name}"),
+            // The account is in the test cluster's own namespace.
+            _ => return,
+        };
+        if self.lasts {
+            self.installed(path);
+        }
     }
 
     /// Creates a namespace that belongs to this test cluster.

@@ -1,7 +1,8 @@
-//! Requests in the name of somebody else, by impersonation.
+//! Requests in the name of somebody else, by impersonation or with their token.
 
 use std::task::{Context, Poll};
 
+use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request};
 use tower::Service;
 
@@ -51,6 +52,42 @@ where
         for group in &self.groups {
             headers.append("impersonate-group", group.clone());
         }
+        self.inner.call(request)
+    }
+}
+
+/// Wraps a service of the API server so that its requests come from whoever has this token.
+#[track_caller]
+pub(crate) fn known_by_token<S>(inner: S, token: &str) -> Knocking<S> {
+    let Ok(mut credential) = HeaderValue::from_str(&format!("Bearer {token}")) else {
+        crate::fail(format_args!("the token cannot be sent in a header"));
+    };
+    credential.set_sensitive(true);
+    Knocking { inner, credential }
+}
+
+/// A service whose requests have a token.
+#[derive(Clone, Debug)]
+pub(crate) struct Knocking<S> {
+    inner: S,
+    credential: HeaderValue,
+}
+
+impl<S, B> Service<Request<B>> for Knocking<S>
+where
+    S: Service<Request<B>>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let headers = request.headers_mut();
+        headers.insert(AUTHORIZATION, self.credential.clone());
         self.inner.call(request)
     }
 }

@@ -9,6 +9,7 @@ mod cluster;
 mod control_plane;
 #[cfg(unix)]
 mod control_plane_errors;
+mod permissions;
 mod programs;
 #[cfg(feature = "real")]
 mod servers;

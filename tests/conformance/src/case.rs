@@ -85,6 +85,10 @@ pub struct Step {
     /// Sends the request again and again until these hooks, and no others, are called by it: a server sees changes of
     /// a webhook configuration late. Only the last answer is compared.
     pub until: Option<BTreeSet<String>>,
+    /// Sends the request again and again until the answer has these values, each at its JSON pointer: a server goes by new
+    /// roles and bindings late. Only the last answer is compared.
+    #[serde(default)]
+    pub awaits: BTreeMap<String, Value>,
 }
 
 /// What of an answer's body is compared.

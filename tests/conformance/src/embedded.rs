@@ -25,6 +25,7 @@ impl Embedded {
         let audit = Audit::to_writer(log.reopen()?).level(Level::RequestResponse);
         let listening = ApiServer::builder()
             .audit(audit)
+            .rbac()
             .start()
             .listen(([127, 0, 0, 1], 0))
             .await?;

@@ -74,6 +74,12 @@ impl Redactor {
                 by_manager(&mut entries);
                 entries.iter().map(|entry| self.field("", entry)).collect()
             }
+            // The bindings of a user are in the order of a Go map.
+            Value::Array(rules) if matches!(name, "resourceRules" | "nonResourceRules") => {
+                let mut rules: Vec<Value> = rules.iter().map(|rule| self.field("", rule)).collect();
+                rules.sort_by_cached_key(Value::to_string);
+                rules.into()
+            }
             Value::Array(items) => items.iter().map(|item| self.field(name, item)).collect(),
             Value::String(text) if name == "cells" && AGE.is_match(text) => "AGE".into(),
             Value::String(text) => self.text(text).into(),

@@ -74,8 +74,8 @@ impl Vars {
         for header in filled.headers.values_mut() {
             *header = self.text(header);
         }
-        for set in filled.set.values_mut() {
-            *set = self.value(set);
+        for value in filled.set.values_mut().chain(filled.awaits.values_mut()) {
+            *value = self.value(value);
         }
         if let Some(user) = &mut filled.user {
             user.user = self.text(&user.user);

@@ -1,9 +1,12 @@
 //! The question "may they?", who answers it, and the words of a refusal (spec section C.10).
 
 use std::fmt;
+use std::sync::Arc;
 
-use super::UNAUTHENTICATED;
+use super::rbac::{RoleReference, Rule};
+use super::{MASTERS, UNAUTHENTICATED};
 use crate::admission::User;
+use crate::cel;
 use crate::field::quoted;
 use crate::status::{Result, Status};
 
@@ -11,6 +14,9 @@ use crate::status::{Result, Status};
 pub(crate) trait Authorizer: fmt::Debug + Send + Sync {
     /// Answers one question.
     fn decide(&self, question: &Question<'_>) -> Decision;
+
+    /// What a user may do in a namespace, or without one in the cluster as a whole.
+    fn rules(&self, user: &User, namespace: &str) -> Rules;
 }
 
 /// What somebody wants to do.
@@ -18,22 +24,47 @@ pub(crate) trait Authorizer: fmt::Debug + Send + Sync {
 pub(crate) struct Question<'a> {
     pub(crate) user: &'a User,
     pub(crate) verb: &'a str,
-    pub(crate) group: &'a str,
-    /// The resource; empty for a path.
-    pub(crate) resource: &'a str,
-    pub(crate) subresource: &'a str,
-    pub(crate) namespace: &'a str,
-    pub(crate) name: &'a str,
-    /// The path of a request that is about no resource.
-    pub(crate) path: &'a str,
+    pub(crate) about: About<'a>,
 }
 
-/// The answer.
+/// What a question is about. Texts are empty for what a request does not say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum About<'a> {
+    Resource {
+        group: &'a str,
+        resource: &'a str,
+        subresource: &'a str,
+        namespace: &'a str,
+        name: &'a str,
+    },
+    /// The path of a request that is about no resource.
+    Path(&'a str),
+}
+
+/// The answer, with a reason if there is more to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    Allow,
-    /// Nothing allows it; with a reason, if there is more to say than that.
+    Allow(String),
+    /// Nothing allows it.
     NoOpinion(String),
+}
+
+/// What somebody may do, as far as it could be found out.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    pub(crate) rules: Vec<Rule>,
+    /// Roles that somebody should have and that do not exist.
+    pub(crate) missing: Vec<RoleReference>,
+}
+
+impl<'a> Question<'a> {
+    /// The namespace that it is about; empty for none.
+    pub(crate) fn namespace(&self) -> &'a str {
+        match self.about {
+            About::Resource { namespace, .. } => namespace,
+            About::Path(_) => "",
+        }
+    }
 }
 
 /// Lets every authenticated user do everything, and the others ask what is public.
@@ -42,71 +73,129 @@ pub(crate) struct AllowAuthenticated;
 
 impl Authorizer for AllowAuthenticated {
     fn decide(&self, question: &Question<'_>) -> Decision {
-        let is_in = |name: &str| question.user.groups.iter().any(|group| group == name);
-        let unknown = is_in(UNAUTHENTICATED) && !is_in("system:masters");
-        if unknown && !is_public(question) {
-            return Decision::NoOpinion(String::new());
+        if is_known(question.user) || is_public(question) {
+            Decision::Allow(String::new())
+        } else {
+            Decision::NoOpinion(String::new())
         }
-        Decision::Allow
+    }
+
+    fn rules(&self, user: &User, _: &str) -> Rules {
+        let rules = is_known(user).then(Rule::everything);
+        Rules {
+            rules: rules.into_iter().flatten().collect(),
+            ..Rules::default()
+        }
+    }
+}
+
+fn is_known(user: &User) -> bool {
+    let is_in = |name: &str| user.groups.iter().any(|group| group == name);
+    !is_in(UNAUTHENTICATED) || is_in(MASTERS)
+}
+
+/// Answers the questions of match conditions.
+#[derive(Debug)]
+pub(crate) struct ForConditions(pub(crate) Arc<dyn Authorizer>);
+
+impl cel::Authorizer for ForConditions {
+    fn authorize(&self, question: &cel::Question<'_>) -> cel::Decision {
+        let about = match question.subject {
+            cel::Subject::Path(path) => About::Path(path),
+            cel::Subject::Resource {
+                group,
+                resource,
+                subresource,
+                namespace,
+                name,
+                ..
+            } => About::Resource {
+                group,
+                resource,
+                subresource,
+                namespace,
+                name,
+            },
+        };
+        let decision = self.0.decide(&Question {
+            user: question.user,
+            verb: question.verb,
+            about,
+        });
+        let (allowed, reason) = match decision {
+            Decision::Allow(reason) => (true, reason),
+            Decision::NoOpinion(reason) => (false, reason),
+        };
+        cel::Decision {
+            allowed,
+            reason,
+            error: String::new(),
+        }
     }
 }
 
 /// What anybody may ask: whether the server lives, and what it is (the role `system:public-info-viewer`).
 fn is_public(question: &Question<'_>) -> bool {
     const PUBLIC: [&str; 5] = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
-    question.resource.is_empty() && question.verb == "get" && PUBLIC.contains(&question.path)
+    let About::Path(path) = question.about else {
+        return false;
+    };
+    question.verb == "get" && PUBLIC.contains(&path)
 }
 
-/// Asks, and words the refusal.
+/// Asks, and words the refusal; tells why if it is allowed.
 ///
 /// # Errors
 /// 403 for what is not allowed.
-pub(crate) fn check(authorizer: &dyn Authorizer, question: &Question<'_>) -> Result<()> {
+pub(crate) fn check(authorizer: &dyn Authorizer, question: &Question<'_>) -> Result<String> {
     match authorizer.decide(question) {
-        Decision::Allow => Ok(()),
+        Decision::Allow(why) => Ok(why),
         Decision::NoOpinion(why) => Err(forbidden(question, &why)),
     }
 }
 
-fn forbidden(question: &Question<'_>, why: &str) -> Status {
-    let Question {
-        user,
-        verb,
-        group,
-        resource,
-        subresource,
-        namespace,
-        name,
-        path,
-    } = *question;
+/// The refusal of a question, with a reason if there is one.
+pub(crate) fn forbidden(question: &Question<'_>, why: &str) -> Status {
+    let Question { user, verb, about } = *question;
     let user = quoted(&escaped(&user.username));
+    let verb = escaped(verb);
     let because = if why.is_empty() {
         String::new()
     } else {
         format!(": {why}")
     };
-    if resource.is_empty() {
-        let path = quoted(&escaped(path));
-        let message = format!("forbidden: User {user} cannot {verb} path {path}{because}");
-        let mut status = Status::new(403, "Forbidden", message);
-        status.details_mut();
-        return status;
+    match about {
+        About::Path(path) => {
+            let path = quoted(&escaped(path));
+            let message = format!("forbidden: User {user} cannot {verb} path {path}{because}");
+            let mut status = Status::new(403, "Forbidden", message);
+            status.details_mut();
+            status
+        }
+        About::Resource {
+            group,
+            resource,
+            subresource,
+            namespace,
+            name,
+        } => {
+            let what = if subresource.is_empty() {
+                quoted(&escaped(resource))
+            } else {
+                quoted(&escaped(&format!("{resource}/{subresource}")))
+            };
+            let place = if namespace.is_empty() {
+                "at the cluster scope".to_owned()
+            } else {
+                format!("in the namespace {}", quoted(&escaped(namespace)))
+            };
+            let group_text = quoted(&escaped(group));
+            let text = format!(
+                "User {user} cannot {verb} resource {what} in API group {group_text} {place}{because}"
+            );
+            Status::forbidden(group, resource, name, &text)
+        }
     }
-    let what = if subresource.is_empty() {
-        quoted(resource)
-    } else {
-        quoted(&format!("{resource}/{subresource}"))
-    };
-    let place = if namespace.is_empty() {
-        "at the cluster scope".to_owned()
-    } else {
-        format!("in the namespace {}", quoted(namespace))
-    };
-    let group_text = quoted(group);
-    let text = format!(
-        "User {user} cannot {verb} resource {what} in API group {group_text} {place}{because}"
-    );
-    Status::forbidden(group, resource, name, &text)
 }
 
 /// What a user chose is shown on consoles that may be web pages.
@@ -127,9 +216,13 @@ mod tests {
         fn decide(&self, _: &Question<'_>) -> Decision {
             Decision::NoOpinion(String::new())
         }
+
+        fn rules(&self, _: &User, _: &str) -> Rules {
+            Rules::default()
+        }
     }
 
-    fn refusal(resource: &str, subresource: &str, namespace: &str, name: &str) -> String {
+    fn refusal(about: About<'_>) -> String {
         let user = User {
             username: "a<b".to_owned(),
             ..User::default()
@@ -137,16 +230,7 @@ mod tests {
         let question = Question {
             user: &user,
             verb: "get",
-            group: if resource == "deployments" {
-                "apps"
-            } else {
-                ""
-            },
-            resource,
-            subresource,
-            namespace,
-            name,
-            path: "/logs",
+            about,
         };
         check(&Nobody, &question).unwrap_err().message().to_owned()
     }
@@ -154,17 +238,29 @@ mod tests {
     #[test]
     fn refusals_name_the_user_the_verb_and_the_thing() {
         assert_eq!(
-            refusal("deployments", "scale", "ns", "web"),
+            refusal(About::Resource {
+                group: "apps",
+                resource: "deployments",
+                subresource: "scale",
+                namespace: "ns",
+                name: "web",
+            }),
             "deployments.apps \"web\" is forbidden: User \"a&lt;b\" cannot get resource \
              \"deployments/scale\" in API group \"apps\" in the namespace \"ns\"",
         );
         assert_eq!(
-            refusal("nodes", "", "", ""),
+            refusal(About::Resource {
+                group: "",
+                resource: "nodes",
+                subresource: "",
+                namespace: "",
+                name: "",
+            }),
             "nodes is forbidden: User \"a&lt;b\" cannot get resource \"nodes\" in API group \
              \"\" at the cluster scope",
         );
         assert_eq!(
-            refusal("", "", "", ""),
+            refusal(About::Path("/logs")),
             "forbidden: User \"a&lt;b\" cannot get path \"/logs\"",
         );
     }

@@ -3,10 +3,11 @@
 mod authority;
 mod authorizer;
 mod impersonation;
+pub(crate) mod rbac;
 pub(crate) mod reviews;
 
 use std::net::IpAddr;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use http::header::AUTHORIZATION;
 use http::request::Parts;
@@ -15,12 +16,16 @@ use uuid::Uuid;
 
 use crate::admission::User;
 use crate::field::quoted;
-use crate::rest::subresource::{ISSUER, user_of_token};
+use crate::rest::subresource::{ISSUER, RefusedToken, user_of_token};
 use crate::server::Shared;
 use crate::status::{Result, Status};
 pub(crate) use authority::{Authority, AuthorityError};
-pub(crate) use authorizer::{AllowAuthenticated, Authorizer, Decision, Question, check};
-pub(crate) use impersonation::impersonated;
+pub(crate) use authorizer::{
+    About, AllowAuthenticated, Authorizer, Decision, ForConditions, Question, Rules, check,
+    forbidden,
+};
+pub(crate) use impersonation::{Impersonated, LastModes, impersonated};
+pub(crate) use rbac::Rbac;
 pub(crate) use reviews::user_info;
 
 /// The secrets of one server.
@@ -28,7 +33,8 @@ pub(crate) use reviews::user_info;
 pub(crate) struct Access {
     token: String,
     authority: OnceLock<Authority>,
-    pub(crate) authorizer: Box<dyn Authorizer>,
+    pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) modes: LastModes,
 }
 
 /// Where a request comes from.
@@ -43,12 +49,13 @@ pub(crate) struct Caller {
 }
 
 impl Access {
-    pub(crate) fn new(authorizer: Box<dyn Authorizer>) -> Self {
+    pub(crate) fn new(authorizer: Arc<dyn Authorizer>) -> Self {
         let token = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         Self {
             token,
             authority: OnceLock::new(),
             authorizer,
+            modes: LastModes::default(),
         }
     }
 
@@ -71,7 +78,7 @@ impl Access {
 pub(crate) fn admin() -> User {
     User {
         username: "kubernetes-admin".to_owned(),
-        groups: vec!["system:masters".to_owned(), AUTHENTICATED.to_owned()],
+        groups: vec![MASTERS.to_owned(), AUTHENTICATED.to_owned()],
         ..User::default()
     }
 }
@@ -112,7 +119,10 @@ pub(crate) fn by_token(
     let (user, meant) = if is_admin {
         (admin(), vec![ISSUER.to_owned()])
     } else {
-        user_of_token(shared, token).ok_or(NOBODY)?
+        user_of_token(shared, token).map_err(|refused| match refused {
+            RefusedToken::NotOurs => NOBODY.to_owned(),
+            RefusedToken::Invalid(why) => format!("[{NOBODY}, {why}]"),
+        })?
     };
     let fits = |audience: &&String| wanted.contains(&audience.as_str());
     let audiences: Vec<String> = meant.iter().filter(fits).cloned().collect();
@@ -138,7 +148,7 @@ fn bearer(parts: &Parts) -> Option<&str> {
 
 fn anonymous() -> User {
     User {
-        username: "system:anonymous".to_owned(),
+        username: ANONYMOUS.to_owned(),
         groups: vec![UNAUTHENTICATED.to_owned()],
         ..User::default()
     }
@@ -148,6 +158,12 @@ fn anonymous() -> User {
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |acc, (a, b)| acc | (a ^ b)) == 0
 }
+
+/// Somebody who is not known.
+const ANONYMOUS: &str = "system:anonymous";
+
+/// The group that may do everything.
+const MASTERS: &str = "system:masters";
 
 /// The group of everybody who is not known.
 const UNAUTHENTICATED: &str = "system:unauthenticated";

@@ -3,10 +3,12 @@
 use http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 
-use super::{Decision, Question, by_token};
+use super::rbac::{RoleReference, Rule, not_found};
+use super::{About, Decision, Question, by_token};
 use crate::admission::{Operation, User};
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::defaults;
+use crate::kinds::view::View as _;
 use crate::rest::answer;
 use crate::rest::body::Body;
 use crate::rest::call::{Call, metadata_mut};
@@ -67,6 +69,7 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
         "selfsubjectrulesreviews" => {
             let rules = rules(call, &review["spec"])?;
             // The answer does not repeat the question (measured on v1.36).
+            review["metadata"] = json!({});
             review["spec"] = json!({});
             rules
         }
@@ -100,34 +103,24 @@ fn token(call: &Call, spec: &Value) -> Result<Value> {
     })
 }
 
-/// What the user may do: with this authorizer, what its one rule says.
+/// What the user may do in a namespace.
 fn rules(call: &Call, spec: &Value) -> Result<Value> {
-    if spec["namespace"].as_str().unwrap_or_default().is_empty() {
+    let namespace = spec["namespace"].as_str().unwrap_or_default();
+    if namespace.is_empty() {
         return Err(Status::bad_request("no namespace on request"));
     }
-    let question = Question {
-        user: &call.user,
-        verb: "*",
-        group: "*",
-        resource: "*",
-        subresource: "",
-        namespace: "",
-        name: "",
-        path: "",
-    };
-    Ok(match call.shared.access.authorizer.decide(&question) {
-        Decision::Allow => json!({
-            "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
-            "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
-            "incomplete": false,
-        }),
-        Decision::NoOpinion(why) => json!({
-            "resourceRules": [],
-            "nonResourceRules": [],
-            "incomplete": true,
-            "evaluationError": why,
-        }),
-    })
+    let found = call.shared.access.authorizer.rules(&call.user, namespace);
+    let resources = found.rules.iter().filter_map(Rule::for_resources);
+    let paths = found.rules.iter().filter_map(Rule::for_paths);
+    let mut status = json!({
+        "resourceRules": resources.collect::<Vec<_>>(),
+        "nonResourceRules": paths.collect::<Vec<_>>(),
+        "incomplete": false,
+    });
+    if let Some(why) = not_found(&found.missing, RoleReference::singular) {
+        status["evaluationError"] = why.into();
+    }
+    Ok(status)
 }
 
 /// 422 that does not say of which kind the review is (measured on v1.36).
@@ -217,23 +210,28 @@ fn access(call: &Call, review: &Value, asker: Option<&User>) -> Result<Value> {
     if !errors.is_empty() {
         return Err(refused(call, &errors));
     }
-    let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
-    let about = if resource.is_object() { resource } else { path };
-    let question = Question {
-        user,
-        verb: &text(about, "verb"),
-        group: &text(resource, "group"),
-        resource: &text(resource, "resource"),
-        subresource: &text(resource, "subresource"),
-        namespace: &text(resource, "namespace"),
-        name: &text(resource, "name"),
-        path: &text(path, "path"),
+    let (verb, about) = if resource.is_object() {
+        let about = About::Resource {
+            group: resource.text("group"),
+            resource: resource.text("resource"),
+            subresource: resource.text("subresource"),
+            namespace: resource.text("namespace"),
+            name: resource.text("name"),
+        };
+        (resource.text("verb"), about)
+    } else {
+        (path.text("verb"), About::Path(path.text("path")))
     };
-    Ok(match call.shared.access.authorizer.decide(&question) {
-        Decision::Allow => json!({"allowed": true}),
-        Decision::NoOpinion(why) if why.is_empty() => json!({"allowed": false}),
-        Decision::NoOpinion(why) => json!({"allowed": false, "reason": why}),
-    })
+    let question = Question { user, verb, about };
+    let (allowed, why) = match call.shared.access.authorizer.decide(&question) {
+        Decision::Allow(why) => (true, why),
+        Decision::NoOpinion(why) => (false, why),
+    };
+    let mut status = json!({"allowed": allowed});
+    if !why.is_empty() {
+        status["reason"] = why.into();
+    }
+    Ok(status)
 }
 
 fn subject(spec: &Value) -> User {

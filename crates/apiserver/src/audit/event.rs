@@ -26,6 +26,8 @@ pub struct Event {
     pub(super) user: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) impersonated_user: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) authentication_metadata: Option<AuthenticationMetadata>,
     #[serde(rename = "sourceIPs", skip_serializing_if = "Vec::is_empty")]
     pub(super) source_ips: Vec<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -54,6 +56,13 @@ pub enum Stage {
     ResponseComplete,
     /// The server failed.
     Panic,
+}
+
+/// How the user of a request was found out.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AuthenticationMetadata {
+    pub(super) impersonation_constraint: String,
 }
 
 /// What a request is about.

@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
-use super::event::{Event, ObjectReference, Stage};
+use super::event::{AuthenticationMetadata, Event, ObjectReference, Stage};
 use super::{Audit, Level, response, source};
-use crate::access::user_info;
+use crate::access::{Impersonated, user_info};
 use crate::admission::{Notes, User};
 use crate::rest::body::Body;
 use crate::rest::call::meta_text;
@@ -61,6 +61,7 @@ impl Trail {
             verb: target.verb.clone().into_owned(),
             user: Map::new().into(),
             impersonated_user: None,
+            authentication_metadata: None,
             source_ips: source::addresses(&parts.headers, connection),
             user_agent: source::user_agent(&parts.headers),
             object_ref: target.resource.map(|resource| ObjectReference {
@@ -101,8 +102,14 @@ impl Trail {
     }
 
     /// Whom the request acts as.
-    pub(crate) fn impersonates(&self, user: &User) {
-        self.inner.lock().event.impersonated_user = Some(user_info(user));
+    pub(crate) fn impersonates(&self, impersonated: &Impersonated) {
+        let mut inner = self.inner.lock();
+        inner.event.impersonated_user = Some(user_info(&impersonated.user));
+        if !impersonated.constraint.is_empty() {
+            inner.event.authentication_metadata = Some(AuthenticationMetadata {
+                impersonation_constraint: impersonated.constraint.clone(),
+            });
+        }
     }
 
     /// The object of the request, decoded and defaulted. Where the path says less than the object, the object's own

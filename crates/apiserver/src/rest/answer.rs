@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, RETRY_AFTER, WARNING};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WARNING, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, Response, StatusCode};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -207,6 +207,11 @@ pub(crate) fn failure(status: &Status, encoding: Encoding) -> Response<Body> {
     if let Some(seconds) = seconds {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
+    if status.refuses_access() {
+        response
+            .headers_mut()
+            .insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+    }
     response
 }
 
@@ -219,10 +224,7 @@ pub(crate) fn text(code: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
         CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
-    headers.insert(
-        HeaderName::from_static("x-content-type-options"),
-        HeaderValue::from_static("nosniff"),
-    );
+    headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
     headers.insert(CACHE_CONTROL, NOT_CACHED);
     response
 }
@@ -332,4 +334,5 @@ fn wrong_form(form: &str, but: &str, call: &Call, suffix: &str) -> Status {
     Status::new(406, "NotAcceptable", message)
 }
 
+const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const NOT_CACHED: HeaderValue = HeaderValue::from_static("no-cache, private");

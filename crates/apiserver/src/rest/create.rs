@@ -12,6 +12,8 @@ use super::devices;
 use super::metadata::{Stage, clear_owned, dedup_owners, fill_identity, settle_namespace};
 use super::query::WriteOptions;
 use super::tracking;
+use crate::access::rbac::escalation;
+use crate::access::{self, About, Question};
 use crate::admission::{Attributes, Operation};
 use crate::kinds::{Verb, defaults, strategy, validation};
 use crate::schema::Medium;
@@ -57,6 +59,7 @@ pub(crate) async fn admit_and_store(
     attributes.empties = empties;
     tracking::mutate(call, options, &mut attributes).await?;
     dedup_owners(&mut attributes.object, Stage::Mutated, &call.notes);
+    escalation::check(call, &attributes.object, &Value::Null)?;
     store(call, options, attributes).await
 }
 
@@ -107,6 +110,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         if unnamed {
             attributes.name.clone_from(&name);
         }
+        may_create(call)?;
         call.validate(&attributes).await?;
         // A version that is no number is none here, and is overwritten; so is any where an update creates.
         let version = meta_text(&attributes.object, "resourceVersion").parse::<u64>();
@@ -160,6 +164,27 @@ fn refuse_while_terminating(call: &Call, name: &str) -> Result<()> {
     let (group, plural) = (&call.resource.group, &call.resource.plural);
     let why = "create not allowed while custom resource definition is terminating";
     Err(Status::forbidden(group, plural, name, why))
+}
+
+/// Who creates by an update or a patch has shown only that they may do that.
+fn may_create(call: &Call) -> Result<()> {
+    let path = &call.path;
+    if path.name.is_empty() {
+        return Ok(());
+    }
+    let about = About::Resource {
+        group: &path.group,
+        resource: &path.plural,
+        subresource: &path.subresource,
+        namespace: &path.namespace,
+        name: &path.name,
+    };
+    let question = Question {
+        user: &call.user,
+        verb: "create",
+        about,
+    };
+    access::check(&*call.shared.access.authorizer, &question).map(drop)
 }
 
 /// Objects that a client would believe to have an effect that this server does not have yet.

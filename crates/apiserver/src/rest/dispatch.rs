@@ -11,7 +11,7 @@ use super::negotiate::{Form, Output, with_streams};
 use super::path::{Path, ResourcePath};
 use super::target::Target;
 use super::{Request, create, delete, patch, read, subresource, table, update};
-use crate::access::{check, reviews};
+use crate::access::{Decision, forbidden, reviews};
 use crate::definitions;
 use crate::discovery;
 use crate::field::quoted;
@@ -163,14 +163,18 @@ fn authorize(shared: &Shared, request: &Request, path: &Path) -> Result<()> {
         ..
     } = request;
     let target = Target::of(&parts.method, path, query, parts.uri.path());
-    let allowed = check(&*shared.access.authorizer, &target.question(user));
-    notes.annotate(
-        "authorization.k8s.io/decision",
-        if allowed.is_ok() { "allow" } else { "forbid" },
-    );
-    // The one authorizer that there is gives no reasons.
-    notes.annotate("authorization.k8s.io/reason", "");
-    allowed
+    let question = target.question(user);
+    let decided = shared.access.authorizer.decide(&question);
+    let (decision, why) = match decided {
+        Decision::Allow(why) => ("allow", why),
+        Decision::NoOpinion(why) => ("forbid", why),
+    };
+    notes.annotate("authorization.k8s.io/decision", decision);
+    notes.annotate("authorization.k8s.io/reason", why.as_str());
+    if decision == "allow" {
+        return Ok(());
+    }
+    Err(forbidden(&question, &why).refusing_access())
 }
 
 /// Versions of definitions, and the two built-in kinds, that are deprecated and still served.

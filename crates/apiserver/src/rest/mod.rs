@@ -41,7 +41,7 @@ use tokio::sync::watch;
 use tokio::time::{Duration, Instant};
 use uuid::Uuid;
 
-use crate::access::{self, Caller};
+use crate::access::{self, Access, Caller, Impersonated};
 use crate::admission::{Notes, User};
 use crate::audit::{Audit, Trail};
 use crate::server::Shared;
@@ -176,11 +176,11 @@ async fn handle(
     if let Some(trail) = &request.trail {
         trail.sent_by(&sender);
     }
-    let impersonated = access::impersonated(&shared, &sender, &request.parts.headers)?;
-    if let (Some(trail), Some(user)) = (&request.trail, &impersonated) {
-        trail.impersonates(user);
+    let impersonated = impersonated(&shared, &sender, &request, &path)?;
+    if let (Some(trail), Some(impersonated)) = (&request.trail, &impersonated) {
+        trail.impersonates(impersonated);
     }
-    request.user = impersonated.unwrap_or(sender);
+    request.user = impersonated.map_or(sender, |impersonated| impersonated.user);
     request.deadline = deadline;
     let trail = request.trail.clone();
     let answered = async {
@@ -205,6 +205,23 @@ async fn handle(
             Ok(timed_out())
         }
     }
+}
+
+/// Whom the request acts as, if that is another than its sender.
+fn impersonated(
+    shared: &Shared,
+    sender: &User,
+    request: &Request,
+    path: &Path,
+) -> Result<Option<Impersonated>> {
+    let Request { parts, query, .. } = request;
+    let target = Target::of(&parts.method, path, query, parts.uri.path());
+    let Access {
+        authorizer, modes, ..
+    } = &shared.access;
+    let wanted = target.question(sender);
+    let impersonated = access::impersonated(&**authorizer, modes, &parts.headers, &wanted);
+    impersonated.map_err(Status::refusing_access)
 }
 
 /// When the request must be answered, and whether it has a body that counts.

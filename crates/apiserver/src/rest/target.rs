@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use http::Method;
+use http::{Method, Uri};
 
 use super::path::{Path, ResourcePath};
 use super::query::Query;
-use crate::access::Question;
+use crate::access::{About, Question};
 use crate::admission::User;
 use crate::selector::Fields;
 
@@ -65,21 +65,26 @@ impl<'a> Target<'a> {
 
     /// The question whether a user may do this.
     pub(crate) fn question<'b>(&'b self, user: &'b User) -> Question<'b> {
-        let Self {
-            verb, name, path, ..
-        } = self;
-        let about = |part: fn(&ResourcePath) -> &String| {
-            self.resource.map_or("", |resource| part(resource).as_str())
-        };
+        let about = self.resource.map_or(About::Path(self.path), |resource| {
+            let ResourcePath {
+                group,
+                plural,
+                subresource,
+                namespace,
+                ..
+            } = resource;
+            About::Resource {
+                group,
+                resource: plural,
+                subresource,
+                namespace,
+                name: &self.name,
+            }
+        });
         Question {
             user,
-            verb,
-            group: about(|resource| &resource.group),
-            resource: about(|resource| &resource.plural),
-            subresource: about(|resource| &resource.subresource),
-            namespace: about(|resource| &resource.namespace),
-            name,
-            path: if self.resource.is_some() { "" } else { path },
+            verb: &self.verb,
+            about,
         }
     }
 
@@ -90,6 +95,77 @@ impl<'a> Target<'a> {
             .map_or("", |resource| resource.subresource.as_str());
         self.resource.is_some() && self.verb == "watch"
             || matches!(part, "attach" | "exec" | "log" | "portforward" | "proxy")
+    }
+}
+
+/// What a request asks for, as authorization and the audit log of an API server see it.
+///
+/// It is found out from the method and the URL alone: whether there is such a resource does not matter.
+///
+/// # Example: the verb, the resource and the name in a request
+///
+/// ```
+/// use http::Method;
+/// use kubewright_apiserver::RequestInfo;
+///
+/// let info = RequestInfo::of(&Method::PATCH, &"/apis/apps/v1/namespaces/blue/deployments/web/scale".parse()?);
+/// assert_eq!((info.verb.as_str(), info.group.as_str()), ("patch", "apps"));
+/// assert_eq!((info.resource.as_str(), info.subresource.as_str()), ("deployments", "scale"));
+/// assert_eq!((info.namespace.as_str(), info.name.as_str()), ("blue", "web"));
+///
+/// let info = RequestInfo::of(&Method::GET, &"/api/v1/pods?watch=true".parse()?);
+/// assert_eq!((info.verb.as_str(), info.resource.as_str(), info.name.as_str()), ("watch", "pods", ""));
+/// # Ok::<(), http::uri::InvalidUri>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct RequestInfo {
+    /// The verb, such as `list`; for a path that is no resource, the method in small letters.
+    pub verb: String,
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The resource, such as `pods`; empty for a path that is none.
+    pub resource: String,
+    /// The sub-resource, such as `status`; mostly empty.
+    pub subresource: String,
+    /// The namespace; empty for the whole cluster.
+    pub namespace: String,
+    /// The name of the object; empty for a collection.
+    pub name: String,
+    /// The path, if it is no resource.
+    pub path: String,
+}
+
+impl RequestInfo {
+    /// Reads the method and the URL of a request.
+    pub fn of(method: &Method, uri: &Uri) -> Self {
+        let (path, query) = (Path::parse(uri.path()), Query::parse(uri.query()));
+        let target = Target::of(method, &path, &query, uri.path());
+        let user = User::default();
+        let question = target.question(&user);
+        let verb = question.verb.to_owned();
+        match question.about {
+            About::Path(path) => Self {
+                verb,
+                path: path.to_owned(),
+                ..Self::default()
+            },
+            About::Resource {
+                group,
+                resource,
+                subresource,
+                namespace,
+                name,
+            } => Self {
+                verb,
+                group: group.to_owned(),
+                resource: resource.to_owned(),
+                subresource: subresource.to_owned(),
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+                path: String::new(),
+            },
+        }
     }
 }
 
@@ -128,13 +204,11 @@ mod tests {
         let target = Target::of(method, &path, &query, text);
         let user = User::default();
         let question = target.question(&user);
-        [
-            question.verb,
-            question.resource,
-            question.name,
-            question.path,
-        ]
-        .map(str::to_owned)
+        let (resource, name, path) = match question.about {
+            About::Resource { resource, name, .. } => (resource, name, ""),
+            About::Path(path) => ("", "", path),
+        };
+        [question.verb, resource, name, path].map(str::to_owned)
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::devices;
 use super::metadata::{Stage, dedup_owners, keep_identity, keep_place, settle_namespace};
 use super::query::WriteOptions;
 use super::tracking;
+use crate::access::rbac::escalation;
 use crate::admission::Operation;
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::{strategy, validation};
@@ -44,6 +45,7 @@ pub(crate) async fn write(
         attributes.old_object = old;
         tracking::mutate(call, options, &mut attributes).await?;
         dedup_owners(&mut attributes.object, Stage::Mutated, &call.notes);
+        escalation::check(call, &attributes.object, &attributes.old_object)?;
 
         check_revision(call, &attributes.object, &stored)?;
         // An unconditional update becomes one of the current version.

@@ -185,6 +185,23 @@ impl Store {
         })
     }
 
+    /// What has happened to a resource since a revision, oldest first.
+    pub(crate) fn events_after(
+        &self,
+        table: &str,
+        revision: u64,
+    ) -> Result<Vec<Arc<Event>>, OutOfRange> {
+        let state = self.read(table);
+        let Some(table) = state.tables.get(table) else {
+            return Ok(Vec::new());
+        };
+        if revision < table.compacted() {
+            let oldest = table.compacted();
+            return Err(OutOfRange::TooOld { oldest });
+        }
+        Ok(table.events_after(revision, usize::MAX))
+    }
+
     /// Writes a new object.
     pub(crate) fn create(
         &self,

@@ -46,6 +46,26 @@ pub(crate) struct Arguments {
         requires = "audit_log"
     )]
     audit_level: AuditLevel,
+
+    /// Who may do what: everybody everything, or what roles and bindings say
+    #[arg(
+        long,
+        value_name = "MODE",
+        value_enum,
+        ignore_case = true,
+        default_value_t
+    )]
+    authorization_mode: AuthorizationMode,
+}
+
+/// The authorization modes, with the names that kube-apiserver has for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum AuthorizationMode {
+    #[default]
+    #[value(name = "AlwaysAllow")]
+    AlwaysAllow,
+    #[value(name = "RBAC")]
+    Rbac,
 }
 
 /// The levels of an audit policy.
@@ -74,8 +94,12 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         controllers: named,
         audit_log,
         audit_level,
+        authorization_mode,
     } = arguments;
     let mut server = ApiServer::builder().controllers(controllers(&named));
+    if authorization_mode == AuthorizationMode::Rbac {
+        server = server.rbac();
+    }
     if let Some(path) = &audit_log {
         let log = append(path, Readers::Owner)?;
         server = server.audit(Audit::to_writer(log).level(audit_level.into()));

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::case::{Case, Shows, Step, set};
-use crate::client::{Ask, Client, Watch, compared};
+use crate::client::{Answer, Ask, Client, Watch, compared};
 use crate::hooks::Call;
 use crate::openapi;
 use crate::redact::Redactor;
@@ -43,7 +43,7 @@ impl Runner {
         };
         for given in std::iter::once(&given).chain(&case.given) {
             let ask = self.ask(&client, given, &vars, &case.namespace).await?;
-            let answer = client.send(ask.clone()).await?;
+            let answer = awaited(&client, &ask, given, &vars).await?;
             ensure!(
                 answer.succeeded(),
                 "what is given is refused: {}",
@@ -96,7 +96,7 @@ impl Runner {
                     own = Client::connect(&self.server).await?;
                     client = &own;
                 }
-                let mut answer = client.send(ask.clone()).await?;
+                let mut answer = awaited(client, &ask, step, &vars).await?;
                 // A real server publishes the document of a new group behind everybody's back.
                 let late = Instant::now() + PATIENCE;
                 while step.shows == Shows::Openapi && answer.status == 404 && Instant::now() < late
@@ -280,6 +280,27 @@ impl Runner {
             }
         }
         Ok(ask)
+    }
+}
+
+/// The answer to a request, which is sent again until the answer has what the step awaits.
+async fn awaited(client: &Client, ask: &Ask, step: &Step, vars: &Vars) -> Result<Answer> {
+    let late = Instant::now() + PATIENCE;
+    loop {
+        let answer = client.send(ask.clone()).await?;
+        let has = |(pointer, wanted): (&String, &Value)| {
+            answer.body.pointer(pointer).unwrap_or(&Value::Null) == &vars.value(wanted)
+        };
+        if step.awaits.iter().all(has) {
+            return Ok(answer);
+        }
+        ensure!(
+            Instant::now() < late,
+            "the answer never has {:?}: {}",
+            step.awaits,
+            answer.body
+        );
+        sleep(Duration::from_millis(5)).await;
     }
 }
 

@@ -1,16 +1,18 @@
 //! `serviceaccounts/token`: signed tokens for service accounts, and reading them back.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::{Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use ring::hmac;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::access::AUTHENTICATED;
 use crate::admission::{Operation, User};
-use crate::field::{FieldError, Path};
+use crate::field::{FieldError, Path, quoted};
 use crate::rest::answer;
 use crate::rest::body::Body;
 use crate::rest::call::{Call, meta_text, metadata_mut};
@@ -39,6 +41,8 @@ pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
         request["spec"]["expirationSeconds"] = 3600.into();
     }
     call.audit(&part.kind, &request);
+    // The uid is a precondition here.
+    let uid = meta_text(&request, "uid").to_owned();
     clear_owned(&mut request);
     settle_namespace(call, &mut request)?;
     let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
@@ -49,6 +53,7 @@ pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
     tracking::mutate(call, &options, &mut attributes).await?;
     check_name(call, &attributes.object)?;
     let account = call.value(&*call.stored()?).await?;
+    check_uid(call, &uid, &account)?;
     let request = &mut attributes.object;
     let audiences = request["spec"]["audiences"].as_array();
     if audiences.is_none_or(Vec::is_empty) {
@@ -64,45 +69,66 @@ pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
         metadata.insert(field.to_owned(), value.into());
     }
     let lasts = check(request)?;
-    check_bound(call, &request["spec"]["boundObjectRef"])?;
     call.validate(&attributes).await?;
     attributes.write_empties(Medium::Json);
     let mut request = attributes.object;
+    let bound = bound_to(call, &request["spec"]["boundObjectRef"])?;
     let ends = Timestamp::now() + SignedDuration::from_secs(lasts);
     let token = if options.dry_run {
         String::new()
     } else {
-        sign(call, &account, &request, ends)
+        sign(call, &account, &request, bound, ends)
     };
     request["status"] = json!({"token": token, "expirationTimestamp": seconds(ends)});
     let output = call.output.of_the_object();
     Ok(answer::value(StatusCode::CREATED, &output, &request))
 }
 
-/// The service account whom a token names and the audiences that the token is for, if this server signed it and it still
-/// holds.
-pub(crate) fn user_of(shared: &Shared, token: &str) -> Option<(User, Vec<String>)> {
-    let (signed, signature) = token.rsplit_once('.')?;
-    let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
-    hmac::verify(&key(shared), signed.as_bytes(), &signature).ok()?;
-    let (_, claims) = signed.split_once('.')?;
-    let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()?;
-    if claims["exp"].as_i64()? <= Timestamp::now().as_second() {
-        return None;
+/// Why a token names nobody.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// This server has not signed it.
+    NotOurs,
+    /// It does not hold any more, with the reason in the words of the real server.
+    Invalid(String),
+}
+
+/// The service account whom a token names and the audiences that the token is for.
+///
+/// # Errors
+/// This server has not signed it, it has expired, or something that it is bound to is gone.
+pub(crate) fn user_of(
+    shared: &Shared,
+    token: &str,
+) -> std::result::Result<(User, Vec<String>), Refused> {
+    // The clocks of two machines differ.
+    const LEEWAY: i64 = 60;
+    let claims = claims(shared, token)?;
+    let expires = claims["exp"].as_i64().unwrap_or_default();
+    if expires + LEEWAY < Timestamp::now().as_second() {
+        let why = "service account token has expired";
+        return Err(Refused::Invalid(why.to_owned()));
     }
     let known = &claims["kubernetes.io"];
-    let namespace = known["namespace"].as_str()?;
-    let account = &known["serviceaccount"];
-    let (name, uid) = (account["name"].as_str()?, account["uid"].as_str()?);
-    let stored = shared
-        .store
-        .get("serviceaccounts", &format!("{namespace}/{name}"))?;
-    if meta_text(&stored.value(), "uid") != uid {
-        return None;
-    }
+    let namespace = known["namespace"].as_str().unwrap_or_default();
+    let (name, uid) = reference(&known["serviceaccount"]);
+    still_exists(shared, namespace, known).map_err(Refused::Invalid)?;
     let audiences = claims["aud"].as_array().into_iter().flatten();
     let audiences = audiences.filter_map(Value::as_str).map(str::to_owned);
     let credential = format!("JTI={}", claims["jti"].as_str().unwrap_or_default());
+    let mut extra = BTreeMap::new();
+    let mut tell = |key: &str, value: &str| {
+        if !value.is_empty() {
+            let key = format!("authentication.kubernetes.io/{key}");
+            extra.insert(key, vec![value.to_owned()]);
+        }
+    };
+    tell("credential-id", &credential);
+    for kind in ["pod", "node"] {
+        let (name, uid) = reference(&known[kind]);
+        tell(&format!("{kind}-name"), name);
+        tell(&format!("{kind}-uid"), uid);
+    }
     let user = User {
         username: format!("system:serviceaccount:{namespace}:{name}"),
         uid: uid.to_owned(),
@@ -111,13 +137,75 @@ pub(crate) fn user_of(shared: &Shared, token: &str) -> Option<(User, Vec<String>
             format!("system:serviceaccounts:{namespace}"),
             AUTHENTICATED.to_owned(),
         ],
-        extra: [(
-            "authentication.kubernetes.io/credential-id".to_owned(),
-            vec![credential],
-        )]
-        .into(),
+        extra,
     };
-    Some((user, audiences.collect()))
+    Ok((user, audiences.collect()))
+}
+
+/// What a token says that this server has signed.
+fn claims(shared: &Shared, token: &str) -> std::result::Result<Value, Refused> {
+    let read = || {
+        let (signed, signature) = token.rsplit_once('.')?;
+        let (_, claims) = signed.split_once('.')?;
+        let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()?;
+        let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
+        Some((signed, signature, claims))
+    };
+    let (signed, signature, claims) = read().ok_or(Refused::NotOurs)?;
+    if claims["iss"] != ISSUER {
+        return Err(Refused::NotOurs);
+    }
+    match hmac::verify(&key(shared), signed.as_bytes(), &signature) {
+        Ok(()) => Ok(claims),
+        Err(_) => Err(Refused::Invalid(
+            "go-jose/go-jose: error in cryptographic primitive".to_owned(),
+        )),
+    }
+}
+
+/// The name and the uid that a token says of something.
+fn reference(claim: &Value) -> (&str, &str) {
+    let text = |field: &str| claim[field].as_str().unwrap_or_default();
+    (text("name"), text("uid"))
+}
+
+/// Whether the account and what the token is bound to are still those that they were.
+fn still_exists(
+    shared: &Shared,
+    namespace: &str,
+    known: &Value,
+) -> std::result::Result<(), String> {
+    let stored_uid = |table: &str, key: &str| {
+        let object = shared.store.get(table, key)?;
+        Some(meta_text(&object.value(), "uid").to_owned())
+    };
+    let (name, uid) = reference(&known["serviceaccount"]);
+    let stored = stored_uid("serviceaccounts", &format!("{namespace}/{name}"))
+        .ok_or_else(|| format!("serviceaccounts {} not found", quoted(name)))?;
+    if stored != uid {
+        return Err(format!(
+            "service account UID ({stored}) does not match claim ({uid})"
+        ));
+    }
+    for kind in ["secret", "pod", "node"] {
+        // The node of a pod is told of and not looked for.
+        if known[kind].is_null() || kind == "node" && !known["pod"].is_null() {
+            continue;
+        }
+        let (name, uid) = reference(&known[kind]);
+        let key = match kind {
+            "node" => name.to_owned(),
+            _ => format!("{namespace}/{name}"),
+        };
+        let stored = stored_uid(&format!("{kind}s"), &key)
+            .ok_or("service account token has been invalidated")?;
+        if stored != uid {
+            return Err(format!(
+                "{kind} UID ({stored}) does not match service account {kind} ref claim ({uid})",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The name and the namespace of the request, if it has any, are those of the account.
@@ -135,19 +223,30 @@ fn check_name(call: &Call, request: &Value) -> Result<()> {
     Ok(())
 }
 
-/// A token may be bound to what can be looked up when it is used.
-fn check_bound(call: &Call, bound: &Value) -> Result<()> {
-    if !bound.is_object() {
+/// The uid of the request, if it has any, is that of the account.
+fn check_uid(call: &Call, said: &str, account: &Value) -> Result<()> {
+    let uid = meta_text(account, "uid");
+    if said.is_empty() || said == uid {
         return Ok(());
+    }
+    let why = format!(
+        "the UID in the token request ({said}) does not match the UID of the service account ({uid})"
+    );
+    let (group, kind) = ("authentication.k8s.io", "TokenRequest");
+    Err(Status::conflict(group, kind, &call.path.name, &why))
+}
+
+/// The claims about the object that a token is bound to, and can be looked up when the token is used.
+fn bound_to(call: &Call, bound: &Value) -> Result<Map<String, Value>> {
+    let mut claims = Map::new();
+    if !bound.is_object() {
+        return Ok(claims);
     }
     let text = |name: &str| bound[name].as_str().unwrap_or_default();
     let (kind, name) = (text("kind"), text("name"));
     let (version, in_core) = match text("apiVersion").split_once('/') {
         Some((group, version)) => (format!("{group}/{version}"), false),
-        None => (
-            format!("/{}", text("apiVersion")),
-            text("apiVersion") == "v1",
-        ),
+        None => (format!("/{}", text("apiVersion")), true),
     };
     let (plural, key) = match kind {
         "Pod" if in_core => ("pods", call.key(name)),
@@ -159,18 +258,39 @@ fn check_bound(call: &Call, bound: &Value) -> Result<()> {
             )));
         }
     };
-    let Some(object) = call.shared.store.get(plural, &key) else {
+    let store = &call.shared.store;
+    let Some(object) = store.get(plural, &key) else {
         return Err(Status::not_found("", plural, name));
     };
-    let (said, uid) = (text("uid"), meta_text(&object.value(), "uid").to_owned());
+    let object = object.value();
+    if kind == "Pod" {
+        let account = &call.path.name;
+        if object["spec"]["serviceAccountName"] != account.as_str() {
+            let account = quoted(account);
+            return Err(Status::bad_request(format!(
+                "cannot bind token for serviceaccount {account} to pod running with different \
+                 serviceaccount name."
+            )));
+        }
+        if let Some(node) = object["spec"]["nodeName"].as_str() {
+            let stored = store.get("nodes", node).map(|node| node.value());
+            let mut claim = json!({"name": node});
+            if let Some(stored) = stored {
+                claim["uid"] = meta_text(&stored, "uid").into();
+            }
+            claims.insert("node".to_owned(), claim);
+        }
+    }
+    let (said, uid) = (text("uid"), meta_text(&object, "uid"));
     if !said.is_empty() && said != uid {
         let why = format!(
             "the UID in the bound object reference ({said}) does not match the UID in record. The \
              object might have been deleted and then recreated"
         );
-        return Err(Status::conflict("", plural, name, &why));
+        return Err(Status::conflict("", kind, name, &why));
     }
-    Ok(())
+    claims.insert(kind.to_lowercase(), json!({"name": name, "uid": uid}));
+    Ok(claims)
 }
 
 fn invalid(name: &str, error: FieldError) -> Status {
@@ -200,7 +320,13 @@ fn check(request: &Value) -> Result<i64> {
     }
 }
 
-fn sign(call: &Call, account: &Value, request: &Value, ends: Timestamp) -> String {
+fn sign(
+    call: &Call,
+    account: &Value,
+    request: &Value,
+    bound: Map<String, Value>,
+    ends: Timestamp,
+) -> String {
     let id = Uuid::new_v4().to_string();
     call.notes.annotate(
         "authentication.kubernetes.io/issued-credential-id",
@@ -208,14 +334,10 @@ fn sign(call: &Call, account: &Value, request: &Value, ends: Timestamp) -> Strin
     );
     let issued = Timestamp::now().as_second();
     let (namespace, name) = (&call.path.namespace, &call.path.name);
-    let mut known = json!({
-        "namespace": namespace,
-        "serviceaccount": {"name": name, "uid": meta_text(account, "uid")},
-    });
-    let bound = &request["spec"]["boundObjectRef"];
-    if let Some(kind) = bound["kind"].as_str() {
-        known[kind.to_lowercase()] = json!({"name": bound["name"], "uid": bound["uid"]});
-    }
+    let mut known = bound;
+    known.insert("namespace".to_owned(), namespace.as_str().into());
+    let account = json!({"name": name, "uid": meta_text(account, "uid")});
+    known.insert("serviceaccount".to_owned(), account);
     let claims = json!({
         "aud": request["spec"]["audiences"],
         "exp": ends.as_second(),

@@ -1,0 +1,109 @@
+//! Role-based access control: who may do what, by the roles and bindings that the server stores.
+//!
+//! As on a real kube-apiserver, a ClusterRole with an aggregation rule has the rules that are written into it: putting
+//! them there is the work of a controller.
+
+pub(crate) mod escalation;
+mod policy;
+mod rule;
+
+use std::sync::Arc;
+
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::{Authorizer, Decision, MASTERS, Question, Rules};
+use crate::admission::User;
+use crate::field::quoted;
+use crate::store::Store;
+pub(crate) use policy::RoleReference;
+use policy::{Found, Policy};
+pub(crate) use rule::Rule;
+
+/// The API group of roles and bindings.
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// Asks the roles and bindings of a store; what has been written counts at once.
+#[derive(Debug)]
+pub(crate) struct Rbac {
+    store: Arc<Store>,
+    policy: RwLock<Policy>,
+}
+
+impl Rbac {
+    pub(crate) fn new(store: Arc<Store>) -> Self {
+        Self {
+            store,
+            policy: RwLock::default(),
+        }
+    }
+
+    fn policy(&self) -> RwLockReadGuard<'_, Policy> {
+        let policy = self.policy.read();
+        if policy.is_current(&self.store) {
+            return policy;
+        }
+        drop(policy);
+        let mut policy = self.policy.write();
+        policy.follow(&self.store);
+        RwLockWriteGuard::downgrade(policy)
+    }
+}
+
+impl Authorizer for Rbac {
+    fn decide(&self, question: &Question<'_>) -> Decision {
+        let user = question.user;
+        // The one group that no binding has to name.
+        if user.groups.iter().any(|group| group == MASTERS) {
+            return Decision::Allow(String::new());
+        }
+        let policy = self.policy();
+        let mut missing = Vec::new();
+        for found in policy.of(user, question.namespace()) {
+            match found {
+                Found::Rule(binding, rule) if rule.allows(question) => {
+                    let because = binding.because(user);
+                    return Decision::Allow(format!("RBAC: allowed by {because}"));
+                }
+                Found::Rule(..) => {}
+                Found::Missing(role) => missing.push(role.clone()),
+            }
+        }
+        let problems = not_found(&missing, RoleReference::singular);
+        Decision::NoOpinion(problems.map_or_else(String::new, |why| format!("RBAC: {why}")))
+    }
+
+    fn rules(&self, user: &User, namespace: &str) -> Rules {
+        let policy = self.policy();
+        let mut rules = Rules::default();
+        for found in policy.of(user, namespace) {
+            match found {
+                Found::Rule(_, rule) => rules.rules.push(rule.clone()),
+                Found::Missing(role) => rules.missing.push(role.clone()),
+            }
+        }
+        rules
+    }
+}
+
+/// That roles do not exist, each said once; `resource` is where they were looked for.
+pub(crate) fn not_found<'a>(
+    missing: &[RoleReference],
+    resource: impl Fn(&RoleReference) -> &'a str,
+) -> Option<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for role in missing {
+        let (resource, name) = (resource(role), quoted(role.name()));
+        let text = format!("{resource}.{GROUP} {name} not found");
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    match texts.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        several => Some(format!("[{}]", several.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! The service account of a program under test: with the roles that the program prints, and nothing else.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use kubewright_manager::Program;
+use kubewright_manifests::Manifests;
+use serde_json::{Value, json};
+
+use crate::apply::apply;
+use crate::fail;
+use crate::host::Host;
+use crate::permissions::Ledger;
+use crate::witness::WitnessLayer;
+
+/// Makes the account of a program, and a client that is known as it.
+pub(crate) async fn of_program(host: &Host, program: &Program) -> (Client, Arc<Ledger>) {
+    let admin = Admin {
+        host,
+        client: host.client(None),
+    };
+    let (name, namespace) = (program.app().name(), host.namespace());
+    let roles = program.permissions();
+    admin.make(&service_account(&namespace, name)).await;
+    for role in roles.objects() {
+        if let Some(namespace) = role["metadata"]["namespace"].as_str() {
+            admin.make_sure_of_namespace(namespace).await;
+        }
+    }
+    let bindings = program.bindings(&namespace, name);
+    for object in [&roles, &bindings].into_iter().flat_map(Manifests::objects) {
+        admin.make(&host.renamed(object)).await;
+    }
+    let user = format!("system:serviceaccount:{namespace}:{name}");
+    for role in roles.objects() {
+        admin.wait_for(role, &user).await;
+    }
+    let token = admin.token(&namespace, name).await;
+    let ledger = Arc::new(Ledger::new(name, &user, roles.objects()));
+    let client = host.client_of_account(&token, &WitnessLayer(ledger.clone()));
+    (client, ledger)
+}
+
+fn service_account(namespace: &str, name: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": name, "namespace": namespace},
+    })
+}
+
+/// Who makes the account.
+struct Admin<'a> {
+    host: &'a Host,
+    client: Client,
+}
+
+impl Admin<'_> {
+    async fn make(&self, object: &Value) {
+        self.host.remove_later(object);
+        if let Err(error) = apply(&self.client, "", object).await {
+            fail(format_args!(
+                "cannot create the {} of a program under test: {error}",
+                object["kind"].as_str().unwrap_or_default()
+            ));
+        }
+    }
+
+    /// A role for a namespace needs the namespace.
+    async fn make_sure_of_namespace(&self, name: &str) {
+        let namespace =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        match self.post::<Value>("/api/v1/namespaces", &namespace).await {
+            Ok(_) => self.host.remove_later(&namespace),
+            Err(kube::Error::Api(status)) if status.is_already_exists() => {}
+            Err(error) => fail(format_args!(
+                "cannot create the namespace `{name}`, which a program under test has permissions for: {error}"
+            )),
+        }
+    }
+
+    /// Waits until the API server goes by a role: a real one takes a moment.
+    async fn wait_for(&self, role: &Value, user: &str) {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let rule = &role["rules"][0];
+        let (resource, subresource) = rule["resources"][0]
+            .as_str()
+            .and_then(|resource| resource.split_once('/'))
+            .unwrap_or((rule["resources"][0].as_str().unwrap_or_default(), ""));
+        let review = json!({"spec": {"user": user, "resourceAttributes": {
+            "verb": rule["verbs"][0], "group": rule["apiGroups"][0],
+            "resource": resource, "subresource": subresource, "name": rule["resourceNames"][0],
+            "namespace": role["metadata"]["namespace"],
+        }}});
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+            match self.post::<Value>(path, &review).await {
+                Ok(answer) if answer["status"]["allowed"] == true => return,
+                Ok(_) if Instant::now() < deadline => {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                Ok(_) => fail(format_args!(
+                    "the API server does not go by a role of a program under test within {PATIENCE:?}: {role}"
+                )),
+                Err(error) => fail(format_args!(
+                    "cannot ask what a program under test may do: {error}"
+                )),
+            }
+        }
+    }
+
+    async fn token(&self, namespace: &str, name: &str) -> String {
+        let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token");
+        let answer = self.post::<Value>(&path, &json!({})).await;
+        let token = answer.map(|answer| answer["status"]["token"].as_str().map(str::to_owned));
+        match token {
+            Ok(Some(token)) => token,
+            Ok(None) => fail(format_args!("the API server gives no token to `{name}`")),
+            Err(error) => fail(format_args!(
+                "cannot get a token for the program under test `{name}`: {error}"
+            )),
+        }
+    }
+
+    async fn post<T: serde::de::DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &Value,
+    ) -> kube::Result<T> {
+        let request = http::Request::post(path).body(body.to_string().into_bytes());
+        let request = request.map_err(kube::Error::HttpError)?;
+        self.client.request(request).await
+    }
+}
