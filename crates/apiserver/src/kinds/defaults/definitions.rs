@@ -8,8 +8,8 @@ pub(super) fn apply(object: &mut Value) {
     if let Some(spec) = object.part("spec") {
         if let Some(names) = spec.part("names") {
             let kind = names.text("kind").to_owned();
-            names.fill_text("singular", &kind.to_lowercase());
             if !kind.is_empty() {
+                names.fill_text("singular", &kind.to_lowercase());
                 names.fill_text("listKind", &format!("{kind}List"));
             }
         }
@@ -37,4 +37,23 @@ pub(crate) fn storage_version(definition: &Value) -> Option<&str> {
     let versions = definition.at("spec").list("versions").iter();
     let mut stored = versions.filter(|version| version.flag("storage"));
     stored.next().map(|version| version.text("name"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_from_the_kind_if_there_is_one() {
+        let names = |kind: &str| {
+            let mut object = json!({ "spec": { "names": { "kind": kind } } });
+            apply(&mut object);
+            object["spec"]["names"].take()
+        };
+        assert_eq!(
+            names("WhiteList"),
+            json!({ "kind": "WhiteList", "listKind": "WhiteListList", "singular": "whitelist" })
+        );
+        assert_eq!(names(""), json!({ "kind": "" }));
+    }
 }
