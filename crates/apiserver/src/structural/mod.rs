@@ -1,6 +1,6 @@
 //! Structural schemas: what a CustomResourceDefinition says of its objects, and what follows from that for each of them.
 //!
-//! [`check`] says what is wrong with the schema of a definition. [`Structural`] is a schema that was read: it prunes, puts
+//! `check` says what is wrong with the schema of a definition. [`Structural`] is a schema that was read: it prunes, puts
 //! defaults, validates and runs the rules of `x-kubernetes-validations`. All of it are functions of JSON; nothing here knows
 //! the server.
 //!
