@@ -10,12 +10,17 @@ use serde_json::{Value, json};
 
 use crate::apply::apply;
 use crate::fail;
+use crate::faults::WayLayer;
 use crate::host::Host;
 use crate::permissions::Ledger;
 use crate::witness::WitnessLayer;
 
 /// Makes the account of a program, and a client that is known as it.
-pub(crate) async fn of_program(host: &Host, program: &Program) -> (Client, Arc<Ledger>) {
+pub(crate) async fn of_program(
+    host: &Host,
+    program: &Program,
+    way: &WayLayer,
+) -> (Client, Arc<Ledger>) {
     let admin = Admin {
         host,
         client: host.client(None),
@@ -38,7 +43,7 @@ pub(crate) async fn of_program(host: &Host, program: &Program) -> (Client, Arc<L
     }
     let token = admin.token(&namespace, name).await;
     let ledger = Arc::new(Ledger::new(name, &user, roles.objects()));
-    let client = host.client_of_account(&token, &WitnessLayer(ledger.clone()));
+    let client = host.client_of_account(&token, way, &WitnessLayer(ledger.clone()));
     (client, ledger)
 }
 

@@ -3,6 +3,7 @@
 use std::any::TypeId;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Request};
 use kube::client::Body;
@@ -14,11 +15,13 @@ use kubewright_webhook::Webhooks;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::time::{Instant, sleep};
 
 use crate::account;
 use crate::apply::apply;
 use crate::definitions;
 use crate::fail;
+use crate::faults::{Faults, Requests, Sent, WayLayer};
 use crate::host::{Host, webhook_address};
 use crate::outcome::Outcome;
 use crate::permissions::Ledger;
@@ -45,8 +48,9 @@ struct Running {
     // First of all its traces are removed: a real API server is not to call programs that have ended.
     host: Host,
     server: Server,
-    _programs: Vec<Serving>,
+    programs: Vec<Serving>,
     ledgers: Vec<Arc<Ledger>>,
+    faults: Faults,
     exact_permissions: bool,
 }
 
@@ -59,6 +63,7 @@ pub struct Builder {
     listen: bool,
     server: Option<Server>,
     controllers: Controllers,
+    faults: Faults,
     exact_permissions: bool,
 }
 
@@ -187,6 +192,13 @@ impl Builder {
         self
     }
 
+    /// Lets these things go wrong from the start of the programs under test: what is said later is said by
+    /// [`TestCluster::faults`].
+    pub fn faults(mut self, faults: &Faults) -> Self {
+        self.faults = faults.clone();
+        self
+    }
+
     /// Runs on this API server, whichever one the environment names.
     pub fn on(mut self, server: Server) -> Self {
         self.server = Some(server);
@@ -201,10 +213,10 @@ impl Builder {
         self
     }
 
-    /// Starts the cluster and waits until every program serves.
+    /// Starts the cluster and waits until every program serves and knows all that its caches hold.
     ///
     /// # Panics
-    /// Something could not start; the message says what.
+    /// Something could not start, or a cache was not complete within ten seconds; the message says what.
     pub async fn start(self) -> TestCluster {
         let server = self.server.unwrap_or_else(Server::chosen);
         let host = Host::start(server, self.listen, self.controllers).await;
@@ -216,7 +228,8 @@ impl Builder {
         let mut ledgers = Vec::new();
         for mut program in self.programs {
             if program.needs_client() {
-                let (own, ledger) = account::of_program(&host, &program).await;
+                let way = WayLayer(self.faults.clone());
+                let (own, ledger) = account::of_program(&host, &program, &way).await;
                 program = program.client(own);
                 ledgers.push(ledger);
             }
@@ -226,16 +239,19 @@ impl Builder {
             }
             programs.push(program);
         }
+        let running = Running {
+            host,
+            server,
+            programs,
+            ledgers,
+            faults: self.faults,
+            exact_permissions: self.exact_permissions,
+        };
+        running.wait_for_caches().await;
         TestCluster {
             client,
-            namespace: host.namespace(),
-            running: Arc::new(Running {
-                host,
-                server,
-                _programs: programs,
-                ledgers,
-                exact_permissions: self.exact_permissions,
-            }),
+            namespace: running.host.namespace(),
+            running: Arc::new(running),
         }
     }
 }
@@ -254,6 +270,50 @@ impl TestCluster {
     /// A kube client with all permissions.
     pub fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// What goes wrong between the programs under test and the API server: nothing, until a test says so.
+    pub fn faults(&self) -> &Faults {
+        &self.running.faults
+    }
+
+    /// A kube client with all permissions that is treated as those of the programs under test are: [faults](Self::faults)
+    /// befall it, and what it [sends](Self::sent) is remembered.
+    pub fn client_under_test(&self) -> Client {
+        let way = WayLayer(self.running.faults.clone());
+        self.running.host.client_under_test(&way)
+    }
+
+    /// What the programs under test have sent of these requests, in order, those included that something befell on the way.
+    ///
+    /// # Example: nothing is written for no change
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Api;
+    /// use kube::api::PostParams;
+    /// use kubewright_testing::{Requests, TestCluster, yaml};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let cluster = TestCluster::start().await;
+    /// let maps: Api<ConfigMap> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+    /// let map = yaml("metadata: {name: web}");
+    /// maps.create(&PostParams::default(), &map).await.unwrap();
+    /// assert!(maps.create(&PostParams::default(), &map).await.is_err());
+    ///
+    /// let sent = cluster.sent(&Requests::of::<ConfigMap>().writes());
+    /// let statuses: Vec<Option<u16>> = sent.iter().map(|sent| sent.status()).collect();
+    /// assert_eq!(statuses, [Some(201), Some(409)]);
+    /// # }
+    /// ```
+    pub fn sent(&self, requests: &Requests) -> Vec<Sent> {
+        self.running.faults.sent(requests)
+    }
+
+    /// Forgets what was sent until now, so that a test counts from here.
+    pub fn forget_sent(&self) {
+        self.running.faults.forget_sent();
     }
 
     /// The embedded API server, for what the client cannot say.
@@ -446,6 +506,33 @@ impl Running {
     fn unused_permissions(&self) -> Vec<String> {
         let ledgers = self.ledgers.iter();
         ledgers.flat_map(|ledger| ledger.unused()).collect()
+    }
+
+    /// A test begins when nothing that the programs do at their start is still to come.
+    async fn wait_for_caches(&self) {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let deadline = Instant::now() + PATIENCE;
+        let mut pause = Duration::from_millis(1);
+        while let Some(program) = self.programs.iter().find(|one| !one.knows_its_objects()) {
+            self.fail_for_refusals();
+            if Instant::now() >= deadline {
+                let sent = self.faults.sent(&Requests::all());
+                let last: Vec<String> = sent
+                    .iter()
+                    .rev()
+                    .take(5)
+                    .rev()
+                    .map(Sent::to_string)
+                    .collect();
+                fail(format_args!(
+                    "the caches of the program under test `{}` are not complete within {PATIENCE:?}; it last sent:\n  {}",
+                    program.name(),
+                    last.join("\n  ")
+                ));
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
     }
 
     /// Ends the test if a program lacks a permission.

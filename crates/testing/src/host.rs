@@ -10,6 +10,7 @@ use tower::Layer as _;
 
 use crate::apply::apply;
 use crate::fail;
+use crate::faults::WayLayer;
 use crate::outcome::Outcome;
 use crate::server::Server;
 use crate::shared::Shared;
@@ -68,14 +69,29 @@ impl Host {
         }
     }
 
-    /// A client that is known by the token of a service account, and witnessed.
-    pub(crate) fn client_of_account(&self, token: &str, witness: &WitnessLayer) -> Client {
+    /// A client that is known by the token of a service account, and witnessed; faults befall it.
+    pub(crate) fn client_of_account(
+        &self,
+        token: &str,
+        way: &WayLayer,
+        witness: &WitnessLayer,
+    ) -> Client {
         match self {
             Self::Embedded { server, .. } => {
-                let service = known_by_token(server.service(), token);
+                let service = way.layer(known_by_token(server.service(), token));
                 Client::new(witness.layer(service), DEFAULT_NAMESPACE)
             }
-            Self::Shared(shared) => shared.client_of_account(token, witness),
+            Self::Shared(shared) => shared.client_of_account(token, way, witness),
+        }
+    }
+
+    /// A client with all permissions that faults befall.
+    pub(crate) fn client_under_test(&self, way: &WayLayer) -> Client {
+        match self {
+            Self::Embedded { server, .. } => {
+                Client::new(way.layer(server.service()), DEFAULT_NAMESPACE)
+            }
+            Self::Shared(shared) => shared.client_under_test(way),
         }
     }
 

@@ -32,7 +32,8 @@
 //! ```
 //!
 //! The same test runs on a real kube-apiserver, or on a cluster that is there already, when `KUBEWRIGHT_TEST_CLUSTER` says so:
-//! see [`Server`]. [`ControlPlane`] is a kube-apiserver and an etcd without the rest.
+//! see [`Server`]. What a program does when watches break, answers are late and nobody is there is for [`Faults`] to find
+//! out, in paused time where all is in one process; [`TestCluster::sent`] tells what it has sent. [`ControlPlane`] is a kube-apiserver and an etcd without the rest.
 
 mod account;
 mod apply;
@@ -41,6 +42,7 @@ mod cluster;
 mod control_plane;
 mod definitions;
 mod eventually;
+mod faults;
 mod host;
 mod isolation;
 mod outcome;
@@ -56,8 +58,9 @@ pub use cluster::{Builder, Object, TestCluster};
 #[cfg(unix)]
 pub use control_plane::{ControlPlane, ControlPlaneBuilder, ControlPlaneError};
 pub use eventually::eventually;
+pub use faults::{End, Fault, Faults, Refusal, Requests, Sent};
 pub use isolation::unique;
-pub use kubewright_apiserver::{Controllers, Workloads};
+pub use kubewright_apiserver::{Controllers, RequestInfo, Workloads};
 pub use outcome::{Denied, Outcome};
 pub use server::Server;
 pub use user::{ActingAs, acting_as};

@@ -151,7 +151,8 @@ impl fmt::Display for Grant {
     }
 }
 
-fn shown(request: &RequestInfo) -> String {
+/// Such as: patch deployments/scale of apps `web` in the namespace `blue`.
+pub(crate) fn shown(request: &RequestInfo) -> String {
     if !request.path.is_empty() {
         return format!("{} the path `{}`", request.verb, request.path);
     }

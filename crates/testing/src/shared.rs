@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::apply::apply;
 use crate::fail;
+use crate::faults::WayLayer;
 use crate::isolation::Isolation;
 use crate::outcome::Outcome;
 use crate::witness::WitnessLayer;
@@ -71,7 +72,7 @@ impl Shared {
         };
         let mut config = match read.await {
             Ok(config) => config,
-            Err(error) => fail(format_args!("the kubeconfig cannot be used: {error}")),
+            Err(error) => unusable(&error),
         };
         config.default_namespace = isolation.namespace();
         let shared = Self {
@@ -114,16 +115,29 @@ impl Shared {
         client(config)
     }
 
-    /// A client that is known by the token of a service account, and witnessed.
-    pub(crate) fn client_of_account(&self, token: &str, witness: &WitnessLayer) -> Client {
+    /// A client of the user of the kubeconfig that faults befall.
+    pub(crate) fn client_under_test(&self, way: &WayLayer) -> Client {
+        match ClientBuilder::try_from(self.config.clone()) {
+            Ok(builder) => builder.with_layer(way).build(),
+            Err(error) => unusable(&error),
+        }
+    }
+
+    /// A client that is known by the token of a service account, and witnessed; faults befall it.
+    pub(crate) fn client_of_account(
+        &self,
+        token: &str,
+        way: &WayLayer,
+        witness: &WitnessLayer,
+    ) -> Client {
         let mut config = self.config.clone();
         config.auth_info = AuthInfo {
             token: Some(token.to_owned().into()),
             ..AuthInfo::default()
         };
         match ClientBuilder::try_from(config) {
-            Ok(builder) => builder.with_layer(witness).build(),
-            Err(error) => fail(format_args!("the kubeconfig cannot be used: {error}")),
+            Ok(builder) => builder.with_layer(way).with_layer(witness).build(),
+            Err(error) => unusable(&error),
         }
     }
 
@@ -277,8 +291,12 @@ async fn remove(config: Config, mut paths: Vec<String>) {
 fn client(config: Config) -> Client {
     match Client::try_from(config) {
         Ok(client) => client,
-        Err(error) => fail(format_args!("the kubeconfig cannot be used: {error}")),
+        Err(error) => unusable(&error),
     }
+}
+
+fn unusable(error: &dyn std::fmt::Display) -> ! {
+    fail(format_args!("the kubeconfig cannot be used: {error}"))
 }
 
 /// An error with everything that led to it.

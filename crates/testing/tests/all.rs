@@ -9,9 +9,11 @@ mod cluster;
 mod control_plane;
 #[cfg(unix)]
 mod control_plane_errors;
+mod faults;
 mod permissions;
 mod programs;
 #[cfg(feature = "real")]
 mod servers;
 mod trace;
+mod virtual_time;
 mod webhooks;

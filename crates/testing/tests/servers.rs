@@ -199,7 +199,7 @@ fn the_environment_chooses_the_programs() {
 
 #[test]
 fn the_other_tests_of_this_binary_pass_on_a_real_server() {
-    for filter in ["cluster::", "webhooks::"] {
+    for filter in ["cluster::", "faults::", "webhooks::"] {
         let (answer, text) = output(tests(filter).env("KUBEWRIGHT_TEST_CLUSTER", "real"));
         assert!(answer.status.success(), "{text}");
     }
@@ -211,7 +211,7 @@ async fn they_pass_on_an_existing_one_and_leave_nothing_there() {
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("kubeconfig");
     fs::write(&kubeconfig, existing.kubeconfig()).unwrap();
-    for filter in ["cluster::", "webhooks::"] {
+    for filter in ["cluster::", "faults::", "webhooks::"] {
         let mut tests = tests(filter);
         tests.env("KUBEWRIGHT_TEST_CLUSTER", "existing");
         let (answer, text) = output(tests.env("KUBECONFIG", &kubeconfig));
