@@ -18,7 +18,7 @@ impl Backoff {
     }
 
     /// Returns the pause after this many failures in a row.
-    pub(crate) fn pause(self, failures: u32) -> Duration {
+    pub fn pause(self, failures: u32) -> Duration {
         let doublings = failures.saturating_sub(1).min(31);
         let pause = self.first.saturating_mul(1 << doublings).min(self.longest);
         pause.mul_f64(1.0 - fastrand::f64() / 2.0)

@@ -123,7 +123,7 @@ pub use context::Context;
 pub use controller::{AnyController, Controller};
 pub use election::{Campaign, Election, ElectionError, Term};
 pub use handles::{
-    Applier, Cached, Connection, Deleter, Finalizer, Life, ReadError, Reader, Recorder,
+    Applier, Cached, Changes, Connection, Deleter, Finalizer, Life, ReadError, Reader, Recorder,
     RequestError, StatusWriter, Writer,
 };
 pub use informer::{Entry, Informers, Metadata};

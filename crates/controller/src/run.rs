@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::clock::Clock;
+use crate::handles::Undecodable;
 use crate::informer::{Delta, Entry, Informer, Informers, Origin, Subscription};
 use crate::queue::{Priority, Queue};
 use crate::sync::{Mutex, locked};
@@ -263,7 +264,10 @@ impl<K: Object> Work<K> {
     async fn reconcile(&self, entry: Arc<Entry>) -> End {
         let object = match entry.decode::<K>() {
             Ok(object) => Arc::new(object),
-            Err(error) => return End::Terminal(format!("cannot decode the object: {error}")),
+            Err(error) => {
+                let error = Undecodable::from(error);
+                return End::Terminal(format!("cannot decode the object: {error}"));
+            }
         };
         let context = Context {
             controller: Arc::clone(&self.controller.name),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::handles::Undecodable;
 use crate::informer::{Delta, Entry};
 use crate::{Changed, Key, Kind, Object, ObjectRef, Scope};
 
@@ -91,7 +92,7 @@ impl<K> Watch<K> {
                     concerned.extend(references.into_iter().map(ObjectRef::into_key));
                 }
                 Err(error) => tracing::error!(
-                    object = %self.kind.reference(entry.key()), %error,
+                    object = %self.kind.reference(entry.key()), error = %Undecodable::from(error),
                     "cannot decode an object: its change is not heeded"
                 ),
             }

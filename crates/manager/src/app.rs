@@ -32,6 +32,7 @@ pub struct App {
     webhooks: Webhooks,
     controllers: Vec<AnyController>,
     election: Option<Election>,
+    log_levels: Option<String>,
     liveness: Readiness,
     readiness: Readiness,
 }
@@ -47,6 +48,7 @@ impl App {
             configuration: None,
             controllers: Vec::new(),
             election: None,
+            log_levels: None,
             liveness: Readiness::default(),
             readiness: Readiness::default(),
         }
@@ -96,6 +98,29 @@ impl App {
     /// ```
     pub fn leader_elected(mut self, election: impl Into<Election>) -> Self {
         self.election = Some(election.into());
+        self
+    }
+
+    /// Has the level of the log follow a ConfigMap in the program's own namespace while the program runs. By custom it is
+    /// called `config-logging`, and programs share it: each one looks at its own key, `loglevel.<name of the program>`.
+    ///
+    /// The value is what `--log-level` takes: `debug`, or `info,kubewright_server=debug`. One that is no level changes
+    /// nothing, and a warning says so; without the key, or the ConfigMap, the level is that of the command line.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Needs, Program};
+    ///
+    /// fn app(_: &mut Needs) -> App {
+    ///     App::new("gardens").log_level_from("config-logging")
+    /// }
+    ///
+    /// let permissions = Program::new(app).permissions();
+    /// let role = &permissions.objects()[0];
+    /// assert_eq!(role["rules"][0]["resourceNames"], serde_json::json!(["config-logging"]));
+    /// assert_eq!(role["rules"][0]["verbs"], serde_json::json!(["get", "list", "watch"]));
+    /// ```
+    pub fn log_level_from(mut self, config_map: impl Into<String>) -> Self {
+        self.log_levels = Some(config_map.into());
         self
     }
 
@@ -156,6 +181,10 @@ impl App {
 
     pub(crate) fn election(&self) -> Option<&Election> {
         self.election.as_ref()
+    }
+
+    pub(crate) fn log_levels(&self) -> Option<&str> {
+        self.log_levels.as_deref()
     }
 
     pub(crate) fn controllers(&self) -> &[AnyController] {

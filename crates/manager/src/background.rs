@@ -13,15 +13,17 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
-use crate::file::Followed;
+use crate::configuration::Followed;
+use crate::logging::{Levels, Log};
 use crate::metrics::Metrics;
 use crate::watch::Watch;
-use crate::{App, Needs};
+use crate::{App, Live, Needs};
 
 /// What a program does besides serving, ready to run.
 pub(crate) struct Background {
     name: Arc<str>,
-    files: Vec<Box<dyn Followed>>,
+    configuration: Vec<Box<dyn Followed>>,
+    log_levels: Option<(Live<Option<Levels>>, Option<Log>)>,
     client: Option<Client>,
     connection: Connection,
     informers: Informers,
@@ -65,6 +67,7 @@ impl Background {
         drain: Drain,
         readiness: &Readiness,
         watch: Watch,
+        log: Option<Log>,
     ) -> Self {
         let informers = needs.informers;
         let campaign = app.election().zip(client.as_ref());
@@ -80,6 +83,10 @@ impl Background {
             campaign
         });
         watch.metrics.caches(informers.clone());
+        let configuration = needs.configuration.iter();
+        watch
+            .metrics
+            .configuration(configuration.map(|source| source.state()).collect());
         let attach = |controller: &AnyController| {
             let mut running = controller.attach(&informers);
             let metrics = watch.metrics.clone();
@@ -88,7 +95,8 @@ impl Background {
         };
         Self {
             name: app.name().into(),
-            files: needs.files,
+            configuration: needs.configuration,
+            log_levels: needs.log_levels.map(|levels| (levels, log)),
             connection: needs.connection,
             caches,
             controllers: app.controllers().iter().map(attach).collect(),
@@ -112,8 +120,11 @@ impl Background {
     /// Starts files and caches. Controllers follow when it [begins](AtWork::begin) and the caches are complete.
     pub(crate) fn run(self) -> AtWork {
         let mut others = JoinSet::new();
-        for file in self.files {
-            others.spawn(file.follow());
+        for source in self.configuration {
+            others.spawn(source.follow(self.client.clone()));
+        }
+        if let Some((levels, log)) = self.log_levels {
+            others.spawn(follow_levels(levels, log));
         }
         if let Some(client) = self.client {
             self.connection.open(client.clone(), Arc::clone(&self.name));
@@ -147,6 +158,17 @@ impl Background {
             _others: others,
             _watch: self.watch,
             grace: self.grace,
+        }
+    }
+}
+
+async fn follow_levels(mut levels: Live<Option<Levels>>, log: Option<Log>) {
+    loop {
+        let levels = levels.next().await;
+        if let Some(log) = &log {
+            log.set(levels.as_ref().as_ref());
+        } else {
+            tracing::warn!("the level of the log stays: this process has set up a log of its own");
         }
     }
 }

@@ -8,7 +8,7 @@ use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
 use kubewright_manifests::Endpoint;
 
-use crate::logging::{self, LogFormat};
+use crate::logging::{Levels, LogFormat};
 
 /// What a program was asked to do, with its own options.
 #[derive(Debug)]
@@ -83,10 +83,9 @@ pub(crate) struct RunFlags {
         long,
         value_name = "LEVEL",
         default_value = "info",
-        value_parser = logging::check,
-        help = "What the log tells: a level, or a filter such as info,kubewright_server=debug"
+        help = "What the log tells: off, error, warn, info, debug or trace, or levels of parts such as info,kubewright_server=debug"
     )]
-    pub(crate) log_level: String,
+    pub(crate) log_level: Levels,
 }
 
 #[derive(Debug, Args)]
@@ -243,7 +242,7 @@ mod tests {
             assert_eq!(flags.identity.certificates, Some(PathBuf::from("/tls")));
             assert_eq!((flags.grace, flags.propagation), (30, 5));
             assert_eq!(flags.log_format, LogFormat::Text);
-            assert_eq!(flags.log_level, "info");
+            assert_eq!(flags.log_level.to_string(), "info");
         }
     }
 
@@ -258,7 +257,7 @@ mod tests {
         assert_eq!(flags.write_ca, Some(PathBuf::from("ca.crt")));
         assert_eq!((flags.grace, flags.propagation), (60, 0));
         assert_eq!(flags.log_format, LogFormat::Json);
-        assert_eq!(flags.log_level, "debug");
+        assert_eq!(flags.log_level.to_string(), "debug");
     }
 
     #[test]

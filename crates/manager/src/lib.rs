@@ -6,6 +6,8 @@
 mod app;
 mod background;
 mod command;
+mod config_map;
+mod configuration;
 mod file;
 mod live;
 mod logging;
@@ -19,7 +21,7 @@ mod watch;
 mod yaml;
 
 pub use app::App;
-pub use file::FileError;
+pub use configuration::ConfigurationError;
 pub use live::Live;
 pub use needs::{Narrowed, Needs};
 pub use program::{Program, Serving, StartError, Started};

@@ -28,7 +28,7 @@ impl<T> Live<T> {
     /// Makes a handle whose value never changes.
     #[must_use]
     pub fn fixed(value: T) -> Self {
-        Self::channel(value).1
+        Self::channel(Arc::new(value)).1
     }
 
     /// Returns the value as it is now.
@@ -50,8 +50,8 @@ impl<T> Live<T> {
         Arc::clone(&self.values.borrow_and_update())
     }
 
-    pub(crate) fn channel(value: T) -> (watch::Sender<Arc<T>>, Self) {
-        let (sender, values) = watch::channel(Arc::new(value));
+    pub(crate) fn channel(value: Arc<T>) -> (watch::Sender<Arc<T>>, Self) {
+        let (sender, values) = watch::channel(value);
         (sender, Self { values })
     }
 }
@@ -77,7 +77,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_clone_sees_a_new_value() {
-        let (sender, live) = Live::channel(1);
+        let (sender, live) = Live::channel(Arc::new(1));
         let mut other = live.clone();
         sender.send_replace(Arc::new(2));
         assert_eq!(*other.next().await, 2);

@@ -1,10 +1,14 @@
-//! Where the program's log goes, and in which shape.
+//! Where the program's log goes, in which shape, and how much it tells: a level that can change while the program runs.
 
+use std::error::Error;
+use std::fmt;
 use std::io::{self, IsTerminal as _};
+use std::str::FromStr;
 
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::ParseError;
-use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::{Layer, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Registry, reload};
 
 /// The shape of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -15,34 +19,153 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Sends the log to standard error, unless the program has set up its own.
-pub(crate) fn start(format: LogFormat, level: &str) {
-    let filter = EnvFilter::builder().parse_lossy(level);
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(io::stderr().is_terminal())
-        .with_writer(io::stderr);
-    let started = match format {
-        LogFormat::Text => log.finish().try_init(),
-        LogFormat::Json => log.json().finish().try_init(),
-    };
+/// What the log tells: a level (`info`), or one with others for parts of the program (`info,kubewright_server=debug`).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Levels {
+    text: String,
+    targets: Targets,
+}
+
+/// A level that is none.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NoLevel(String);
+
+/// The program's log. Clones are handles on the same.
+#[derive(Debug, Clone)]
+pub(crate) struct Log {
+    filter: reload::Handle<Targets, Registry>,
+    first: Levels,
+}
+
+/// Part of the subscriber, for spans.
+pub(crate) type Spans = Box<dyn Layer<Registry> + Send + Sync>;
+
+/// Sends the log to standard error, unless the program has set up its own: then there is nothing to change.
+pub(crate) fn start(format: LogFormat, levels: &Levels, spans: Option<Spans>) -> Option<Log> {
+    let (log, filter) = layer(format, levels, io::stderr, io::stderr().is_terminal());
+    // The spans come first, so that lines of the log can be told which they belong to.
+    let layers = spans.into_iter().chain([log]).collect::<Vec<_>>();
     // The one reason to fail: there is a log already, and it is the program's own choice.
-    drop(started);
+    tracing_subscriber::registry()
+        .with(layers)
+        .try_init()
+        .ok()?;
+    Some(Log {
+        filter,
+        first: levels.clone(),
+    })
 }
 
-/// Accepts a level (`info`) or a filter (`info,kubewright_server=debug`).
-pub(crate) fn check(text: &str) -> Result<String, ParseError> {
-    EnvFilter::builder().parse(text).map(|_| text.to_owned())
+fn layer<W>(
+    format: LogFormat,
+    levels: &Levels,
+    writer: W,
+    is_coloured: bool,
+) -> (Spans, reload::Handle<Targets, Registry>)
+where
+    W: for<'a> tracing_subscriber::fmt::MakeWriter<'a> + Send + Sync + 'static,
+{
+    let (filter, handle) = reload::Layer::new(levels.filter());
+    let lines = tracing_subscriber::fmt::layer()
+        .with_ansi(is_coloured)
+        .with_writer(writer);
+    let log = match format {
+        LogFormat::Text => lines.with_filter(filter).boxed(),
+        LogFormat::Json => lines.json().with_filter(filter).boxed(),
+    };
+    (log, handle)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_level_and_a_filter_are_read_and_nonsense_is_not() {
-        assert!(check("debug").is_ok());
-        assert!(check("info,kubewright_server=debug").is_ok());
-        assert!(check("loud=very").is_err());
+impl Log {
+    /// Goes by these levels from now on, or by those that the program was started with.
+    pub(crate) fn set(&self, levels: Option<&Levels>) {
+        let levels = levels.unwrap_or(&self.first);
+        match self.filter.reload(levels.filter()) {
+            Ok(()) => tracing::info!(%levels, "the level of the log has changed"),
+            Err(error) => tracing::error!(%error, "cannot change the level of the log"),
+        }
     }
 }
+
+impl Levels {
+    /// A level by itself says what holds for everything else.
+    fn filter(&self) -> Targets {
+        let kube = |target: &str| target == KUBE || target.starts_with("kube_client::");
+        let said = self.targets.iter().find(|(target, _)| *target == KUBE);
+        let everything = self.targets.default_level().unwrap_or(LevelFilter::INFO);
+        let level = said.map_or(everything, |(_, level)| level);
+        if level == LevelFilter::TRACE {
+            return self.targets.clone();
+        }
+        let others = self.targets.iter().filter(|(target, _)| !kube(target));
+        Targets::new()
+            .with_default(everything)
+            .with_targets(others)
+            .with_target(KUBE, LevelFilter::OFF)
+    }
+
+    /// What a ConfigMap says, with nothing that is not known.
+    pub(crate) fn decode(
+        text: &str,
+    ) -> Result<(Option<Self>, Vec<String>), Box<dyn Error + Send + Sync>> {
+        Ok((Some(text.parse()?), Vec::new()))
+    }
+}
+
+impl FromStr for Levels {
+    type Err = NoLevel;
+
+    fn from_str(text: &str) -> Result<Self, NoLevel> {
+        let mut targets = Targets::new().with_default(LevelFilter::INFO);
+        for directive in text.split(',').map(str::trim) {
+            let (target, level) = match directive.split_once('=') {
+                Some((target, level)) => (Some(target.trim_end()), level.trim_start()),
+                None => (None, directive),
+            };
+            let is_number = level.bytes().all(|byte| byte.is_ascii_digit());
+            let level: Option<LevelFilter> = level.parse().ok().filter(|_| !is_number);
+            targets = match (target, level) {
+                (None, Some(level)) => targets.with_default(level),
+                (Some(target), Some(level)) if is_target(target) => {
+                    targets.with_target(target, level)
+                }
+                _ => return Err(NoLevel(directive.to_owned())),
+            };
+        }
+        Ok(Self {
+            text: text.trim().to_owned(),
+            targets,
+        })
+    }
+}
+
+fn is_target(target: &str) -> bool {
+    let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'-');
+    !target.is_empty() && target.bytes().all(known)
+}
+
+impl fmt::Display for Levels {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+impl fmt::Display for NoLevel {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "`{}` is no level; say off, error, warn, info, debug or trace, or one for each part of the program: \
+             `info,kubewright_server=debug`",
+            self.0.escape_debug()
+        )
+    }
+}
+
+impl Error for NoLevel {}
+
+/// kube's client logs answers that it cannot read, whole: objects with all their values. What goes wrong is logged here by
+/// whoever has asked, so that its own lines are left to the level `trace`, which promises nothing.
+const KUBE: &str = "kube_client";
+
+#[cfg(test)]
+mod tests;

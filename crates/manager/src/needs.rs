@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use kubewright_controller::{
     Applier, Cached, Connection, Deleter, Election, Finalizer, Informers, Kind, Object, Reader,
@@ -10,8 +11,11 @@ use kubewright_controller::{
 use kubewright_manifests::{Permissions, PolicyRule};
 use serde::de::DeserializeOwned;
 
-use crate::Live;
-use crate::file::{File, Followed};
+use crate::config_map::{Key, Place};
+use crate::configuration::{Followed, Otherwise, Source};
+use crate::file::File;
+use crate::logging::Levels;
+use crate::{App, Live};
 
 /// Hands out the handles that a program works with.
 ///
@@ -55,7 +59,8 @@ use crate::file::{File, Followed};
 /// ```
 #[derive(Default)]
 pub struct Needs {
-    pub(crate) files: Vec<Box<dyn Followed>>,
+    pub(crate) configuration: Vec<Box<dyn Followed>>,
+    pub(crate) log_levels: Option<Live<Option<Levels>>>,
     pub(crate) informers: Informers,
     pub(crate) connection: Connection,
     pub(crate) permissions: Permissions,
@@ -88,8 +93,45 @@ impl Needs {
         T: DeserializeOwned + Send + Sync + 'static,
     {
         let (file, live) = File::new(path.into(), default);
-        self.files.push(Box::new(file));
+        self.configuration.push(Box::new(file));
         live
+    }
+
+    /// Asks for a key of a ConfigMap as configuration, read through the API and followed while the program runs: get, list
+    /// and watch, of this one ConfigMap in the program's own namespace, or in [another](Self::in_namespace).
+    ///
+    /// It is read as [a file](Self::file) is, with the same rules for what is missing, bad or not known. A change takes effect
+    /// as soon as it is stored, where the kubelet takes up to a minute or two for a mounted file; a file needs no permission.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Live, Needs, Program};
+    ///
+    /// fn app(needs: &mut Needs) -> App {
+    ///     let words: Live<Vec<String>> = needs.config_map("words", "words.yaml", Vec::new());
+    ///     # let _ = words;
+    ///     App::new("poet")
+    /// }
+    ///
+    /// let permissions = Program::new(app).permissions();
+    /// let role = &permissions.objects()[0];
+    /// assert_eq!(role["kind"], "Role");
+    /// assert_eq!(role["rules"][0]["resourceNames"], serde_json::json!(["words"]));
+    /// ```
+    pub fn config_map<T>(
+        &mut self,
+        name: impl Into<String>,
+        key: impl Into<String>,
+        default: T,
+    ) -> Live<T>
+    where
+        T: DeserializeOwned + Send + Sync + 'static,
+    {
+        let place = Place {
+            namespace: None,
+            name: name.into(),
+            key: key.into(),
+        };
+        self.yaml_of(place, default)
     }
 
     /// Narrows what is asked for next to one namespace.
@@ -183,6 +225,42 @@ impl Needs {
         }
     }
 
+    /// Asks for what it takes to follow the level of the log.
+    pub(crate) fn log_levels(&mut self, app: &App) {
+        let Some(name) = app.log_levels() else {
+            return;
+        };
+        let place = Place {
+            namespace: None,
+            name: name.to_owned(),
+            key: format!("loglevel.{}", app.name()),
+        };
+        // No level of the ConfigMap: that of the command line.
+        let first = Arc::new(None);
+        let otherwise = Otherwise::Initial(Arc::clone(&first));
+        let (source, live) = Source::new(place.to_string(), first, Levels::decode, otherwise);
+        self.log_levels = Some(live);
+        self.follow(place, source);
+    }
+
+    fn yaml_of<T>(&mut self, place: Place, default: T) -> Live<T>
+    where
+        T: DeserializeOwned + Send + Sync + 'static,
+    {
+        let (source, live) = Source::yaml(place.to_string(), default);
+        self.follow(place, source);
+        live
+    }
+
+    fn follow<T: Send + Sync + 'static>(&mut self, place: Place, source: Source<T>) {
+        let rule = PolicyRule::new("", "configmaps", ["get", "list", "watch"]).named(&place.name);
+        match &place.namespace {
+            Some(namespace) => self.permissions.grant(Some(namespace), rule),
+            None => self.permissions.grant_in_own_namespace(rule),
+        }
+        self.configuration.push(Box::new(Key::new(place, source)));
+    }
+
     pub(crate) fn watches(&mut self, kind: &Kind, scope: &Scope) {
         self.grant(kind, scope, kind.plural(), &["get", "list", "watch"]);
     }
@@ -225,6 +303,24 @@ impl Narrowed<'_> {
     pub fn labelled(mut self, selector: impl Display) -> Self {
         self.scope = self.scope.labelled(selector);
         self
+    }
+
+    /// Asks for a key of a ConfigMap of this name as configuration: see [`Needs::config_map`].
+    pub fn config_map<T>(
+        self,
+        name: impl Into<String>,
+        key: impl Into<String>,
+        default: T,
+    ) -> Live<T>
+    where
+        T: DeserializeOwned + Send + Sync + 'static,
+    {
+        let place = Place {
+            namespace: self.scope.namespace().map(str::to_owned),
+            name: name.into(),
+            key: key.into(),
+        };
+        self.needs.yaml_of(place, default)
     }
 
     /// Asks for a cache: get, list and watch.
@@ -281,7 +377,7 @@ impl fmt::Debug for Needs {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Needs")
-            .field("files", &self.files.len())
+            .field("configuration", &self.configuration.len())
             .field("permissions", &self.permissions)
             .finish_non_exhaustive()
     }

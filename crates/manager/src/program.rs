@@ -11,8 +11,9 @@ use kubewright_server::{BindError, Bound, Drain, Readiness, RunError, Server};
 use kubewright_webhook::{DeclarationError, Webhooks};
 
 use crate::background::Background;
+use crate::logging::Log;
 use crate::watch::Watch;
-use crate::{App, FileError, Needs};
+use crate::{App, ConfigurationError, Needs};
 
 /// A program with its handles: it can be served, or its manifests can be written.
 ///
@@ -45,6 +46,7 @@ pub struct Program {
     drain: Drain,
     client: Option<Client>,
     monitor: Option<SocketAddr>,
+    log: Option<Log>,
 }
 
 /// Why a program does not start.
@@ -54,9 +56,9 @@ pub enum StartError {
     /// A webhook would never be called as it is declared.
     #[error("cannot serve the webhooks")]
     Webhooks(#[from] DeclarationError),
-    /// A configuration file cannot be used.
+    /// A configuration file, or a key of a ConfigMap, cannot be used.
     #[error("cannot use the configuration")]
-    Configuration(#[from] FileError),
+    Configuration(#[from] ConfigurationError),
     /// The times of the election would make two leaders at once, or none.
     #[error("cannot stand for election")]
     Election(#[from] ElectionError),
@@ -89,13 +91,21 @@ impl Program {
         if let Some(election) = app.election() {
             needs.elects(election);
         }
+        needs.log_levels(&app);
         Self {
             app,
             needs,
             drain: Drain::default(),
             client: None,
             monitor: None,
+            log: None,
         }
+    }
+
+    /// Has the level of this log follow what the program asked for.
+    pub(crate) fn log(mut self, log: Option<Log>) -> Self {
+        self.log = log;
+        self
     }
 
     /// Answers probes and tells metrics by plain HTTP at this address, from before anything else begins until all has ended:
@@ -215,11 +225,11 @@ impl Program {
         }
         let watch = Watch::start(&self.app, readiness, self.monitor);
         let watch = watch.await.map_err(StartError::Monitor)?;
-        for file in &mut self.needs.files {
-            file.load().await?;
-        }
         if self.needs_client() && self.client.is_none() {
             return Err(StartError::NoClient);
+        }
+        for source in &mut self.needs.configuration {
+            source.load(self.client.as_ref()).await?;
         }
         Ok(Background::new(
             &self.app,
@@ -228,6 +238,7 @@ impl Program {
             self.drain,
             readiness,
             watch,
+            self.log,
         ))
     }
 }

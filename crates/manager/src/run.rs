@@ -191,7 +191,7 @@ fn serve(
     flags: &RunFlags,
     output: &mut (impl Write + Send),
 ) -> Result<ExitCode, CommandError> {
-    logging::start(flags.log_format, &flags.log_level);
+    let log = logging::start(flags.log_format, &flags.log_level, None);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -200,7 +200,7 @@ fn serve(
     let drain = Drain::default()
         .grace(seconds(flags.grace))
         .propagation(seconds(flags.propagation));
-    let program = program.drain(drain);
+    let program = program.drain(drain).log(log);
     let program = match flags.monitor {
         Some(address) => program.monitor(address),
         None => program,
@@ -306,7 +306,7 @@ async fn until_told(
 }
 
 /// An error and its causes in one sentence.
-fn sentence(error: &dyn Error) -> String {
+pub(crate) fn sentence(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -1,7 +1,7 @@
 //! Reading YAML as Kubernetes reads it.
 
 use serde::de::DeserializeOwned;
-use serde_saphyr::{Error, Options};
+use serde_saphyr::{Error as YamlError, Location, Options};
 
 /// What a document held.
 #[derive(Debug)]
@@ -11,13 +11,63 @@ pub(crate) struct Document<T> {
     pub(crate) unknown: Vec<String>,
 }
 
+/// What is wrong with a document. It goes to the log, so that it says where and what was expected, and not what stands there.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}{place}")]
+pub(crate) struct Error {
+    what: String,
+    place: String,
+}
+
 /// Decodes one YAML (or JSON) document.
 pub(crate) fn decode<T: DeserializeOwned>(text: &str) -> Result<Document<T>, Error> {
     let mut unknown = Vec::new();
     let value = serde_saphyr::with_deserializer_from_str_with_options(text, options(), |yaml| {
         serde_ignored::deserialize(yaml, |path| unknown.push(path.to_string()))
-    })?;
-    Ok(Document { value, unknown })
+    });
+    Ok(Document {
+        value: value.map_err(Error::from)?,
+        unknown,
+    })
+}
+
+impl From<YamlError> for Error {
+    fn from(error: YamlError) -> Self {
+        let place = |location: &Location| {
+            format!(" at line {}, column {}", location.line(), location.column())
+        };
+        let (what, location) = match &error {
+            YamlError::SerdeInvalidType {
+                expected, location, ..
+            }
+            | YamlError::SerdeInvalidValue {
+                expected, location, ..
+            } => (
+                format!("expected {expected}, found something else"),
+                location,
+            ),
+            YamlError::SerdeUnknownVariant {
+                expected, location, ..
+            } => (format!("expected one of {}", expected.join(", ")), location),
+            YamlError::NonFiniteFloat { location, .. } => {
+                ("expected a finite number".to_owned(), location)
+            }
+            YamlError::QuotingRequired { location, .. } => {
+                ("a text has to be quoted".to_owned(), location)
+            }
+            // It says where by itself.
+            other => {
+                return Self {
+                    what: other.to_string(),
+                    place: String::new(),
+                };
+            }
+        };
+        Self {
+            place: place(location),
+            what,
+        }
+    }
 }
 
 fn options() -> Options {
@@ -112,8 +162,14 @@ volumes:
 
     #[test]
     fn an_error_shows_none_of_the_lines_around_it() {
-        let text = "password: hunter2\ncontainers: [\n";
-        let error = decode::<Sidecars>(text).unwrap_err().to_string();
-        assert!(!error.contains("hunter2"), "{error}");
+        for text in [
+            "password: hunter2\ncontainers: [\n",
+            "containers: hunter2\nvolumes: []\n",
+            "containers: []\nvolumes: [{name: v, configMap: {defaultMode: hunter2}}]\n",
+        ] {
+            let error = decode::<Sidecars>(text).unwrap_err().to_string();
+            assert!(!error.contains("hunter2"), "{error}");
+            assert!(error.contains("line"), "{error}");
+        }
     }
 }

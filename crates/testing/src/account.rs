@@ -26,25 +26,42 @@ pub(crate) async fn of_program(
         client: host.client(None),
     };
     let (name, namespace) = (program.app().name(), host.namespace());
-    let roles = program.permissions();
+    let at_home = |manifests: Manifests| {
+        let objects = manifests.into_iter();
+        objects
+            .map(|object| at_home(object, &namespace))
+            .collect::<Vec<_>>()
+    };
+    let roles = at_home(program.permissions());
     admin.make(&service_account(&namespace, name)).await;
-    for role in roles.objects() {
+    for role in &roles {
         if let Some(namespace) = role["metadata"]["namespace"].as_str() {
             admin.make_sure_of_namespace(namespace).await;
         }
     }
-    let bindings = program.bindings(&namespace, name);
-    for object in [&roles, &bindings].into_iter().flat_map(Manifests::objects) {
+    let bindings = at_home(program.bindings(&namespace, name));
+    for object in roles.iter().chain(&bindings) {
         admin.make(&host.renamed(object)).await;
     }
     let user = format!("system:serviceaccount:{namespace}:{name}");
-    for role in roles.objects() {
+    for role in &roles {
         admin.wait_for(role, &user).await;
     }
     let token = admin.token(&namespace, name).await;
-    let ledger = Arc::new(Ledger::new(name, &user, roles.objects()));
+    let ledger = Arc::new(Ledger::new(name, &user, &roles));
     let client = host.client_of_account(&token, way, &WitnessLayer(ledger.clone()));
     (client, ledger)
+}
+
+/// A role that names no namespace belongs to that of the program.
+fn at_home(mut object: Value, namespace: &str) -> Value {
+    let is_cluster_wide = object["kind"]
+        .as_str()
+        .is_some_and(|kind| kind.starts_with("Cluster"));
+    if !is_cluster_wide && object["metadata"]["namespace"].is_null() {
+        object["metadata"]["namespace"] = namespace.into();
+    }
+    object
 }
 
 fn service_account(namespace: &str, name: &str) -> Value {

@@ -18,15 +18,31 @@ pub struct Options {
         default_value = "/etc/sidecar-injector/sidecarconfig.yaml"
     )]
     config: PathBuf,
+
+    /// Read `sidecarconfig.yaml` of this ConfigMap through the API instead, and the level of the log of `config-logging`
+    #[arg(long, value_name = "[NAMESPACE/]NAME", conflicts_with = "config")]
+    config_map: Option<String>,
 }
 
 /// What this program is made of.
 pub fn app(options: Options, needs: &mut Needs) -> App {
-    let sidecars = needs.file(options.config, Sidecars::default());
-    App::new("sidecar-injector")
+    let app = App::new("sidecar-injector")
         .version(env!("CARGO_PKG_VERSION"))
-        .configuration("sidecar-injector-webhook")
-        .webhooks(webhooks(sidecars))
+        .configuration("sidecar-injector-webhook");
+    let Some(map) = options.config_map else {
+        let sidecars = needs.file(options.config, Sidecars::default());
+        return app.webhooks(webhooks(sidecars));
+    };
+    let sidecars = match map.split_once('/') {
+        Some((namespace, name)) => {
+            needs
+                .in_namespace(namespace)
+                .config_map(name, KEY, Sidecars::default())
+        }
+        None => needs.config_map(map, KEY, Sidecars::default()),
+    };
+    app.webhooks(webhooks(sidecars))
+        .log_level_from("config-logging")
 }
 
 /// The webhook alone, for tests without a program.
@@ -80,5 +96,6 @@ fn annotation(pod: &Pod, key: &str) -> Option<String> {
     pod.annotations().get(key).map(|value| value.to_lowercase())
 }
 
+const KEY: &str = "sidecarconfig.yaml";
 const INJECT: &str = "sidecar-injector-webhook.morven.me/inject";
 const STATUS: &str = "sidecar-injector-webhook.morven.me/status";

@@ -4,6 +4,7 @@
 
 mod client;
 mod cluster;
+mod config_map;
 mod decisions;
 mod injection;
 mod manifests;
@@ -23,10 +24,13 @@ use serde_json::{Value, json};
 use sidecar_injector::{Options, Sidecars, webhooks};
 use tower::ServiceExt;
 
-/// The options that name `config`.
+/// The options that name the file `config`.
 fn options(config: &Path) -> Options {
+    parsed([OsStr::new("--config"), config.as_os_str()])
+}
+
+fn parsed(arguments: [&OsStr; 2]) -> Options {
     let command = Options::augment_args(Command::new("sidecar-injector").no_binary_name(true));
-    let arguments = [OsStr::new("--config"), config.as_os_str()];
     Options::from_arg_matches(&command.get_matches_from(arguments)).unwrap()
 }
 

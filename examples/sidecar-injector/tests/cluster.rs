@@ -26,13 +26,13 @@ async fn injection() -> TestCluster {
 }
 
 /// The pod of the demonstration, for the namespace of whoever creates it.
-fn alpine() -> Pod {
+pub(crate) fn alpine() -> Pod {
     let mut pod: Pod = yaml(include_str!("../demo/alpine.yaml"));
     pod.metadata.namespace = None;
     pod
 }
 
-fn containers(pod: &Pod) -> Vec<&str> {
+pub(crate) fn containers(pod: &Pod) -> Vec<&str> {
     pod.spec
         .iter()
         .flat_map(|spec| &spec.containers)

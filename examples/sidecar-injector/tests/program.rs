@@ -294,4 +294,4 @@ async fn the_log_tells_what_is_wrong_with_the_configuration_and_not_what_is_in_i
 }
 
 /// How long a change may take to be seen before a test gives up.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);

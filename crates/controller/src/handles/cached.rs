@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
+use super::changes::Changes;
+use super::undecodable::Undecodable;
 use crate::informer::{Entry, Informer};
 use crate::object::OutsideScope;
 use crate::{Informers, Kind, Object, ObjectRef, Scope};
@@ -106,6 +108,35 @@ impl<K: Object, T: DeserializeOwned> Cached<K, T> {
         self.decode_all(&entries)
     }
 
+    /// Follows one object: what it is, and then what it becomes.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Cached, Informers, Scope};
+    /// use kubewright_testing::{TestCluster, yaml};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let cluster = TestCluster::start().await;
+    /// let informers = Informers::new();
+    /// let maps: Cached<ConfigMap> = Cached::new(&informers, Scope::all().named("settings"));
+    /// let followed = async {
+    ///     let mut changes = maps.follow((cluster.namespace(), "settings"));
+    ///     assert!(changes.next().await.unwrap().is_none());
+    ///     let settings: ConfigMap = yaml("{metadata: {name: settings}, data: {mode: quiet}}");
+    ///     cluster.create(&settings).await.expect_allowed();
+    ///     assert_eq!(changes.next().await.unwrap().unwrap().data.unwrap()["mode"], "quiet");
+    /// };
+    /// tokio::select! {
+    ///     () = informers.run(cluster.client()) => {}
+    ///     () = followed => {}
+    /// }
+    /// # }
+    /// ```
+    pub fn follow(&self, object: impl Into<ObjectRef<K>>) -> Changes<K, T> {
+        Changes::new(self, object.into().into_key())
+    }
+
     /// Returns what is known now, without waiting and without decoding anything: for what has to look through many objects.
     pub fn entries(&self) -> Vec<Arc<Entry>> {
         self.informer.select(|_| true)
@@ -128,8 +159,12 @@ impl<K: Object, T: DeserializeOwned> Cached<K, T> {
     fn decode(&self, entry: &Entry) -> Result<T, ReadError> {
         entry.decode().map_err(|source| ReadError {
             what: format!("decode {}", self.informer.kind().reference(entry.key())),
-            source: source.into(),
+            source: Undecodable::from(source).into(),
         })
+    }
+
+    pub(super) fn informer(&self) -> &Informer {
+        &self.informer
     }
 
     fn scope(&self) -> &Scope {

@@ -1,20 +1,25 @@
 //! Handles on the cluster: each can do what its type says, and nothing else.
 
+mod answer;
 mod applier;
 mod cached;
+mod changes;
 mod connection;
 mod finalizer;
 mod reader;
 mod recorder;
 mod request;
+mod undecodable;
 mod writer;
 
 pub use applier::Applier;
 pub use cached::{Cached, ReadError};
+pub use changes::Changes;
 pub use connection::Connection;
 pub use finalizer::{Finalizer, Life};
 pub use reader::Reader;
 pub use recorder::Recorder;
 pub use request::RequestError;
 pub(crate) use request::ask;
+pub(crate) use undecodable::Undecodable;
 pub use writer::{Deleter, StatusWriter, Writer};

@@ -3,14 +3,18 @@
 use std::fmt;
 
 use kube::Client;
-use kube::core::Request as Requests;
+use kube::core::{Request as Requests, Status};
 use serde::de::DeserializeOwned;
 
+use super::answer::Answer;
 use crate::election::{NotLeading, Term};
 use crate::object::OutsideScope;
 use crate::{Key, Kind, Object, Scope};
 
 /// Why the API server did not do what it was asked.
+///
+/// It is fit for a log: where the API server quotes the object that it refuses, the fields are named and the values left out.
+/// What it has said to the letter is [`status`](Self::status).
 #[derive(Debug)]
 pub struct RequestError {
     what: String,
@@ -19,7 +23,7 @@ pub struct RequestError {
 
 #[derive(Debug)]
 enum Cause {
-    Api(kube::Error),
+    Api(Answer),
     Scope(OutsideScope),
     NotLeading(NotLeading),
 }
@@ -28,14 +32,14 @@ impl RequestError {
     pub(crate) fn new(verb: &str, kind: &Kind, key: &Key, source: kube::Error) -> Self {
         Self {
             what: format!("cannot {verb} {}", kind.reference(key)),
-            cause: Cause::Api(source),
+            cause: Cause::Api(Answer(source)),
         }
     }
 
     pub(crate) fn of_list(kind: &Kind, source: kube::Error) -> Self {
         Self {
             what: format!("cannot list {kind}"),
-            cause: Cause::Api(source),
+            cause: Cause::Api(Answer(source)),
         }
     }
 
@@ -83,8 +87,17 @@ impl RequestError {
         matches!(self.cause, Cause::Scope(_)) || self.has(403, "Forbidden")
     }
 
+    /// Returns the answer of the API server, if there was one. It may quote values of the object.
+    pub fn status(&self) -> Option<&Status> {
+        match &self.cause {
+            Cause::Api(answer) => answer.status(),
+            Cause::Scope(_) | Cause::NotLeading(_) => None,
+        }
+    }
+
     fn has(&self, code: u16, reason: &str) -> bool {
-        matches!(&self.cause, Cause::Api(kube::Error::Api(status)) if status.code == code && status.reason == reason)
+        let status = self.status();
+        status.is_some_and(|status| status.code == code && status.reason == reason)
     }
 }
 

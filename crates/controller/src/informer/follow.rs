@@ -18,6 +18,7 @@ use super::request::Ask;
 use super::store::Snapshot;
 use super::wire::{self, Bookmark, Line, Page, Refusal};
 use crate::Backoff;
+use crate::handles::Undecodable;
 
 /// Keeps an informer up to date until it is dropped.
 pub(crate) async fn follow(client: Client, informer: Informer) {
@@ -76,11 +77,17 @@ enum Failure {
     #[error("a page of the list cannot be read")]
     Page(#[source] Box<dyn StdError + Send + Sync>),
     #[error("an object cannot be read")]
-    Object(#[from] serde_json::Error),
+    Object(#[source] Undecodable),
     #[error("the list ended before it was complete")]
     Incomplete,
     #[error("the watch ended as soon as it was open")]
     Brief,
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Object(error.into())
+    }
 }
 
 /// What the lines of a watch are for.

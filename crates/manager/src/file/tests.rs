@@ -58,10 +58,10 @@ impl Mount {
 async fn a_swap_of_the_mounted_volume_is_followed() {
     let mount = Mount::new("one");
     let (mut file, mut live) = followed(&mount.file());
-    file.load().await.unwrap();
+    file.load(None).await.unwrap();
     assert_eq!(*live.next().await, greeting("one"));
 
-    let follower = tokio::spawn(Box::new(file).follow());
+    let follower = tokio::spawn(Box::new(file).follow(None));
     mount.swap("..2026_02", "two");
     assert_eq!(*live.next().await, greeting("two"));
     mount.swap("..2026_03", "three");
@@ -74,10 +74,10 @@ async fn a_file_that_comes_late_replaces_the_default() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("greeting.yaml");
     let (mut file, mut live) = followed(&path);
-    file.load().await.unwrap();
+    file.load(None).await.unwrap();
     assert_eq!(*live.current(), greeting("default"));
 
-    let follower = tokio::spawn(Box::new(file).follow());
+    let follower = tokio::spawn(Box::new(file).follow(None));
     write(&path, "late");
     assert_eq!(*live.next().await, greeting("late"));
     follower.abort();
@@ -89,10 +89,10 @@ async fn renames_and_writes_in_place_are_followed() {
     let path = directory.path().join("greeting.yaml");
     write(&path, "one");
     let (mut file, mut live) = followed(&path);
-    file.load().await.unwrap();
+    file.load(None).await.unwrap();
     assert_eq!(*live.next().await, greeting("one"));
 
-    let follower = tokio::spawn(Box::new(file).follow());
+    let follower = tokio::spawn(Box::new(file).follow(None));
     write(&path, "in place");
     assert_eq!(*live.next().await, greeting("in place"));
     write(&directory.path().join("next"), "renamed");
@@ -107,10 +107,10 @@ async fn a_change_between_loading_and_following_is_not_missed() {
     let path = directory.path().join("greeting.yaml");
     write(&path, "one");
     let (mut file, mut live) = followed(&path);
-    file.load().await.unwrap();
+    file.load(None).await.unwrap();
     assert_eq!(*live.next().await, greeting("one"));
     write(&path, "two");
-    let follower = tokio::spawn(Box::new(file).follow());
+    let follower = tokio::spawn(Box::new(file).follow(None));
     assert_eq!(*live.next().await, greeting("two"));
     follower.abort();
 }
@@ -129,13 +129,13 @@ async fn a_bad_file_stops_the_start() {
     for (content, message) in cases {
         fs::write(&path, content).unwrap();
         let (mut file, live) = followed(&path);
-        let error = file.load().await.unwrap_err().to_string();
+        let error = file.load(None).await.unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
         assert_eq!(*live.current(), greeting("default"));
     }
     let (mut file, _live) = followed(directory.path());
-    let error = file.load().await.unwrap_err();
-    assert!(matches!(error, FileError::Read { .. }), "{error}");
+    let error = file.load(None).await.unwrap_err();
+    assert!(matches!(error, ConfigurationError::Read { .. }), "{error}");
 }
 
 #[tokio::test]
@@ -144,13 +144,13 @@ async fn a_bad_or_missing_file_keeps_the_last_good_value() {
     let path = directory.path().join("greeting.yaml");
     write(&path, "good");
     let (mut file, live) = followed(&path);
-    file.load().await.unwrap();
+    file.load(None).await.unwrap();
 
     for seen in [Seen::Content(b"text: [".to_vec()), Seen::Missing] {
-        file.take(seen);
+        file.source.take(seen);
         assert_eq!(*live.current(), greeting("good"));
     }
-    file.take(Seen::Content(b"text: better".to_vec()));
+    file.source.take(Seen::Content(b"text: better".to_vec()));
     assert_eq!(*live.current(), greeting("better"));
 }
 
@@ -165,10 +165,10 @@ async fn what_no_event_tells_of_is_found_by_looking() {
     write(&target, "one");
     symlink(&target, &link).unwrap();
     let (mut file, mut live) = followed(&link);
-    file.load().await.unwrap();
+    file.load(None).await.unwrap();
     assert_eq!(*live.next().await, greeting("one"));
 
-    let follower = tokio::spawn(Box::new(file).follow());
+    let follower = tokio::spawn(Box::new(file).follow(None));
     write(&target, "two");
     assert_eq!(*live.next().await, greeting("two"));
     follower.abort();
@@ -179,8 +179,8 @@ async fn a_directory_may_come_after_the_program() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mounted/later/greeting.yaml");
     let (mut file, mut live) = followed(&path);
-    file.load().await.unwrap();
-    let follower = tokio::spawn(Box::new(file).follow());
+    file.load(None).await.unwrap();
+    let follower = tokio::spawn(Box::new(file).follow(None));
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     write(&path, "late");
     assert_eq!(*live.next().await, greeting("late"));
@@ -193,10 +193,10 @@ async fn a_file_that_is_deleted_and_made_again_is_followed() {
     let path = directory.path().join("greeting.yaml");
     write(&path, "one");
     let (mut file, mut live) = followed(&path);
-    file.load().await.unwrap();
+    file.load(None).await.unwrap();
     assert_eq!(*live.next().await, greeting("one"));
 
-    let follower = tokio::spawn(Box::new(file).follow());
+    let follower = tokio::spawn(Box::new(file).follow(None));
     fs::remove_file(&path).unwrap();
     write(&path, "two");
     assert_eq!(*live.next().await, greeting("two"));
@@ -220,7 +220,7 @@ proptest! {
                 None if gone => Seen::Missing,
                 None => Seen::Content(b"text: [".to_vec()),
             };
-            file.take(seen);
+            file.source.take(seen);
             if let Some(text) = content {
                 good = format!("t{text}");
             }

@@ -8,6 +8,7 @@ use kubewright_webhook::{Change, Review, Validated, Webhooks, deny, validating};
 use tower::ServiceExt as _;
 
 use super::*;
+use crate::configuration::{Seen, Source};
 
 /// Every series of a page, with its value. It refuses what the OpenMetrics text format does not allow.
 fn series(page: &str) -> BTreeMap<String, String> {
@@ -143,6 +144,31 @@ async fn what_callers_name_cannot_make_a_page_grow_without_end() {
         .keys()
         .filter(|id| id.starts_with("kubewright_webhook_reviews_total"));
     assert!(kinds.count() <= 2 * (MOST_KINDS + 1));
+}
+
+#[test]
+fn a_configuration_that_cannot_be_used_is_told() {
+    let metrics = Metrics::new();
+    let (mut source, _live) = Source::yaml("words.yaml".to_owned(), vec!["default".to_owned()]);
+    metrics.configuration(vec![source.state()]);
+    source.take(Seen::Content(b"[one]".to_vec()));
+    source.take(Seen::Content(b"[one".to_vec()));
+    let told = |name: &str| series(&metrics.page())[name].clone();
+    assert_eq!(
+        told("kubewright_configuration_good{place=\"words.yaml\"}"),
+        "0"
+    );
+    for outcome in ["used", "refused"] {
+        let name = format!(
+            "kubewright_configuration_reads_total{{place=\"words.yaml\",outcome=\"{outcome}\"}}"
+        );
+        assert_eq!(told(&name), "1", "{outcome}");
+    }
+    source.take(Seen::Content(b"[two]".to_vec()));
+    assert_eq!(
+        told("kubewright_configuration_good{place=\"words.yaml\"}"),
+        "1"
+    );
 }
 
 #[test]

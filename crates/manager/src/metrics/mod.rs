@@ -6,21 +6,25 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use kubewright_controller::{Informers, Outcome, Reconciled, Term};
 use kubewright_server::{Counters, LiveIdentity};
 use kubewright_webhook::{Answered, Decision, Operation};
 use prometheus_client::collector::Collector;
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
+mod collectors;
+
+use collectors::{Caches, Configuration, Leads, Serves};
+
+use crate::configuration::State;
 use crate::process;
 
 /// The metrics of a program. Clones share them.
@@ -190,6 +194,11 @@ impl Metrics {
         self.collect(Caches(informers));
     }
 
+    /// Tells how it goes with the configuration, too.
+    pub(crate) fn configuration(&self, sources: Vec<Arc<State>>) {
+        self.collect(Configuration(sources));
+    }
+
     /// Tells of a server and its certificate, too.
     pub(crate) fn server(&self, counters: Counters, identity: LiveIdentity) {
         self.collect(Serves { counters, identity });
@@ -283,118 +292,6 @@ impl Kinds {
     }
 }
 
-#[derive(Debug)]
-struct Leads {
-    lease: String,
-    term: Term,
-}
-
-impl Collector for Leads {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let leads = i64::from(!self.term.is_over());
-        let mut metric = encoder.encode_descriptor(
-            "kubewright_leader",
-            "Whether this replica leads",
-            None,
-            MetricType::Gauge,
-        )?;
-        let labels = [("lease", self.lease.as_str())];
-        ConstGauge::new(leads).encode(metric.encode_family(&labels)?)
-    }
-}
-
-#[derive(Debug)]
-struct Caches(Informers);
-
-impl Collector for Caches {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let mut metric = encoder.encode_descriptor(
-            "kubewright_cached_objects",
-            "Objects that caches hold",
-            None,
-            MetricType::Gauge,
-        )?;
-        for (kind, size) in self.0.sizes() {
-            let labels = [("kind", kind.as_str())];
-            let size = i64::try_from(size).unwrap_or(i64::MAX);
-            ConstGauge::new(size).encode(metric.encode_family(&labels)?)?;
-        }
-        Ok(())
-    }
-}
-
-#[derive(Debug)]
-struct Serves {
-    counters: Counters,
-    identity: LiveIdentity,
-}
-
-impl Collector for Serves {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let counts = self.counters.read();
-        let expires = self.identity.current().expires().duration_since(UNIX_EPOCH);
-        let expires = expires.unwrap_or_default().as_secs_f64();
-        let seconds = Unit::Seconds;
-        let metric = encoder.encode_descriptor(
-            "kubewright_certificate_expiry_timestamp",
-            "When the certificate that is served expires, since the epoch",
-            Some(&seconds),
-            MetricType::Gauge,
-        )?;
-        ConstGauge::new(expires).encode(metric)?;
-        for (name, help, value) in [
-            (
-                "connections_open",
-                "Connections that are open",
-                counts.connections_open,
-            ),
-            (
-                "calls_in_flight",
-                "Calls that are in flight",
-                counts.calls_in_flight,
-            ),
-        ] {
-            let name = format!("kubewright_server_{name}");
-            let metric = encoder.encode_descriptor(&name, help, None, MetricType::Gauge)?;
-            ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX)).encode(metric)?;
-        }
-        for (name, help, value) in [
-            ("calls", "Calls that came in, probes not", counts.calls),
-            (
-                "calls_refused",
-                "Calls that were refused because there were too many",
-                counts.calls_refused,
-            ),
-            (
-                "connections",
-                "Connections that were accepted",
-                counts.connections_accepted,
-            ),
-            (
-                "handshakes_failed",
-                "TLS handshakes that failed",
-                counts.handshakes_failed,
-            ),
-            ("panics", "Calls whose service has panicked", counts.panics),
-            (
-                "certificates_replaced",
-                "Certificates that replaced an earlier one",
-                counts.identities_replaced,
-            ),
-            (
-                "certificate_failures",
-                "Errors of the source of certificates",
-                counts.identity_failures,
-            ),
-        ] {
-            let name = format!("kubewright_server_{name}");
-            let metric = encoder.encode_descriptor(&name, help, None, MetricType::Counter)?;
-            ConstCounter::new(value).encode(metric)?;
-        }
-        Ok(())
-    }
-}
-
 impl fmt::Debug for Metrics {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Metrics").finish_non_exhaustive()
@@ -437,5 +334,4 @@ const MOST_KINDS: usize = 64;
 const LONGEST_KIND: usize = 63;
 
 #[cfg(test)]
-#[path = "metrics/tests.rs"]
 mod tests;

@@ -1,0 +1,65 @@
+//! What becomes of one object, for whoever follows it.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use tokio::sync::watch;
+
+use super::cached::{Cached, ReadError};
+use crate::informer::Subscription;
+use crate::{Key, Object, ObjectRef};
+
+/// Follows one object of a cache: what it is, and then what it becomes. Made by [`Cached::follow`].
+pub struct Changes<K, T = K> {
+    cached: Cached<K, T>,
+    key: Key,
+    news: watch::Receiver<()>,
+    _subscription: Subscription,
+}
+
+impl<K: Object, T: DeserializeOwned> Changes<K, T> {
+    pub(super) fn new(cached: &Cached<K, T>, key: Key) -> Self {
+        let (sender, mut news) = watch::channel(());
+        news.mark_changed();
+        let followed = key.clone();
+        let subscription = cached.informer().subscribe(move |delta| {
+            let entry = delta.new.as_ref().or(delta.old.as_ref());
+            if entry.is_some_and(|entry| *entry.key() == followed) {
+                sender.send_replace(());
+            }
+        });
+        Self {
+            cached: cached.clone(),
+            key,
+            news,
+            _subscription: subscription,
+        }
+    }
+
+    /// Waits until the object is another than it was, and returns it; `None` if there is none. The first call returns what
+    /// it is now. Of several changes in a row only the last may be seen.
+    ///
+    /// # Errors
+    ///
+    /// When the object is not of the type that is asked for, or the cache was narrowed to others. The next call waits for
+    /// the next change.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future loses nothing: the next call returns what this one would have returned.
+    pub async fn next(&mut self) -> Result<Option<T>, ReadError> {
+        self.cached.informer().synced().await;
+        // An error means that nothing can change any more, and the subscription keeps that from happening.
+        drop(self.news.changed().await);
+        self.cached.get(ObjectRef::at(self.key.clone())).await
+    }
+}
+
+impl<K, T> fmt::Debug for Changes<K, T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Changes")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,146 @@
+//! What the log tells, and how that changes.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use super::*;
+
+fn levels(text: &str) -> Levels {
+    text.parse().unwrap()
+}
+
+#[test]
+fn levels_and_lists_are_read_and_nonsense_is_not() {
+    for good in [
+        "debug",
+        "WARN",
+        "off",
+        "info,kubewright_server=debug",
+        " info , kube=warn ",
+        "kube::client=trace",
+    ] {
+        assert!(good.parse::<Levels>().is_ok(), "{good}");
+    }
+    for bad in [
+        "",
+        "debugg",
+        "loud=very",
+        "info,",
+        "=info",
+        "info;debug",
+        "3",
+        "a=b=c",
+        "[span]=info",
+    ] {
+        let error = bad.parse::<Levels>().unwrap_err().to_string();
+        assert!(error.contains("is no level; say off, error"), "{error}");
+    }
+}
+
+#[test]
+fn a_level_by_itself_holds_for_everything_else() {
+    let filter = levels("warn,kubewright_server=debug").filter();
+    assert!(filter.would_enable("kubewright_server::run", &tracing::Level::DEBUG));
+    assert!(!filter.would_enable("kubewright_webhook", &tracing::Level::INFO));
+    // Without one it is that of a program that was told nothing.
+    let filter = levels("kubewright_server=debug").filter();
+    assert!(filter.would_enable("kubewright_webhook", &tracing::Level::INFO));
+    assert!(!filter.would_enable("kubewright_webhook", &tracing::Level::DEBUG));
+}
+
+#[test]
+fn lines_that_hold_whole_objects_are_left_to_the_level_trace() {
+    for silent in [
+        "info",
+        "debug",
+        "kube_client=debug",
+        "debug,kube_client::client=trace",
+        "trace,kube_client=warn",
+    ] {
+        let filter = levels(silent).filter();
+        assert!(
+            !filter.would_enable("kube_client::client", &tracing::Level::ERROR),
+            "{silent}"
+        );
+    }
+    for whole in ["trace", "info,kube_client=trace"] {
+        let filter = levels(whole).filter();
+        assert!(
+            filter.would_enable("kube_client::client", &tracing::Level::WARN),
+            "{whole}"
+        );
+    }
+}
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Lines {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+/// Runs a function under a log in a format, and returns the lines.
+fn logged(format: LogFormat, first: &str, run: impl FnOnce(&Log)) -> String {
+    let (lines, first) = (Lines::default(), levels(first));
+    let writer = lines.clone();
+    let (layer, filter) = layer(format, &first, move || writer.clone(), false);
+    let subscriber = tracing_subscriber::registry().with(layer);
+    let log = Log { filter, first };
+    tracing::subscriber::with_default(subscriber, || run(&log));
+    lines.text()
+}
+
+#[test]
+fn the_level_changes_while_the_program_runs_and_comes_back() {
+    let lines = logged(LogFormat::Text, "info", |log| {
+        tracing::debug!("first");
+        log.set(Some(&levels("debug")));
+        tracing::debug!("second");
+        log.set(Some(&levels("debug,kubewright_manager=error")));
+        tracing::warn!("third");
+        log.set(None);
+        tracing::info!("fourth");
+        tracing::debug!("fifth");
+    });
+    for (word, is_there) in [
+        ("first", false),
+        ("second", true),
+        ("third", false),
+        ("fourth", true),
+        ("fifth", false),
+    ] {
+        assert_eq!(lines.contains(word), is_there, "{word}: {lines}");
+    }
+    assert!(
+        lines.contains("the level of the log has changed levels=debug"),
+        "{lines}"
+    );
+}
+
+#[test]
+fn lines_are_text_or_json() {
+    let tell = |_: &Log| tracing::info!(number = 7, "said");
+    let text = logged(LogFormat::Text, "info", tell);
+    assert!(
+        text.contains("INFO kubewright_manager::logging::tests: said number=7"),
+        "{text}"
+    );
+    let line: serde_json::Value =
+        serde_json::from_str(&logged(LogFormat::Json, "info", tell)).unwrap();
+    assert_eq!(line["level"], "INFO");
+    assert_eq!(line["fields"]["message"], "said");
+    assert_eq!(line["fields"]["number"], 7);
+}
