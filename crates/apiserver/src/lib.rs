@@ -92,6 +92,7 @@ mod store;
 pub mod structural;
 mod watch;
 
+pub use access::AuthorizationMode;
 pub use controllers::{Controllers, Workloads};
 pub use listen::{ListenError, Listening};
 pub use rest::body::Body;

@@ -101,6 +101,13 @@ impl Seed {
             .collect()
     }
 
+    /// One of them, as it was at the start.
+    pub(crate) fn object_at(&self, table: &str, path: &str) -> Option<Value> {
+        let line = |at: usize| INDEX.lines[at].split_once('\t');
+        let (_, text) = find(table)?.filter_map(line).find(|(at, _)| *at == path)?;
+        self.object(text)
+    }
+
     fn object(&self, text: &str) -> Option<Value> {
         let day = self.started.get(..10)?;
         let text = text.replace(NOW, &self.started).replace(TODAY, day);

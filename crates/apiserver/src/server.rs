@@ -13,7 +13,7 @@ use http_body_util::BodyExt as _;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::access::{self, Access, AllowAuthenticated, Authorizer, Caller, Rbac};
+use crate::access::{self, Access, AuthorizationMode, Authorizer, Caller, Modes};
 use crate::admission::{Chain, ChainBuilder};
 use crate::audit::Audit;
 use crate::cluster::StoredCluster;
@@ -35,14 +35,14 @@ pub struct ApiServer {
 }
 
 /// What can be set about an [`ApiServer`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[must_use]
 pub struct Builder {
     limits: Limits,
     chain: ChainBuilder,
     audit: Option<Audit>,
     controllers: Controllers,
-    rbac: bool,
+    modes: Vec<AuthorizationMode>,
 }
 
 /// The API server as a tower service: requests are answered in process, as from the admin.
@@ -74,7 +74,13 @@ impl ApiServer {
 
     /// Starts with settings of one's own.
     pub fn builder() -> Builder {
-        Builder::default()
+        Builder {
+            limits: Limits::default(),
+            chain: ChainBuilder::default(),
+            audit: None,
+            controllers: Controllers::none(),
+            modes: vec![AuthorizationMode::AlwaysAllow],
+        }
     }
 
     /// The server as a tower service, with no socket: hand it to `kube::Client::new`.
@@ -146,12 +152,21 @@ impl Builder {
         self
     }
 
-    /// Lets nobody do more than roles and bindings say, as a kube-apiserver does with `--authorization-mode=RBAC`.
+    /// Decides in these ways who may do what: one that allows is enough. The default is
+    /// [`AuthorizationMode::AlwaysAllow`]. The group `system:masters` may do everything in every one, and so may the admin,
+    /// who is in it.
+    pub fn authorization(mut self, modes: impl IntoIterator<Item = AuthorizationMode>) -> Self {
+        self.modes = modes.into_iter().collect();
+        self
+    }
+
+    /// Lets nobody do more than roles and bindings say, as clusters do: `--authorization-mode=Node,RBAC`.
     ///
     /// Without this, everybody who is authenticated may do everything. With it, the group `system:masters` still may,
     /// and so may the admin, who is in it; everybody else needs a binding. What is written counts at once.
     ///
-    /// Simulated workloads need a server without this: nodes have no bindings, and there is no authorizer for them.
+    /// Kubelets have no bindings: see [`AuthorizationMode::Node`]. Controllers have the bindings to `system:controller:*`
+    /// that every server starts with.
     ///
     /// # Example: somebody who may read ConfigMaps, and no more
     ///
@@ -192,9 +207,8 @@ impl Builder {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn rbac(mut self) -> Self {
-        self.rbac = true;
-        self
+    pub fn rbac(self) -> Self {
+        self.authorization([AuthorizationMode::Node, AuthorizationMode::Rbac])
     }
 
     /// Starts the server.
@@ -203,11 +217,7 @@ impl Builder {
     /// Controllers are asked for outside of a tokio runtime.
     pub fn start(self) -> ApiServer {
         let store = Arc::new(Store::new(self.limits, Some(Seed::now())));
-        let authorizer: Arc<dyn Authorizer> = if self.rbac {
-            Arc::new(Rbac::new(store.clone()))
-        } else {
-            Arc::new(AllowAuthenticated)
-        };
+        let authorizer: Arc<dyn Authorizer> = Arc::new(Modes::new(&self.modes, &store));
         let mut addresses = Pool::new();
         Seed::adopt(&mut addresses);
         let served = Arc::new(Served::new(Registry::builtin_when_asked()));

@@ -1,5 +1,6 @@
 //! What `kubewright dev` is made of.
 
+pub(crate) mod account;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod play;

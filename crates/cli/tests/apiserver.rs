@@ -2,9 +2,10 @@
 
 use std::process::Stdio;
 
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
+use kubewright_testing::eventually;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use crate::command::{kubewright, run};
@@ -75,13 +76,14 @@ async fn it_appends_an_audit_log_to_a_file() {
 }
 
 #[tokio::test]
-async fn it_goes_by_roles_if_it_is_told_to() {
+async fn it_goes_by_roles_if_it_is_told_to_and_its_controllers_still_work() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = [
         "apiserver",
         "--kubeconfig",
         "access",
-        "--authorization-mode=RBAC",
+        "--controllers=all",
+        "--authorization-mode=Node,RBAC",
     ];
     let mut server = kubewright(folder.path(), &arguments)
         .stdout(Stdio::piped())
@@ -94,6 +96,32 @@ async fn it_goes_by_roles_if_it_is_told_to() {
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
         .await
         .unwrap();
+    let admin = Client::try_from(config.clone()).unwrap();
+    let deployments = ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", "Deployment"));
+    let deployments: Api<DynamicObject> = Api::default_namespaced_with(admin, &deployments);
+    let web = serde_json::json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "web", "image": "nginx"}]},
+            },
+        },
+    });
+    let web = serde_json::from_value(web).unwrap();
+    deployments
+        .create(&PostParams::default(), &web)
+        .await
+        .unwrap();
+    eventually("the deployment is available", async || {
+        let web = deployments.get("web").await.ok()?;
+        (web.data["status"]["availableReplicas"] == 1).then_some(())
+    })
+    .await;
+
     config.auth_info.impersonate = Some("jane".to_owned());
     let client = Client::try_from(config).unwrap();
     let nodes = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Node"));

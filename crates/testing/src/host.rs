@@ -31,11 +31,8 @@ impl Host {
     pub(crate) async fn start(server: Server, listen: bool, controllers: Controllers) -> Self {
         match server {
             Server::Embedded => {
-                let alone = controllers == Controllers::none();
-                let server = ApiServer::builder().controllers(controllers);
-                // As on a real API server, so that a test that passes here passes there; but nodes, as which simulated pods
-                // run, have no bindings.
-                let server = if alone { server.rbac() } else { server }.start();
+                // As on a real API server, so that a test that passes here passes there.
+                let server = ApiServer::builder().controllers(controllers).rbac().start();
                 let listening = if listen {
                     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
                     match server.listen(address).await {

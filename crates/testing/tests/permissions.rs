@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{DeleteParams, PostParams};
@@ -11,7 +12,7 @@ use kubewright_controller::{
 };
 use kubewright_manager::{App, Needs};
 use kubewright_manifests::PolicyRule;
-use kubewright_testing::{TestCluster, eventually, yaml};
+use kubewright_testing::{Controllers, Server, TestCluster, eventually, yaml};
 
 /// Copies every Secret's name into a ConfigMap of the same name.
 struct Copier {
@@ -72,6 +73,42 @@ async fn a_refusal_that_nobody_looks_for_fails_the_test_at_its_end() {
     let refused = secrets.delete("plan", &DeleteParams::default()).await;
     assert!(matches!(refused, Err(kube::Error::Api(status)) if status.is_forbidden()));
     drop(cluster);
+}
+
+#[tokio::test]
+#[should_panic(expected = "create configmaps in the namespace `")]
+async fn a_program_beside_controllers_may_do_no_more() {
+    let cluster = TestCluster::builder()
+        .on(Server::Embedded)
+        .controllers(Controllers::all())
+        .app(copier(&["get"]))
+        .start()
+        .await;
+    cluster.create(&secret()).await.expect_allowed();
+    copied(&cluster).await;
+}
+
+#[tokio::test]
+async fn controllers_may_do_what_they_have_to() {
+    let cluster = TestCluster::builder()
+        .on(Server::Embedded)
+        .controllers(Controllers::all())
+        .app(copier(&["create"]))
+        .exact_permissions()
+        .start()
+        .await;
+    let web: Deployment = yaml(
+        "{metadata: {name: web}, spec: {replicas: 2, selector: {matchLabels: {app: web}},
+          template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: nginx}]}}}}",
+    );
+    cluster.create(&web).await.expect_allowed();
+    eventually("two pods", async || {
+        let status = cluster.get::<Deployment>("web").await?.status?;
+        (status.available_replicas == Some(2)).then_some(())
+    })
+    .await;
+    cluster.create(&secret()).await.expect_allowed();
+    copied(&cluster).await;
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use super::{MASTERS, UNAUTHENTICATED};
 use crate::admission::User;
 use crate::cel;
 use crate::field::quoted;
+use crate::selector::Fields;
 use crate::status::{Result, Status};
 
 /// Decides whether a user may do something.
@@ -36,6 +37,8 @@ pub(crate) enum About<'a> {
         subresource: &'a str,
         namespace: &'a str,
         name: &'a str,
+        /// What a list, a watch or a deletion of many is narrowed to.
+        fields: Option<&'a Fields>,
     },
     /// The path of a request that is about no resource.
     Path(&'a str),
@@ -52,9 +55,11 @@ pub(crate) enum Decision {
 /// What somebody may do, as far as it could be found out.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
-    pub(crate) rules: Vec<Rule>,
+    pub(crate) told: Vec<Rule>,
     /// Roles that somebody should have and that do not exist.
     pub(crate) missing: Vec<RoleReference>,
+    /// Why there is more that they may do than can be told as rules.
+    pub(crate) untold: Option<&'static str>,
 }
 
 impl<'a> Question<'a> {
@@ -83,7 +88,7 @@ impl Authorizer for AllowAuthenticated {
     fn rules(&self, user: &User, _: &str) -> Rules {
         let rules = is_known(user).then(Rule::everything);
         Rules {
-            rules: rules.into_iter().flatten().collect(),
+            told: rules.into_iter().flatten().collect(),
             ..Rules::default()
         }
     }
@@ -100,6 +105,7 @@ pub(crate) struct ForConditions(pub(crate) Arc<dyn Authorizer>);
 
 impl cel::Authorizer for ForConditions {
     fn authorize(&self, question: &cel::Question<'_>) -> cel::Decision {
+        let fields;
         let about = match question.subject {
             cel::Subject::Path(path) => About::Path(path),
             cel::Subject::Resource {
@@ -108,14 +114,19 @@ impl cel::Authorizer for ForConditions {
                 subresource,
                 namespace,
                 name,
+                field_selector,
                 ..
-            } => About::Resource {
-                group,
-                resource,
-                subresource,
-                namespace,
-                name,
-            },
+            } => {
+                fields = Fields::parse(field_selector).ok();
+                About::Resource {
+                    group,
+                    resource,
+                    subresource,
+                    namespace,
+                    name,
+                    fields: fields.as_ref(),
+                }
+            }
         };
         let decision = self.0.decide(&Question {
             user: question.user,
@@ -178,6 +189,7 @@ pub(crate) fn forbidden(question: &Question<'_>, why: &str) -> Status {
             subresource,
             namespace,
             name,
+            ..
         } => {
             let what = if subresource.is_empty() {
                 quoted(&escaped(resource))
@@ -244,6 +256,7 @@ mod tests {
                 subresource: "scale",
                 namespace: "ns",
                 name: "web",
+                fields: None,
             }),
             "deployments.apps \"web\" is forbidden: User \"a&lt;b\" cannot get resource \
              \"deployments/scale\" in API group \"apps\" in the namespace \"ns\"",
@@ -255,6 +268,7 @@ mod tests {
                 subresource: "",
                 namespace: "",
                 name: "",
+                fields: None,
             }),
             "nodes is forbidden: User \"a&lt;b\" cannot get resource \"nodes\" in API group \
              \"\" at the cluster scope",

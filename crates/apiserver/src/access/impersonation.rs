@@ -314,6 +314,7 @@ impl Attempt<'_> {
             subresource,
             namespace,
             name,
+            fields: None,
         };
         let question = Question {
             user: self.sender,
@@ -330,6 +331,7 @@ impl Attempt<'_> {
             subresource: "",
             namespace: "",
             name,
+            fields: None,
         };
         let question = Question {
             user: self.sender,

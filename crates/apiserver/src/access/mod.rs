@@ -2,7 +2,10 @@
 
 mod authority;
 mod authorizer;
+mod derived;
 mod impersonation;
+mod modes;
+mod node;
 pub(crate) mod rbac;
 pub(crate) mod reviews;
 
@@ -25,7 +28,9 @@ pub(crate) use authorizer::{
     forbidden,
 };
 pub(crate) use impersonation::{Impersonated, LastModes, impersonated};
-pub(crate) use rbac::Rbac;
+pub use modes::AuthorizationMode;
+pub(crate) use modes::Modes;
+use rbac::Rbac;
 pub(crate) use reviews::user_info;
 
 /// The secrets of one server.

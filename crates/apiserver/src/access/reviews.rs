@@ -3,7 +3,7 @@
 use http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 
-use super::rbac::{RoleReference, Rule, not_found};
+use super::rbac::{RoleReference, Rule, aggregate, not_found};
 use super::{About, Decision, Question, by_token};
 use crate::admission::{Operation, User};
 use crate::field::{FieldError, Path, quoted};
@@ -19,6 +19,7 @@ use crate::rest::query::WriteOptions;
 use crate::rest::subresource::ISSUER;
 use crate::rest::tracking;
 use crate::schema::Medium;
+use crate::selector::Fields;
 use crate::status::{Result, Status};
 
 /// Whether creating an object of this resource asks a question instead of storing something.
@@ -110,14 +111,16 @@ fn rules(call: &Call, spec: &Value) -> Result<Value> {
         return Err(Status::bad_request("no namespace on request"));
     }
     let found = call.shared.access.authorizer.rules(&call.user, namespace);
-    let resources = found.rules.iter().filter_map(Rule::for_resources);
-    let paths = found.rules.iter().filter_map(Rule::for_paths);
+    let resources = found.told.iter().filter_map(Rule::for_resources);
+    let paths = found.told.iter().filter_map(Rule::for_paths);
     let mut status = json!({
         "resourceRules": resources.collect::<Vec<_>>(),
         "nonResourceRules": paths.collect::<Vec<_>>(),
-        "incomplete": false,
+        "incomplete": found.untold.is_some(),
     });
-    if let Some(why) = not_found(&found.missing, RoleReference::singular) {
+    let mut problems: Vec<String> = found.untold.map(str::to_owned).into_iter().collect();
+    problems.extend(not_found(&found.missing, RoleReference::singular));
+    if let Some(why) = aggregate(&problems) {
         status["evaluationError"] = why.into();
     }
     Ok(status)
@@ -210,13 +213,16 @@ fn access(call: &Call, review: &Value, asker: Option<&User>) -> Result<Value> {
     if !errors.is_empty() {
         return Err(refused(call, &errors));
     }
+    let fields;
     let (verb, about) = if resource.is_object() {
+        fields = narrowed(resource.at("fieldSelector"));
         let about = About::Resource {
             group: resource.text("group"),
             resource: resource.text("resource"),
             subresource: resource.text("subresource"),
             namespace: resource.text("namespace"),
             name: resource.text("name"),
+            fields: fields.as_ref(),
         };
         (resource.text("verb"), about)
     } else {
@@ -232,6 +238,23 @@ fn access(call: &Call, review: &Value, asker: Option<&User>) -> Result<Value> {
         status["reason"] = why.into();
     }
     Ok(status)
+}
+
+/// What a question about many objects is narrowed to; of the operators only equality says anything to an authorizer.
+fn narrowed(selector: &Value) -> Option<Fields> {
+    let raw = selector.text("rawSelector");
+    if !raw.is_empty() {
+        return Fields::parse(raw).ok();
+    }
+    let equal = |requirement: &Value| match requirement.list("values") {
+        [value] if requirement.text("operator") == "In" => Some((
+            requirement.text("key").to_owned(),
+            value.as_str()?.to_owned(),
+        )),
+        _ => None,
+    };
+    let requirements = selector.list("requirements").iter();
+    Some(Fields::equal(requirements.filter_map(equal)))
 }
 
 fn subject(spec: &Value) -> User {

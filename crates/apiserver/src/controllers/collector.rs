@@ -303,9 +303,8 @@ async fn report_namespace(cx: &Context, item: &Item, owner: &Owner) {
          \"{namespace}\""
     );
     let object = item.object.value();
-    let component = "garbage-collector-controller";
     let reason = "OwnerRefInvalidNamespace";
-    cx.tell(component, &object, Kind::Warning, reason, &message)
+    cx.tell(NAME, &object, Kind::Warning, reason, &message)
         .await;
 }
 

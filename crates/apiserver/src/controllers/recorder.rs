@@ -24,10 +24,11 @@ pub(super) enum Kind {
 }
 
 impl Context {
-    /// Tells an event about an object. One that cannot be written is lost, as it is with the real recorder.
+    /// Tells an event about an object, as a controller by its account. One that cannot be written is lost, as it is with
+    /// the real recorder.
     pub(super) async fn tell(
         &self,
-        component: &str,
+        controller: &str,
         object: &Value,
         kind: Kind,
         reason: &str,
@@ -40,6 +41,7 @@ impl Context {
             "" => "default",
             namespace => namespace,
         };
+        let component = component(controller);
         let same = format!("{component} {uid} {reason} {message}");
         let now = self.clock.text();
         let told = {
@@ -52,7 +54,7 @@ impl Context {
                 (event.clone(), *count)
             })
         };
-        let who = Who::Controller(component);
+        let who = Who::Controller(controller);
         if let Some((event, count)) = told {
             let path = EVENTS.path(namespace, &event);
             let again = json!({"count": count, "lastTimestamp": now});
@@ -92,5 +94,14 @@ impl Context {
             return;
         }
         self.recorder.told.lock().insert(same, (event, 1));
+    }
+}
+
+/// The source of a controller's events: most have the name of their account.
+fn component(controller: &str) -> &str {
+    match controller {
+        "generic-garbage-collector" => "garbage-collector-controller",
+        "daemon-set-controller" => "daemonset-controller",
+        same => same,
     }
 }

@@ -1,4 +1,4 @@
-//! The kubeconfig of the admin.
+//! Kubeconfigs: of the admin, and of whoever has a token.
 
 use std::net::SocketAddr;
 
@@ -16,16 +16,31 @@ pub(super) fn url(address: SocketAddr) -> String {
     }
 }
 
-/// A kubeconfig with everything inside it.
-pub(super) fn text(address: SocketAddr, authority: &Authority) -> Result<String, AuthorityError> {
-    let url = url(address);
+/// The kubeconfig of the admin, who has a certificate.
+pub(super) fn of_admin(
+    address: SocketAddr,
+    authority: &Authority,
+) -> Result<String, AuthorityError> {
     let admin = authority.admin()?;
-    let authority = STANDARD.encode(authority.certificate_pem());
     let (certificate, key) = (
         STANDARD.encode(&admin.certificate),
         STANDARD.encode(&admin.key),
     );
-    Ok(format!(
+    let credential = format!("client-certificate-data: {certificate}\n    client-key-data: {key}");
+    let authority = authority.certificate_pem();
+    Ok(text(address, authority, "kubernetes-admin", &credential))
+}
+
+/// The kubeconfig of somebody who has a token.
+pub(super) fn with_token(address: SocketAddr, authority: &str, user: &str, token: &str) -> String {
+    text(address, authority, user, &format!("token: {token}"))
+}
+
+/// A kubeconfig with everything inside it.
+fn text(address: SocketAddr, authority: &str, user: &str, credential: &str) -> String {
+    let url = url(address);
+    let authority = STANDARD.encode(authority);
+    format!(
         "apiVersion: v1\n\
          kind: Config\n\
          current-context: kubewright\n\
@@ -38,12 +53,11 @@ pub(super) fn text(address: SocketAddr, authority: &Authority) -> Result<String,
          - name: kubewright\n  \
            context:\n    \
              cluster: kubewright\n    \
-             user: kubernetes-admin\n    \
+             user: {user}\n    \
              namespace: default\n\
          users:\n\
-         - name: kubernetes-admin\n  \
+         - name: {user}\n  \
            user:\n    \
-             client-certificate-data: {certificate}\n    \
-             client-key-data: {key}\n"
-    ))
+             {credential}\n"
+    )
 }

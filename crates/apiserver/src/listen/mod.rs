@@ -74,8 +74,13 @@ impl Listening {
         self.shared
             .access
             .authority()
-            .and_then(|authority| kubeconfig::text(self.address, authority))
+            .and_then(|authority| kubeconfig::of_admin(self.address, authority))
             .unwrap_or_default()
+    }
+
+    /// A kubeconfig for whoever has this token, such as one of a service account; `user` names them in the file.
+    pub fn kubeconfig_with_token(&self, user: &str, token: &str) -> String {
+        kubeconfig::with_token(self.address, self.certificate_authority(), user, token)
     }
 
     /// Stops: no new connections, watches end, requests in flight are answered, then every connection is closed.

@@ -178,6 +178,7 @@ fn may_create(call: &Call) -> Result<()> {
         subresource: &path.subresource,
         namespace: &path.namespace,
         name: &path.name,
+        fields: None,
     };
     let question = Question {
         user: &call.user,

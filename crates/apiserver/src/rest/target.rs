@@ -19,6 +19,8 @@ pub(crate) struct Target<'a> {
     pub(crate) resource: Option<&'a ResourcePath>,
     /// The name of the object; also that of a list of one name, so that rules about names apply.
     pub(crate) name: Cow<'a, str>,
+    /// What a list, a watch or a deletion of many is narrowed to.
+    fields: Option<Fields>,
     path: &'a str,
 }
 
@@ -34,6 +36,7 @@ impl<'a> Target<'a> {
                 verb: without_resource(method),
                 resource: None,
                 name: Cow::Borrowed(""),
+                fields: None,
                 path: text,
             };
         };
@@ -50,15 +53,23 @@ impl<'a> Target<'a> {
             Method::DELETE => "deletecollection",
             _ => "",
         };
-        let name = if named || !matches!(verb, "list" | "watch") || resource.watch {
-            Cow::Borrowed(resource.name.as_str())
+        // Watches in the old form are decided on as if they had no selector.
+        let many = matches!(verb, "list" | "watch" | "deletecollection") && !resource.watch;
+        let text = if many {
+            query.text("fieldSelector")
         } else {
-            selected(query)
+            ""
+        };
+        let fields = Fields::parse(text).ok().filter(|fields| !fields.is_empty());
+        let name = match &fields {
+            Some(fields) if verb != "deletecollection" => selected(fields).into(),
+            _ => Cow::Borrowed(resource.name.as_str()),
         };
         Self {
             verb: verb.into(),
             resource: Some(resource),
             name,
+            fields,
             path: text,
         }
     }
@@ -79,6 +90,7 @@ impl<'a> Target<'a> {
                 subresource,
                 namespace,
                 name: &self.name,
+                fields: self.fields.as_ref(),
             }
         });
         Question {
@@ -156,6 +168,7 @@ impl RequestInfo {
                 subresource,
                 namespace,
                 name,
+                ..
             } => Self {
                 verb,
                 group: group.to_owned(),
@@ -179,19 +192,14 @@ fn without_resource(method: &Method) -> Cow<'static, str> {
 }
 
 /// The one name that a field selector asks for.
-fn selected(query: &Query) -> Cow<'_, str> {
-    let text = query.text("fieldSelector");
-    if text.is_empty() {
-        return "".into();
-    }
-    let fields = Fields::parse(text).unwrap_or_default();
+fn selected(fields: &Fields) -> String {
     let name = fields.exact("metadata.name").unwrap_or_default();
     let is_segment = !matches!(name, "." | "..") && !name.contains(['/', '%']);
-    Cow::Owned(if is_segment {
+    if is_segment {
         name.to_owned()
     } else {
         String::new()
-    })
+    }
 }
 
 #[cfg(test)]

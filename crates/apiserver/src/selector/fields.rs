@@ -25,6 +25,16 @@ impl Fields {
             .map(Self)
     }
 
+    /// Fields that must be equal to values.
+    pub fn equal(fields: impl IntoIterator<Item = (String, String)>) -> Self {
+        let comparison = |(field, value)| Comparison {
+            field,
+            value,
+            equal: true,
+        };
+        Self(fields.into_iter().map(comparison).collect())
+    }
+
     /// Whether there is nothing to compare.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -41,6 +51,13 @@ impl Fields {
             .iter()
             .find(|comparison| comparison.equal && comparison.field == field)
             .map(|comparison| comparison.value.as_str())
+    }
+
+    /// Whether `field` must be equal to this value.
+    pub fn requires(&self, field: &str, value: &str) -> bool {
+        self.0.iter().any(|comparison| {
+            comparison.equal && comparison.field == field && comparison.value == value
+        })
     }
 
     /// Whether every comparison holds, where `value` gives a field of the object (empty when it has none).

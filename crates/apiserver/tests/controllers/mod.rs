@@ -16,9 +16,10 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 
-/// A server with these controllers.
+/// A server with these controllers, which may do no more than those of a cluster.
 pub(crate) fn with(controllers: Controllers) -> Cluster {
-    Cluster::of(ApiServer::builder().controllers(controllers).start())
+    let server = ApiServer::builder().controllers(controllers).rbac();
+    Cluster::of(server.start())
 }
 
 pub(crate) fn all() -> Cluster {

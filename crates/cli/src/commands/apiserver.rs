@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use kubewright_apiserver::ApiServer;
 use kubewright_apiserver::audit::{Audit, Level};
+use kubewright_apiserver::{ApiServer, AuthorizationMode};
 
 use crate::cluster::{Controller, Interrupt, KubeconfigFile, controllers, listen};
 use crate::failure::Outcome;
@@ -47,25 +47,40 @@ pub(crate) struct Arguments {
     )]
     audit_level: AuditLevel,
 
-    /// Who may do what: everybody everything, or what roles and bindings say
+    /// How it is decided who may do what; several ways, such as Node,RBAC, are asked in turn until one allows
     #[arg(
         long,
-        value_name = "MODE",
+        value_name = "MODES",
         value_enum,
+        value_delimiter = ',',
         ignore_case = true,
-        default_value_t
+        default_value = "AlwaysAllow"
     )]
-    authorization_mode: AuthorizationMode,
+    authorization_mode: Vec<Mode>,
 }
 
 /// The authorization modes, with the names that kube-apiserver has for them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum AuthorizationMode {
-    #[default]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// Everybody who is authenticated may do everything
     #[value(name = "AlwaysAllow")]
     AlwaysAllow,
+    /// Kubelets may do what they have to, with what the pods on their node use
+    #[value(name = "Node")]
+    Node,
+    /// Everybody may do what roles and bindings say
     #[value(name = "RBAC")]
     Rbac,
+}
+
+impl From<Mode> for AuthorizationMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::AlwaysAllow => Self::AlwaysAllow,
+            Mode::Node => Self::Node,
+            Mode::Rbac => Self::Rbac,
+        }
+    }
 }
 
 /// The levels of an audit policy.
@@ -96,10 +111,10 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         audit_level,
         authorization_mode,
     } = arguments;
-    let mut server = ApiServer::builder().controllers(controllers(&named));
-    if authorization_mode == AuthorizationMode::Rbac {
-        server = server.rbac();
-    }
+    let modes = authorization_mode.into_iter().map(AuthorizationMode::from);
+    let mut server = ApiServer::builder()
+        .controllers(controllers(&named))
+        .authorization(modes);
     if let Some(path) = &audit_log {
         let log = append(path, Readers::Owner)?;
         server = server.audit(Audit::to_writer(log).level(audit_level.into()));

@@ -13,11 +13,13 @@ use kubewright_testing::apply;
 
 use super::certs;
 use crate::cluster::{Controller, Interrupt, KubeconfigFile, controllers, listen};
+use crate::dev::account;
 use crate::dev::demo::Demo;
 use crate::dev::play;
 use crate::dev::program::Program;
 use crate::dev::reviews::Reviews;
 use crate::failure::{Failure, Outcome};
+use crate::files::{Readers, write};
 use crate::ui::{Tone, Ui};
 
 #[derive(Debug, Args)]
@@ -92,6 +94,7 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     let step = ui.step("starting the embedded API server");
     let server = ApiServer::builder()
         .controllers(controllers(&named))
+        .rbac()
         .admission(Chain::builder().observer(Arc::new(Reviews::new(Arc::clone(ui)))))
         .start();
     let listening = listen(&server, port).await?;
@@ -102,18 +105,21 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     ));
 
     let step = ui.step(&format!("starting {}", program.name()));
+    let client = Client::new(server.service(), "default");
+    let permissions = program.permissions(&options).await?;
+    let token = account::make(&client, program.name(), &permissions).await?;
     let folder = tempfile::tempdir().context("cannot make a folder for the certificate")?;
     let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
     let (authority, certificate) = certs::issue(&names, CERTIFICATE_LIFETIME)?;
     certs::save(folder.path(), &authority, &certificate)?;
-    let mut running = program
-        .start(folder.path(), kubeconfig.path(), &options)
-        .await?;
+    let own = folder.path().join("kubeconfig");
+    let contents = listening.kubeconfig_with_token(program.name(), &token);
+    write(&own, &contents, Readers::Owner)?;
+    let mut running = program.start(folder.path(), &own, &options).await?;
     let ca_file = folder.path().join("ca.crt");
     let configurations = program
         .manifests(running.address(), &ca_file, &options)
         .await?;
-    let client = Client::new(server.service(), "default");
     for configuration in &configurations {
         let name = configuration["metadata"]["name"]
             .as_str()

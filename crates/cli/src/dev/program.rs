@@ -135,15 +135,23 @@ impl Program {
         ca_file: &Path,
         more: &[String],
     ) -> Outcome<Vec<Value>> {
-        let output = Command::new(&self.executable)
-            .args([
-                "manifests",
-                "--url",
-                &format!("https://{address}"),
-                "--ca-file",
-            ])
-            .arg(ca_file)
-            .args(more)
+        let url = format!("https://{address}");
+        let mut command = Command::new(&self.executable);
+        command.args(["manifests", "--url", &url, "--ca-file"]);
+        command.arg(ca_file).args(more);
+        self.printed("manifests", command).await
+    }
+
+    /// The roles that the program needs.
+    pub(crate) async fn permissions(&self, more: &[String]) -> Outcome<Vec<Value>> {
+        let mut command = Command::new(&self.executable);
+        command.arg("permissions").args(more);
+        self.printed("permissions", command).await
+    }
+
+    /// The objects that a sub-command prints as YAML.
+    async fn printed(&self, name: &str, mut command: Command) -> Outcome<Vec<Value>> {
+        let output = command
             .stdin(Stdio::null())
             .output()
             .await
@@ -151,12 +159,15 @@ impl Program {
         if !output.status.success() {
             let text = String::from_utf8_lossy(&output.stderr);
             return Err(Failure::new(format!(
-                "`{} manifests` failed:\n{text}",
+                "`{} {name}` failed:\n{text}",
                 self.name
             )));
         }
-        let text = String::from_utf8(output.stdout).context("the manifests are not UTF-8")?;
-        Ok(serde_saphyr::from_multiple(&text).context("the manifests are not YAML")?)
+        let text = String::from_utf8(output.stdout);
+        let text = text.with_context(|| format!("what `{name}` prints is not UTF-8"))?;
+        let objects: Vec<Value> = serde_saphyr::from_multiple(&text)
+            .with_context(|| format!("what `{name}` prints is not YAML"))?;
+        Ok(objects.into_iter().filter(Value::is_object).collect())
     }
 }
 

@@ -233,7 +233,7 @@ impl ControlPlaneBuilder {
             "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
             "--service-cluster-ip-range=10.0.0.0/24",
             "--disable-admission-plugins=ServiceAccount",
-            "--authorization-mode=RBAC",
+            "--authorization-mode=Node,RBAC",
             "--allow-privileged=true",
         ]
         .into_iter()

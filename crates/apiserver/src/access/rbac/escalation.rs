@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::rule::{list, not_covered};
-use super::{GROUP, RoleReference, Rule, not_found};
+use super::{GROUP, RoleReference, Rule, aggregate, not_found};
 use crate::access::{About, Authorizer, Decision, MASTERS, Question};
 use crate::field::quoted;
 use crate::kinds::view::View as _;
@@ -40,6 +40,7 @@ fn check_role(call: &Call, role: &Value, old: &Value) -> Result<()> {
             subresource: "",
             namespace: &path.namespace,
             name: &path.name,
+            fields: None,
         },
     };
     if matches!(authorizer(call).decide(&escalate), Decision::Allow(_)) {
@@ -76,6 +77,7 @@ fn check_binding(call: &Call, binding: &Value) -> Result<()> {
             subresource: "",
             namespace,
             name: role.name(),
+            fields: None,
         },
     };
     if matches!(authorizer(call).decide(&bind), Decision::Allow(_)) {
@@ -93,7 +95,7 @@ fn check_binding(call: &Call, binding: &Value) -> Result<()> {
 fn has_all(call: &Call, object: &Value, wanted: &[Rule]) -> Result<()> {
     let user = &call.user;
     let held = authorizer(call).rules(user, &call.path.namespace);
-    let Some(lacks) = not_covered(&held.rules, wanted) else {
+    let Some(lacks) = not_covered(&held.told, wanted) else {
         return Ok(());
     };
     let (name, groups) = (quoted(&user.username), list(&user.groups));
@@ -101,7 +103,7 @@ fn has_all(call: &Call, object: &Value, wanted: &[Rule]) -> Result<()> {
         "user {name} (groups={groups}) is attempting to grant RBAC permissions not currently \
          held:\n{lacks}"
     );
-    if let Some(problems) = not_found(&held.missing, |_| &call.resource.plural) {
+    if let Some(problems) = aggregate(&not_found(&held.missing, |_| &call.resource.plural)) {
         why.push_str("; resolution errors: [");
         why.push_str(&problems);
         why.push(']');

@@ -9,9 +9,8 @@ mod rule;
 
 use std::sync::Arc;
 
-use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-
-use super::{Authorizer, Decision, MASTERS, Question, Rules};
+use super::derived::UpToDate;
+use super::{Authorizer, Decision, Question, Rules};
 use crate::admission::User;
 use crate::field::quoted;
 use crate::store::Store;
@@ -24,39 +23,18 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// Asks the roles and bindings of a store; what has been written counts at once.
 #[derive(Debug)]
-pub(crate) struct Rbac {
-    store: Arc<Store>,
-    policy: RwLock<Policy>,
-}
+pub(crate) struct Rbac(UpToDate<Policy>);
 
 impl Rbac {
     pub(crate) fn new(store: Arc<Store>) -> Self {
-        Self {
-            store,
-            policy: RwLock::default(),
-        }
-    }
-
-    fn policy(&self) -> RwLockReadGuard<'_, Policy> {
-        let policy = self.policy.read();
-        if policy.is_current(&self.store) {
-            return policy;
-        }
-        drop(policy);
-        let mut policy = self.policy.write();
-        policy.follow(&self.store);
-        RwLockWriteGuard::downgrade(policy)
+        Self(UpToDate::new(store))
     }
 }
 
 impl Authorizer for Rbac {
     fn decide(&self, question: &Question<'_>) -> Decision {
         let user = question.user;
-        // The one group that no binding has to name.
-        if user.groups.iter().any(|group| group == MASTERS) {
-            return Decision::Allow(String::new());
-        }
-        let policy = self.policy();
+        let policy = self.0.read();
         let mut missing = Vec::new();
         for found in policy.of(user, question.namespace()) {
             match found {
@@ -68,16 +46,16 @@ impl Authorizer for Rbac {
                 Found::Missing(role) => missing.push(role.clone()),
             }
         }
-        let problems = not_found(&missing, RoleReference::singular);
+        let problems = aggregate(&not_found(&missing, RoleReference::singular));
         Decision::NoOpinion(problems.map_or_else(String::new, |why| format!("RBAC: {why}")))
     }
 
     fn rules(&self, user: &User, namespace: &str) -> Rules {
-        let policy = self.policy();
+        let policy = self.0.read();
         let mut rules = Rules::default();
         for found in policy.of(user, namespace) {
             match found {
-                Found::Rule(_, rule) => rules.rules.push(rule.clone()),
+                Found::Rule(_, rule) => rules.told.push(rule.clone()),
                 Found::Missing(role) => rules.missing.push(role.clone()),
             }
         }
@@ -89,7 +67,7 @@ impl Authorizer for Rbac {
 pub(crate) fn not_found<'a>(
     missing: &[RoleReference],
     resource: impl Fn(&RoleReference) -> &'a str,
-) -> Option<String> {
+) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for role in missing {
         let (resource, name) = (resource(role), quoted(role.name()));
@@ -98,7 +76,12 @@ pub(crate) fn not_found<'a>(
             texts.push(text);
         }
     }
-    match texts.as_slice() {
+    texts
+}
+
+/// Several problems as Go says them in one text; none if there are none.
+pub(crate) fn aggregate(texts: &[String]) -> Option<String> {
+    match texts {
         [] => None,
         [one] => Some(one.clone()),
         several => Some(format!("[{}]", several.join(", "))),

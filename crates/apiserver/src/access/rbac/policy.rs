@@ -5,54 +5,21 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::super::derived::Derived;
 use super::rule::Rule;
 use crate::admission::User;
 use crate::field::quoted;
 use crate::kinds::view::View as _;
-use crate::store::{At, Change, Object, Store};
+use crate::store::Object;
 
-/// A resource of RBAC.
-#[derive(Clone, Copy, Debug)]
-struct Table {
-    /// As the store names it.
-    name: &'static str,
-    of: Of,
-    namespaced: bool,
-}
+const ROLES: &str = "roles.rbac.authorization.k8s.io";
+const CLUSTER_ROLES: &str = "clusterroles.rbac.authorization.k8s.io";
+const BINDINGS: &str = "rolebindings.rbac.authorization.k8s.io";
+const CLUSTER_BINDINGS: &str = "clusterrolebindings.rbac.authorization.k8s.io";
 
-#[derive(Clone, Copy, Debug)]
-enum Of {
-    Roles,
-    Bindings,
-}
-
-const TABLES: [Table; 4] = [
-    Table {
-        name: "roles.rbac.authorization.k8s.io",
-        of: Of::Roles,
-        namespaced: true,
-    },
-    Table {
-        name: "clusterroles.rbac.authorization.k8s.io",
-        of: Of::Roles,
-        namespaced: false,
-    },
-    Table {
-        name: "rolebindings.rbac.authorization.k8s.io",
-        of: Of::Bindings,
-        namespaced: true,
-    },
-    Table {
-        name: "clusterrolebindings.rbac.authorization.k8s.io",
-        of: Of::Bindings,
-        namespaced: false,
-    },
-];
-
-/// What all roles and bindings come to, as of some revision of each resource.
+/// What all roles and bindings come to.
 #[derive(Debug, Default)]
 pub(super) struct Policy {
-    seen: [u64; 4],
     /// By path: `<namespace>/<name>` of a Role, `<name>` of a ClusterRole.
     roles: HashMap<String, Arc<[Rule]>>,
     /// By namespace; those of the whole cluster have none.
@@ -102,73 +69,37 @@ pub(super) enum Found<'a> {
     Missing(&'a RoleReference),
 }
 
+impl Derived for Policy {
+    const TABLES: &'static [&'static str] = &[ROLES, CLUSTER_ROLES, BINDINGS, CLUSTER_BINDINGS];
+
+    fn put(&mut self, table: &'static str, object: &Object) {
+        self.remove(table, &object.path);
+        if matches!(table, ROLES | CLUSTER_ROLES) {
+            let rules = Rule::all_of(&object.value()).into();
+            self.roles.insert(object.path.clone(), rules);
+        } else {
+            let (namespace, name) = namespace_and_name(&object.path);
+            let bindings = self.bindings.entry(namespace.to_owned()).or_default();
+            bindings.insert(Binding::of(namespace, name, &object.value()));
+        }
+    }
+
+    fn remove(&mut self, table: &'static str, path: &str) {
+        if matches!(table, ROLES | CLUSTER_ROLES) {
+            self.roles.remove(path);
+            return;
+        }
+        let (namespace, name) = namespace_and_name(path);
+        if let Some(bindings) = self.bindings.get_mut(namespace) {
+            bindings.remove(name);
+            if bindings.all.is_empty() {
+                self.bindings.remove(namespace);
+            }
+        }
+    }
+}
+
 impl Policy {
-    /// Whether nothing has changed since.
-    pub(super) fn is_current(&self, store: &Store) -> bool {
-        let mut tables = TABLES.iter().zip(self.seen);
-        tables.all(|(table, seen)| store.changed(table.name) == seen)
-    }
-
-    /// Takes up what has changed since.
-    pub(super) fn follow(&mut self, store: &Store) {
-        for (at, table) in TABLES.into_iter().enumerate() {
-            if store.changed(table.name) == self.seen[at] {
-                continue;
-            }
-            let Ok(changes) = store.events_after(table.name, self.seen[at]) else {
-                self.seen[at] = self.read_anew(store, table);
-                continue;
-            };
-            for event in &changes {
-                self.take(table.of, &event.object, event.change != Change::Deleted);
-                self.seen[at] = event.object.revision;
-            }
-        }
-    }
-
-    /// Reads all of a resource, of whose changes some are forgotten; says how far that is.
-    fn read_anew(&mut self, store: &Store, table: Table) -> u64 {
-        let namespaced = table.namespaced;
-        match table.of {
-            Of::Roles => self
-                .roles
-                .retain(|path, _| path.contains('/') != namespaced),
-            Of::Bindings => self
-                .bindings
-                .retain(|namespace, _| namespace.is_empty() == namespaced),
-        }
-        let Ok(listed) = store.list(table.name, "", "", usize::MAX, At::Now) else {
-            return 0;
-        };
-        for object in &listed.objects {
-            self.take(table.of, object, true);
-        }
-        store.changed(table.name).min(listed.revision)
-    }
-
-    fn take(&mut self, of: Of, object: &Object, exists: bool) {
-        match of {
-            Of::Roles if exists => {
-                let rules = Rule::all_of(&object.value()).into();
-                self.roles.insert(object.path.clone(), rules);
-            }
-            Of::Roles => {
-                self.roles.remove(&object.path);
-            }
-            Of::Bindings => {
-                let (namespace, name) = object.path.split_once('/').unwrap_or(("", &object.path));
-                let bindings = self.bindings.entry(namespace.to_owned()).or_default();
-                bindings.remove(name);
-                if exists {
-                    bindings.insert(Binding::of(namespace, name, &object.value()));
-                }
-                if bindings.all.is_empty() {
-                    self.bindings.remove(namespace);
-                }
-            }
-        }
-    }
-
     /// Everything that holds for a user in a namespace (an empty one: in the cluster as a whole), first what holds
     /// everywhere.
     pub(super) fn of<'a>(
@@ -196,6 +127,11 @@ impl Policy {
         let path = role.path(namespace)?;
         self.roles.get(&path).map(AsRef::as_ref)
     }
+}
+
+/// A path without a slash has no namespace.
+fn namespace_and_name(path: &str) -> (&str, &str) {
+    path.split_once('/').unwrap_or(("", path))
 }
 
 impl Bindings {

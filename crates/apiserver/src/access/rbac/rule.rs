@@ -59,7 +59,7 @@ impl Rule {
     }
 
     /// Whether it allows what is asked.
-    pub(super) fn allows(&self, question: &Question<'_>) -> bool {
+    pub(in crate::access) fn allows(&self, question: &Question<'_>) -> bool {
         if !has_or_all(&self.verbs, question.verb) {
             return false;
         }
@@ -273,6 +273,7 @@ mod tests {
                     subresource,
                     namespace: "",
                     name,
+                    fields: None,
                 }
             }
             _ => panic!("{asked}"),

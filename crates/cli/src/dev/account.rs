@@ -1,0 +1,116 @@
+//! The service account that a program runs as: it has the roles that the program prints, and nothing else.
+
+use anyhow::Context as _;
+use kube::Client;
+use kubewright_testing::apply;
+use serde_json::{Value, json};
+
+use crate::failure::Outcome;
+
+/// Makes the account of a program, with its roles bound to it, and returns a token for it.
+pub(crate) async fn make(client: &Client, program: &str, roles: &[Value]) -> Outcome<String> {
+    let name = program.to_lowercase().replace('_', "-");
+    let account = json!({
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": name},
+    });
+    make_one(client, &account).await?;
+    for role in roles {
+        if let Some(namespace) = role["metadata"]["namespace"].as_str() {
+            let namespace =
+                json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+            make_one(client, &namespace).await?;
+        }
+        make_one(client, role).await?;
+        make_one(client, &binding(role, &name)).await?;
+    }
+    let path = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{name}/token");
+    let asked = json!({"spec": {"expirationSeconds": LIFETIME}});
+    let request = http::Request::post(path).body(asked.to_string().into_bytes());
+    let request = request.context("cannot ask for a token")?;
+    let answer: Value = client
+        .request(request)
+        .await
+        .with_context(|| format!("cannot get a token for the service account {name}"))?;
+    let token = answer["status"]["token"].as_str();
+    Ok(token.context("the API server gave no token")?.to_owned())
+}
+
+async fn make_one(client: &Client, object: &Value) -> Outcome {
+    apply(client, NAMESPACE, object).await.with_context(|| {
+        let [kind, name] = [&object["kind"], &object["metadata"]["name"]].map(Value::as_str);
+        let (kind, name) = (kind.unwrap_or_default(), name.unwrap_or_default());
+        format!("cannot make the {kind} {name} for the program")
+    })?;
+    Ok(())
+}
+
+/// Gives a role to the account, where the role holds.
+fn binding(role: &Value, account: &str) -> Value {
+    let kind = role["kind"].as_str().unwrap_or_default();
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": format!("{kind}Binding"),
+        "metadata": role["metadata"],
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": kind,
+            "name": role["metadata"]["name"],
+        },
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}],
+    })
+}
+
+/// Where the account is, and roles that name no namespace.
+const NAMESPACE: &str = "default";
+
+/// In seconds: nobody develops for a month without a restart.
+const LIFETIME: u32 = 30 * 24 * 60 * 60;
+
+#[cfg(test)]
+mod tests {
+    use kubewright_apiserver::ApiServer;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_account_may_do_what_its_roles_say_and_no_more() {
+        let server = ApiServer::builder().rbac().start();
+        let admin = Client::new(server.service(), NAMESPACE);
+        let role = |kind: &str, namespace: Value, resource: &str| {
+            json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": kind,
+                "metadata": {"name": "gardens", "namespace": namespace},
+                "rules": [{"apiGroups": [""], "resources": [resource], "verbs": ["list"]}],
+            })
+        };
+        let roles = [
+            role("ClusterRole", Value::Null, "nodes"),
+            role("Role", "green".into(), "secrets"),
+            role("Role", Value::Null, "configmaps"),
+        ];
+        let token = make(&admin, "my_Program", &roles).await.unwrap();
+        assert!(!token.is_empty());
+        for (namespace, resource, allowed) in [
+            ("", "nodes", true),
+            ("green", "secrets", true),
+            ("default", "secrets", false),
+            ("default", "configmaps", true),
+            ("green", "configmaps", false),
+        ] {
+            let review = json!({"spec": {
+                "user": "system:serviceaccount:default:my-program",
+                "resourceAttributes": {"verb": "list", "resource": resource, "namespace": namespace},
+            }});
+            let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+            let request = http::Request::post(path).body(review.to_string().into_bytes());
+            let answer: Value = admin.request(request.unwrap()).await.unwrap();
+            assert_eq!(
+                answer["status"]["allowed"], allowed,
+                "{namespace} {resource}"
+            );
+        }
+    }
+}
