@@ -109,6 +109,7 @@ mod controller;
 mod election;
 mod handles;
 mod informer;
+mod meter;
 mod object;
 mod queue;
 mod reconcile;
@@ -126,7 +127,8 @@ pub use handles::{
     Applier, Cached, Changes, Connection, Deleter, Finalizer, Life, ReadError, Reader, Recorder,
     RequestError, StatusWriter, Writer,
 };
-pub use informer::{Entry, Informers, Metadata};
+pub use informer::{Entry, Follows, Informers, Metadata};
+pub use meter::{Load, Meter};
 pub use object::{Key, Kind, Object, ObjectRef, Scope};
 pub use reconcile::Reconcile;
 pub use run::{Outcome, Reconciled, Running};

@@ -18,7 +18,7 @@ use crate::handles::Undecodable;
 use crate::informer::{Delta, Entry, Informer, Informers, Origin, Subscription};
 use crate::queue::{Priority, Queue};
 use crate::sync::{Mutex, locked};
-use crate::{Action, Context, Controller, Error, Key, Kind, Object, Term};
+use crate::{Action, Context, Controller, Error, Key, Kind, Meter, Object, Term};
 
 /// A controller that reads from shared informers and can be run, again and again.
 pub struct Running(Box<dyn Run>);
@@ -28,6 +28,7 @@ type Shutdown<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 trait Run: Send + Sync {
     fn name(&self) -> &str;
     fn observe(&mut self, observe: Observe);
+    fn meter(&self) -> Meter;
     fn run<'a>(&'a self, term: Option<Term>, shutdown: Shutdown<'a>) -> Shutdown<'a>;
 }
 
@@ -44,6 +45,11 @@ impl Running {
     /// Has a function called for every reconcile that has ended, by the worker that did it.
     pub fn observe(&mut self, observe: impl Fn(&Reconciled<'_>) + Send + Sync + 'static) {
         self.0.observe(Arc::new(observe));
+    }
+
+    /// Returns a look at how much it has to do.
+    pub fn meter(&self) -> Meter {
+        self.0.meter()
     }
 
     /// Reconciles until `shutdown` resolves and the reconciles at hand are done. It begins when the informers are synced.
@@ -76,10 +82,10 @@ pub struct Reconciled<'a> {
     pub controller: &'a str,
     /// How it ended.
     pub outcome: Outcome,
+    /// How long the object had waited for it.
+    pub waited: Duration,
     /// How long it took.
     pub duration: Duration,
-    /// How many objects wait for theirs.
-    pub waiting: usize,
 }
 
 /// How a reconcile ended.
@@ -92,8 +98,10 @@ pub enum Outcome {
     Again,
     /// The object is gone.
     Gone,
-    /// It failed, or panicked, and is to be done again.
+    /// It failed and is to be done again.
     Failed,
+    /// It panicked and is to be done again.
+    Panicked,
     /// It failed for good.
     Terminal,
 }
@@ -106,6 +114,7 @@ pub(crate) struct Engine<K> {
     controller: Arc<Controller<K>>,
     objects: Informer,
     watched: Vec<Informer>,
+    meter: Meter,
 }
 
 /// What the workers of a controller share.
@@ -114,7 +123,8 @@ struct Work<K> {
     controller: Arc<Controller<K>>,
     kind: Arc<Kind>,
     objects: Informer,
-    queue: Queue<Key>,
+    queue: Arc<Queue<Key>>,
+    meter: Meter,
     failures: Mutex<HashMap<Key, u32>>,
     clock: Clock,
 }
@@ -124,6 +134,7 @@ enum End {
     Done(Action),
     Gone,
     Retry(String),
+    Panicked(String),
     Terminal(String),
 }
 
@@ -132,6 +143,7 @@ impl<K: Object> Engine<K> {
         let controller = controller.into();
         Self {
             observe: None,
+            meter: Meter::new(Arc::clone(&controller.name), controller.concurrency),
             objects: informers.informer(Kind::of::<K>(), controller.scope.clone()),
             watched: controller
                 .watches
@@ -165,10 +177,12 @@ impl<K: Object> Engine<K> {
             kind: Arc::new(self.objects.kind().clone()),
             objects: self.objects.clone(),
             controller: Arc::clone(&self.controller),
-            queue: Queue::new(),
+            queue: Arc::new(Queue::new()),
+            meter: self.meter.clone(),
             failures: Mutex::default(),
             clock: Clock::new(),
         });
+        let _look = self.meter.look_at(&work.queue);
         let subscriptions = self.subscribe(&work);
         let mut workers = JoinSet::new();
         for worker in 0..self.controller.concurrency {
@@ -205,7 +219,7 @@ impl<K: Object> Engine<K> {
                 if work.controller.changed.matters(delta)
                     && let Some(entry) = delta.new.as_ref().or(delta.old.as_ref())
                 {
-                    work.queue.add(entry.key(), priority(delta));
+                    work.queue.add(entry.key(), priority(delta), Instant::now());
                 }
             })
         };
@@ -229,8 +243,9 @@ impl<K: Object> Work<K> {
         // The function is the user's: what befalls it must not end the informer, which others share.
         match catch_unwind(AssertUnwindSafe(|| watch.concerned(delta))) {
             Ok(concerned) => {
+                let now = Instant::now();
                 for key in concerned {
-                    self.queue.add(&key, priority(delta));
+                    self.queue.add(&key, priority(delta), now);
                 }
             }
             Err(panic) => tracing::error!(
@@ -241,8 +256,7 @@ impl<K: Object> Work<K> {
     }
 
     async fn work(self: Arc<Self>, worker: usize) {
-        while let Some(key) = self.queue.take(worker).await {
-            let begun = Instant::now();
+        while let Some((key, waited, begun)) = self.queue.take(worker).await {
             let end = match self.objects.get(&key) {
                 Some(entry) => self.reconcile(entry).await,
                 None => End::Gone,
@@ -251,8 +265,8 @@ impl<K: Object> Work<K> {
                 observe(&Reconciled {
                     controller: &self.controller.name,
                     outcome: end.outcome(),
+                    waited,
                     duration: begun.elapsed(),
-                    waiting: self.queue.waiting(),
                 });
             }
             let pause = self.conclude(&key, end);
@@ -284,7 +298,7 @@ impl<K: Object> Work<K> {
         match reconcile.catch_unwind().await {
             Ok(Ok(action)) => End::Done(action),
             Ok(Err(error)) => said(&error),
-            Err(panic) => End::Retry(format!("the reconciler panicked: {}", message(&*panic))),
+            Err(panic) => End::Panicked(format!("the reconciler panicked: {}", message(&*panic))),
         }
     }
 
@@ -301,7 +315,8 @@ impl<K: Object> Work<K> {
                 failures.remove(key);
                 None
             }
-            End::Retry(error) => {
+            End::Retry(error) | End::Panicked(error) => {
+                self.meter.retried();
                 let count = failures.entry(key.clone()).or_default();
                 *count = count.saturating_add(1);
                 let pause = self.controller.backoff.pause(*count);
@@ -330,6 +345,7 @@ impl End {
             Self::Done(_) => Outcome::Done,
             Self::Gone => Outcome::Gone,
             Self::Retry(_) => Outcome::Failed,
+            Self::Panicked(_) => Outcome::Panicked,
             Self::Terminal(_) => Outcome::Terminal,
         }
     }
@@ -342,6 +358,10 @@ impl<K: Object> Run for Engine<K> {
 
     fn observe(&mut self, observe: Observe) {
         self.observe = Some(observe);
+    }
+
+    fn meter(&self) -> Meter {
+        self.meter.clone()
     }
 
     fn run<'a>(&'a self, term: Option<Term>, shutdown: Shutdown<'a>) -> Shutdown<'a> {

@@ -469,7 +469,7 @@ async fn one_replica_of_a_program_reconciles_and_every_one_is_ready() {
 }
 
 #[test]
-fn an_election_takes_the_lease_of_its_name_and_to_create_it() {
+fn an_election_takes_the_lease_of_its_name_and_to_create_it_and_events() {
     let (sender, _) = mpsc::unbounded_channel();
     let roles = replica("one", &sender).permissions();
     let [everywhere, own] = roles.objects() else {
@@ -487,6 +487,7 @@ fn an_election_takes_the_lease_of_its_name_and_to_create_it() {
                 "resourceNames": ["gardens"],
                 "verbs": ["get", "list", "update", "watch"],
             },
+            {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create"]},
         ])
     );
 }

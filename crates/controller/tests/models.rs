@@ -64,8 +64,8 @@ fn model(run: impl Fn() + Sync + Send + 'static) {
 }
 
 async fn take(queue: &Queue<&'static str, u32>, worker: usize) -> Option<&'static str> {
-    poll_fn(|context| match queue.next(worker, context.waker()) {
-        Next::Key(key) => Poll::Ready(Some(key)),
+    poll_fn(|context| match queue.next(worker, context.waker(), 0) {
+        Next::Key(key, _) => Poll::Ready(Some(key)),
         Next::Wait => Poll::Pending,
         Next::Closed => Poll::Ready(None),
     })
@@ -82,7 +82,7 @@ fn a_key_that_is_added_while_a_worker_has_it_is_worked_on_again_and_never_twice_
             thread::spawn(move || {
                 for _ in 0..2 {
                     world.fetch_add(1, Ordering::SeqCst);
-                    queue.add(&"a", Priority::Normal);
+                    queue.add(&"a", Priority::Normal, 0);
                 }
             })
         };
@@ -118,8 +118,8 @@ fn two_workers_get_two_keys_and_hear_of_the_end() {
                 })
             })
             .collect();
-        queue.add(&"a", Priority::Normal);
-        queue.add(&"b", Priority::Low);
+        queue.add(&"a", Priority::Normal, 0);
+        queue.add(&"b", Priority::Low, 0);
         for worker in workers {
             worker.join().unwrap();
         }

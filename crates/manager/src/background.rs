@@ -78,7 +78,7 @@ impl Background {
             move || !stage.is_stopping()
         });
         let campaign = campaign.map(|(election, client)| {
-            let campaign = Campaign::new(election, client.clone());
+            let campaign = Campaign::new(election, client.clone()).telling(app.name());
             watch.metrics.election(election.lease(), campaign.term());
             campaign
         });
@@ -93,13 +93,17 @@ impl Background {
             running.observe(move |reconciled| metrics.reconciled(reconciled));
             running
         };
+        let controllers: Vec<Running> = app.controllers().iter().map(attach).collect();
+        watch
+            .metrics
+            .queues(controllers.iter().map(Running::meter).collect());
         Self {
             name: app.name().into(),
             configuration: needs.configuration,
             log_levels: needs.log_levels.map(|levels| (levels, log)),
             connection: needs.connection,
             caches,
-            controllers: app.controllers().iter().map(attach).collect(),
+            controllers,
             campaign,
             client,
             informers,

@@ -5,6 +5,7 @@
 
 mod app;
 mod background;
+mod client;
 mod command;
 mod config_map;
 mod configuration;

@@ -212,12 +212,13 @@ impl Needs {
         }
     }
 
-    /// Asks for what an election takes: the Lease, and to create it when it is not there.
+    /// Asks for what an election takes: the Lease, to create it when it is not there, and to tell of it by Events.
     pub(crate) fn elects(&mut self, election: &Election) {
         let rule =
             |verbs: &[&str]| PolicyRule::new("coordination.k8s.io", "leases", verbs.to_vec());
         let held = rule(&["get", "list", "watch", "update"]).named(election.lease());
-        for rule in [held, rule(&["create"])] {
+        let told = PolicyRule::new("events.k8s.io", "events", ["create"]);
+        for rule in [held, rule(&["create"]), told] {
             match election.namespace() {
                 Some(namespace) => self.permissions.grant(Some(namespace), rule),
                 None => self.permissions.grant_in_own_namespace(rule),

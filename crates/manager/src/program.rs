@@ -228,6 +228,7 @@ impl Program {
         if self.needs_client() && self.client.is_none() {
             return Err(StartError::NoClient);
         }
+        self.client = self.client.map(|client| watch.observe(client));
         for source in &mut self.needs.configuration {
             source.load(self.client.as_ref()).await?;
         }

@@ -2,11 +2,12 @@
 
 use std::net::SocketAddr;
 
+use kube::Client;
 use kubewright_server::{BindError, Monitor, Readiness};
 use tokio::task::JoinSet;
 
-use crate::App;
 use crate::metrics::Metrics;
+use crate::{App, client};
 
 /// The metrics of a program and, if it has a port for them, whoever answers there. That ends when this is dropped.
 #[derive(Debug)]
@@ -44,6 +45,15 @@ impl Watch {
             address,
             _monitor: tasks,
         })
+    }
+
+    /// The same client, with its calls counted if there is somebody to tell of them.
+    pub(crate) fn observe(&self, client: Client) -> Client {
+        if self.address.is_none() {
+            return client;
+        }
+        let metrics = self.metrics.clone();
+        client::observed(client, move |asked| metrics.asked(asked))
     }
 
     pub(crate) fn address(&self) -> Option<SocketAddr> {

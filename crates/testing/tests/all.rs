@@ -10,6 +10,7 @@ mod control_plane;
 #[cfg(unix)]
 mod control_plane_errors;
 mod faults;
+mod observed;
 mod permissions;
 mod programs;
 #[cfg(feature = "real")]

@@ -19,6 +19,7 @@ use super::Election;
 use super::candidacy::{Candidacy, Holder, Moment, Next, Seen};
 use super::record::Record;
 use super::term::{Term, Terms};
+use super::told::Teller;
 use crate::clock::Clock;
 use crate::handles::ask;
 use crate::informer::{Informers, Subscription};
@@ -73,6 +74,7 @@ struct Candidate {
     may_hold: bool,
     failures: u32,
     terms: Terms,
+    teller: Option<Teller>,
 }
 
 impl Campaign {
@@ -115,6 +117,7 @@ impl Campaign {
                 may_hold: false,
                 failures: 0,
                 terms: Terms::new(),
+                teller: None,
             },
             informers,
             news: News {
@@ -122,6 +125,15 @@ impl Campaign {
                 _subscription: subscription,
             },
         }
+    }
+
+    /// Tells of this replica's terms by Events of the Lease, in the name of a program: `became leader`, `stopped leading`, as
+    /// Kubernetes' own controllers do. It takes the permission to create Events in the namespace of the Lease; without it
+    /// nothing is told.
+    #[must_use]
+    pub fn telling(mut self, program: impl Into<String>) -> Self {
+        self.candidate.teller = Some(Teller::new(program.into()));
+        self
     }
 
     /// Returns the name by which the Lease knows this replica.
@@ -169,11 +181,15 @@ impl Campaign {
                     () = &mut leading => true,
                 };
                 if is_done {
+                    candidate.tell("stopped leading");
                     break;
                 }
                 leading.await;
             }
             candidate.release().await;
+            if let Some(teller) = &mut candidate.teller {
+                teller.finish().await;
+            }
         };
         tokio::select! {
             () = informers.run(client) => {}
@@ -193,6 +209,7 @@ impl Candidate {
             self.step(news).await;
         }
         tracing::info!(lease = %self, identity = %self.identity, "leading");
+        self.tell("became leader");
         self.prolong();
     }
 
@@ -208,6 +225,7 @@ impl Candidate {
         }
         self.candidacy.steps_down();
         self.prolong();
+        self.tell("stopped leading");
         tracing::warn!(
             lease = %self, identity = %self.identity, holder = self.record.holder(),
             "leading no longer: the Lease was taken, or could not be renewed in time"
@@ -288,6 +306,13 @@ impl Candidate {
             }
             self.look().await;
             self.may_hold = self.record.holder() == Some(&*self.identity);
+        }
+    }
+
+    fn tell(&mut self, what: &str) {
+        if let Some(teller) = &mut self.teller {
+            let now = self.clock.now();
+            teller.tell(&self.client, &self.record, &self.identity, what, now);
         }
     }
 

@@ -4,6 +4,7 @@ mod campaign;
 mod candidacy;
 mod record;
 mod term;
+mod told;
 
 use std::fmt;
 use std::sync::Arc;

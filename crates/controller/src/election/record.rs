@@ -28,6 +28,18 @@ impl Record {
         &self.0
     }
 
+    pub(crate) fn namespace(&self) -> &str {
+        self.0["metadata"]["namespace"].as_str().unwrap_or_default()
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.0["metadata"]["name"].as_str().unwrap_or_default()
+    }
+
+    pub(crate) fn uid(&self) -> &str {
+        self.0["metadata"]["uid"].as_str().unwrap_or_default()
+    }
+
     pub(crate) fn version(&self) -> &str {
         let version = self.0["metadata"]["resourceVersion"].as_str();
         version.unwrap_or_default()

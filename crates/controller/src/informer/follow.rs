@@ -104,6 +104,7 @@ impl Follower {
             (Some(since), _) => {
                 let since = &since;
                 let answer = self.ask(&Ask::Watch { since, seconds }).await?;
+                self.informer.watches_on();
                 self.read(answer, Phase::Following, seconds).await
             }
             (None, Listing::Streamed) => {
@@ -258,6 +259,7 @@ impl Follower {
     async fn pause(&mut self, failure: Failure) {
         let was_listing = self.position.is_none();
         self.failures += 1;
+        self.informer.has_failed();
         let mut pause = BACKOFF.pause(self.failures);
         match &failure {
             Failure::Refused(refusal) => {

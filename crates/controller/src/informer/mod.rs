@@ -13,6 +13,7 @@ mod wire;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use kube::Client;
 use tokio::sync::SetOnce;
@@ -36,6 +37,23 @@ struct Shared {
     scope: Scope,
     store: Store,
     synced: SetOnce<()>,
+    lists: AtomicU64,
+    watches: AtomicU64,
+    failures: AtomicU64,
+}
+
+/// How it goes with the caches of a kind, those of all scopes together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Follows {
+    /// How many objects are known.
+    pub objects: usize,
+    /// How often everything was listed.
+    pub lists: u64,
+    /// How often a watch went on where an earlier one, or a list, had ended.
+    pub watches: u64,
+    /// How often a list or a watch failed.
+    pub failures: u64,
 }
 
 /// All informers of a program: whoever asks for the same kind and scope gets the same.
@@ -70,6 +88,9 @@ impl Informers {
                 scope,
                 store: Store::new(),
                 synced: SetOnce::new(),
+                lists: AtomicU64::new(0),
+                watches: AtomicU64::new(0),
+                failures: AtomicU64::new(0),
             }),
         };
         all.push(informer.clone());
@@ -116,13 +137,18 @@ impl Informers {
             .collect()
     }
 
-    /// Returns how many objects of each kind are known, those of all scopes together.
-    pub fn sizes(&self) -> BTreeMap<String, usize> {
-        let mut sizes = BTreeMap::new();
+    /// Returns how it goes with the caches of each kind.
+    pub fn follows(&self) -> BTreeMap<String, Follows> {
+        let mut kinds: BTreeMap<String, Follows> = BTreeMap::new();
         for informer in self.all() {
-            *sizes.entry(informer.kind().to_string()).or_default() += informer.shared.store.len();
+            let follows = kinds.entry(informer.kind().to_string()).or_default();
+            let shared = &informer.shared;
+            follows.objects += shared.store.len();
+            follows.lists += shared.lists.load(Ordering::Relaxed);
+            follows.watches += shared.watches.load(Ordering::Relaxed);
+            follows.failures += shared.failures.load(Ordering::Relaxed);
         }
-        sizes
+        kinds
     }
 
     fn all(&self) -> Vec<Informer> {
@@ -167,7 +193,16 @@ impl Informer {
         &self.shared.store
     }
 
+    fn watches_on(&self) {
+        self.shared.watches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn has_failed(&self) {
+        self.shared.failures.fetch_add(1, Ordering::Relaxed);
+    }
+
     fn is_known(&self) {
+        self.shared.lists.fetch_add(1, Ordering::Relaxed);
         // It is known again and again: every list that is read anew ends here.
         drop(self.shared.synced.set(()));
     }

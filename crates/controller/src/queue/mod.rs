@@ -8,6 +8,7 @@ use std::future::poll_fn;
 use std::hash::Hash;
 use std::pin::pin;
 use std::task::{Poll, ready};
+use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
@@ -19,12 +20,16 @@ pub(crate) use state::Priority;
 pub(crate) type Queue<K> = state::Queue<K, Instant>;
 
 impl<K: Clone + Eq + Hash> Queue<K> {
-    /// Waits for the next key for a worker; `None` when the queue is closed.
-    pub(crate) async fn take(&self, worker: usize) -> Option<K> {
-        poll_fn(|context| match self.next(worker, context.waker()) {
-            Next::Key(key) => Poll::Ready(Some(key)),
-            Next::Wait => Poll::Pending,
-            Next::Closed => Poll::Ready(None),
+    /// Waits for the next key for a worker, and returns it with the time for which it has waited and the time now; `None` when
+    /// the queue is closed.
+    pub(crate) async fn take(&self, worker: usize) -> Option<(K, Duration, Instant)> {
+        poll_fn(|context| {
+            let now = Instant::now();
+            match self.next(worker, context.waker(), now) {
+                Next::Key(key, since) => Poll::Ready(Some((key, now - since, now))),
+                Next::Wait => Poll::Pending,
+                Next::Closed => Poll::Ready(None),
+            }
         })
         .await
     }

@@ -29,9 +29,14 @@ pub(crate) struct Queue<K, T> {
 
 struct State<K, T> {
     items: HashMap<K, Item<T>>,
-    ready: BTreeMap<(Reverse<Priority>, u64), K>,
+    /// With the time since which each is ready.
+    ready: BTreeMap<(Reverse<Priority>, u64), (K, T)>,
     later: BTreeMap<(T, u64), K>,
+    /// Since when workers have what they have.
+    running: BTreeMap<u64, T>,
     sequence: u64,
+    /// How often a key came to wait.
+    adds: u64,
     /// The workers that wait, by their numbers.
     idle: BTreeMap<usize, Waker>,
     /// Whoever waits for the time of the next key in `later`.
@@ -42,24 +47,36 @@ struct State<K, T> {
 struct Item<T> {
     place: Place<T>,
     /// Set while a worker has the key and it was added again.
-    again: Option<Priority>,
+    again: Option<(Priority, T)>,
 }
 
 #[derive(Clone, Copy)]
 enum Place<T> {
     Ready(Priority, u64),
     Later(T, u64),
-    Running,
+    Running(u64),
 }
 
 /// What a worker gets.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Next<K> {
-    Key(K),
+pub(crate) enum Next<K, T> {
+    /// A key, and since when it was ready.
+    Key(K, T),
     /// Nothing now: the worker is woken when there is something.
     Wait,
     /// Nothing ever again.
     Closed,
+}
+
+/// How full a queue is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Load<T> {
+    /// How many keys wait for a worker.
+    pub(crate) waiting: usize,
+    /// How often a key came to wait, from the beginning.
+    pub(crate) adds: u64,
+    /// Since when each worker that is at work is.
+    pub(crate) running: Vec<T>,
 }
 
 impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
@@ -69,7 +86,9 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
                 items: HashMap::new(),
                 ready: BTreeMap::new(),
                 later: BTreeMap::new(),
+                running: BTreeMap::new(),
                 sequence: 0,
+                adds: 0,
                 idle: BTreeMap::new(),
                 clock: None,
                 is_closed: false,
@@ -78,14 +97,14 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
     }
 
     /// Adds a key.
-    pub(crate) fn add(&self, key: &K, priority: Priority) {
-        let woken = locked(self.state.lock()).add(key, priority);
+    pub(crate) fn add(&self, key: &K, priority: Priority, now: T) {
+        let woken = locked(self.state.lock()).add(key, priority, now);
         wake(woken);
     }
 
     /// Takes the next key for a worker, or notes that it waits.
-    pub(crate) fn next(&self, worker: usize, waker: &Waker) -> Next<K> {
-        let (next, woken) = locked(self.state.lock()).next(worker, waker);
+    pub(crate) fn next(&self, worker: usize, waker: &Waker, now: T) -> Next<K, T> {
+        let (next, woken) = locked(self.state.lock()).next(worker, waker, now);
         wake(woken);
         next
     }
@@ -106,8 +125,9 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
                 if entry.key().0 > now {
                     break;
                 }
-                let key = entry.remove();
-                state.make_ready(&key, Priority::Low);
+                let ((since, _), key) = entry.remove_entry();
+                state.adds += 1;
+                state.make_ready(&key, Priority::Low, since);
                 woken.extend(state.a_worker());
             }
             state.clock = Some(clock.clone());
@@ -117,9 +137,14 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
         next
     }
 
-    /// How many keys are ready and wait for a worker.
-    pub(crate) fn waiting(&self) -> usize {
-        locked(self.state.lock()).ready.len()
+    /// How full it is.
+    pub(crate) fn load(&self) -> Load<T> {
+        let state = locked(self.state.lock());
+        Load {
+            waiting: state.ready.len(),
+            adds: state.adds,
+            running: state.running.values().copied().collect(),
+        }
     }
 
     /// Gives out nothing more, and lets every worker know.
@@ -134,51 +159,64 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
 }
 
 impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
-    fn add(&mut self, key: &K, priority: Priority) -> Option<Waker> {
+    fn add(&mut self, key: &K, priority: Priority, now: T) -> Option<Waker> {
         match self.items.get_mut(key).map(|item| (item.place, item)) {
-            Some((Place::Running, item)) => {
-                item.again = item.again.max(Some(priority));
+            Some((Place::Running(_), item)) => {
+                match &mut item.again {
+                    Some((known, _)) => *known = priority.max(*known),
+                    none => {
+                        *none = Some((priority, now));
+                        self.adds += 1;
+                    }
+                }
                 return None;
             }
             Some((Place::Ready(known, number), _)) => {
-                if known < priority {
-                    self.ready.remove(&(Reverse(known), number));
-                    self.make_ready(key, priority);
+                if known < priority
+                    && let Some((_, since)) = self.ready.remove(&(Reverse(known), number))
+                {
+                    self.make_ready(key, priority, since);
                 }
                 return None;
             }
             Some((Place::Later(at, number), _)) => {
                 self.later.remove(&(at, number));
-                self.make_ready(key, priority);
             }
-            None => self.make_ready(key, priority),
+            None => {}
         }
+        self.adds += 1;
+        self.make_ready(key, priority, now);
         self.a_worker()
     }
 
-    fn next(&mut self, worker: usize, waker: &Waker) -> (Next<K>, Option<Waker>) {
+    fn next(&mut self, worker: usize, waker: &Waker, now: T) -> (Next<K, T>, Option<Waker>) {
         self.idle.remove(&worker);
         if self.is_closed {
             return (Next::Closed, None);
         }
-        let Some((_, key)) = self.ready.pop_first() else {
+        let Some((_, (key, since))) = self.ready.pop_first() else {
             self.idle.insert(worker, waker.clone());
             return (Next::Wait, None);
         };
-        self.place(&key, Place::Running);
+        let number = self.number();
+        self.place(&key, Place::Running(number));
+        self.running.insert(number, now);
         // Whoever was woken for this key may have found another.
         let another = if self.ready.is_empty() {
             None
         } else {
             self.a_worker()
         };
-        (Next::Key(key), another)
+        (Next::Key(key, since), another)
     }
 
     fn done(&mut self, key: &K, at: Option<T>) -> Option<Waker> {
         let item = self.items.get_mut(key)?;
-        if let Some(priority) = item.again.take() {
-            self.make_ready(key, priority);
+        if let Place::Running(number) = item.place {
+            self.running.remove(&number);
+        }
+        if let Some((priority, since)) = item.again.take() {
+            self.make_ready(key, priority, since);
             return self.a_worker();
         }
         let Some(at) = at else {
@@ -195,10 +233,11 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
         if is_first { self.clock.take() } else { None }
     }
 
-    fn make_ready(&mut self, key: &K, priority: Priority) {
+    fn make_ready(&mut self, key: &K, priority: Priority, since: T) {
         let number = self.number();
         self.place(key, Place::Ready(priority, number));
-        self.ready.insert((Reverse(priority), number), key.clone());
+        self.ready
+            .insert((Reverse(priority), number), (key.clone(), since));
     }
 
     fn place(&mut self, key: &K, place: Place<T>) {

@@ -87,11 +87,12 @@ proptest! {
         for step in steps {
             match step {
                 Step::Add(key, priority) => {
-                    queue.add(&key, priority);
+                    queue.add(&key, priority, model.now);
                     model.add(key, priority);
                 }
-                Step::Take => match queue.next(0, waker) {
-                    Next::Key(key) => {
+                Step::Take => match queue.next(0, waker, model.now) {
+                    Next::Key(key, since) => {
+                        prop_assert!(since <= model.now);
                         prop_assert!(!model.running.contains(&key), "{key} twice at once");
                         prop_assert!(model.waiting.remove(&key).is_some(), "{key} was not asked for");
                         model.running.push(key);
@@ -121,7 +122,7 @@ proptest! {
         let mut expected: Vec<(u8, Priority)> = Vec::new();
         for (key, is_urgent) in adds {
             let priority = if is_urgent { Priority::Normal } else { Priority::Low };
-            queue.add(&key, priority);
+            queue.add(&key, priority, 0);
             match expected.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, known)) if *known >= priority => {}
                 // What becomes urgent queues up behind what is.
@@ -134,9 +135,9 @@ proptest! {
         }
         expected.sort_by_key(|(_, priority)| std::cmp::Reverse(*priority));
         for (key, _) in expected {
-            prop_assert_eq!(queue.next(0, Waker::noop()), Next::Key(key));
+            prop_assert_eq!(queue.next(0, Waker::noop(), 0), Next::Key(key, 0));
         }
-        prop_assert_eq!(queue.next(0, Waker::noop()), Next::Wait);
+        prop_assert_eq!(queue.next(0, Waker::noop(), 0), Next::Wait);
     }
 }
 
@@ -155,7 +156,7 @@ fn one_key_wakes_one_worker() {
         .collect();
     let queue: State<u8, u32> = State::new();
     for (worker, count) in counts.iter().enumerate() {
-        assert_eq!(queue.next(worker, &waker(Arc::clone(count))), Next::Wait);
+        assert_eq!(queue.next(worker, &waker(Arc::clone(count)), 0), Next::Wait);
     }
     let woken = || {
         counts
@@ -163,15 +164,15 @@ fn one_key_wakes_one_worker() {
             .map(|count| count.0.load(Ordering::Relaxed))
             .sum::<usize>()
     };
-    queue.add(&1, Priority::Normal);
+    queue.add(&1, Priority::Normal, 0);
     assert_eq!(woken(), 1);
-    queue.add(&1, Priority::Normal);
+    queue.add(&1, Priority::Normal, 0);
     assert_eq!(woken(), 1, "a key that waits already is no news");
-    queue.add(&2, Priority::Normal);
+    queue.add(&2, Priority::Normal, 0);
     assert_eq!(woken(), 2);
     queue.close();
     assert_eq!(woken(), 3, "whoever waits hears of the end");
-    assert_eq!(queue.next(0, Waker::noop()), Next::Closed);
+    assert_eq!(queue.next(0, Waker::noop(), 0), Next::Closed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -181,15 +182,40 @@ async fn a_key_comes_back_when_its_time_has_come() {
     let clock = tokio::spawn(async move { time.keep_time().await });
     let start = Instant::now();
     for (key, seconds) in [("late", 300), ("soon", 2), ("later", 60)] {
-        queue.add(&key, Priority::Normal);
-        assert_eq!(queue.take(0).await, Some(key));
+        queue.add(&key, Priority::Normal, Instant::now());
+        assert_eq!(queue.take(0).await.unwrap().0, key);
         queue.done(&key, Some(start + Duration::from_secs(seconds)));
         // The clock gets to see each before the next.
         tokio::task::yield_now().await;
     }
     for (key, seconds) in [("soon", 2), ("later", 60), ("late", 300)] {
-        assert_eq!(queue.take(0).await, Some(key));
+        let (taken, waited, _) = queue.take(0).await.unwrap();
+        assert_eq!((taken, waited), (key, Duration::ZERO));
         assert_eq!((Instant::now() - start).as_secs(), seconds);
     }
     clock.abort();
+}
+
+#[test]
+fn what_waits_and_what_is_worked_on_is_counted_once() {
+    let queue: State<&str, u32> = State::new();
+    queue.add(&"a", Priority::Low, 1);
+    queue.add(&"a", Priority::Normal, 2);
+    queue.add(&"b", Priority::Low, 3);
+    // It has waited since it was added first, however urgent it has become.
+    assert_eq!(queue.next(0, Waker::noop(), 5), Next::Key("a", 1));
+    queue.add(&"a", Priority::Normal, 6);
+    queue.add(&"a", Priority::Normal, 7);
+    let load = queue.load();
+    assert_eq!((load.waiting, load.adds), (1, 3));
+    assert_eq!(load.running, [5]);
+    queue.done(&"a", None);
+    assert_eq!(queue.next(0, Waker::noop(), 9), Next::Key("a", 6));
+    queue.done(&"a", Some(20));
+    assert_eq!(queue.due(30, Waker::noop()), None);
+    let load = queue.load();
+    assert_eq!((load.waiting, load.adds, load.running.len()), (2, 4, 0));
+    assert_eq!(queue.next(0, Waker::noop(), 31), Next::Key("b", 3));
+    // What was asked for at a time has waited since that time.
+    assert_eq!(queue.next(1, Waker::noop(), 31), Next::Key("a", 20));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::UNIX_EPOCH;
 
-use kubewright_controller::{Informers, Term};
+use kubewright_controller::{Follows, Informers, Term};
 use kubewright_server::{Counters, LiveIdentity};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -26,31 +26,53 @@ impl Collector for Leads {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let leads = i64::from(!self.term.is_over());
         let mut metric = encoder.encode_descriptor(
-            "kubewright_leader",
+            "leader_election_master_status",
             "Whether this replica leads",
             None,
             MetricType::Gauge,
         )?;
-        let labels = [("lease", self.lease.as_str())];
+        let labels = [("name", self.lease.as_str())];
         ConstGauge::new(leads).encode(metric.encode_family(&labels)?)
     }
 }
+
+type Count = fn(&Follows) -> u64;
 
 #[derive(Debug)]
 pub(super) struct Caches(pub(super) Informers);
 
 impl Collector for Caches {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let follows = self.0.follows();
         let mut metric = encoder.encode_descriptor(
             "kubewright_cached_objects",
             "Objects that caches hold",
             None,
             MetricType::Gauge,
         )?;
-        for (kind, size) in self.0.sizes() {
+        for (kind, follows) in &follows {
             let labels = [("kind", kind.as_str())];
-            let size = i64::try_from(size).unwrap_or(i64::MAX);
+            let size = i64::try_from(follows.objects).unwrap_or(i64::MAX);
             ConstGauge::new(size).encode(metric.encode_family(&labels)?)?;
+        }
+        let counters: [(_, _, Count); 3] = [
+            ("lists", "Lists that filled caches", |follows| follows.lists),
+            (
+                "watches",
+                "Watches that went on where a list or a watch had ended",
+                |follows| follows.watches,
+            ),
+            ("failures", "Lists and watches that failed", |follows| {
+                follows.failures
+            }),
+        ];
+        for (name, help, read) in counters {
+            let name = format!("kubewright_cache_{name}");
+            let mut metric = encoder.encode_descriptor(&name, help, None, MetricType::Counter)?;
+            for (kind, follows) in &follows {
+                let labels = [("kind", kind.as_str())];
+                ConstCounter::new(read(follows)).encode(metric.encode_family(&labels)?)?;
+            }
         }
         Ok(())
     }

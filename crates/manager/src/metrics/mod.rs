@@ -8,7 +8,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kubewright_controller::{Informers, Outcome, Reconciled, Term};
+use http::Method;
+use kubewright_controller::{Informers, Meter, Outcome, Reconciled, Term};
 use kubewright_server::{Counters, LiveIdentity};
 use kubewright_webhook::{Answered, Decision, Operation};
 use prometheus_client::collector::Collector;
@@ -16,14 +17,16 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
 mod collectors;
+mod queues;
 
 use collectors::{Caches, Configuration, Leads, Serves};
+use queues::Queues;
 
+use crate::client::Asked;
 use crate::configuration::State;
 use crate::process;
 
@@ -33,6 +36,14 @@ pub(crate) struct Metrics {
     registry: Arc<Mutex<Registry>>,
     reviews: Reviews,
     reconciles: Reconciles,
+    calls: Calls,
+}
+
+/// Calls to the API server.
+#[derive(Clone)]
+struct Calls {
+    answered: Family<CallLabels, Counter>,
+    latency: Family<VerbLabels, Histogram>,
 }
 
 #[derive(Clone)]
@@ -47,8 +58,8 @@ struct Reviews {
 #[derive(Clone)]
 struct Reconciles {
     ended: Family<ReconcileLabels, Counter>,
-    duration: Family<ControllerLabels, Histogram>,
-    waiting: Family<ControllerLabels, Gauge>,
+    waited: Family<QueueLabels, Histogram>,
+    duration: Family<QueueLabels, Histogram>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -72,9 +83,23 @@ struct ReconcileLabels {
     outcome: &'static str,
 }
 
+/// Both labels that controller-runtime has for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ControllerLabels {
+struct QueueLabels {
+    name: String,
     controller: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    code: String,
+    method: &'static str,
+    verb: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct VerbLabels {
+    verb: &'static str,
 }
 
 /// The kinds that are counted by name.
@@ -84,13 +109,15 @@ struct Kinds(Mutex<BTreeSet<String>>);
 impl Metrics {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::default();
-        let own = registry.sub_registry_with_prefix("kubewright");
-        let (reviews, reconciles) = (Reviews::new(own), Reconciles::new(own));
+        let reviews = Reviews::new(registry.sub_registry_with_prefix("kubewright"));
+        let reconciles = Reconciles::new(&mut registry);
+        let calls = Calls::new(&mut registry);
         registry.register_collector(Box::new(process::Usage));
         Self {
             registry: Arc::new(Mutex::new(registry)),
             reviews,
             reconciles,
+            calls,
         }
     }
 
@@ -144,41 +171,66 @@ impl Metrics {
         let Reconciled {
             controller,
             outcome,
+            waited,
             duration,
-            waiting,
             ..
         } = *reconciled;
-        self.count_reconcile(controller, outcome, duration, waiting);
+        self.count_reconcile(controller, outcome, waited, duration);
     }
 
     fn count_reconcile(
         &self,
         controller: &str,
         outcome: Outcome,
+        waited: Duration,
         duration: Duration,
-        waiting: usize,
     ) {
-        let controller = ControllerLabels {
+        let queue = QueueLabels {
+            name: controller.to_owned(),
             controller: controller.to_owned(),
         };
         let reconciles = &self.reconciles;
-        reconciles
-            .duration
-            .get_or_create(&controller)
-            .observe(duration.as_secs_f64());
-        let waiting = i64::try_from(waiting).unwrap_or(i64::MAX);
-        reconciles.waiting.get_or_create(&controller).set(waiting);
+        for (family, time) in [
+            (&reconciles.waited, waited),
+            (&reconciles.duration, duration),
+        ] {
+            family.get_or_create(&queue).observe(time.as_secs_f64());
+        }
         let labels = ReconcileLabels {
-            controller: controller.controller,
+            controller: queue.controller,
             outcome: match outcome {
                 Outcome::Done => "done",
                 Outcome::Again => "again",
                 Outcome::Gone => "gone",
                 Outcome::Terminal => "terminal",
+                Outcome::Panicked => "panicked",
                 _ => "failed",
             },
         };
         reconciles.ended.get_or_create(&labels).inc();
+    }
+
+    /// Counts a call to the API server.
+    pub(crate) fn asked(&self, asked: &Asked<'_>) {
+        let labels = CallLabels {
+            // As client-go has it.
+            code: asked
+                .code
+                .map_or_else(|| "<error>".to_owned(), |code| code.as_str().to_owned()),
+            method: known_method(asked.method),
+            verb: asked.verb,
+        };
+        self.calls.answered.get_or_create(&labels).inc();
+        let latency = self
+            .calls
+            .latency
+            .get_or_create(&VerbLabels { verb: asked.verb });
+        latency.observe(asked.latency.as_secs_f64());
+    }
+
+    /// Tells how full the queues of these controllers are, too.
+    pub(crate) fn queues(&self, meters: Vec<Meter>) {
+        self.collect(Queues(meters));
     }
 
     /// Tells whether the program leads, too.
@@ -250,26 +302,48 @@ impl Reconciles {
     fn new(registry: &mut Registry) -> Self {
         let reconciles = Self {
             ended: Family::default(),
-            duration: Family::new_with_constructor(latency),
-            waiting: Family::default(),
+            waited: Family::new_with_constructor(work),
+            duration: Family::new_with_constructor(work),
         };
         registry.register(
-            "reconciles",
+            "kubewright_reconciles",
             "Reconciles that have ended",
             reconciles.ended.clone(),
         );
         registry.register_with_unit(
-            "reconcile_duration",
+            "workqueue_queue_duration",
+            "How long objects waited for a reconcile",
+            Unit::Seconds,
+            reconciles.waited.clone(),
+        );
+        registry.register_with_unit(
+            "workqueue_work_duration",
             "How long reconciles took",
             Unit::Seconds,
             reconciles.duration.clone(),
         );
-        registry.register(
-            "queue_waiting",
-            "Objects that waited for a reconcile when the last one ended",
-            reconciles.waiting.clone(),
-        );
         reconciles
+    }
+}
+
+impl Calls {
+    fn new(registry: &mut Registry) -> Self {
+        let calls = Self {
+            answered: Family::default(),
+            latency: Family::new_with_constructor(latency),
+        };
+        registry.register(
+            "rest_client_requests",
+            "Calls to the API server",
+            calls.answered.clone(),
+        );
+        registry.register_with_unit(
+            "rest_client_request_duration",
+            "How long the API server took to begin an answer",
+            Unit::Seconds,
+            calls.latency.clone(),
+        );
+        calls
     }
 }
 
@@ -303,6 +377,11 @@ fn latency() -> Histogram {
     Histogram::new(exponential_buckets(0.000_5, 2.0, 16))
 }
 
+/// From ten microseconds to forty seconds.
+fn work() -> Histogram {
+    Histogram::new(exponential_buckets(0.000_01, 4.0, 12))
+}
+
 /// The longest that an API server waits is thirty seconds.
 fn left() -> Histogram {
     Histogram::new([
@@ -320,6 +399,12 @@ fn known_code(code: u16) -> u16 {
         200 | 400..=599 => code,
         _ => 0,
     }
+}
+
+fn known_method(method: &Method) -> &'static str {
+    let known = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+    let known = known.into_iter().find(|known| *known == method.as_str());
+    known.unwrap_or("OTHER")
 }
 
 #[expect(

@@ -176,15 +176,23 @@ fn reconciles_the_process_and_leadership_are_told() {
     let metrics = Metrics::new();
     metrics.caches(Informers::new());
     for outcome in [Outcome::Done, Outcome::Done, Outcome::Failed] {
-        metrics.count_reconcile("pods", outcome, Duration::from_millis(3), 2);
+        metrics.count_reconcile(
+            "pods",
+            outcome,
+            Duration::from_millis(2),
+            Duration::from_millis(3),
+        );
     }
     let series = series(&metrics.page());
     let ended = "kubewright_reconciles_total{controller=\"pods\",outcome=\"done\"}";
     assert_eq!(series[ended], "2");
-    assert_eq!(series["kubewright_queue_waiting{controller=\"pods\"}"], "2");
     assert_eq!(
-        series["kubewright_reconcile_duration_seconds_count{controller=\"pods\"}"],
+        series["workqueue_work_duration_seconds_count{name=\"pods\",controller=\"pods\"}"],
         "3"
+    );
+    assert_eq!(
+        series["workqueue_queue_duration_seconds_sum{name=\"pods\",controller=\"pods\"}"],
+        "0.006"
     );
     assert_eq!(
         cfg!(target_os = "linux"),

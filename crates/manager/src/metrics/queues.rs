@@ -1,0 +1,103 @@
+//! The queues of controllers, by the names that client-go gives its own, so that dashboards carry over.
+
+use std::fmt;
+
+use kubewright_controller::{Load, Meter};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Unit;
+
+/// How full the queues are, whenever somebody asks.
+#[derive(Debug)]
+pub(super) struct Queues(pub(super) Vec<Meter>);
+
+type Gauge = fn(&Load) -> f64;
+type Counter = fn(&Load) -> u64;
+
+const GAUGES: [(&str, &str, Option<Unit>, Gauge); 5] = [
+    (
+        "workqueue_depth",
+        "Objects that wait for a reconcile",
+        None,
+        |load| number(load.waiting),
+    ),
+    (
+        "workqueue_unfinished_work",
+        "For how long the reconciles at hand have been at it, put together",
+        Some(Unit::Seconds),
+        |load| load.unfinished.as_secs_f64(),
+    ),
+    (
+        "workqueue_longest_running_processor",
+        "For how long the longest of the reconciles at hand has been at it",
+        Some(Unit::Seconds),
+        |load| load.longest.as_secs_f64(),
+    ),
+    (
+        "kubewright_reconcile_workers",
+        "Reconciles that there may be at the same time",
+        None,
+        |load| number(load.workers),
+    ),
+    (
+        "kubewright_reconcile_workers_active",
+        "Reconciles at hand",
+        None,
+        |load| number(load.active),
+    ),
+];
+
+const COUNTERS: [(&str, &str, Counter); 2] = [
+    (
+        "workqueue_adds",
+        "How often an object came to wait for a reconcile",
+        |load| load.adds,
+    ),
+    (
+        "workqueue_retries",
+        "How often an object came to wait because its reconcile had failed",
+        |load| load.retries,
+    ),
+];
+
+impl Collector for Queues {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let loads: Vec<(&str, Load)> = self
+            .0
+            .iter()
+            .map(|meter| (meter.controller(), meter.read()))
+            .collect();
+        for (name, help, unit, read) in &GAUGES {
+            let mut metric =
+                encoder.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?;
+            for (controller, load) in &loads {
+                let gauge = ConstGauge::new(read(load));
+                gauge.encode(metric.encode_family(&labels(controller))?)?;
+            }
+        }
+        for (name, help, read) in &COUNTERS {
+            let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            for (controller, load) in &loads {
+                let counter = ConstCounter::new(read(load));
+                counter.encode(metric.encode_family(&labels(controller))?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Both labels that controller-runtime has for it.
+fn labels(controller: &str) -> [(&'static str, &str); 2] {
+    [("name", controller), ("controller", controller)]
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "nobody counts more objects than a float can"
+)]
+fn number(count: usize) -> f64 {
+    count as f64
+}
