@@ -72,6 +72,11 @@
 //! * Objects that somebody has just changed come before those of the first list and those that come back by time.
 //! * An error has the object reconciled again after a pause that doubles from 5 ms to 1000 s and is shortened at random by
 //!   up to half ([`Backoff`]). A panic is an error. [`Error::terminal`] waits for a change instead.
+//! * News of an object cut its pause short, to a second after the failure: what mends an object is seen soon, and a reconcile
+//!   that writes before it fails does not call itself without end. (In client-go's queue news end the pause at once.) How
+//!   often an object has failed is forgotten only when it succeeds.
+//! * An API server that says how long it wants to be left alone (`Retry-After`) is left alone for as long, and for a minute
+//!   at the most.
 //!
 //! # Caches
 //!
@@ -109,12 +114,14 @@ mod controller;
 mod election;
 mod handles;
 mod informer;
+mod mapping;
 mod meter;
 mod object;
 mod queue;
 mod reconcile;
 mod run;
 mod sync;
+mod versions;
 mod watch;
 
 pub use action::{Action, Error};

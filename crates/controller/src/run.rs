@@ -16,9 +16,10 @@ use tokio::time::Instant;
 use crate::clock::Clock;
 use crate::handles::Undecodable;
 use crate::informer::{Delta, Entry, Informer, Informers, Origin, Subscription};
-use crate::queue::{Priority, Queue};
+use crate::mapping::{News, Reporter};
+use crate::queue::{Back, Priority, Queue};
 use crate::sync::{Mutex, locked};
-use crate::{Action, Context, Controller, Error, Key, Kind, Meter, Object, Term};
+use crate::{Action, Context, Controller, Error, Key, Kind, Meter, Object, RequestError, Term};
 
 /// A controller that reads from shared informers and can be run, again and again.
 pub struct Running(Box<dyn Run>);
@@ -133,7 +134,8 @@ struct Work<K> {
 enum End {
     Done(Action),
     Gone,
-    Retry(String),
+    /// With the time for which the API server wants to be left alone, if it said one.
+    Retry(String, Duration),
     Panicked(String),
     Terminal(String),
 }
@@ -156,12 +158,15 @@ impl<K: Object> Engine<K> {
 
     pub(crate) async fn run(&self, term: Option<Term>, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
-        let mut over = pin!(async {
+        // Shared, because it is waited for again after it has come.
+        let over = async {
             match &term {
                 Some(term) => term.over().await,
                 None => pending().await,
             }
-        });
+        };
+        let over = pin!(over);
+        let over = over.shared();
         let synced = async {
             for informer in self.watched.iter().chain([&self.objects]) {
                 informer.synced().await;
@@ -169,7 +174,7 @@ impl<K: Object> Engine<K> {
         };
         tokio::select! {
             () = &mut shutdown => return,
-            () = &mut over => return,
+            () = over.clone() => return,
             () = synced => {}
         }
         let work = Arc::new(Work {
@@ -183,7 +188,10 @@ impl<K: Object> Engine<K> {
             clock: Clock::new(),
         });
         let _look = self.meter.look_at(&work.queue);
-        let subscriptions = self.subscribe(&work);
+        let (reporter, news) = News::new();
+        let subscriptions = self.subscribe(&work, &reporter);
+        let mut mapping = JoinSet::new();
+        mapping.spawn(Arc::clone(&work).map(news));
         let mut workers = JoinSet::new();
         for worker in 0..self.controller.concurrency {
             let work = Arc::clone(&work).work(worker);
@@ -195,15 +203,15 @@ impl<K: Object> Engine<K> {
         tracing::info!(controller = %self.controller.name, "reconciling");
         tokio::select! {
             () = shutdown => {}
-            () = &mut over => {}
+            () = over.clone() => {}
             () = work.queue.keep_time() => {}
         }
-        drop(subscriptions);
+        drop((subscriptions, mapping));
         work.queue.close();
         let all_done = async { while workers.join_next().await.is_some() {} };
         let is_cut = tokio::select! {
             biased;
-            () = &mut over => true,
+            () = over.clone() => true,
             () = all_done => false,
         };
         if is_cut {
@@ -212,7 +220,7 @@ impl<K: Object> Engine<K> {
         tracing::info!(controller = %self.controller.name, "no longer reconciling");
     }
 
-    fn subscribe(&self, work: &Arc<Work<K>>) -> Vec<Subscription> {
+    fn subscribe(&self, work: &Arc<Work<K>>, reporter: &Reporter) -> Vec<Subscription> {
         let own = {
             let work = Arc::clone(work);
             self.objects.subscribe(move |delta| {
@@ -224,22 +232,39 @@ impl<K: Object> Engine<K> {
             })
         };
         let watched = self.watched.iter().enumerate().map(|(number, informer)| {
-            let work = Arc::clone(work);
-            informer.subscribe(move |delta| work.heed(number, delta))
+            let (work, reporter) = (Arc::clone(work), reporter.clone());
+            informer.subscribe(move |delta| work.hear(number, delta, &reporter))
         });
         std::iter::once(own).chain(watched).collect()
     }
 }
 
 impl<K: Object> Work<K> {
-    /// Asks for the reconciles that a change of something watched calls for.
-    fn heed(&self, number: usize, delta: &Delta) {
+    /// Hears of a change of something watched. What is left to the users' functions does not hold up the informer.
+    fn hear(&self, number: usize, delta: &Delta, reporter: &Reporter) {
         let Some(watch) = self.controller.watches.get(number) else {
             return;
         };
         if !watch.changed.matters(delta) {
             return;
         }
+        if watch.is_quick || !reporter.passes_on(number, delta) {
+            self.heed(number, delta);
+        }
+    }
+
+    /// Calls the users' functions for what was heard.
+    async fn map(self: Arc<Self>, mut news: News) {
+        while let Some((number, delta)) = news.next().await {
+            self.heed(number, &delta);
+        }
+    }
+
+    /// Asks for the reconciles that a change of something watched calls for.
+    fn heed(&self, number: usize, delta: &Delta) {
+        let Some(watch) = self.controller.watches.get(number) else {
+            return;
+        };
         // The function is the user's: what befalls it must not end the informer, which others share.
         match catch_unwind(AssertUnwindSafe(|| watch.concerned(delta))) {
             Ok(concerned) => {
@@ -269,9 +294,8 @@ impl<K: Object> Work<K> {
                     duration: begun.elapsed(),
                 });
             }
-            let pause = self.conclude(&key, end);
-            self.queue
-                .done(&key, pause.map(|pause| Instant::now() + pause));
+            let back = self.conclude(&key, end);
+            self.queue.done(&key, back);
         }
     }
 
@@ -302,29 +326,42 @@ impl<K: Object> Work<K> {
         }
     }
 
+    /// Has an object that failed tried again, and not at once, whatever becomes of it meanwhile.
+    fn again(&self, object: &str, error: &str, count: &mut u32, wanted: Duration) -> Back<Instant> {
+        self.meter.retried();
+        *count = count.saturating_add(1);
+        let pause = self.controller.backoff.pause(*count).max(wanted);
+        tracing::warn!(
+            controller = %self.controller.name, object, error, failures = *count, ?pause,
+            "cannot reconcile; trying again"
+        );
+        let now = Instant::now();
+        Back::NotBefore {
+            no_sooner: now + pause.min(CALM.max(wanted)),
+            at: now + pause,
+        }
+    }
+
     /// Draws the lesson from a reconcile: when is the next?
-    fn conclude(&self, key: &Key, end: End) -> Option<Duration> {
+    fn conclude(&self, key: &Key, end: End) -> Option<Back<Instant>> {
         let mut failures = locked(self.failures.lock());
         let (name, object) = (&self.controller.name, || self.kind.reference(key));
         match end {
             End::Done(action) => {
                 failures.remove(key);
-                action.after()
+                action.after().map(|pause| Back::At(Instant::now() + pause))
             }
             End::Gone => {
                 failures.remove(key);
                 None
             }
-            End::Retry(error) | End::Panicked(error) => {
-                self.meter.retried();
+            End::Retry(error, wanted) => {
                 let count = failures.entry(key.clone()).or_default();
-                *count = count.saturating_add(1);
-                let pause = self.controller.backoff.pause(*count);
-                tracing::warn!(
-                    controller = %name, object = object(), error, failures = *count, ?pause,
-                    "cannot reconcile; trying again"
-                );
-                Some(pause)
+                Some(self.again(&object(), &error, count, wanted))
+            }
+            End::Panicked(error) => {
+                let count = failures.entry(key.clone()).or_default();
+                Some(self.again(&object(), &error, count, Duration::ZERO))
             }
             End::Terminal(error) => {
                 failures.remove(key);
@@ -344,7 +381,7 @@ impl End {
             Self::Done(action) if action.after().is_some() => Outcome::Again,
             Self::Done(_) => Outcome::Done,
             Self::Gone => Outcome::Gone,
-            Self::Retry(_) => Outcome::Failed,
+            Self::Retry(..) => Outcome::Failed,
             Self::Panicked(_) => Outcome::Panicked,
             Self::Terminal(_) => Outcome::Terminal,
         }
@@ -373,8 +410,19 @@ fn said(error: &Error) -> End {
     if error.is_terminal() {
         End::Terminal(error.to_string())
     } else {
-        End::Retry(error.to_string())
+        End::Retry(error.to_string(), wanted(error).min(LONGEST_WANTED))
     }
+}
+
+/// How long the API server wants to be left alone, if that is what went wrong.
+fn wanted(error: &Error) -> Duration {
+    let mut causes = std::iter::successors(
+        Some(error.cause() as &(dyn std::error::Error + 'static)),
+        |cause| cause.source(),
+    );
+    causes
+        .find_map(|cause| cause.downcast_ref::<RequestError>()?.retry_after())
+        .unwrap_or_default()
 }
 
 fn priority(delta: &Delta) -> Priority {
@@ -398,3 +446,9 @@ impl fmt::Debug for Running {
             .finish()
     }
 }
+
+/// After a failure, news of an object have it reconciled no sooner than this, or than its pause if that is shorter. What a
+/// failing reconcile itself writes is news, too, and would have it called again without any pause.
+const CALM: Duration = Duration::from_secs(1);
+/// No API server is left alone for longer.
+const LONGEST_WANTED: Duration = Duration::from_mins(1);

@@ -13,6 +13,8 @@ pub struct Watch<K> {
     pub(crate) kind: Kind,
     pub(crate) scope: Scope,
     pub(crate) changed: Changed,
+    /// Whether whom a change concerns stands in its metadata, and is no user's function to say.
+    pub(crate) is_quick: bool,
     map: Map<K>,
 }
 
@@ -39,8 +41,8 @@ pub fn owned<T: Object>() -> Owned<T> {
 
 /// Watches objects that those of the controller have to do with: a function says which.
 ///
-/// It is called with the object as it was and as it is, and holds up the news of its kind while it runs: it looks into
-/// caches, if anywhere.
+/// It is called with the object as it was and as it is. While it runs, other changes that this controller watches wait; those
+/// that caches and other controllers hear of do not, unless a thousand wait already. It looks into caches, if anywhere.
 pub fn related<T, K, References>(map: impl Fn(&T) -> References + Send + Sync + 'static) -> Watch<K>
 where
     T: Object,
@@ -50,6 +52,7 @@ where
         kind: Kind::of::<T>(),
         scope: Scope::all(),
         changed: Changed::anything(),
+        is_quick: false,
         map: Arc::new(move |entry| Ok(map(&entry.decode()?).into_iter().collect())),
     }
 }
@@ -110,6 +113,7 @@ impl<K: Object, T: Object> From<Owned<T>> for Watch<K> {
             kind: Kind::of::<T>(),
             scope: owned.scope,
             changed: owned.changed,
+            is_quick: true,
             map: Arc::new(move |entry| Ok(owner(&kind, entry).into_iter().collect())),
         }
     }

@@ -4,4 +4,5 @@
 
 mod controllers;
 mod elections;
+mod faults;
 mod models;

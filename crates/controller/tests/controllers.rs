@@ -372,3 +372,83 @@ async fn an_object_owns_what_refers_to_it_as_its_controller() {
             "controller": true, "blockOwnerDeletion": true})
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_fails_is_not_called_again_at_once_by_what_its_own_reconcile_writes() {
+    let cluster = TestCluster::start().await;
+    cluster.create(&map("a")).await.expect_allowed();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let maps: kube::Api<ConfigMap> = kube::Api::default_namespaced(cluster.client());
+    let reconcile = {
+        let calls = Arc::clone(&calls);
+        move |map: Arc<ConfigMap>, _: Context| {
+            let (calls, maps) = (Arc::clone(&calls), maps.clone());
+            async move {
+                if map.name_any() != "a" {
+                    return Ok(Action::await_change());
+                }
+                let count = calls.fetch_add(1, Ordering::Relaxed);
+                let change = json!({"data": {"value": count.to_string()}});
+                let change = kube::api::Patch::Merge(change);
+                maps.patch("a", &kube::api::PatchParams::default(), &change)
+                    .await?;
+                Err(Error::retry("it never works"))
+            }
+        }
+    };
+    let _running = Running::start(&cluster, Controller::new("maps", reconcile));
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    let calls = calls.load(Ordering::Relaxed);
+    // Eight pauses come to less than a second each, and the others are cut to one.
+    assert!((55..80).contains(&calls), "{calls} calls in a minute");
+}
+
+#[tokio::test]
+async fn a_function_that_takes_its_time_holds_up_nobody_but_those_who_asked_for_it() {
+    let cluster = TestCluster::start().await;
+    cluster.create(&map("a")).await.expect_allowed();
+    let (report, mut reports) = reporting();
+    let (gate, open) = std::sync::mpsc::channel::<()>();
+    let open = Mutex::new(open);
+    let slow = related(move |secret: &Secret| {
+        if secret.name_any() == "slow" {
+            let _ = open.lock().unwrap().recv();
+        }
+        secret
+            .labels()
+            .get("for")
+            .map(|name| ObjectRef::from((secret.namespace().unwrap().as_str(), name.as_str())))
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    let informers = kubewright_controller::Informers::new();
+    let scope = Scope::all().in_namespace(cluster.namespace());
+    let cached = kubewright_controller::Cached::<Secret>::new(&informers, scope.clone());
+    let controller = Controller::new("maps", report)
+        .within(scope.clone())
+        .watch(slow.within(scope));
+    let running = kubewright_controller::AnyController::from(controller).attach(&informers);
+    let client = cluster.client();
+    runtime.spawn(async move { informers.run(client).await });
+    runtime.spawn(async move { running.run(std::future::pending()).await });
+    assert_eq!(reports.recv().await.unwrap(), "a");
+    for name in ["slow", "next"] {
+        let secret: Secret = yaml(&format!(
+            "{{metadata: {{name: {name}, labels: {{for: a}}}}}}"
+        ));
+        cluster.create(&secret).await.expect_allowed();
+        // The cache that the function's kind is read from goes on.
+        let namespace = cluster.namespace().to_owned();
+        eventually(name, async || {
+            cached.get((namespace.as_str(), name)).await.unwrap()
+        })
+        .await;
+    }
+    assert!(reports.try_recv().is_err());
+    drop(gate);
+    assert_eq!(reports.recv().await.unwrap(), "a");
+    runtime.shutdown_background();
+}

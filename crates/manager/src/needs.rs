@@ -191,18 +191,13 @@ impl Needs {
 
     /// Asks to tell of objects by Events: create and patch, of Events.
     pub fn recorder(&mut self) -> Recorder {
-        let rule = PolicyRule::new("events.k8s.io", "events", ["create", "patch"]);
-        self.permissions.grant(None, rule);
-        Recorder::new(&self.connection)
+        self.everything().recorder()
     }
 
     /// Asks for a kube client, for what no handle does. The program is granted these rules; that
     /// the client keeps to them is the program's business.
     pub fn client(&mut self, rules: impl IntoIterator<Item = PolicyRule>) -> Connection {
-        for rule in rules {
-            self.permissions.grant(None, rule);
-        }
-        self.connection.clone()
+        self.everything().client(rules)
     }
 
     fn everything(&mut self) -> Narrowed<'_> {
@@ -366,6 +361,29 @@ impl Narrowed<'_> {
     pub fn finalizer<K: Object>(mut self, name: &str) -> Finalizer<K> {
         self.grant::<K>(&["patch"]);
         Finalizer::new(&self.needs.connection, name)
+    }
+
+    /// Asks to tell of these objects by Events: create and patch, of Events in their namespace.
+    pub fn recorder(self) -> Recorder {
+        let rule = PolicyRule::new("events.k8s.io", "events", ["create", "patch"]);
+        self.needs.permissions.grant(self.scope.namespace(), rule);
+        Recorder::new(&self.needs.connection, self.scope)
+    }
+
+    /// Asks for a kube client, for what no handle does: the program is granted these rules in the namespace, and for the
+    /// name if there is one. That the client keeps to them is the program's business.
+    ///
+    /// To create an object of a name cannot be granted, since no API server knows the name of what is to be created: ask for
+    /// that without a name.
+    pub fn client(self, rules: impl IntoIterator<Item = PolicyRule>) -> Connection {
+        for rule in rules {
+            let rule = match self.scope.name() {
+                Some(name) => rule.named(name),
+                None => rule,
+            };
+            self.needs.permissions.grant(self.scope.namespace(), rule);
+        }
+        self.needs.connection.clone()
     }
 
     fn grant<K: Object>(&mut self, verbs: &[&str]) {

@@ -280,8 +280,15 @@ impl TestCluster {
     /// A kube client with all permissions that is treated as those of the programs under test are: [faults](Self::faults)
     /// befall it, and what it [sends](Self::sent) is remembered.
     pub fn client_under_test(&self) -> Client {
-        let way = WayLayer(self.running.faults.clone());
-        self.running.host.client_under_test(&way)
+        self.client_under(&self.running.faults)
+    }
+
+    /// A kube client with all permissions that these faults befall, and no others: one replica of several that cannot reach
+    /// the API server.
+    pub fn client_under(&self, faults: &Faults) -> Client {
+        self.running
+            .host
+            .client_under_test(&WayLayer(faults.clone()))
     }
 
     /// What the programs under test have sent of these requests, in order, those included that something befell on the way.

@@ -193,3 +193,40 @@ async fn a_permission_in_a_namespace_makes_the_namespace() {
         ]
     );
 }
+
+#[tokio::test]
+async fn a_recorder_and_a_client_are_granted_no_more_than_the_namespace_that_they_are_asked_for() {
+    let (sender, handles) = std::sync::mpsc::channel();
+    let namespace = kubewright_testing::unique("green");
+    let there = namespace.clone();
+    let app = move |needs: &mut Needs| {
+        let recorder = needs.in_namespace(&there).recorder();
+        let rule = |verb| PolicyRule::new("", "configmaps", [verb]);
+        let client = needs.in_namespace(&there).client([rule("get")]);
+        let narrow = needs.in_namespace(&there).named("plan");
+        narrow.client([rule("delete")]);
+        sender.send((recorder, client)).unwrap();
+        App::new("teller")
+    };
+    let cluster = TestCluster::builder().app(app).start().await;
+    let (recorder, client) = handles.recv().unwrap();
+    let mut map: ConfigMap = yaml("{metadata: {name: plan}}");
+    map.metadata.namespace = Some(namespace.clone());
+    recorder
+        .normal(&map, "Planned", "it is planned")
+        .await
+        .unwrap();
+    let maps: Api<ConfigMap> = Api::namespaced(client.client().await, &namespace);
+    assert!(maps.get_opt("plan").await.unwrap().is_none());
+    let place = format!("in the namespace `{namespace}`");
+    assert_eq!(
+        cluster.unused_permissions(),
+        [
+            format!("teller: delete configmaps `plan` {place}"),
+            format!("teller: patch events of events.k8s.io {place}"),
+        ]
+    );
+    map.metadata.namespace = Some("elsewhere".to_owned());
+    let refused = recorder.normal(&map, "Planned", "it is planned").await;
+    assert!(refused.unwrap_err().is_forbidden());
+}

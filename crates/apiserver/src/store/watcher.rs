@@ -56,17 +56,18 @@ impl Watcher {
         self.seen
     }
 
-    /// The revision up to which this reader has seen everything, for a bookmark. None while changes are waiting.
+    /// The revision up to which this reader has seen everything, for a bookmark. None while changes are waiting, and while
+    /// the store has not reached the revision that the reader began at.
     pub(crate) fn progress(&mut self) -> Option<u64> {
         let state = self.store.state.read();
         let waiting = state
             .tables
             .get(&self.table)
             .is_some_and(|table| !table.events_after(self.seen, 1).is_empty());
-        if waiting {
+        if waiting || self.seen > state.revision {
             return None;
         }
-        self.seen = self.seen.max(state.revision);
+        self.seen = state.revision;
         Some(self.seen)
     }
 

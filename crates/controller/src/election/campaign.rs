@@ -1,6 +1,5 @@
 //! A candidate at work: what its rules say, done with an API server.
 
-use std::cmp::Ordering;
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
@@ -23,6 +22,7 @@ use super::told::Teller;
 use crate::clock::Clock;
 use crate::handles::ask;
 use crate::informer::{Informers, Subscription};
+use crate::versions::is_newer;
 use crate::{Kind, Scope};
 
 /// A replica that stands for election.
@@ -326,8 +326,9 @@ impl Candidate {
     fn hear(&mut self, record: Option<Record>) {
         let heard = record.as_ref().map(|record| self.seen(record));
         let before = self.candidacy.clone();
-        self.candidacy
-            .hears(heard, self.now(), |new, old| is_newer(new, old));
+        self.candidacy.hears(heard, self.now(), |new, old| {
+            is_newer(new, old).unwrap_or(new != old)
+        });
         if before != self.candidacy
             && let Some(record) = record
         {
@@ -441,15 +442,6 @@ impl fmt::Debug for Campaign {
             .field("identity", &self.candidate.identity)
             .finish_non_exhaustive()
     }
-}
-
-/// Resource versions are numbers that grow. Of others only the API server knows the order.
-fn is_newer(new: &str, old: &str) -> bool {
-    let is_number = |version: &str| version.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_number(new) || !is_number(old) {
-        return new != old;
-    }
-    new.len().cmp(&old.len()).then_with(|| new.cmp(old)) == Ordering::Greater
 }
 
 /// Replicas that failed together do not come back together: client-go's jitter.

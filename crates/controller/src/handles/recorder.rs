@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kube::runtime::events::{self, EventType, Reporter};
 use tokio::sync::OnceCell;
 
-use crate::{Connection, Kind, Object, ObjectRef, RequestError};
+use crate::{Connection, Kind, Object, ObjectRef, RequestError, Scope};
 
 /// Tells people what was done about an object, by Events. Clones are cheap.
 ///
@@ -14,15 +14,17 @@ use crate::{Connection, Kind, Object, ObjectRef, RequestError};
 #[derive(Clone)]
 pub struct Recorder {
     connection: Connection,
-    recorder: Arc<OnceCell<events::Recorder>>,
+    scope: Scope,
+    inner: Arc<OnceCell<events::Recorder>>,
 }
 
 impl Recorder {
-    /// Records by a connection.
-    pub fn new(connection: &Connection) -> Self {
+    /// Records what is done about objects of a scope, by a connection.
+    pub fn new(connection: &Connection, scope: Scope) -> Self {
         Self {
             connection: connection.clone(),
-            recorder: Arc::default(),
+            scope,
+            inner: Arc::default(),
         }
     }
 
@@ -72,6 +74,7 @@ impl Recorder {
         mut note: String,
     ) -> Result<(), RequestError> {
         let reference = ObjectRef::of(object);
+        RequestError::unless_within(&self.scope, VERB, &Kind::of::<K>(), reference.key())?;
         RequestError::unless_leading(VERB, &Kind::of::<K>(), reference.key())?;
         let recorder = async {
             let link = self.connection.link().await;
@@ -81,7 +84,7 @@ impl Recorder {
             };
             events::Recorder::new(link.client.clone(), reporter)
         };
-        let recorder = self.recorder.get_or_init(|| recorder).await;
+        let recorder = self.inner.get_or_init(|| recorder).await;
         note.truncate(note.floor_char_boundary(LONGEST_NOTE));
         let event = events::Event {
             type_,

@@ -1,8 +1,12 @@
 //! One request, and why it fails.
 
 use std::fmt;
+use std::time::Duration;
 
+use http::header::RETRY_AFTER;
 use kube::Client;
+use kube::client::Body;
+use kube::core::response::StatusDetails;
 use kube::core::{Request as Requests, Status};
 use serde::de::DeserializeOwned;
 
@@ -95,6 +99,12 @@ impl RequestError {
         }
     }
 
+    /// Returns how long the API server wants to be left alone, if it says so.
+    pub fn retry_after(&self) -> Option<Duration> {
+        let seconds = self.status()?.details.as_ref()?.retry_after_seconds;
+        (seconds > 0).then(|| Duration::from_secs(seconds.into()))
+    }
+
     fn has(&self, code: u16, reason: &str) -> bool {
         let status = self.status();
         status.is_some_and(|status| status.code == code && status.reason == reason)
@@ -121,13 +131,41 @@ pub(crate) fn requests<K: Object>(key: &Key) -> Requests {
     Requests::new(Kind::of::<K>().path(key.namespace()))
 }
 
+/// Sends a request and reads the answer. A refusal that says only in its header how long to stay away has it in its status
+/// afterwards.
 pub(crate) async fn ask<T: DeserializeOwned>(
     client: &Client,
     request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
 ) -> kube::Result<T> {
-    client
-        .request(request.map_err(kube::Error::BuildRequest)?)
-        .await
+    let request = request.map_err(kube::Error::BuildRequest)?;
+    let answer = client.send(request.map(Body::from)).await?;
+    let (head, body) = answer.into_parts();
+    let body = body.collect_bytes().await?;
+    if head.status.is_success() {
+        return serde_json::from_slice(&body).map_err(kube::Error::SerdeError);
+    }
+    let status = serde_json::from_slice::<Status>(&body);
+    let mut status = status.unwrap_or_else(|_| {
+        let text = String::from_utf8_lossy(&body);
+        Status::failure(text.trim(), "").with_code(head.status.as_u16())
+    });
+    let header = head.headers.get(RETRY_AFTER);
+    if let Some(seconds) = header.and_then(|seconds| seconds.to_str().ok()?.parse().ok()) {
+        let details = status.details.get_or_insert_with(no_details);
+        details.retry_after_seconds = seconds;
+    }
+    Err(kube::Error::Api(status.boxed()))
+}
+
+fn no_details() -> StatusDetails {
+    StatusDetails {
+        name: String::new(),
+        group: String::new(),
+        kind: String::new(),
+        uid: String::new(),
+        causes: Vec::new(),
+        retry_after_seconds: 0,
+    }
 }
 
 /// The same as [`ask`], for a request that writes one object.

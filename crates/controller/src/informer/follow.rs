@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{Response, StatusCode};
 use kube::Client;
 use kube::client::Body;
@@ -19,6 +20,7 @@ use super::store::Snapshot;
 use super::wire::{self, Bookmark, Line, Page, Refusal};
 use crate::Backoff;
 use crate::handles::Undecodable;
+use crate::versions::is_newer;
 
 /// Keeps an informer up to date until it is dropped.
 pub(crate) async fn follow(client: Client, informer: Informer) {
@@ -26,16 +28,23 @@ pub(crate) async fn follow(client: Client, informer: Informer) {
         client,
         informer,
         position: None,
+        is_doubtful: false,
+        is_another: false,
+        has_heard: false,
         listing: Listing::Streamed,
         failures: 0,
     };
     loop {
         let (start, position) = (Instant::now(), follower.position.clone());
+        follower.has_heard = false;
         let ended = follower.advance().await;
         let is_brief = start.elapsed() < BRIEF && follower.position == position;
         match ended {
             Ok(()) if is_brief => follower.pause(Failure::Brief).await,
-            Ok(()) => {}
+            // Not even a bookmark: so is a watch from a version that the API server has not reached yet.
+            Ok(()) => {
+                follower.is_doubtful = !follower.has_heard && start.elapsed() >= QUIET;
+            }
             Err(failure) => follower.pause(failure).await,
         }
     }
@@ -46,6 +55,12 @@ struct Follower {
     informer: Informer,
     /// The resource version up to which everything is known. Without one, everything is listed.
     position: Option<String>,
+    /// Whether the API server may be behind the position, as it is after it was restored from a backup.
+    is_doubtful: bool,
+    /// Whether it has turned out to be: what is known is of another history.
+    is_another: bool,
+    /// Whether the request at hand has told anything.
+    has_heard: bool,
     listing: Listing,
     failures: u32,
 }
@@ -82,6 +97,8 @@ enum Failure {
     Incomplete,
     #[error("the watch ended as soon as it was open")]
     Brief,
+    #[error("the API server has gone back in time, from version {from} to {to}")]
+    Backwards { from: String, to: String },
 }
 
 impl From<serde_json::Error> for Failure {
@@ -102,6 +119,9 @@ impl Follower {
         let seconds = fastrand::u32(SHORTEST_WATCH..=LONGEST_WATCH);
         match (self.position.clone(), self.listing) {
             (Some(since), _) => {
+                if self.is_doubtful {
+                    self.check_version().await?;
+                }
                 let since = &since;
                 let answer = self.ask(&Ask::Watch { since, seconds }).await?;
                 self.informer.watches_on();
@@ -109,7 +129,7 @@ impl Follower {
             }
             (None, Listing::Streamed) => {
                 let answer = self.ask(&Ask::StreamedList { seconds }).await?;
-                let listing = Phase::Listing(Snapshot::default());
+                let listing = Phase::Listing(self.snapshot());
                 self.read(answer, listing, seconds).await
             }
             (None, Listing::PagedOnce | Listing::Paged) => self.list().await,
@@ -129,18 +149,31 @@ impl Follower {
         }
     }
 
+    /// Asks where the API server is, which must not be behind the position.
+    async fn check_version(&mut self) -> Result<(), Failure> {
+        let answer = self.ask(&Ask::Version).await?;
+        let body = Self::page(answer).await?;
+        let page: Page<'_> = serde_json::from_slice(&body)?;
+        self.is_doubtful = false;
+        self.reaches(&page.metadata.resource_version)
+    }
+
+    async fn page(answer: Response<Body>) -> Result<Bytes, Failure> {
+        timeout(PATIENCE, wire::page(answer))
+            .await
+            .map_err(|_| Failure::Silent(PATIENCE))?
+            .map_err(Failure::Page)
+    }
+
     async fn list(&mut self) -> Result<(), Failure> {
-        let mut snapshot = Snapshot::default();
+        let mut snapshot = self.snapshot();
         let mut token: Option<String> = None;
         loop {
             let page = Ask::Page {
                 token: token.as_deref(),
             };
             let answer = self.ask(&page).await?;
-            let body = timeout(PATIENCE, wire::page(answer))
-                .await
-                .map_err(|_| Failure::Silent(PATIENCE))?
-                .map_err(Failure::Page)?;
+            let body = Self::page(answer).await?;
             let page: Page<'_> = serde_json::from_slice(&body)?;
             for object in page.items.unwrap_or_default() {
                 self.collect(&mut snapshot, object)?;
@@ -196,12 +229,14 @@ impl Follower {
 
     fn take(&mut self, line: &str, phase: &mut Phase) -> Result<(), Failure> {
         let line: Line<'_> = serde_json::from_str(line)?;
+        self.has_heard = true;
         match &*line.kind {
             "ADDED" | "MODIFIED" => match phase {
                 Phase::Listing(snapshot) => self.collect(snapshot, line.object)?,
                 Phase::Following => {
                     let entry = Entry::read(line.object.get())?;
                     let position = entry.metadata().resource_version().to_owned();
+                    self.reaches(&position)?;
                     self.informer.store().set(Arc::new(entry));
                     self.reached(position);
                 }
@@ -211,6 +246,7 @@ impl Follower {
                 match phase {
                     Phase::Listing(snapshot) => snapshot.remove(entry.key()),
                     Phase::Following => {
+                        self.reaches(entry.metadata().resource_version())?;
                         self.informer.store().remove(entry.key());
                         self.reached(entry.metadata().resource_version().to_owned());
                     }
@@ -223,7 +259,10 @@ impl Follower {
                         self.complete(snapshot, metadata.resource_version);
                     }
                     Phase::Listing(snapshot) => *phase = Phase::Listing(snapshot),
-                    Phase::Following => self.reached(metadata.resource_version),
+                    Phase::Following => {
+                        self.reaches(&metadata.resource_version)?;
+                        self.reached(metadata.resource_version);
+                    }
                 }
             }
             "ERROR" => return Err(Failure::Refused(Refusal::within(line.object.get()))),
@@ -239,17 +278,40 @@ impl Follower {
         Ok(())
     }
 
+    fn snapshot(&self) -> Snapshot {
+        if self.is_another {
+            Snapshot::of_another()
+        } else {
+            Snapshot::default()
+        }
+    }
+
     fn complete(&mut self, snapshot: Snapshot, position: String) {
         self.informer.store().replace(snapshot);
         self.informer.is_known();
+        self.is_another = false;
         if self.listing == Listing::PagedOnce {
             self.listing = Listing::Streamed;
         }
         self.reached(position);
     }
 
+    /// Checks that a watch goes forward. If it does not, the API server was restored from a backup, and nothing that is known
+    /// can be relied on: what has been undone is told by no event.
+    fn reaches(&self, position: &str) -> Result<(), Failure> {
+        let known = self.position.as_deref().unwrap_or_default();
+        if is_newer(known, position) == Some(true) {
+            return Err(Failure::Backwards {
+                from: known.to_owned(),
+                to: position.to_owned(),
+            });
+        }
+        Ok(())
+    }
+
     fn reached(&mut self, position: String) {
         self.position = Some(position);
+        self.has_heard = true;
         if std::mem::take(&mut self.failures) > 0 {
             tracing::info!(kind = %self.informer.kind(), "the watch goes on");
         }
@@ -281,6 +343,10 @@ impl Follower {
             }
             // What cannot be read now could not be read a second time.
             Failure::Object(_) => self.position = None,
+            Failure::Backwards { .. } => {
+                self.position = None;
+                self.is_another = true;
+            }
             Failure::Line(_) | Failure::Silent(_) | Failure::Incomplete
                 if was_listing && self.listing == Listing::Streamed =>
             {
@@ -308,3 +374,5 @@ const SHORTEST_WATCH: u32 = 120;
 const LONGEST_WATCH: u32 = 240;
 /// A watch that is closed sooner, and without news, is not asked for again without a pause.
 const BRIEF: Duration = Duration::from_secs(1);
+/// An API server sends a bookmark every minute or so: a watch without any that lasted as long as this is odd.
+const QUIET: Duration = Duration::from_secs(100);

@@ -14,6 +14,8 @@ pub(crate) enum Ask<'a> {
     StreamedList { seconds: u32 },
     /// A part of a list.
     Page { token: Option<&'a str> },
+    /// As little as tells the version that the API server is at.
+    Version,
     /// What has changed since.
     Watch { since: &'a str, seconds: u32 },
 }
@@ -35,6 +37,7 @@ impl Informer {
             // No resource version: the list is as new as the moment it is asked for.
             Ask::StreamedList { seconds } => requests.watch(&watch(seconds, true), ""),
             Ask::Watch { since, seconds } => requests.watch(&watch(seconds, false), since),
+            Ask::Version => requests.list(&ListParams::default().limit(1)),
             Ask::Page { token } => {
                 let mut list = ListParams::default().limit(PAGE);
                 list.label_selector.clone_from(&labels);

@@ -26,7 +26,11 @@ struct Subscribers {
 
 /// A list on its way in: it replaces what is known when it is complete.
 #[derive(Default)]
-pub(crate) struct Snapshot(Objects);
+pub(crate) struct Snapshot {
+    objects: Objects,
+    /// Whether the API server is not the one whose objects are known.
+    is_another: bool,
+}
 
 impl Store {
     pub(crate) fn new() -> Self {
@@ -103,14 +107,14 @@ impl Store {
         let subscribers = locked(self.subscribers.lock());
         let mut old = {
             let mut objects = locked(self.objects.write());
-            std::mem::replace(&mut *objects, snapshot.0.clone())
+            std::mem::replace(&mut *objects, snapshot.objects.clone())
         };
-        for (key, new) in snapshot.0 {
+        for (key, new) in snapshot.objects {
             let known = old.remove(&key);
-            if known
+            let is_known = known
                 .as_ref()
-                .is_none_or(|known| known.version() != new.version())
-            {
+                .is_some_and(|known| !snapshot.is_another && known.version() == new.version());
+            if !is_known {
                 subscribers.tell(known, Some(new), Origin::Snapshot);
             }
         }
@@ -123,15 +127,24 @@ impl Store {
     pub(crate) fn collect(&self, snapshot: &mut Snapshot, entry: Entry) {
         let known = self.get(entry.key());
         let entry = known
-            .filter(|known| known.version() == entry.version())
+            .filter(|known| !snapshot.is_another && known.version() == entry.version())
             .unwrap_or_else(|| Arc::new(entry));
-        snapshot.0.insert(entry.key().clone(), entry);
+        snapshot.objects.insert(entry.key().clone(), entry);
     }
 }
 
 impl Snapshot {
+    /// A list of an API server that was restored from a backup, which gives the versions that it has lost to other states:
+    /// what bears a known version is news all the same.
+    pub(crate) fn of_another() -> Self {
+        Self {
+            is_another: true,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn remove(&mut self, key: &Key) {
-        self.0.remove(key);
+        self.objects.remove(key);
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::sync;
 use state::Next;
-pub(crate) use state::Priority;
+pub(crate) use state::{Back, Priority};
 
 /// Keys that wait for their reconcile.
 pub(crate) type Queue<K> = state::Queue<K, Instant>;

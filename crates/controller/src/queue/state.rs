@@ -53,8 +53,26 @@ struct Item<T> {
 #[derive(Clone, Copy)]
 enum Place<T> {
     Ready(Priority, u64),
-    Later(T, u64),
+    Later(Waiting<T>),
     Running(u64),
+}
+
+#[derive(Clone, Copy)]
+struct Waiting<T> {
+    at: T,
+    number: u64,
+    /// Who adds the key does not have it sooner than this; without one, at once.
+    no_sooner: Option<T>,
+    priority: Priority,
+}
+
+/// When a key that is given back is given out again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Back<T> {
+    /// At a time, or as soon as it is added.
+    At(T),
+    /// At a time, or when it is added, but not before another time.
+    NotBefore { no_sooner: T, at: T },
 }
 
 /// What a worker gets.
@@ -109,9 +127,9 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
         next
     }
 
-    /// Gives a key back. It is given out again at once if it was added meanwhile, or at a time if one is named.
-    pub(crate) fn done(&self, key: &K, at: Option<T>) {
-        let woken = locked(self.state.lock()).done(key, at);
+    /// Gives a key back. If it was added meanwhile, it is given out again as if it were added now.
+    pub(crate) fn done(&self, key: &K, back: Option<Back<T>>) {
+        let woken = locked(self.state.lock()).done(key, back);
         wake(woken);
     }
 
@@ -126,8 +144,9 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
                     break;
                 }
                 let ((since, _), key) = entry.remove_entry();
+                let priority = state.priority(&key);
                 state.adds += 1;
-                state.make_ready(&key, Priority::Low, since);
+                state.make_ready(&key, priority, since);
                 woken.extend(state.a_worker());
             }
             state.clock = Some(clock.clone());
@@ -179,8 +198,18 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
                 }
                 return None;
             }
-            Some((Place::Later(at, number), _)) => {
-                self.later.remove(&(at, number));
+            Some((Place::Later(waiting), _)) => {
+                self.later.remove(&(waiting.at, waiting.number));
+                if let Some(no_sooner) = waiting.no_sooner.filter(|no_sooner| *no_sooner > now) {
+                    return self.wait(
+                        key,
+                        Waiting {
+                            at: waiting.at.min(no_sooner),
+                            priority: waiting.priority.max(priority),
+                            ..waiting
+                        },
+                    );
+                }
             }
             None => {}
         }
@@ -210,27 +239,53 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
         (Next::Key(key, since), another)
     }
 
-    fn done(&mut self, key: &K, at: Option<T>) -> Option<Waker> {
+    fn done(&mut self, key: &K, back: Option<Back<T>>) -> Option<Waker> {
         let item = self.items.get_mut(key)?;
         if let Place::Running(number) = item.place {
             self.running.remove(&number);
         }
-        if let Some((priority, since)) = item.again.take() {
-            self.make_ready(key, priority, since);
-            return self.a_worker();
-        }
-        let Some(at) = at else {
-            self.items.remove(key);
-            return None;
+        let again = item.again.take();
+        let (at, no_sooner) = match (back, again) {
+            (Some(Back::NotBefore { no_sooner, at }), None) => (at, Some(no_sooner)),
+            (Some(Back::NotBefore { no_sooner, at }), Some(_)) => {
+                (at.min(no_sooner), Some(no_sooner))
+            }
+            (_, Some((priority, since))) => {
+                self.make_ready(key, priority, since);
+                return self.a_worker();
+            }
+            (Some(Back::At(at)), None) => (at, None),
+            (None, None) => {
+                self.items.remove(key);
+                return None;
+            }
         };
-        let number = self.number();
-        self.place(key, Place::Later(at, number));
-        self.later.insert((at, number), key.clone());
+        let waiting = Waiting {
+            at,
+            number: self.number(),
+            no_sooner,
+            priority: again.map_or(Priority::Low, |(priority, _)| priority),
+        };
+        self.wait(key, waiting)
+    }
+
+    /// Has a key wait for its time, and returns whoever has to know of it because it is the next.
+    fn wait(&mut self, key: &K, waiting: Waiting<T>) -> Option<Waker> {
+        self.place(key, Place::Later(waiting));
+        let place = (waiting.at, waiting.number);
+        self.later.insert(place, key.clone());
         let is_first = self
             .later
             .first_key_value()
-            .is_some_and(|((_, first), _)| *first == number);
+            .is_some_and(|(first, _)| *first == place);
         if is_first { self.clock.take() } else { None }
+    }
+
+    fn priority(&self, key: &K) -> Priority {
+        match self.items.get(key).map(|item| item.place) {
+            Some(Place::Later(waiting)) => waiting.priority,
+            _ => Priority::Low,
+        }
     }
 
     fn make_ready(&mut self, key: &K, priority: Priority, since: T) {

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use tokio::time::Instant;
 
 use super::Queue;
-use super::state::{Next, Priority, Queue as State};
+use super::state::{Back, Next, Priority, Queue as State};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -19,6 +19,9 @@ enum Step {
     Take,
     /// Gives back the key that was taken first, to be given out again after a time if one is named.
     Done(Option<u8>),
+    /// Gives back the key that was taken first, to be given out again after a time, or when it is added, but not before
+    /// another time.
+    Fail(u8, u8),
     /// Time passes.
     Pass(u8),
 }
@@ -29,6 +32,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (0..6_u8, priority).prop_map(|(key, priority)| Step::Add(key, priority)),
         4 => Just(Step::Take),
         4 => proptest::option::of(1..10_u8).prop_map(Step::Done),
+        2 => (1..4_u8, 1..10_u8).prop_map(|(no_sooner, pause)| Step::Fail(no_sooner, pause)),
         1 => (1..8_u8).prop_map(Step::Pass),
     ]
 }
@@ -38,7 +42,8 @@ fn step() -> impl Strategy<Value = Step> {
 struct Model {
     now: u32,
     waiting: BTreeMap<u8, Priority>,
-    later: BTreeMap<u8, u32>,
+    /// When each comes back, and when the news of it may have it come at the soonest.
+    later: BTreeMap<u8, (u32, Option<u32>)>,
     running: Vec<u8>,
     again: BTreeSet<u8>,
 }
@@ -47,6 +52,12 @@ impl Model {
     fn add(&mut self, key: u8, priority: Priority) {
         if self.running.contains(&key) {
             self.again.insert(key);
+            return;
+        }
+        if let Some((at, Some(no_sooner))) = self.later.get_mut(&key)
+            && *no_sooner > self.now
+        {
+            *at = *no_sooner.min(at);
             return;
         }
         self.later.remove(&key);
@@ -59,8 +70,18 @@ impl Model {
         if self.again.remove(&key) {
             self.waiting.insert(key, Priority::Low);
         } else if let Some(at) = at {
-            self.later.insert(key, at);
+            self.later.insert(key, (at, None));
         }
+    }
+
+    fn fail(&mut self, key: u8, no_sooner: u32, at: u32) {
+        self.running.retain(|running| *running != key);
+        let at = if self.again.remove(&key) {
+            at.min(no_sooner)
+        } else {
+            at
+        };
+        self.later.insert(key, (at, Some(no_sooner)));
     }
 
     fn pass(&mut self, time: u32) {
@@ -68,7 +89,7 @@ impl Model {
         let due: Vec<u8> = self
             .later
             .iter()
-            .filter(|(_, at)| **at <= self.now)
+            .filter(|(_, (at, _))| *at <= self.now)
             .map(|(key, _)| *key)
             .collect();
         for key in due {
@@ -102,13 +123,18 @@ proptest! {
                 },
                 Step::Done(pause) => if let Some(key) = model.running.first().copied() {
                     let at = pause.map(|pause| model.now + u32::from(pause));
-                    queue.done(&key, at);
+                    queue.done(&key, at.map(Back::At));
                     model.done(key, at);
+                },
+                Step::Fail(no_sooner, pause) => if let Some(key) = model.running.first().copied() {
+                    let (no_sooner, at) = (model.now + u32::from(no_sooner), model.now + u32::from(pause));
+                    queue.done(&key, Some(Back::NotBefore { no_sooner, at }));
+                    model.fail(key, no_sooner, at);
                 },
                 Step::Pass(time) => {
                     model.pass(time.into());
                     let next = queue.due(model.now, waker);
-                    prop_assert_eq!(next, model.later.values().min().copied());
+                    prop_assert_eq!(next, model.later.values().map(|(at, _)| *at).min());
                 }
             }
         }
@@ -184,7 +210,7 @@ async fn a_key_comes_back_when_its_time_has_come() {
     for (key, seconds) in [("late", 300), ("soon", 2), ("later", 60)] {
         queue.add(&key, Priority::Normal, Instant::now());
         assert_eq!(queue.take(0).await.unwrap().0, key);
-        queue.done(&key, Some(start + Duration::from_secs(seconds)));
+        queue.done(&key, Some(Back::At(start + Duration::from_secs(seconds))));
         // The clock gets to see each before the next.
         tokio::task::yield_now().await;
     }
@@ -211,11 +237,44 @@ fn what_waits_and_what_is_worked_on_is_counted_once() {
     assert_eq!(load.running, [5]);
     queue.done(&"a", None);
     assert_eq!(queue.next(0, Waker::noop(), 9), Next::Key("a", 6));
-    queue.done(&"a", Some(20));
+    queue.done(&"a", Some(Back::At(20)));
     assert_eq!(queue.due(30, Waker::noop()), None);
     let load = queue.load();
     assert_eq!((load.waiting, load.adds, load.running.len()), (2, 4, 0));
     assert_eq!(queue.next(0, Waker::noop(), 31), Next::Key("b", 3));
     // What was asked for at a time has waited since that time.
     assert_eq!(queue.next(1, Waker::noop(), 31), Next::Key("a", 20));
+}
+
+#[tokio::test(start_paused = true)]
+async fn news_of_a_key_that_failed_cut_its_pause_short_but_not_to_nothing() {
+    let queue = Arc::new(Queue::<&str>::new());
+    let time = Arc::clone(&queue);
+    let clock = tokio::spawn(async move { time.keep_time().await });
+    let start = Instant::now();
+    let second = Duration::from_secs(1);
+    for is_early in [true, false] {
+        queue.add(&"a", Priority::Normal, Instant::now());
+        assert_eq!(queue.take(0).await.unwrap().0, "a");
+        let failed = Instant::now();
+        if is_early {
+            queue.add(&"a", Priority::Normal, Instant::now());
+        }
+        queue.done(
+            &"a",
+            Some(Back::NotBefore {
+                no_sooner: failed + second,
+                at: failed + 1000 * second,
+            }),
+        );
+        tokio::task::yield_now().await;
+        if !is_early {
+            queue.add(&"a", Priority::Normal, Instant::now());
+        }
+        assert_eq!(queue.take(0).await.unwrap().0, "a");
+        assert_eq!((Instant::now() - failed).as_secs(), 1);
+        queue.done(&"a", None);
+    }
+    assert_eq!((Instant::now() - start).as_secs(), 2);
+    clock.abort();
 }

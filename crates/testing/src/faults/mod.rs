@@ -173,7 +173,9 @@ impl Faults {
         self.state().rules.clear();
     }
 
-    pub(crate) fn sent(&self, requests: &Requests) -> Vec<Sent> {
+    /// Returns what was sent of these requests by whoever these faults are for, in order, those included that something befell
+    /// on the way.
+    pub fn sent(&self, requests: &Requests) -> Vec<Sent> {
         let state = self.state();
         let sent = state
             .sent
@@ -182,7 +184,8 @@ impl Faults {
         sent.cloned().collect()
     }
 
-    pub(crate) fn forget_sent(&self) {
+    /// Forgets what was sent until now, so that a test counts from here.
+    pub fn forget_sent(&self) {
         let mut state = self.state();
         state.first += state.sent.len();
         state.sent.clear();

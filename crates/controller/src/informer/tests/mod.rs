@@ -1,5 +1,6 @@
 //! An informer and everything that can go wrong between it and an API server.
 
+mod rows;
 mod server;
 
 use std::collections::BTreeMap;
@@ -28,8 +29,12 @@ struct Following {
 
 impl Following {
     fn start(client: kube::Client) -> Self {
+        Self::within(Scope::all(), client)
+    }
+
+    fn within(scope: Scope, client: kube::Client) -> Self {
         let informers = Informers::new();
-        let informer = informers.informer(Kind::of::<ConfigMap>(), Scope::all());
+        let informer = informers.informer(Kind::of::<ConfigMap>(), scope);
         let told = Arc::new(Mutex::new(Vec::new()));
         let listener = Arc::clone(&told);
         let subscription = informer.subscribe(move |delta| {
@@ -379,5 +384,22 @@ async fn a_scope_is_what_the_api_server_is_asked_for() {
             .filter(|key| !key.starts_with("kube-system/"))
             .collect();
         assert_eq!(found, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_server_that_goes_back_in_time_is_listed_anew() {
+    let added = r#"{"type":"ADDED","object":{"metadata":{"name":"x","namespace":"blue","resourceVersion":"2"}}}"#;
+    let bookmark = r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"3"}}}"#;
+    for line in [added, bookmark] {
+        let server = Server::with(["a", "b", "c"]);
+        let following = Following::start(server.client());
+        following.informer.synced().await;
+        let line: &'static str = format!("{line}\n").leak();
+        server.fail([Fault::Say(line)]);
+        server.end_watches();
+        server.delete("b");
+        following.converges_to(&server).await;
+        assert_eq!(server.requests(), ["stream", "watch 4", "stream"], "{line}");
     }
 }
