@@ -12,6 +12,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tracing::{Instrument, Span, field};
 
 use crate::clock::Clock;
 use crate::handles::Undecodable;
@@ -105,6 +106,25 @@ pub enum Outcome {
     Panicked,
     /// It failed for good.
     Terminal,
+}
+
+impl Outcome {
+    /// Returns the word for it in metrics and traces.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Again => "again",
+            Self::Gone => "gone",
+            Self::Failed => "failed",
+            Self::Panicked => "panicked",
+            Self::Terminal => "terminal",
+        }
+    }
+
+    const fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Panicked | Self::Terminal)
+    }
 }
 
 type Observe = Arc<dyn Fn(&Reconciled<'_>) + Send + Sync>;
@@ -282,10 +302,16 @@ impl<K: Object> Work<K> {
 
     async fn work(self: Arc<Self>, worker: usize) {
         while let Some((key, waited, begun)) = self.queue.take(worker).await {
+            let span = self.span(&key);
             let end = match self.objects.get(&key) {
-                Some(entry) => self.reconcile(entry).await,
+                Some(entry) => self.reconcile(entry).instrument(span.clone()).await,
                 None => End::Gone,
             };
+            let outcome = end.outcome();
+            span.record("outcome", outcome.as_str());
+            if outcome.is_failure() {
+                span.record("otel.status_code", "ERROR");
+            }
             if let Some(observe) = &self.observe {
                 observe(&Reconciled {
                     controller: &self.controller.name,
@@ -294,9 +320,23 @@ impl<K: Object> Work<K> {
                     duration: begun.elapsed(),
                 });
             }
-            let back = self.conclude(&key, end);
+            let back = span.in_scope(|| self.conclude(&key, end));
+            drop(span);
             self.queue.done(&key, back);
         }
+    }
+
+    /// What a trace tells of a reconcile, which is of what object and how it ended.
+    fn span(&self, key: &Key) -> Span {
+        tracing::debug_span!(
+            "reconcile",
+            controller = &*self.controller.name,
+            kind = self.kind.name(),
+            namespace = key.namespace(),
+            name = key.name(),
+            outcome = field::Empty,
+            otel.status_code = field::Empty,
+        )
     }
 
     async fn reconcile(&self, entry: Arc<Entry>) -> End {

@@ -4,6 +4,7 @@
 //! 2. [`testing`]: from calling a function to a cluster in your test process.
 //! 3. [`programs`]: options, configuration that changes live, manifests, certificates.
 //! 4. [`controllers`]: caches, handles that are permissions, and functions that keep the world as objects want it.
+//! 5. [`observability`]: what a program logs, counts and traces.
 
 #[doc = include_str!("../../../docs/guide/first-webhooks.md")]
 pub mod first_webhooks {}
@@ -16,3 +17,6 @@ pub mod programs {}
 
 #[doc = include_str!("../../../docs/guide/controllers.md")]
 pub mod controllers {}
+
+#[doc = include_str!("../../../docs/guide/observability.md")]
+pub mod observability {}

@@ -6,6 +6,9 @@ use http::{Method, Request, Response, StatusCode};
 use kube::Client;
 use kube::client::Body;
 use tokio::time::Instant;
+use tracing::{Instrument, Span, field};
+
+use crate::traces;
 
 /// One call that was answered, or not.
 #[derive(Debug)]
@@ -24,22 +27,52 @@ pub(crate) fn observed(
     observe: impl Fn(&Asked<'_>) + Clone + Send + 'static,
 ) -> Client {
     let (namespace, end) = (client.default_namespace().to_owned(), *client.valid_until());
-    let service = tower::service_fn(move |request: Request<Body>| {
+    let service = tower::service_fn(move |mut request: Request<Body>| {
         let (client, observe) = (client.clone(), observe.clone());
         let (verb, method) = (verb(&request), request.method().clone());
         let begun = Instant::now();
-        async move {
+        // The caller's span is the current one: kube hands it on with the request.
+        let span = span(verb, request.uri().path());
+        if !span.is_disabled() {
+            traces::pass_on(&span, request.headers_mut());
+        }
+        let told = span.clone();
+        let call = async move {
             let answer: kube::Result<Response<Body>> = client.send(request).await;
+            let code = answer.as_ref().ok().map(Response::status);
+            tell(&told, code);
             observe(&Asked {
                 verb,
                 method: &method,
-                code: answer.as_ref().ok().map(Response::status),
+                code,
                 latency: begun.elapsed(),
             });
             answer
-        }
+        };
+        call.instrument(span)
     });
     Client::new(service, namespace).with_valid_until(end)
+}
+
+/// What a trace tells of a call: until its answer begins.
+fn span(verb: &'static str, path: &str) -> Span {
+    tracing::debug_span!(
+        "call",
+        otel.kind = "client",
+        otel.status_code = field::Empty,
+        verb,
+        path = &path[..path.floor_char_boundary(LONGEST_PATH)],
+        code = field::Empty,
+    )
+}
+
+fn tell(span: &Span, code: Option<StatusCode>) {
+    if let Some(code) = code {
+        span.record("code", code.as_u16());
+    }
+    if code.is_none_or(|code| code.is_server_error()) {
+        span.record("otel.status_code", "ERROR");
+    }
 }
 
 /// What a request asks for, in the words of Kubernetes.
@@ -74,6 +107,9 @@ fn names_an_object(path: &str) -> bool {
         [] => true,
     }
 }
+
+/// Room for a namespace, a resource and a name of the greatest lengths.
+const LONGEST_PATH: usize = 1024;
 
 #[cfg(test)]
 mod tests {

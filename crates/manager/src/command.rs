@@ -9,6 +9,8 @@ use clap::{Args, Command, FromArgMatches};
 use kubewright_manifests::Endpoint;
 
 use crate::logging::{Levels, LogFormat};
+#[cfg(feature = "otlp")]
+use crate::traces::TraceFlags;
 
 /// What a program was asked to do, with its own options.
 #[derive(Debug)]
@@ -86,6 +88,10 @@ pub(crate) struct RunFlags {
         help = "What the log tells: off, error, warn, info, debug or trace, or levels of parts such as info,kubewright_server=debug"
     )]
     pub(crate) log_level: Levels,
+
+    #[cfg(feature = "otlp")]
+    #[command(flatten)]
+    pub(crate) traces: TraceFlags,
 }
 
 #[derive(Debug, Args)]

@@ -18,6 +18,7 @@ mod process;
 mod program;
 mod run;
 mod signals;
+mod traces;
 mod watch;
 mod yaml;
 

@@ -12,6 +12,7 @@ use kubewright_webhook::{DeclarationError, Webhooks};
 
 use crate::background::Background;
 use crate::logging::Log;
+use crate::traces::Continued;
 use crate::watch::Watch;
 use crate::{App, ConfigurationError, Needs};
 
@@ -184,7 +185,7 @@ impl Program {
         let (app, drain) = (self.app.clone(), self.drain);
         let readiness = app.readiness();
         let background = self.background(&readiness).await?;
-        let server = Server::new(app.hooks().clone(), certificates)
+        let server = Server::new(Continued(app.hooks().clone()), certificates)
             .readiness(readiness)
             .liveness(app.liveness());
         let bound = server.listen(listen).drain(drain).bind().await?;
@@ -249,7 +250,7 @@ impl Program {
 pub struct Serving<C> {
     app: App,
     background: Background,
-    bound: Bound<Webhooks, C>,
+    bound: Bound<Continued<Webhooks>, C>,
 }
 
 /// A program without webhooks that has loaded what it needs.

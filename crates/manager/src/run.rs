@@ -19,6 +19,8 @@ use tokio::sync::oneshot;
 
 use crate::command::{self, ManifestFlags, RunFlags, Task};
 use crate::signals::Signals;
+#[cfg(feature = "otlp")]
+use crate::traces::Exporter;
 use crate::{App, Needs, Program, StartError, logging};
 
 /// Runs a program as its command line says, and returns what `main` returns.
@@ -122,6 +124,9 @@ enum CommandError {
     Cluster(#[source] Box<kube::Error>),
     #[error("cannot use what this process needs of the system")]
     System(#[source] io::Error),
+    #[cfg(feature = "otlp")]
+    #[error("cannot send traces")]
+    Traces(#[source] Box<dyn Error + Send + Sync>),
     #[error("cannot write to standard output")]
     Output(#[source] io::Error),
 }
@@ -191,11 +196,17 @@ fn serve(
     flags: &RunFlags,
     output: &mut (impl Write + Send),
 ) -> Result<ExitCode, CommandError> {
-    let log = logging::start(flags.log_format, &flags.log_level, None);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(CommandError::System)?;
+    #[cfg(feature = "otlp")]
+    let (exporter, spans) = Exporter::start(&flags.traces, program.app().name(), runtime.handle())
+        .map_err(CommandError::Traces)?
+        .unzip();
+    #[cfg(not(feature = "otlp"))]
+    let spans = None;
+    let log = logging::start(flags.log_format, &flags.log_level, spans);
     let seconds = |number: u16| Duration::from_secs(number.into());
     let drain = Drain::default()
         .grace(seconds(flags.grace))
@@ -220,6 +231,10 @@ fn serve(
         let own = SelfSigned::for_names(&flags.identity.self_signed);
         runtime.block_on(serve_until_told(program, flags, own, output))
     };
+    #[cfg(feature = "otlp")]
+    if let Some(exporter) = exporter {
+        exporter.finish();
+    }
     // A thread that waits for the system would hold a program that is told to end at once.
     runtime.shutdown_background();
     ended

@@ -7,7 +7,7 @@ use kubewright_server::{BindError, Monitor, Readiness};
 use tokio::task::JoinSet;
 
 use crate::metrics::Metrics;
-use crate::{App, client};
+use crate::{App, client, traces};
 
 /// The metrics of a program and, if it has a port for them, whoever answers there. That ends when this is dropped.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Watch {
 
     /// The same client, with its calls counted if there is somebody to tell of them.
     pub(crate) fn observe(&self, client: Client) -> Client {
-        if self.address.is_none() {
+        if self.address.is_none() && !traces::are_on() {
             return client;
         }
         let metrics = self.metrics.clone();

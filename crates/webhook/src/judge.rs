@@ -4,6 +4,7 @@ use kubewright_review::{
     AdmissionReview, Body, MayChange, Patch, Response, is_annotation_key, mend_warnings,
 };
 use tokio::time::Instant;
+use tracing::Span;
 
 use crate::declaration::Role;
 use crate::hook::{Hook, Undecodable};
@@ -13,6 +14,7 @@ use crate::observer::{Answered, Decision};
 use crate::outcomes::Outcome;
 use crate::refusal::Refusal;
 use crate::review::Review;
+use crate::span;
 use crate::verdict::{Denial, Rejection};
 
 /// Who is told of a review, and since when it is on its way.
@@ -20,6 +22,7 @@ use crate::verdict::{Denial, Rejection};
 pub(crate) struct Watched<'a> {
     pub(crate) observer: Option<&'a (dyn Fn(&Answered<'_>) + Send + Sync)>,
     pub(crate) arrival: Instant,
+    pub(crate) span: &'a Span,
 }
 
 /// An answer, and what is told of it.
@@ -38,27 +41,31 @@ pub(crate) async fn judge(
     watched: Watched<'_>,
 ) -> Result<Vec<u8>, Refusal> {
     let (review, run) = begin(hook, body, deadline)?;
-    let Some(observe) = watched.observer else {
+    span::asked(watched.span, &hook.name, &review);
+    if watched.observer.is_none() && watched.span.is_disabled() {
         return Ok(deliberate(hook, review, run, deadline).await?.json);
-    };
+    }
     let asked = review.clone();
     let judged = deliberate(hook, review, run, deadline).await;
     let (decision, code, patch) = match &judged {
         Ok(answer) => (answer.decision, answer.code, answer.patch),
         Err(refusal) => (Decision::Failed, refusal.code().as_u16(), 0),
     };
-    let now = Instant::now();
-    observe(&Answered {
-        hook: &hook.name,
-        operation: asked.operation(),
-        kind: asked.kind().kind,
-        is_dry_run: asked.dry_run(),
-        decision,
-        code,
-        latency: now.duration_since(watched.arrival),
-        left: deadline.saturating_duration_since(now),
-        patch,
-    });
+    span::answered(watched.span, decision, code);
+    if let Some(observe) = watched.observer {
+        let now = Instant::now();
+        observe(&Answered {
+            hook: &hook.name,
+            operation: asked.operation(),
+            kind: asked.kind().kind,
+            is_dry_run: asked.dry_run(),
+            decision,
+            code,
+            latency: now.duration_since(watched.arrival),
+            left: deadline.saturating_duration_since(now),
+            patch,
+        });
+    }
     Ok(judged?.json)
 }
 

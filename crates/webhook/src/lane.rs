@@ -15,6 +15,7 @@ use kubewright_review::Patch;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{Instant, timeout_at};
+use tracing::{Instrument, Span};
 
 use crate::link::{Run, Stop};
 
@@ -99,16 +100,18 @@ impl Lane {
         };
         let (wanted, gone) = oneshot::channel::<()>();
         let runtime = Handle::current();
+        let span = Span::current();
         let thread = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            runtime.block_on(async {
+            let answer = async {
                 tokio::select! {
                     biased;
                     answer = run => answer,
                     // The sender is only ever dropped, which says that nobody waits any more.
                     _ = gone => Err(Ended::Deadline),
                 }
-            })
+            };
+            runtime.block_on(answer.instrument(span))
         });
         let answer = thread.await;
         drop(wanted);

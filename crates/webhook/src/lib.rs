@@ -110,6 +110,7 @@ mod refusal;
 mod review;
 mod selector;
 mod service;
+mod span;
 mod verdict;
 mod webhooks;
 

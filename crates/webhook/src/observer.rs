@@ -47,6 +47,19 @@ pub enum Decision {
     Failed,
 }
 
+impl Decision {
+    /// Returns the word for it in metrics and traces.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::Changed => "changed",
+            Self::Denied => "denied",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 type Observe = Arc<dyn Fn(&Answered<'_>) + Send + Sync>;
 
 /// Whoever is told, if anybody is.

@@ -12,11 +12,12 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::Body;
 use http_body_util::Full;
 use tokio::time::Instant;
+use tracing::{Instrument, Span};
 
 use crate::hook::Hook;
 use crate::judge::{Watched, judge};
 use crate::refusal::Refusal;
-use crate::{Webhooks, body};
+use crate::{Webhooks, body, span};
 
 /// What is left for the answer to travel, at most.
 const MARGIN: Duration = Duration::from_millis(250);
@@ -41,13 +42,31 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let webhooks = self.clone();
         let arrival = Instant::now();
-        Box::pin(async move {
-            Ok(match answer(&webhooks, request, arrival).await {
-                Ok(body) => reply(StatusCode::OK, body),
-                Err(refusal) => refuse(&refusal),
-            })
-        })
+        let span = span::of_call();
+        if span.is_disabled() {
+            return Box::pin(respond(webhooks, request, arrival, span));
+        }
+        Box::pin(respond(webhooks, request, arrival, span.clone()).instrument(span))
     }
+}
+
+async fn respond<B>(
+    webhooks: Webhooks,
+    request: Request<B>,
+    arrival: Instant,
+    span: Span,
+) -> Result<Response<Full<Bytes>>, Infallible>
+where
+    B: Body,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    Ok(match answer(&webhooks, request, arrival, &span).await {
+        Ok(body) => reply(StatusCode::OK, body),
+        Err(refusal) => {
+            span::failed(&span, refusal.code());
+            refuse(&refusal)
+        }
+    })
 }
 
 fn reply(code: StatusCode, body: Vec<u8>) -> Response<Full<Bytes>> {
@@ -71,6 +90,7 @@ async fn answer<B>(
     webhooks: &Webhooks,
     request: Request<B>,
     arrival: Instant,
+    span: &Span,
 ) -> Result<Vec<u8>, Refusal>
 where
     B: Body,
@@ -85,6 +105,7 @@ where
     let watched = Watched {
         observer: webhooks.inner.observer.get(),
         arrival,
+        span,
     };
     judge(&hook, &body, deadline, watched).await
 }

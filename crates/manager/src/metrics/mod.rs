@@ -147,12 +147,7 @@ impl Metrics {
         }
         let labels = ReviewLabels {
             webhook: hook.webhook,
-            decision: match answered.decision {
-                Decision::Allowed => "allowed",
-                Decision::Changed => "changed",
-                Decision::Denied => "denied",
-                Decision::Failed => "failed",
-            },
+            decision: answered.decision.as_str(),
             code: known_code(answered.code),
             kind: reviews.kinds.known(answered.kind),
             operation: match answered.operation {
@@ -198,14 +193,7 @@ impl Metrics {
         }
         let labels = ReconcileLabels {
             controller: queue.controller,
-            outcome: match outcome {
-                Outcome::Done => "done",
-                Outcome::Again => "again",
-                Outcome::Gone => "gone",
-                Outcome::Terminal => "terminal",
-                Outcome::Panicked => "panicked",
-                _ => "failed",
-            },
+            outcome: outcome.as_str(),
         };
         reconciles.ended.get_or_create(&labels).inc();
     }

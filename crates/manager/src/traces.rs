@@ -1,0 +1,53 @@
+//! Traces: the caller's are continued, those of calls to the API server are passed on, and spans are sent by OTLP.
+//!
+//! Spans are made by `tracing` wherever something happens. They cost next to nothing unless somebody listens, and whoever
+//! does that is made here, with the feature `otlp`.
+
+use std::task::{Context, Poll};
+
+use http::{HeaderMap, Request};
+use tower::Service;
+use tracing::Span;
+
+#[cfg(feature = "otlp")]
+mod export;
+
+#[cfg(feature = "otlp")]
+pub(crate) use export::{Exporter, TraceFlags};
+
+/// Continues the trace of whoever calls: API servers send a W3C trace parent if they trace.
+#[derive(Clone, Debug)]
+pub(crate) struct Continued<S>(pub(crate) S);
+
+impl<S, B> Service<Request<B>> for Continued<S>
+where
+    S: Service<Request<B>>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> S::Future {
+        // The span of the review is made within the call.
+        #[cfg(feature = "otlp")]
+        let _parent = export::parent(request.headers()).map(export::attach);
+        self.0.call(request)
+    }
+}
+
+/// Whether somebody listens to the spans of calls to the API server.
+pub(crate) fn are_on() -> bool {
+    tracing::span_enabled!(target: "kubewright_manager::client", tracing::Level::DEBUG)
+}
+
+/// Has a call say which span it is made in.
+pub(crate) fn pass_on(span: &Span, headers: &mut HeaderMap) {
+    #[cfg(feature = "otlp")]
+    export::pass_on(span, headers);
+    #[cfg(not(feature = "otlp"))]
+    let _ = (span, headers);
+}

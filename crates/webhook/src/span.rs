@@ -1,0 +1,64 @@
+//! The span of a review: what a trace tells of it, which is where and how, and never what.
+
+use http::StatusCode;
+use tracing::{Level, Span, field};
+
+use crate::observer::Decision;
+use crate::review::Review;
+
+/// Begins with the call, in the trace of whoever calls.
+pub(crate) fn of_call() -> Span {
+    tracing::span!(
+        Level::DEBUG,
+        "review",
+        otel.kind = "server",
+        otel.status_code = field::Empty,
+        webhook = field::Empty,
+        uid = field::Empty,
+        operation = field::Empty,
+        kind = field::Empty,
+        namespace = field::Empty,
+        name = field::Empty,
+        dry_run = field::Empty,
+        decision = field::Empty,
+        code = field::Empty,
+    )
+}
+
+/// Tells what is asked.
+pub(crate) fn asked(span: &Span, hook: &str, review: &Review) {
+    if span.is_disabled() {
+        return;
+    }
+    span.record("webhook", hook);
+    span.record("uid", short(review.uid()));
+    span.record("operation", review.operation().as_str());
+    span.record("kind", short(review.kind().kind));
+    if let Some(namespace) = review.namespace() {
+        span.record("namespace", short(namespace));
+    }
+    if let Some(name) = review.name() {
+        span.record("name", short(name));
+    }
+    span.record("dry_run", review.dry_run());
+}
+
+/// Tells what was answered.
+pub(crate) fn answered(span: &Span, decision: Decision, code: u16) {
+    span.record("decision", decision.as_str());
+    span.record("code", code);
+}
+
+/// Tells that it could not be judged.
+pub(crate) fn failed(span: &Span, code: StatusCode) {
+    answered(span, Decision::Failed, code.as_u16());
+    span.record("otel.status_code", "ERROR");
+}
+
+/// Whoever calls may say anything, at any length.
+fn short(text: &str) -> &str {
+    &text[..text.floor_char_boundary(LONGEST)]
+}
+
+/// The longest name that an object can have.
+const LONGEST: usize = 253;
