@@ -1,8 +1,8 @@
 //! Load and start-up measurements, each a ratio against a constant answer over the same TLS.
 //!
 //! `cargo run --release -p bench -- webhook` measures what webhooks cost a server's processor,
-//! `-- apiserver` how fast the embedded API server starts and what creating a pod costs it, and `-- flood` the memory that a
-//! burst of large reviews takes and what is left of it. The server and the load are
+//! `-- apiserver` how fast the embedded API server starts and what creating a pod costs it, `-- flood` the memory that a
+//! burst of large reviews takes and what is left of it, and `-- hand-over` for how long nobody leads when a leader ends. The server and the load are
 //! processes of their own, on a processor each where `taskset` can bind them. With `--features mimalloc` all of them run on the
 //! allocator of the `kubewright` program.
 
@@ -14,6 +14,7 @@
 mod apiserver;
 mod echo;
 mod flood;
+mod hand_over;
 mod load;
 mod measure;
 mod payloads;
@@ -46,6 +47,9 @@ enum Command {
     ApiServer(apiserver::Options),
     /// Measures what a burst of large reviews does to a server's memory, and what is left of it afterwards.
     Flood(flood::Options),
+    /// Measures how long nobody leads when a leader ends; `cargo build --release -p hand-over` comes first.
+    #[command(name = "hand-over")]
+    HandOver(hand_over::Options),
     /// Serves one of the servers that are compared; used by the measurements themselves.
     #[command(hide = true)]
     Serve {
@@ -72,6 +76,7 @@ fn main() -> anyhow::Result<()> {
         match Arguments::parse().command {
             Command::Webhook(options) => webhook::run(&options),
             Command::Flood(options) => flood::run(&options).await,
+            Command::HandOver(options) => hand_over::run(&options).await,
             Command::Serve { server } => process::serve(server).await,
             Command::ApiServer(options) => apiserver::run(&options).await,
             Command::Load {

@@ -1,0 +1,124 @@
+//! Hand-overs between leaders that are processes of their own, witnessed by what they write.
+
+mod replica;
+mod witness;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kubewright_testing::{Server, TestCluster, yaml};
+use replica::Replica;
+use witness::Witness;
+
+/// Where all of it is.
+pub const NAMESPACE: &str = "default";
+/// The ConfigMap that the leader writes into.
+pub const WITNESS: &str = "witness";
+/// The Lease that is passed on.
+pub const LEASE: &str = "replicas";
+/// How long others wait for a leader that is gone without a word.
+pub const LEASE_DURATION: Duration = Duration::from_secs(1);
+
+/// How a leader ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a process is asked to end, or it is not"
+)]
+pub enum Ending {
+    /// It is told to, by SIGTERM, and gives the Lease back.
+    Graceful,
+    /// It is killed, by SIGKILL.
+    Killed,
+}
+
+/// Three replicas on one API server, of which one leads.
+#[derive(Debug)]
+pub struct Trial {
+    program: PathBuf,
+    kubeconfig: tempfile::NamedTempFile,
+    replicas: Vec<Replica>,
+    started: usize,
+    witness: Witness,
+    cluster: TestCluster,
+}
+
+impl Trial {
+    /// Starts an API server and replicas of a program, and waits until one leads.
+    ///
+    /// # Errors
+    ///
+    /// When the program does not start, or nobody comes to lead.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future ends what has been started.
+    pub async fn start(program: &Path) -> Result<Self> {
+        let cluster = TestCluster::builder().on(Server::Embedded).listen();
+        let cluster = cluster.start().await;
+        let witness: ConfigMap = yaml(&format!("metadata: {{name: {WITNESS}}}"));
+        cluster.create(&witness).await.expect_allowed();
+        let kubeconfig = tempfile::NamedTempFile::new()?;
+        std::fs::write(kubeconfig.path(), cluster.kubeconfig())?;
+        let mut trial = Self {
+            program: program.to_owned(),
+            kubeconfig,
+            replicas: Vec::new(),
+            started: 0,
+            witness: Witness::of(cluster.client()),
+            cluster,
+        };
+        for _ in 0..3 {
+            trial.add_replica().await?;
+        }
+        trial.witness.next_writer("").await?;
+        Ok(trial)
+    }
+
+    /// Ends the leader, and returns how long it took until another wrote. A new replica takes the place of the old one.
+    ///
+    /// # Errors
+    ///
+    /// When nobody comes to lead, or a replica cannot be started or told to end.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves one replica fewer.
+    pub async fn hand_over(&mut self, ending: Ending) -> Result<Duration> {
+        let leader = self.witness.writer();
+        let place = self.replicas.iter().position(|one| one.name() == leader);
+        let replica = self
+            .replicas
+            .remove(place.context("the leader is none of the replicas")?);
+        let begun = Instant::now();
+        let (ended, next) = tokio::join!(replica.end(ending), self.witness.next_writer(&leader));
+        ended?;
+        let taken = next?.duration_since(begun);
+        self.add_replica().await?;
+        Ok(taken)
+    }
+
+    /// Ends all replicas, and returns how many have led and how often they wrote.
+    ///
+    /// # Errors
+    ///
+    /// When somebody wrote who did not hold the Lease at that moment.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future ends the replicas.
+    pub async fn verdict(mut self) -> Result<(usize, usize)> {
+        self.replicas.clear();
+        self.witness.verdict(&self.cluster).await
+    }
+
+    async fn add_replica(&mut self) -> Result<()> {
+        self.started += 1;
+        let name = format!("replica-{}", self.started);
+        let replica = Replica::start(&self.program, &name, self.kubeconfig.path()).await?;
+        self.replicas.push(replica);
+        Ok(())
+    }
+}

@@ -1,0 +1,67 @@
+//! A replica as a process.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use crate::Ending;
+
+/// A process, which is killed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Replica {
+    name: String,
+    child: Child,
+}
+
+impl Replica {
+    /// Starts one, and waits until it says that it runs.
+    pub(crate) async fn start(program: &Path, name: &str, kubeconfig: &Path) -> Result<Self> {
+        let mut child = Command::new(program)
+            .args(["run", "--name", name, "--log-level", "off"])
+            .env("KUBECONFIG", kubeconfig)
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .with_context(|| format!("cannot start {}", program.display()))?;
+        let output = child.stdout.take().context("it has no output")?;
+        let mut line = String::new();
+        timeout(PATIENCE, BufReader::new(output).read_line(&mut line)).await??;
+        ensure!(line == "running\n", "{name} does not run: it says {line:?}");
+        Ok(Self {
+            name: name.to_owned(),
+            child,
+        })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Ends it, and waits until it has.
+    pub(crate) async fn end(mut self, ending: Ending) -> Result<()> {
+        match ending {
+            Ending::Killed => self.child.start_kill()?,
+            Ending::Graceful => {
+                let id = self.child.id().context("it has ended already")?;
+                let mut kill = Command::new("kill");
+                let told = kill.args(["-TERM", &id.to_string()]).status().await?;
+                ensure!(told.success(), "{} cannot be told to end", self.name);
+            }
+        }
+        let status = timeout(PATIENCE, self.child.wait()).await??;
+        let is_graceful = status.success();
+        ensure!(
+            is_graceful == (ending == Ending::Graceful),
+            "{} ended with {status}",
+            self.name
+        );
+        Ok(())
+    }
+}
+
+const PATIENCE: Duration = Duration::from_secs(20);

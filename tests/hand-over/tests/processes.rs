@@ -1,0 +1,25 @@
+//! Leaders that end, as processes: somebody else leads soon, and never two at once.
+
+use std::path::Path;
+
+use hand_over::{Ending, Trial};
+
+/// How often, unless `KUBEWRIGHT_HAND_OVERS` says more; a tenth as often by SIGKILL.
+const HAND_OVERS: usize = 30;
+
+#[tokio::test]
+async fn whoever_ends_is_followed_by_another_and_two_never_write_at_once() {
+    let said = std::env::var("KUBEWRIGHT_HAND_OVERS").ok();
+    let rounds = said.map_or(HAND_OVERS, |said| said.parse().expect("a number"));
+    let program = Path::new(env!("CARGO_BIN_EXE_replica"));
+    let mut trial = Trial::start(program).await.unwrap();
+    for round in 0..rounds {
+        trial.hand_over(Ending::Graceful).await.unwrap();
+        if round % 10 == 9 {
+            trial.hand_over(Ending::Killed).await.unwrap();
+        }
+    }
+    let (leaders, writes) = trial.verdict().await.unwrap();
+    assert_eq!(leaders, 1 + rounds + rounds / 10);
+    assert!(writes > leaders);
+}
