@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use crate::clock::Clock;
-use crate::{Applier, Entry, Kind, Object, RequestError};
+use crate::{Applier, Entry, Keeper, Kept, Kind, Object, RequestError};
 
 /// What a reconcile knows besides its object. It is not generic, so that functions take it freely; clones are cheap.
 #[derive(Clone, Debug)]
@@ -61,8 +61,32 @@ impl Context {
     pub async fn apply<T: Object>(
         &self,
         applier: &Applier<T>,
-        mut object: T,
+        object: T,
     ) -> Result<T, RequestError> {
+        applier.apply(&self.owned(object)).await
+    }
+
+    /// Keeps an object that the one at hand owns exactly as it is wanted, in its namespace unless another is named.
+    ///
+    /// A controller that [watches](crate::owned) its kind makes again what somebody deletes, and puts back what somebody
+    /// changes. It goes when its owner goes.
+    ///
+    /// # Errors
+    ///
+    /// When the object has just been changed, or the API server refuses or does not answer.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves open whether the object is written.
+    pub async fn keep<T: Object>(
+        &self,
+        keeper: &Keeper<T>,
+        object: T,
+    ) -> Result<Kept, RequestError> {
+        keeper.keep(&self.owned(object)).await
+    }
+
+    fn owned<T: Object>(&self, mut object: T) -> T {
         let owner = self.owner_reference();
         let metadata = object.meta_mut();
         if metadata.namespace.is_none() {
@@ -71,6 +95,6 @@ impl Context {
         let owners = metadata.owner_references.get_or_insert_default();
         owners.retain(|known| known.uid != owner.uid);
         owners.push(owner);
-        applier.apply(&object).await
+        object
     }
 }

@@ -96,6 +96,7 @@
 //! | [`Reader`] | get, list; reads from the API server itself |
 //! | [`Writer`] | create, update, patch, delete |
 //! | [`Applier`] | create, patch; server-side apply |
+//! | [`Keeper`] | get, list, watch, create, update; what is missing is made, and what was changed is put back |
 //! | [`StatusWriter`] | patch, of the status alone |
 //! | [`Deleter`] | delete |
 //! | [`Finalizer`] | patch, for the finalizer alone |
@@ -131,8 +132,8 @@ pub use context::Context;
 pub use controller::{AnyController, Controller};
 pub use election::{Campaign, Election, ElectionError, Term};
 pub use handles::{
-    Applier, Cached, Changes, Connection, Deleter, Finalizer, Life, ReadError, Reader, Recorder,
-    RequestError, StatusWriter, Writer,
+    Applier, Cached, Changes, Connection, Deleter, Finalizer, Keeper, Kept, Life, ReadError,
+    Reader, Recorder, RequestError, StatusWriter, Writer,
 };
 pub use informer::{Entry, Follows, Informers, Metadata};
 pub use meter::{Load, Meter};

@@ -7,7 +7,8 @@
 pub use kube_core::{DynamicObject, PartialObjectMeta, ResourceExt};
 pub use kubewright_controller::{
     Action, Applier, Cached, Changed, Context, Controller, Deleter, Election, Error, Finalizer,
-    Life, ObjectRef, Reader, Reconcile, Recorder, StatusWriter, Writer, owned, related,
+    Keeper, Kept, Life, ObjectRef, Reader, Reconcile, Recorder, StatusWriter, Writer, owned,
+    related,
 };
 pub use kubewright_manager::{App, Live, Needs};
 pub use kubewright_webhook::{

@@ -1,8 +1,10 @@
 //! What a program is made of.
 
+use kube::CustomResourceExt;
 use kubewright_controller::{AnyController, Election};
 use kubewright_server::Readiness;
 use kubewright_webhook::Webhooks;
+use serde_json::Value;
 
 /// What a program is made of: one value that is served, tested and written as manifests.
 ///
@@ -30,6 +32,7 @@ pub struct App {
     version: Option<String>,
     configuration: Option<String>,
     webhooks: Webhooks,
+    crds: Vec<Value>,
     controllers: Vec<AnyController>,
     election: Option<Election>,
     log_levels: Option<String>,
@@ -46,6 +49,7 @@ impl App {
             name,
             version: None,
             configuration: None,
+            crds: Vec::new(),
             controllers: Vec::new(),
             election: None,
             log_levels: None,
@@ -70,6 +74,21 @@ impl App {
     /// Sets the webhooks, instead of those that were set before.
     pub fn webhooks(mut self, webhooks: Webhooks) -> Self {
         self.webhooks = webhooks;
+        self
+    }
+
+    /// Defines a custom resource that this program works with: a type that derives `kube::CustomResource`.
+    ///
+    /// The sub-command `crds` prints the definition. Whoever installs the program applies it first, as `kubewright dev` and
+    /// `TestCluster` do: a program does not define kinds itself, since that takes a permission over all of a cluster.
+    ///
+    /// # Panics
+    ///
+    /// The definition cannot be written as JSON; one that is derived can.
+    pub fn crd<K: CustomResourceExt>(mut self) -> Self {
+        let crd = serde_json::to_value(K::crd());
+        self.crds
+            .push(crd.expect("every definition can be written as JSON"));
         self
     }
 
@@ -185,6 +204,10 @@ impl App {
 
     pub(crate) fn log_levels(&self) -> Option<&str> {
         self.log_levels.as_deref()
+    }
+
+    pub(crate) fn crds(&self) -> &[Value] {
+        &self.crds
     }
 
     pub(crate) fn controllers(&self) -> &[AnyController] {

@@ -24,6 +24,7 @@ pub(crate) struct Asked<O> {
 pub(crate) enum Task {
     Run(Box<RunFlags>),
     Manifests(ManifestFlags),
+    Crds,
     Permissions,
     Version,
 }
@@ -171,6 +172,7 @@ pub(crate) fn parse<O: Args>(
     };
     let task = match name.as_str() {
         "manifests" => Task::Manifests(ManifestFlags::from_arg_matches(&matches)?),
+        "crds" => Task::Crds,
         "permissions" => Task::Permissions,
         "version" => Task::Version,
         _ => Task::Run(Box::new(RunFlags::from_arg_matches(&matches)?)),
@@ -186,6 +188,8 @@ fn command<O: Args>() -> Command {
     let run = own("run").about("Serves until it is told to stop (the default)");
     let manifests =
         own("manifests").about("Prints the webhook configurations of this program as YAML");
+    let crds = own("crds")
+        .about("Prints the CustomResourceDefinitions that this program works with, as YAML");
     let permissions =
         own("permissions").about("Prints the roles that grant what this program needs, as YAML");
     let version = own("version").about("Prints the version of this program");
@@ -196,6 +200,7 @@ fn command<O: Args>() -> Command {
         .args_conflicts_with_subcommands(true)
         .subcommand(RunFlags::augment_args(run))
         .subcommand(ManifestFlags::augment_args(manifests))
+        .subcommand(crds)
         .subcommand(permissions)
         .subcommand(version)
 }
@@ -272,6 +277,7 @@ mod tests {
             "hook --greeting hi --certificates /tls",
             "hook run --greeting hi --certificates /tls",
             "hook manifests --greeting hi --url https://127.0.0.1:8080",
+            "hook crds --greeting hi",
             "hook permissions --greeting hi",
             "hook version --greeting hi",
         ] {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kubewright_controller::{
-    Applier, Cached, Connection, Deleter, Election, Finalizer, Informers, Kind, Object, Reader,
-    Recorder, Scope, StatusWriter, Writer,
+    Applier, Cached, Connection, Deleter, Election, Finalizer, Informers, Keeper, Kind, Object,
+    Reader, Recorder, Scope, StatusWriter, Writer,
 };
 use kubewright_manifests::{Permissions, PolicyRule};
 use serde::de::DeserializeOwned;
@@ -150,6 +150,11 @@ impl Needs {
         self.everything().labelled(selector)
     }
 
+    /// Narrows what is asked for next to a scope that was decided on elsewhere, such as that of a controller.
+    pub fn within(&mut self, scope: Scope) -> Narrowed<'_> {
+        Narrowed { needs: self, scope }
+    }
+
     /// Asks for a cache of all objects of a kind: get, list and watch.
     ///
     /// Whoever asks for the same kind and scope shares one cache, controllers included. The
@@ -178,6 +183,11 @@ impl Needs {
         self.everything().applier()
     }
 
+    /// Asks to keep objects of a kind as they are wanted: get, list, watch, create and update.
+    pub fn keeper<K: Object>(&mut self) -> Keeper<K> {
+        self.everything().keeper()
+    }
+
     /// Asks to write the status of objects of a kind: patch, of the sub-resource alone.
     pub fn status_writer<K: Object>(&mut self) -> StatusWriter<K> {
         self.everything().status_writer()
@@ -201,10 +211,7 @@ impl Needs {
     }
 
     fn everything(&mut self) -> Narrowed<'_> {
-        Narrowed {
-            needs: self,
-            scope: Scope::all(),
-        }
+        self.within(Scope::all())
     }
 
     /// Asks for what an election takes: the Lease, to create it when it is not there, and to tell of it by Events.
@@ -347,6 +354,13 @@ impl Narrowed<'_> {
     pub fn applier<K: Object>(mut self) -> Applier<K> {
         self.grant::<K>(&["create", "patch"]);
         Applier::new(&self.needs.connection, self.scope)
+    }
+
+    /// Asks to keep objects as they are wanted: get, list, watch, create and update.
+    pub fn keeper<K: Object>(mut self) -> Keeper<K> {
+        self.needs.watches(&Kind::of::<K>(), &self.scope);
+        self.grant::<K>(&["create", "update"]);
+        Keeper::new(&self.needs.informers, &self.needs.connection, self.scope)
     }
 
     /// Asks to write the status: patch, of the sub-resource alone.

@@ -127,6 +127,12 @@ impl Program {
         !self.needs.permissions.is_empty()
     }
 
+    /// Writes the definitions of the custom resources that the program works with.
+    #[must_use]
+    pub fn crds(&self) -> Manifests {
+        self.app.crds().iter().cloned().collect()
+    }
+
     /// Writes the roles that grant what the program asked for, and nothing else.
     #[must_use]
     pub fn permissions(&self) -> Manifests {

@@ -13,7 +13,7 @@ use kube::Client;
 use kubewright_certificates::{
     CertificateError, CertificateSource, Files, SelfSigned, TrustBundle,
 };
-use kubewright_manifests::ManifestError;
+use kubewright_manifests::{ManifestError, Manifests};
 use kubewright_server::{Drain, RunError};
 use tokio::sync::oneshot;
 
@@ -36,6 +36,7 @@ use crate::{App, Needs, Program, StartError, logging};
 ///   output.
 /// * `manifests` prints the webhook configurations as YAML: with `--url` or `--service` for where
 ///   the API server reaches the program, and `--ca-file` for what it is to trust.
+/// * `crds` prints the definitions of the custom resources that the program works with, as YAML.
 /// * `permissions` prints the roles that grant what the program asked [`Needs`] for, and nothing else,
 ///   as YAML.
 /// * `version` prints the name and the version.
@@ -148,18 +149,9 @@ fn execute<O: Args>(
             }
             return serve(program, &flags, output);
         }
-        Task::Permissions => {
-            let text = program.permissions().to_yaml();
-            output
-                .write_all(text.as_bytes())
-                .map_err(CommandError::Output)?;
-        }
-        Task::Manifests(flags) => {
-            let text = manifests(&program, flags)?;
-            output
-                .write_all(text.as_bytes())
-                .map_err(CommandError::Output)?;
-        }
+        Task::Crds => print(&program.crds(), output)?,
+        Task::Permissions => print(&program.permissions(), output)?,
+        Task::Manifests(flags) => print(&manifests(&program, flags)?, output)?,
         Task::Version => {
             writeln!(output, "{}", program.app().version_text()).map_err(CommandError::Output)?;
         }
@@ -173,11 +165,15 @@ fn refuse(error: &clap::Error) -> Result<ExitCode, CommandError> {
     Ok(u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-fn manifests(program: &Program, flags: ManifestFlags) -> Result<String, CommandError> {
+fn print(manifests: &Manifests, output: &mut impl Write) -> Result<(), CommandError> {
+    output
+        .write_all(manifests.to_yaml().as_bytes())
+        .map_err(CommandError::Output)
+}
+
+fn manifests(program: &Program, flags: ManifestFlags) -> Result<Manifests, CommandError> {
     let trust = flags.ca_file.as_deref().map(read_trust).transpose()?;
-    Ok(program
-        .manifests(flags.endpoint(), trust.as_ref())?
-        .to_yaml())
+    Ok(program.manifests(flags.endpoint(), trust.as_ref())?)
 }
 
 fn read_trust(path: &Path) -> Result<TrustBundle, CommandError> {

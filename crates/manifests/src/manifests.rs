@@ -27,6 +27,12 @@ impl Manifests {
     }
 }
 
+impl FromIterator<Value> for Manifests {
+    fn from_iter<T: IntoIterator<Item = Value>>(objects: T) -> Self {
+        Self(objects.into_iter().collect())
+    }
+}
+
 impl IntoIterator for Manifests {
     type Item = Value;
     type IntoIter = std::vec::IntoIter<Value>;

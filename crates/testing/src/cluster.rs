@@ -76,7 +76,8 @@ impl fmt::Debug for TestCluster {
 }
 
 impl Builder {
-    /// Runs a program, its controllers and its webhooks behind HTTPS, and installs its webhook configurations.
+    /// Runs a program, its controllers and its webhooks behind HTTPS, and installs its webhook configurations. The custom
+    /// resources that it says it works with are defined before.
     ///
     /// It runs as a service account of its own with the roles that its sub-command `permissions` prints. When it is refused
     /// something that it has no permission for, the test fails and says what that was: at the next request through this
@@ -221,8 +222,9 @@ impl Builder {
         let server = self.server.unwrap_or_else(Server::chosen);
         let host = Host::start(server, self.listen, self.controllers).await;
         let client = host.client(None);
-        for definition in &self.definitions {
-            definitions::establish(&client, definition).await;
+        let of_programs = self.programs.iter().flat_map(Program::crds);
+        for definition in of_programs.chain(self.definitions) {
+            definitions::establish(&client, &definition).await;
         }
         let mut programs = Vec::new();
         let mut ledgers = Vec::new();

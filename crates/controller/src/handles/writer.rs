@@ -126,6 +126,20 @@ impl<K: Object> Deleter<K> {
     pub async fn delete(&self, object: &K) -> Result<(), RequestError> {
         self.0.delete(object).await
     }
+
+    /// Deletes an object as it is here: if somebody has changed it since it was read, there may be no reason any more.
+    ///
+    /// # Errors
+    ///
+    /// When the object has been changed, another one bears its name, or the API server refuses or does not answer.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves open whether the object is deleted.
+    pub async fn delete_unchanged(&self, object: &K) -> Result<(), RequestError> {
+        let version = object.meta().resource_version.clone();
+        self.0.delete_if(object, version).await
+    }
 }
 
 impl<K: Object> StatusWriter<K> {
@@ -192,13 +206,21 @@ impl<K: Object> Handle<K> {
     }
 
     async fn delete(&self, object: &K) -> Result<(), RequestError> {
+        self.delete_if(object, None).await
+    }
+
+    async fn delete_if(
+        &self,
+        object: &K,
+        resource_version: Option<String>,
+    ) -> Result<(), RequestError> {
         let reference = ObjectRef::of(object);
         let key = reference.key();
         let mut parameters = DeleteParams::background();
         if let Some(uid) = &object.meta().uid {
             parameters = parameters.preconditions(Preconditions {
                 uid: Some(uid.clone()),
-                resource_version: None,
+                resource_version,
             });
         }
         let link = self.connection.link().await;
