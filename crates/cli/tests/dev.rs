@@ -42,7 +42,12 @@ async fn the_demo_shows_the_pod_before_and_after() {
 #[tokio::test]
 async fn the_other_demos_come_out_as_expected_too() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["deny-env", "sidecar-injector", "topolvm-hook"] {
+    for name in [
+        "deny-env",
+        "image-police",
+        "sidecar-injector",
+        "topolvm-hook",
+    ] {
         let ran = run(
             folder.path(),
             &["dev", example(name).to_str().unwrap(), "--once"],
@@ -50,6 +55,25 @@ async fn the_other_demos_come_out_as_expected_too() {
         .await;
         assert_eq!(ran.code, Some(0), "{name}: {}\n{}", ran.out, ran.err);
     }
+}
+
+#[tokio::test]
+async fn what_a_controller_does_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let example = example("whitelist");
+    let ran = run(folder.path(), &["dev", example.to_str().unwrap(), "--once"]).await;
+    assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
+    for text in [
+        "whitelist created Deployment default/sample-deployment",
+        "whitelist changed Deployment default/sample-deployment",
+        "-         - image: httpd",
+        "+         - image: nginx",
+        "garbage collection deleted Deployment default/sample-deployment",
+    ] {
+        assert!(ran.out.contains(text), "{text:?} is not in\n{}", ran.out);
+    }
+    let log = "INFO whitelist: Creating Deployment default/sample-deployment";
+    assert!(ran.err.contains(log), "{}", ran.err);
 }
 
 #[cfg(unix)]

@@ -1,4 +1,5 @@
-//! `kubewright dev`: a program against an embedded API server, with every review shown as it passes.
+//! `kubewright dev`: a program against an embedded API server, with every review and what the program does shown
+//! as it happens.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,14 +11,15 @@ use kube::Client;
 use kubewright_apiserver::ApiServer;
 use kubewright_apiserver::admission::Chain;
 use kubewright_testing::apply;
+use serde_json::Value;
 
 use super::certs;
 use crate::cluster::{Controller, Interrupt, KubeconfigFile, controllers, listen};
-use crate::dev::account;
+use crate::dev::actions::Actions;
 use crate::dev::demo::Demo;
-use crate::dev::play;
 use crate::dev::program::Program;
 use crate::dev::reviews::Reviews;
+use crate::dev::{account, play, wait};
 use crate::failure::{Failure, Outcome};
 use crate::files::{Readers, write};
 use crate::ui::{Tone, Ui};
@@ -91,11 +93,20 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     let program = Program::build(&folder).await?;
     step.done(&format!("built {}", program.name()));
 
+    let crds = program.crds(&options).await?;
+    let roles = program.permissions(&options).await?;
+
     let step = ui.step("starting the embedded API server");
+    let actions = Actions::of(
+        Arc::clone(ui),
+        program.name(),
+        &account::user(program.name()),
+    );
     let server = ApiServer::builder()
         .controllers(controllers(&named))
         .rbac()
         .admission(Chain::builder().observer(Arc::new(Reviews::new(Arc::clone(ui)))))
+        .audit(actions.audit())
         .start();
     let listening = listen(&server, port).await?;
     let kubeconfig = KubeconfigFile::write(&kubeconfig, &listening.kubeconfig())?;
@@ -106,33 +117,27 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
 
     let step = ui.step(&format!("starting {}", program.name()));
     let client = Client::new(server.service(), "default");
-    let permissions = program.permissions(&options).await?;
-    let token = account::make(&client, program.name(), &permissions).await?;
+    define(&client, &crds).await?;
     let folder = tempfile::tempdir().context("cannot make a folder for the certificate")?;
+    let access = folder.path().join("kubeconfig");
+    let token = account::make(&client, program.name(), &roles).await?;
+    let own = listening.kubeconfig_with_token(program.name(), &token);
+    write(&access, &own, Readers::Owner)?;
     let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
     let (authority, certificate) = certs::issue(&names, CERTIFICATE_LIFETIME)?;
     certs::save(folder.path(), &authority, &certificate)?;
-    let own = folder.path().join("kubeconfig");
-    let contents = listening.kubeconfig_with_token(program.name(), &token);
-    write(&own, &contents, Readers::Owner)?;
-    let mut running = program.start(folder.path(), &own, &options).await?;
-    let ca_file = folder.path().join("ca.crt");
-    let configurations = program
-        .manifests(running.address(), &ca_file, &options)
+    let mut running = program.start(folder.path(), &access, &options).await?;
+    if let Some(address) = running.address() {
+        let ca_file = folder.path().join("ca.crt");
+        register(
+            &client,
+            &program.manifests(address, &ca_file, &options).await?,
+        )
         .await?;
-    for configuration in &configurations {
-        let name = configuration["metadata"]["name"]
-            .as_str()
-            .unwrap_or_default();
-        apply(&client, "default", configuration)
-            .await
-            .with_context(|| format!("the API server refused the webhook configuration {name}"))?;
+        step.done(&format!("{} serves on https://{address}", program.name()));
+    } else {
+        step.done(&format!("{} runs", program.name()));
     }
-    step.done(&format!(
-        "{} serves on https://{}",
-        program.name(),
-        running.address()
-    ));
 
     let mut failures = 0;
     if let Some(demo) = &demo {
@@ -156,7 +161,7 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     ui.line("");
     ui.line(ui.paint(
         Tone::Strong,
-        "Try it yourself; every review is shown here. Ctrl-C ends it.",
+        "Try it yourself; every review, and what the program does, is shown here. Ctrl-C ends it.",
     ));
     ui.line(format!(
         "  export KUBECONFIG={}",
@@ -164,6 +169,35 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     ));
     ui.line("  kubectl get pods");
     Err(running.ended(ui).await)
+}
+
+/// Defines custom resources, and waits until they can be used.
+async fn define(client: &Client, crds: &[Value]) -> Outcome {
+    for crd in crds {
+        let name = crd["metadata"]["name"].as_str().unwrap_or_default();
+        apply(client, "default", crd)
+            .await
+            .with_context(|| format!("the API server refused the definition {name}"))?;
+        if !wait::for_definition(client, crd).await? {
+            return Err(
+                Failure::new(format!("the definition {name} does not come into force"))
+                    .hint("its names may be taken by another definition"),
+            );
+        }
+    }
+    Ok(())
+}
+
+async fn register(client: &Client, configurations: &[Value]) -> Outcome {
+    for configuration in configurations {
+        let name = configuration["metadata"]["name"]
+            .as_str()
+            .unwrap_or_default();
+        apply(client, "default", configuration)
+            .await
+            .with_context(|| format!("the API server refused the webhook configuration {name}"))?;
+    }
+    Ok(())
 }
 
 /// The certificate of a development run: nobody develops for a month without a restart.

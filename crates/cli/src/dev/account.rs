@@ -7,9 +7,18 @@ use serde_json::{Value, json};
 
 use crate::failure::Outcome;
 
+/// The user that the API server knows a program as.
+pub(crate) fn user(program: &str) -> String {
+    format!("system:serviceaccount:{NAMESPACE}:{}", account(program))
+}
+
+fn account(program: &str) -> String {
+    program.to_lowercase().replace('_', "-")
+}
+
 /// Makes the account of a program, with its roles bound to it, and returns a token for it.
 pub(crate) async fn make(client: &Client, program: &str, roles: &[Value]) -> Outcome<String> {
-    let name = program.to_lowercase().replace('_', "-");
+    let name = account(program);
     let account = json!({
         "apiVersion": "v1",
         "kind": "ServiceAccount",
@@ -47,7 +56,7 @@ async fn make_one(client: &Client, object: &Value) -> Outcome {
 }
 
 /// Gives a role to the account, where the role holds.
-fn binding(role: &Value, account: &str) -> Value {
+fn binding(role: &Value, name: &str) -> Value {
     let kind = role["kind"].as_str().unwrap_or_default();
     json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -58,7 +67,7 @@ fn binding(role: &Value, account: &str) -> Value {
             "kind": kind,
             "name": role["metadata"]["name"],
         },
-        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}],
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}],
     })
 }
 
@@ -93,6 +102,10 @@ mod tests {
         ];
         let token = make(&admin, "my_Program", &roles).await.unwrap();
         assert!(!token.is_empty());
+        assert_eq!(
+            user("my_Program"),
+            "system:serviceaccount:default:my-program"
+        );
         for (namespace, resource, allowed) in [
             ("", "nodes", true),
             ("green", "secrets", true),
@@ -101,7 +114,7 @@ mod tests {
             ("green", "configmaps", false),
         ] {
             let review = json!({"spec": {
-                "user": "system:serviceaccount:default:my-program",
+                "user": user("my_Program"),
                 "resourceAttributes": {"verb": "list", "resource": resource, "namespace": namespace},
             }});
             let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";

@@ -1,14 +1,27 @@
-//! The demo of an example: objects to apply, and what must come of them.
+//! The demo of an example: objects to apply or delete, and what must come of them.
 //!
 //! A demo stands in `demo.yaml` beside the program's `Cargo.toml`:
 //!
 //! ```yaml
 //! steps:
 //!   - title: a pod without annotations gets one
-//!     apply: demo/pod.yaml               # or `object:` with the object itself
+//!     apply: demo/pod.yaml               # or `object:` with the object itself; or `patch:`, `delete:`
 //!     as: {user: alice, groups: [dev]}   # optional
 //!     expect:
 //!       stored: {metadata: {annotations: {mutate: welcome}}}
+//! ```
+//!
+//! What a controller does takes a moment. Such a step says what there must be, or not be, in the end; an object without a
+//! name is any one of its kind:
+//!
+//! ```yaml
+//!   - title: a Deployment that somebody deletes is made again
+//!     delete: {apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}
+//!     expect:
+//!       eventually:
+//!       - {apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}
+//!       gone:
+//!       - {apiVersion: v1, kind: Pod, metadata: {name: old}}
 //! ```
 
 use std::path::Path;
@@ -26,19 +39,30 @@ pub(crate) struct Demo {
     steps: Vec<Step>,
 }
 
-/// One object to apply.
+/// What is done in a step.
+#[derive(Debug)]
+pub(crate) enum Deed {
+    Apply(Vec<Value>),
+    /// A JSON merge patch, which also names the object.
+    Patch(Value),
+    Delete(Value),
+}
+
+/// One deed.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Step {
     pub(crate) title: String,
     apply: Option<String>,
     object: Option<Value>,
+    patch: Option<Value>,
+    delete: Option<Value>,
     #[serde(default, rename = "as")]
     pub(crate) user: Option<User>,
     #[serde(default)]
     pub(crate) expect: Expectation,
     #[serde(skip)]
-    objects: Vec<Value>,
+    deed: Option<Deed>,
 }
 
 /// Whom the step acts as.
@@ -56,6 +80,12 @@ pub(crate) struct User {
 pub(crate) struct Expectation {
     stored: Option<Value>,
     pub(crate) denied: Option<Refusal>,
+    /// Objects that there must be after a while.
+    #[serde(default)]
+    pub(crate) eventually: Vec<Value>,
+    /// Objects that there must not be after a while.
+    #[serde(default)]
+    pub(crate) gone: Vec<Value>,
 }
 
 /// The refusal that a step is about.
@@ -75,17 +105,21 @@ impl Demo {
         }
         let mut demo: Self = read_yaml(&path)?;
         for step in &mut demo.steps {
-            step.objects = match (&step.apply, step.object.take()) {
-                (Some(file), None) => read_documents(&folder.join(file))?,
-                (None, Some(object)) => vec![object],
-                _ => {
-                    let step = &step.title;
-                    return Err(Failure::new(format!(
-                        "step `{step}` of {} needs either `apply` or `object`",
-                        path.display()
-                    )));
-                }
+            let mut deeds = Vec::new();
+            if let Some(file) = &step.apply {
+                deeds.push(Deed::Apply(read_documents(&folder.join(file))?));
+            }
+            deeds.extend(step.object.take().map(|object| Deed::Apply(vec![object])));
+            deeds.extend(step.patch.take().map(Deed::Patch));
+            deeds.extend(step.delete.take().map(Deed::Delete));
+            let (Some(deed), None) = (deeds.pop(), deeds.pop()) else {
+                let step = &step.title;
+                return Err(Failure::new(format!(
+                    "step `{step}` of {} needs one of `apply`, `object`, `patch` and `delete`",
+                    path.display()
+                )));
             };
+            step.deed = Some(deed);
         }
         Ok(Some(demo))
     }
@@ -97,20 +131,19 @@ impl Demo {
 }
 
 impl Step {
-    /// What the step applies.
-    pub(crate) fn objects(&self) -> &[Value] {
-        &self.objects
+    /// What the step does.
+    pub(crate) fn deed(&self) -> &Deed {
+        self.deed
+            .as_ref()
+            .expect("a demo that was read has a deed in every step")
     }
 }
 
 impl Expectation {
     /// What is missing from the stored object, as `path: expected …, found …`; nothing when all is there.
     pub(crate) fn missing_from(&self, stored: &Value) -> Vec<String> {
-        let mut missing = Vec::new();
-        if let Some(expected) = &self.stored {
-            compare("", expected, stored, &mut missing);
-        }
-        missing
+        let expected = self.stored.as_ref();
+        expected.map_or_else(Vec::new, |expected| missing("", expected, stored))
     }
 }
 
@@ -125,6 +158,13 @@ impl Refusal {
                 None => true,
             })
     }
+}
+
+/// What an object below a path lacks of what is expected, as `path: expected …, found …`; nothing when all is there.
+pub(crate) fn missing(path: &str, expected: &Value, found: &Value) -> Vec<String> {
+    let mut missing = Vec::new();
+    compare(path, expected, found, &mut missing);
+    missing
 }
 
 fn compare(path: &str, expected: &Value, found: &Value, missing: &mut Vec<String>) {

@@ -1,12 +1,13 @@
-//! Playing a demo: each step's objects are applied, and what came of them is compared with what was expected.
+//! Playing a demo: each step is done, and what comes of it is compared with what was expected.
 
 use kube::{Client, Error};
 use kubewright_apiserver::ApiServer;
 use kubewright_testing::{acting_as, apply};
 use serde_json::Value;
 
-use super::demo::{Demo, Step};
-use super::diff;
+use super::demo::{Deed, Demo, Step};
+use super::place::Place;
+use super::{diff, wait};
 use crate::failure::Outcome;
 use crate::ui::{Tone, Ui};
 
@@ -39,9 +40,47 @@ pub(crate) async fn all(ui: &Ui, server: &ApiServer, demo: &Demo) -> Outcome<usi
 }
 
 async fn one(ui: &Ui, client: &Client, step: &Step) -> Outcome<Vec<String>> {
+    let mut problems = match step.deed() {
+        Deed::Apply(objects) => applied(ui, client, step, objects).await?,
+        Deed::Patch(patch) => {
+            ui.line(format!("the {} is patched:", kind(patch)));
+            print(ui, diff::yaml(patch).lines());
+            let refused = Place::of(client, patch).await?.patch(patch).await?;
+            refused.into_iter().collect()
+        }
+        Deed::Delete(object) => {
+            ui.line(format!("the {} is deleted", kind(object)));
+            let refused = Place::of(client, object).await?.delete().await?;
+            refused.into_iter().collect()
+        }
+    };
+    for expected in &step.expect.eventually {
+        match wait::for_object(client, expected).await? {
+            Ok(object) => ui.line(format!("there is the {}", kind(&object))),
+            Err(missing) => problems.push(format!(
+                "there was to be the {}, but {}",
+                kind(expected),
+                missing.join(", ")
+            )),
+        }
+    }
+    for object in &step.expect.gone {
+        if wait::for_absence(client, object).await? {
+            ui.line(format!("the {} is gone", kind(object)));
+        } else {
+            problems.push(format!(
+                "the {} was to go, and is still there",
+                kind(object)
+            ));
+        }
+    }
+    Ok(problems)
+}
+
+async fn applied(ui: &Ui, client: &Client, step: &Step, objects: &[Value]) -> Outcome<Vec<String>> {
     let mut problems = Vec::new();
     let mut refused = false;
-    for object in step.objects() {
+    for object in objects {
         ui.line(format!("the {} as it is applied:", kind(object)));
         print(ui, diff::yaml(object).lines());
         match apply(client, "default", object).await {
@@ -132,6 +171,36 @@ mod tests {
             failures(step(&json!({"stored": {"data": {"mode": "fast"}}}))).await,
             1
         );
+    }
+
+    #[tokio::test]
+    async fn what_was_to_be_there_after_a_while_is_waited_for() {
+        let settings =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}});
+        let any = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"mode": "slow"}});
+        let there = json!({"eventually": [settings, any]});
+        assert_eq!(failures(step(&there)).await, 0);
+        let mut steps = step(&there);
+        let mut fast = settings.clone();
+        fast["data"]["mode"] = "fast".into();
+        let patch = json!({"title": "patch", "patch": fast, "expect": {"eventually": [fast]}});
+        steps.as_array_mut().unwrap().push(patch);
+        let delete = json!({"title": "delete", "delete": settings, "expect": {"gone": [settings]}});
+        steps.as_array_mut().unwrap().push(delete);
+        assert_eq!(failures(steps).await, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_never_comes_or_never_goes_is_a_failure() {
+        let none = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"mode": "fast"}});
+        assert_eq!(failures(step(&json!({"eventually": [none]}))).await, 1);
+        let settings =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}});
+        assert_eq!(failures(step(&json!({"gone": [settings]}))).await, 1);
+        for deed in ["delete", "patch"] {
+            let step = json!([{"title": "of what is not there", deed: settings}]);
+            assert_eq!(failures(step).await, 1);
+        }
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! The program under development: built by cargo, run as a child, asked for its webhook configurations.
+//! The program under development: built by cargo, run as a child, asked for its manifests.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ pub(crate) struct Program {
     name: String,
 }
 
-/// A program that runs and answers on an address. It is killed when this is dropped.
+/// A program that runs, and answers on an address if it has webhooks. It is killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
-    address: SocketAddr,
+    address: Option<SocketAddr>,
     output: Lines<BufReader<ChildStdout>>,
     name: String,
 }
@@ -81,7 +81,8 @@ impl Program {
         &self.name
     }
 
-    /// Starts the program with the certificate in `certificates`, on the cluster of `kubeconfig`, and waits until it serves.
+    /// Starts the program with the certificate in `certificates`, on the cluster of `kubeconfig`, and waits until it serves
+    /// or, without webhooks, runs.
     pub(crate) async fn start(
         &self,
         certificates: &Path,
@@ -106,10 +107,10 @@ impl Program {
             .context("the program has no error output")?;
         let mut output = BufReader::new(stdout).lines();
         let mut errors = BufReader::new(stderr).lines();
-        let Some(address) = ready(&mut output).await? else {
+        let Some(ready) = ready(&mut output).await? else {
             let last = last_words(&mut errors).await;
             return Err(
-                Failure::new(format!("{} ended before it served:\n{last}", self.name))
+                Failure::new(format!("{} ended before it was ready:\n{last}", self.name))
                     .hint("a program under `kubewright dev` has to call kubewright::run"),
             );
         };
@@ -122,7 +123,7 @@ impl Program {
         });
         Ok(Running {
             child,
-            address,
+            address: ready.address(),
             output,
             name: self.name.clone(),
         })
@@ -140,6 +141,13 @@ impl Program {
         command.args(["manifests", "--url", &url, "--ca-file"]);
         command.arg(ca_file).args(more);
         self.printed("manifests", command).await
+    }
+
+    /// The definitions of the custom resources that the program works with.
+    pub(crate) async fn crds(&self, more: &[String]) -> Outcome<Vec<Value>> {
+        let mut command = Command::new(&self.executable);
+        command.arg("crds").args(more);
+        self.printed("crds", command).await
     }
 
     /// The roles that the program needs.
@@ -172,8 +180,8 @@ impl Program {
 }
 
 impl Running {
-    /// Where the program answers.
-    pub(crate) fn address(&self) -> SocketAddr {
+    /// Where the program answers, if it has webhooks.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
         self.address
     }
 
@@ -198,12 +206,30 @@ impl Running {
     }
 }
 
-async fn ready(output: &mut Lines<impl AsyncBufRead + Unpin>) -> Outcome<Option<SocketAddr>> {
+/// How a program says that it is ready.
+enum Ready {
+    Serving(SocketAddr),
+    /// It has no webhooks.
+    Running,
+}
+
+impl Ready {
+    fn address(self) -> Option<SocketAddr> {
+        match self {
+            Self::Serving(address) => Some(address),
+            Self::Running => None,
+        }
+    }
+}
+
+async fn ready(output: &mut Lines<impl AsyncBufRead + Unpin>) -> Outcome<Option<Ready>> {
     while let Some(line) = output.next_line().await? {
         if let Some((_, address)) = line.split_once("serving webhooks on https://") {
-            return Ok(Some(
-                address.trim().parse().context("the program's ready line")?,
-            ));
+            let address = address.trim().parse().context("the program's ready line")?;
+            return Ok(Some(Ready::Serving(address)));
+        }
+        if line.trim() == "running" {
+            return Ok(Some(Ready::Running));
         }
     }
     Ok(None)

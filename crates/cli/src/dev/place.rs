@@ -1,0 +1,91 @@
+//! Objects whose kind is only known when a demo is read.
+
+use anyhow::Context as _;
+use kube::api::{
+    ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
+    TypeMeta,
+};
+use kube::discovery::{Scope, pinned_kind};
+use kube::{Api, Client, Error};
+use serde_json::Value;
+
+use crate::failure::Outcome;
+
+/// Where an object is, or a whole kind.
+pub(crate) struct Place {
+    api: Api<DynamicObject>,
+    name: Option<String>,
+}
+
+/// Why the API server refused a request, in its words.
+pub(crate) type Refused = Option<String>;
+
+impl Place {
+    /// The place of an object that says its kind; without a name, that of every object of this kind in its namespace.
+    pub(crate) async fn of(client: &Client, object: &Value) -> Outcome<Self> {
+        let types: TypeMeta = serde_json::from_value(object.clone())
+            .context("an object of the demo has no apiVersion and kind")?;
+        let kind = GroupVersionKind::try_from(&types)?;
+        let (resource, capabilities): (ApiResource, _) = pinned_kind(client, &kind)
+            .await
+            .with_context(|| format!("the API server does not know the kind {}", kind.kind))?;
+        let text = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
+        let api = match capabilities.scope {
+            Scope::Cluster => Api::all_with(client.clone(), &resource),
+            Scope::Namespaced => {
+                let namespace = text("namespace").unwrap_or_else(|| "default".to_owned());
+                Api::namespaced_with(client.clone(), &namespace, &resource)
+            }
+        };
+        Ok(Self {
+            api,
+            name: text("name"),
+        })
+    }
+
+    /// The objects that are there.
+    pub(crate) async fn objects(&self) -> Outcome<Vec<Value>> {
+        let found: Vec<DynamicObject> = if let Some(name) = &self.name {
+            self.api.get_opt(name).await?.into_iter().collect()
+        } else {
+            let list = self.api.list(&ListParams::default()).await?;
+            let types = TypeMeta {
+                kind: list.types.kind.trim_end_matches("List").to_owned(),
+                ..list.types
+            };
+            let typed = list.items.into_iter().map(|mut object| {
+                // The objects of a list do not say what they are: the list does.
+                object.types.get_or_insert_with(|| types.clone());
+                object
+            });
+            typed.collect()
+        };
+        let values = found.iter().map(serde_json::to_value);
+        Ok(values.collect::<Result<_, _>>()?)
+    }
+
+    /// Changes the object by a JSON merge patch.
+    pub(crate) async fn patch(&self, patch: &Value) -> Outcome<Refused> {
+        let parameters = PatchParams::default();
+        let patch = Patch::Merge(patch);
+        refused(self.api.patch(self.name(), &parameters, &patch).await)
+    }
+
+    /// Deletes the object.
+    pub(crate) async fn delete(&self) -> Outcome<Refused> {
+        let parameters = DeleteParams::default();
+        refused(self.api.delete(self.name(), &parameters).await)
+    }
+
+    fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+}
+
+fn refused<T>(answer: Result<T, Error>) -> Outcome<Refused> {
+    match answer {
+        Ok(_) => Ok(None),
+        Err(Error::Api(status)) => Ok(Some(status.message)),
+        Err(error) => Err(error.into()),
+    }
+}
