@@ -11,5 +11,6 @@ mod change;
 mod custom;
 mod machine;
 mod read;
+mod samples;
 mod session;
 mod workloads;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::LazyLock;
 
-use kubewright_testing::{Controllers, Server, TestCluster};
+use kubewright_manager::{App, Needs};
+use kubewright_testing::{Builder, Controllers, Server, TestCluster, eventually};
 use regex::Regex;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
@@ -41,19 +42,32 @@ pub(crate) async fn with_controllers(scenario: impl AsyncFn(&Session)) {
     run(0, &Controllers::all(), scenario).await;
 }
 
+/// Runs a scenario once for each kubectl of the machine, on a cluster with controllers and a program.
+pub(crate) async fn with_program(
+    app: impl Fn(&mut Needs) -> App,
+    scenario: impl AsyncFn(&Session),
+) {
+    let cluster = || {
+        TestCluster::builder()
+            .controllers(Controllers::all())
+            .app(&app)
+    };
+    run_on(0, cluster, scenario).await;
+}
+
 async fn run(minor: u32, controllers: &Controllers, scenario: impl AsyncFn(&Session)) {
+    let cluster = || TestCluster::builder().controllers(controllers.clone());
+    run_on(minor, cluster, scenario).await;
+}
+
+async fn run_on(minor: u32, cluster: impl Fn() -> Builder, scenario: impl AsyncFn(&Session)) {
     for kubectl in kubectls() {
         if kubectl.minor < minor {
             println!("kubectl 1.{} cannot do this: it came later", kubectl.minor);
             continue;
         }
         println!("kubectl 1.{}", kubectl.minor);
-        let cluster = TestCluster::builder()
-            .on(Server::Embedded)
-            .controllers(controllers.clone())
-            .listen()
-            .start()
-            .await;
+        let cluster = cluster().on(Server::Embedded).listen().start().await;
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join("kubeconfig"), cluster.kubeconfig()).unwrap();
         scenario(&Session {
@@ -79,6 +93,15 @@ impl Session {
             out: redacted(&output.stdout),
             err: redacted(&output.stderr),
         }
+    }
+
+    /// Runs a command until it succeeds and prints exactly this, for what takes a program a moment.
+    pub(crate) async fn comes_to_print(&self, command: &str, expected: &str) {
+        eventually(&format!("kubectl {command}"), async || {
+            let printed = self.run(command).await;
+            (printed.code == 0 && printed.out.trim_end() == expected).then_some(())
+        })
+        .await;
     }
 
     /// Starts a command that goes on until it is dropped.

@@ -9,7 +9,11 @@ use super::options;
 /// A cluster that calls the program, with the configuration that `manifests` writes.
 async fn cluster(arguments: &[&str]) -> TestCluster {
     let app = |needs: &mut Needs| annotate_pod::app(options(arguments), needs);
-    TestCluster::builder().app(app).start().await
+    TestCluster::builder()
+        .app(app)
+        .exact_permissions()
+        .start()
+        .await
 }
 
 fn annotation(pod: &Pod) -> Option<&str> {

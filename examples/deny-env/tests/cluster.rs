@@ -11,7 +11,11 @@ use super::options;
 /// A cluster that calls the program, with the configurations that `manifests` writes.
 async fn cluster(arguments: &[&str]) -> TestCluster {
     let app = |needs: &mut Needs| deny_env::app(options(arguments), needs);
-    TestCluster::builder().app(app).start().await
+    TestCluster::builder()
+        .app(app)
+        .exact_permissions()
+        .start()
+        .await
 }
 
 const WITH_ENV: &str = include_str!("../demo/nginx-with-env.yaml");

@@ -14,7 +14,11 @@ use super::options;
 /// A cluster that calls the program, with the configuration that `manifests` writes.
 async fn cluster(config: &Path) -> TestCluster {
     let app = |needs: &mut Needs| sidecar_injector::app(options(config), needs);
-    TestCluster::builder().app(app).start().await
+    TestCluster::builder()
+        .app(app)
+        .exact_permissions()
+        .start()
+        .await
 }
 
 /// The same, seen from a namespace that asks for sidecars.

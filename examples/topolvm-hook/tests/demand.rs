@@ -25,7 +25,11 @@ async fn setting() -> Setting {
 
 async fn setting_with(arguments: &[&str]) -> Setting {
     let app = |needs: &mut Needs| topolvm_hook::app(options(arguments), needs);
-    let cluster = TestCluster::builder().app(app).start().await;
+    let cluster = TestCluster::builder()
+        .app(app)
+        .exact_permissions()
+        .start()
+        .await;
     let mut setting = Setting {
         cluster,
         class: String::new(),

@@ -1,0 +1,103 @@
+//! Takes down what each WhiteList comes to, in its status, and tells of those that it refuses.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use kubewright::controller;
+use kubewright::prelude::*;
+use serde_json::json;
+
+use crate::api::{Offender, WhiteList, WhiteListStatus};
+use crate::judge::Judge;
+
+/// Keeps the status of WhiteLists. It is the only one that writes it, and what it has not written down is not deleted.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub(crate) judge: Judge,
+    pub(crate) deployments: Cached<Deployment>,
+    pub(crate) statuses: StatusWriter<WhiteList>,
+    pub(crate) events: Recorder,
+}
+
+impl Record {
+    /// Looks at a list again when a Deployment of its namespace or another list has changed, but not for a status.
+    pub(crate) fn controller(self, scope: &controller::Scope) -> Controller<WhiteList> {
+        let lists = self.judge.lists.clone();
+        let beside = related(move |list: &WhiteList| {
+            lists.references_in(list.namespace().as_deref().unwrap_or_default())
+        });
+        let lists = self.judge.lists.clone();
+        let above = related(move |deployment: &Deployment| {
+            lists.references_in(deployment.namespace().as_deref().unwrap_or_default())
+        });
+        Controller::new("record", self)
+            .within(scope.clone())
+            .when(Changed::generation())
+            .watch(beside.within(scope.clone()).when(Changed::generation()))
+            .watch(above.within(scope.clone()).when(Changed::generation()))
+    }
+
+    /// Tells of a Deployment that is refused for the first time.
+    async fn report(&self, deployment: &Deployment, sentence: String) -> Result<(), Error> {
+        tracing::info!(
+            deployment = %ObjectRef::of(deployment), offence = sentence,
+            "Found! Illegal container image!"
+        );
+        self.events
+            .warning(deployment, "IllegalImage", sentence)
+            .await?;
+        Ok(())
+    }
+}
+
+impl Reconcile<WhiteList> for Record {
+    async fn reconcile(&self, list: Arc<WhiteList>, _: Context) -> Result<Action, Error> {
+        let (name, namespace) = (list.name_any(), list.namespace().unwrap_or_default());
+        let lists = self.judge.lists(&namespace).await?;
+        let deployments = self.deployments.list_in(&namespace).await?;
+        let before = list.status.clone().unwrap_or_default();
+
+        let mut now = WhiteListStatus {
+            images: list.spec.images.iter().map(|image| image.tags.len()).sum(),
+            checked: deployments.len(),
+            offenders: Vec::new(),
+            ..before.clone()
+        };
+        for deployment in &deployments {
+            let Some(offence) = self.judge.offence_of(&lists, deployment) else {
+                continue;
+            };
+            if !offence.missing_in.contains(&name) {
+                continue;
+            }
+            let offender = Offender {
+                name: deployment.name_any(),
+                uid: deployment.uid().unwrap_or_default(),
+                container: offence.container.clone(),
+                image: offence.image.clone(),
+            };
+            if !before.knows(&offender.uid) {
+                // One list tells for all that refuse it.
+                if offence.missing_in.first() == Some(&name) {
+                    self.report(deployment, offence.to_string()).await?;
+                }
+                now.refused += 1;
+                now.last_offender = Some(offender.clone());
+            }
+            now.offenders.push(offender);
+        }
+        if list.status.as_ref() != Some(&now) {
+            self.statuses
+                .merge(ObjectRef::of(&*list), &json!(now))
+                .await?;
+        }
+        Ok(Action::await_change())
+    }
+}
+
+impl WhiteListStatus {
+    /// Whether a Deployment is among the offenders.
+    pub(crate) fn knows(&self, uid: &str) -> bool {
+        self.offenders.iter().any(|offender| offender.uid == uid)
+    }
+}

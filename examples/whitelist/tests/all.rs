@@ -1,0 +1,7 @@
+//! The whitelist controller beside an API server.
+
+#![cfg(test)]
+
+mod cluster;
+mod log;
+mod manifests;
