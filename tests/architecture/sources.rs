@@ -113,8 +113,9 @@ fn only_the_named_crates_do_what_others_must_leave_to_them() {
         ),
         (
             "env::var",
-            &["cli", "generator", "testing"],
-            "a library takes settings as values; which server a test runs on is for who starts it to say",
+            &["cli", "generator", "testing", "traces"],
+            "a library takes settings as values; which server a test runs on is for who starts it to say, and where traces go \
+             stands in the variables of OpenTelemetry",
         ),
         (
             "process::exit",
