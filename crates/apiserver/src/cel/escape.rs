@@ -1,29 +1,6 @@
 //! How expressions name fields whose names are no identifiers: `__dot__` for a dot, `__namespace__` for a word of the language.
 
-/// The words of the language, and those it keeps for later.
-const RESERVED: [&str; 21] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "false",
-    "for",
-    "function",
-    "if",
-    "import",
-    "in",
-    "let",
-    "loop",
-    "namespace",
-    "null",
-    "package",
-    "return",
-    "true",
-    "var",
-    "void",
-    "while",
-];
+use super::parser::RESERVED;
 
 const ESCAPES: [(&str, &str); 4] = [
     ("__", "__underscores__"),

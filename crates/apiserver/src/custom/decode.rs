@@ -70,19 +70,21 @@ fn others(object: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Go has one number for `1` and `1.0`, and writes it without a fraction.
+/// Go has one number for `1` and `1.0`, and writes it without a fraction; what no 64 bits hold is not whole to it.
 pub(crate) fn settle_numbers(value: &mut Value) {
     /// The largest number below which every whole one is exact.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Number(number) => {
-            if let Some(float) = number.as_f64().filter(|_| number.is_f64())
-                && float.fract() == 0.0
-                && float.abs() < EXACT
-            {
+            let Some(float) = number.as_f64().filter(|_| !number.is_i64()) else {
+                return;
+            };
+            if float.fract() == 0.0 && float.abs() < EXACT {
                 #[expect(clippy::cast_possible_truncation, reason = "whole and exact")]
                 let whole = float as i64;
                 *number = Number::from(whole);
+            } else if let Some(inexact) = Number::from_f64(float) {
+                *number = inexact;
             }
         }
         Value::Array(items) => items.iter_mut().for_each(settle_numbers),

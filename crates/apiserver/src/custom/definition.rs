@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::sync::watch;
 
 use super::Custom;
 use super::columns::Column;
@@ -24,6 +25,8 @@ pub(crate) struct Definition {
     pub(crate) versions: Vec<Version>,
     /// The revision at which it began to be like this: what was written later was written under its rules.
     pub(crate) since: u64,
+    /// Becomes true when its objects are served by other rules, or no longer: their watches end.
+    pub(crate) replaced: watch::Sender<bool>,
     /// How it converts, as the definition says it.
     pub(crate) conversion: Value,
     names: Value,
@@ -56,8 +59,9 @@ pub(crate) struct Scale {
 }
 
 impl Definition {
-    /// Reads a definition that was validated. `since` is the revision of the last change of its rules.
-    pub(crate) fn read(object: &Value, since: u64) -> Self {
+    /// Reads a definition that was validated. `since` is the revision of the last change of its rules, `replaced` tells the
+    /// watches of its objects when these rules hold no longer.
+    pub(crate) fn read(object: &Value, since: u64, replaced: watch::Sender<bool>) -> Self {
         let (spec, names) = (object.at("spec"), object.at("status").at("acceptedNames"));
         let versions = spec.list("versions").iter();
         let stored = versions.clone().find(|version| version.flag("storage"));
@@ -72,6 +76,7 @@ impl Definition {
                 .map(|version| Version::read(version, spec))
                 .collect(),
             since,
+            replaced,
             conversion: spec.at("conversion").clone(),
             names: names.clone(),
             namespaced: spec.text("scope") == "Namespaced",

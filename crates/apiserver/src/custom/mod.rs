@@ -16,6 +16,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+pub(crate) use decode::settle_numbers;
 pub(crate) use definition::{Definition, Scale, Version};
 pub(crate) use strategy::warnings;
 

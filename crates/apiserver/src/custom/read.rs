@@ -97,8 +97,11 @@ impl Version {
     /// The decoder's words for what does not fit at all.
     pub(crate) fn coerce(&self, object: &mut Value) -> std::result::Result<Vec<String>, String> {
         let mut unknown = metadata::conform(object)?;
+        unknown.sort_unstable();
         if let Some(schema) = &self.schema {
-            unknown.extend(schema.prune(object)?);
+            let mut pruned = schema.prune(object)?;
+            pruned.sort_unstable();
+            unknown.extend(pruned);
         }
         Ok(unknown)
     }

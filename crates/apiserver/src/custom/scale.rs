@@ -141,6 +141,7 @@ fn wrong_type(path: &str, value: &Value, wanted: &str) -> String {
     let shown = match value {
         Value::String(text) => text.clone(),
         Value::Null => "<nil>".to_owned(),
+        Value::Number(number) if number.is_f64() => number.as_f64().unwrap_or_default().to_string(),
         other => other.to_string(),
     };
     let found = go_type(value);

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::Value;
+use tokio::sync::watch;
 
 use crate::custom::Definition;
 use crate::kinds::Resource;
@@ -58,6 +59,18 @@ impl fmt::Debug for Served {
         f.debug_struct("Served")
             .field("revision", &self.revision)
             .finish_non_exhaustive()
+    }
+}
+
+impl Served {
+    /// Lets watches end, unless only conditions have changed: then they go on under the next rules.
+    fn hand_over(&self, next: &Value) -> watch::Sender<bool> {
+        let replaced = &self.definition.replaced;
+        if OF_OBJECTS.iter().all(|&at| self.rules[at] == next[at]) {
+            return replaced.clone();
+        }
+        replaced.send_replace(true);
+        watch::Sender::new(false)
     }
 }
 
@@ -109,9 +122,13 @@ impl Known {
     /// Puts into the registry what the definitions define now.
     fn serve(&mut self, shared: &Shared) {
         let count = self.served.len();
-        self.served.retain(|name, _| {
+        self.served.retain(|name, served| {
             let parsed = self.parsed.get(name);
-            parsed.is_some_and(|parsed| is_served(&parsed.value))
+            let stays = parsed.is_some_and(|parsed| is_served(&parsed.value));
+            if !stays {
+                served.definition.replaced.send_replace(true);
+            }
+            stays
         });
         let mut changed = self.served.len() != count;
         for (name, Parsed { stored, value }) in &self.parsed {
@@ -122,13 +139,16 @@ impl Known {
             match self.served.get_mut(name) {
                 Some(served) if served.revision == revision => {}
                 Some(served) if served.rules == rules(value) => served.revision = revision,
-                _ => {
+                before => {
                     changed = true;
+                    let rules = rules(value);
+                    let replaced = before.map(|before| before.hand_over(&rules));
+                    let replaced = replaced.unwrap_or_default();
                     let since = shared.store.revision();
                     let served = Served {
                         revision,
-                        rules: rules(value),
-                        definition: Arc::new(Definition::read(value, since)),
+                        rules,
+                        definition: Arc::new(Definition::read(value, since, replaced)),
                     };
                     self.served.insert(name.clone(), served);
                 }
@@ -149,6 +169,9 @@ fn is_served(definition: &Value) -> bool {
     conditions::is_true(definition, "NamesAccepted")
         || conditions::is_true(definition, "Established")
 }
+
+/// Which of the rules of a definition its objects are read and shown by: those before the conditions.
+const OF_OBJECTS: [usize; 3] = [0, 1, 2];
 
 /// What of a definition decides how its objects are served.
 fn rules(definition: &Value) -> Value {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::check::check;
+use super::check::{Duplicates, check};
 use super::collect::{collect, with_named_fields};
 use super::compare::compare;
 use super::conflict::{ApplyError, Conflict};
@@ -56,14 +56,19 @@ pub(crate) fn apply(
         let nothing = empty(tracked.kind);
         tracked.update(&mut managed, shape, &nothing, &live, "before-first-apply");
     }
-    check(shape, applied).map_err(|why| {
-        let metadata = applied.at("metadata");
+    let failed = |which: &str, object: &Value, why: &str| {
+        let metadata = object.at("metadata");
         let place = format!("{}/{}", metadata.text("namespace"), metadata.text("name"));
         ApplyError::Failed(format!(
-            "failed to create typed patch object ({place}; {}): {why}",
+            "failed to create typed {which} object ({place}; {}): {why}",
             tracked.named()
         ))
-    })?;
+    };
+    check(shape, applied, Duplicates::Refused).map_err(|why| failed("patch", applied, &why))?;
+    if tracked.resource.custom.is_some() {
+        // A definition may have changed since the object was stored.
+        check(shape, &live, Duplicates::Allowed).map_err(|why| failed("live", &live, &why))?;
+    }
     let applied_by = |force| tracked.apply(&managed, shape, &live, applied, manager, force);
     let (mut object, managed) = match applied_by(force) {
         Err(ApplyError::Conflicts(conflicts)) if manager == KUBECTL => {
@@ -256,7 +261,7 @@ impl Tracked<'_> {
         if applied.text("apiVersion") != self.api_version() {
             return None;
         }
-        check(shape, &applied).ok()?;
+        check(shape, &applied, Duplicates::Refused).ok()?;
         let comparison = compare(shape, &applied, live);
         Some(
             collect(shape, &applied)

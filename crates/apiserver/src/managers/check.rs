@@ -1,4 +1,4 @@
-//! Whether an object that is applied fits its schema: the texts of the library that the real server uses.
+//! Whether an object fits its schema: the texts of the library that the real server uses.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,13 +9,22 @@ use super::element::Element;
 use super::shape::{Atom, Items, Scalar, Shape};
 use crate::patch::go_text::GoText;
 
-/// Holds an applied object to the schema of its kind.
+/// Whether the items of a list may be there twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Duplicates {
+    /// As in what is stored.
+    Allowed,
+    /// As in what is applied.
+    Refused,
+}
+
+/// Holds an object to the schema of its kind.
 ///
 /// # Errors
 /// What does not fit, with the path where it stands.
-pub(super) fn check(shape: Shape<'_>, value: &Value) -> Result<(), String> {
+pub(super) fn check(shape: Shape<'_>, value: &Value, duplicates: Duplicates) -> Result<(), String> {
     let mut problems = Vec::new();
-    walk(shape, value, &mut String::new(), &mut problems);
+    walk(shape, value, duplicates, &mut String::new(), &mut problems);
     match problems.as_slice() {
         [] => Ok(()),
         [problem] => Err(problem.clone()),
@@ -23,7 +32,13 @@ pub(super) fn check(shape: Shape<'_>, value: &Value) -> Result<(), String> {
     }
 }
 
-fn walk(shape: Shape<'_>, value: &Value, place: &mut String, problems: &mut Vec<String>) {
+fn walk(
+    shape: Shape<'_>,
+    value: &Value,
+    duplicates: Duplicates,
+    place: &mut String,
+    problems: &mut Vec<String>,
+) {
     let length = place.len();
     match (shape.atom(Some(value)), value) {
         (_, Value::Null) => {}
@@ -46,12 +61,14 @@ fn walk(shape: Shape<'_>, value: &Value, place: &mut String, problems: &mut Vec<
                         return;
                     }
                     Ok(element) => {
-                        if !matches!(list.items, Items::Atomic) && !seen.insert(element.clone()) {
+                        let counts = duplicates == Duplicates::Refused
+                            && !matches!(list.items, Items::Atomic);
+                        if counts && !seen.insert(element.clone()) {
                             problems
                                 .push(at(place, &format!("duplicate entries for key {element}")));
                         }
                         let _ = write!(place, "{element}");
-                        walk(list.item(), item, place, problems);
+                        walk(list.item(), item, duplicates, place, problems);
                         place.truncate(length);
                     }
                 }
@@ -62,7 +79,7 @@ fn walk(shape: Shape<'_>, value: &Value, place: &mut String, problems: &mut Vec<
                 let _ = write!(place, ".{name}");
                 let known = members.get(name);
                 match known {
-                    Some((shape, _)) => walk(shape, value, place, problems),
+                    Some((shape, _)) => walk(shape, value, duplicates, place, problems),
                     None => problems.push(at(place, "field not declared in schema")),
                 }
                 place.truncate(length);

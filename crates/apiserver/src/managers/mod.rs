@@ -25,5 +25,5 @@ mod track;
 pub(crate) use apply::apply;
 pub(crate) use conflict::ApplyError;
 pub(crate) use entries::{check, same_but_times};
-pub(crate) use scale::{REPLICAS, to_parent, to_scale};
+pub(crate) use scale::{Places, REPLICAS, to_parent, to_scale};
 pub(crate) use track::{Tracked, empty, update};

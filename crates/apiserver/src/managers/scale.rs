@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::entries::Managed;
+use super::entries::{Entry, Managed};
 use super::set::Set;
 
 const SCALE: &str = "autoscaling/v1";
@@ -16,13 +16,13 @@ fn at(path: &str) -> Set {
     Set::of_path(path.trim_start_matches('.').split('.'))
 }
 
-/// The `managedFields` of a scale: those of its workload that own the replicas, which stand at `path` there.
-pub(crate) fn to_scale(parent: &Value, api_version: &str, path: &str) -> Option<Value> {
+/// Where the versions of a workload have the replicas: by their apiVersion, none for one that has no scale.
+pub(crate) type Places<'a> = BTreeMap<String, Option<&'a str>>;
+
+/// The `managedFields` of a scale: those of its workload that own the replicas.
+pub(crate) fn to_scale(parent: &Value, places: &Places<'_>) -> Option<Value> {
     let mut managed = Managed::read(parent).ok()?;
-    let replicas = at(path);
-    managed.0.retain(|_, entry| {
-        entry.api_version == api_version && !entry.set.intersection(&replicas).is_empty()
-    });
+    managed.0.retain(|_, entry| owns(entry, places));
     for entry in managed.0.values_mut() {
         entry.set = at(REPLICAS);
         SCALE.clone_into(&mut entry.api_version);
@@ -31,16 +31,25 @@ pub(crate) fn to_scale(parent: &Value, api_version: &str, path: &str) -> Option<
     managed.write()
 }
 
+/// The replicas in a version.
+fn replicas(api_version: &str, places: &Places<'_>) -> Option<Set> {
+    places.get(api_version).copied().flatten().map(at)
+}
+
+fn owns(entry: &Entry, places: &Places<'_>) -> bool {
+    let replicas = replicas(&entry.api_version, places);
+    replicas.is_some_and(|replicas| !entry.set.intersection(&replicas).is_empty())
+}
+
 /// The `managedFields` of a workload after its scale was written with these.
 pub(crate) fn to_parent(
     parent: &Value,
     scale: &Value,
     api_version: &str,
-    path: &str,
+    places: &Places<'_>,
 ) -> Option<Value> {
     let mut managed = Managed::read(parent).unwrap_or_default();
     let mut scale = Managed::read(scale).unwrap_or_default();
-    let replicas = at(path);
     let times: BTreeMap<_, _> = managed
         .0
         .iter()
@@ -48,11 +57,11 @@ pub(crate) fn to_parent(
         .collect();
     managed
         .0
-        .retain(|_, entry| entry.api_version == api_version);
+        .retain(|_, entry| places.contains_key(&entry.api_version));
     let owners: Vec<_> = managed
         .0
         .iter()
-        .filter(|(_, entry)| !entry.set.intersection(&replicas).is_empty())
+        .filter(|(_, entry)| owns(entry, places))
         .map(|(identity, _)| identity.clone())
         .collect();
     for owner in owners {
@@ -60,6 +69,7 @@ pub(crate) fn to_parent(
             && let Some(entry) = managed.0.get_mut(&owner)
         {
             // Somebody else has them now.
+            let replicas = replicas(&entry.api_version, places).unwrap_or_default();
             entry.set = std::mem::take(&mut entry.set).difference(&replicas);
         }
     }
@@ -69,7 +79,7 @@ pub(crate) fn to_parent(
             continue;
         }
         api_version.clone_into(&mut entry.api_version);
-        entry.set = replicas.clone();
+        entry.set = replicas(api_version, places).unwrap_or_default();
         entry.time = times.get(&identity).cloned().flatten();
         managed.0.insert(identity, entry);
     }

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
+use super::check::{Duplicates, check};
 use super::compare::{Comparison, compare};
 use super::entries::{Entry, Identity, Managed, Operation};
 use super::reset::reset;
@@ -54,6 +55,9 @@ pub(crate) fn update(
         let mut written = Cow::Borrowed(&*new);
         if empties {
             write_empties(tracked.kind, written.to_mut(), Medium::Json);
+        }
+        if !tracked.fits(shape, live) || !tracked.fits(shape, &written) {
+            return;
         }
         tracked.update(&mut managed, shape, live, &written, manager);
     }
@@ -123,6 +127,13 @@ impl Tracked<'_> {
     /// `apps/v1, Kind=Deployment`.
     pub(super) fn named(&self) -> String {
         named(&self.kind.group, &self.kind.version, &self.kind.kind)
+    }
+
+    /// Whether owners of fields can be told in an object: a definition may have changed since it was stored, and nothing is
+    /// known of the owners of what does not fit.
+    fn fits(&self, shape: Shape<'_>, object: &Value) -> bool {
+        let is_custom = self.resource.custom.is_some() && self.kind.group == self.resource.group;
+        !is_custom || check(shape, object, Duplicates::Allowed).is_ok()
     }
 
     pub(super) fn identity(&self, manager: &str, operation: Operation) -> Identity {

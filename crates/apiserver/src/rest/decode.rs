@@ -47,14 +47,17 @@ pub(crate) fn body(
         let mut unknown = Vec::new();
         let decoded = custom.decode(&mut object, &call.body, &mut unknown);
         problems.extend(said_of(&unknown));
-        let told = told(call, kind, options, problems, object);
+        let told = told(call, kind, options, &problems, object);
         return decoded.and(told);
     }
     identify(&mut object, kind, &call.body)?;
     let conformed = schema::conform(kind, &mut object).map_err(|why| cannot_be(kind, &why));
     let Conformed { unknown, empties } = conformed?;
     problems.extend(said_of(&unknown));
-    let mut decoded = told(call, kind, options, problems, object)?;
+    if problems.len() > 1 && options.field_validation != FieldValidation::Ignore {
+        in_the_bodys_order(&mut problems, &call.body);
+    }
+    let mut decoded = told(call, kind, options, &problems, object)?;
     decoded.empties = empties;
     Ok(decoded)
 }
@@ -70,16 +73,13 @@ fn told(
     call: &Call,
     kind: &GroupVersionKind,
     options: &WriteOptions,
-    mut problems: Vec<String>,
+    problems: &[String],
     object: Value,
 ) -> Result<Decoded> {
-    if problems.len() > 1 && options.field_validation != FieldValidation::Ignore {
-        in_the_bodys_order(&mut problems, &call.body);
-    }
     match options.field_validation {
         FieldValidation::Ignore => {}
         FieldValidation::Warn => {
-            for problem in &problems {
+            for problem in problems {
                 // What the YAML library says stands on two lines, and a header has one.
                 let first_line = "yaml: unmarshal errors:\n  ";
                 call.notes

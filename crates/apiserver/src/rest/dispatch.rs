@@ -20,13 +20,12 @@ use crate::server::Shared;
 use crate::status::{Result, Status};
 use crate::watch;
 
-/// Answers an authenticated request.
+/// Answers a request that is allowed.
 pub(crate) async fn dispatch(
     shared: Arc<Shared>,
     request: Request,
     path: Path,
 ) -> Result<Response<Body>> {
-    authorize(&shared, &request, &path)?;
     match path {
         Path::Resource(path) => to_resource(shared, request, path).await,
         Path::Broken(group, _) => nowhere(&shared, group.as_deref()),
@@ -154,7 +153,10 @@ async fn to_object(call: Call, method: &Method) -> Result<Response<Body>> {
 }
 
 /// Asks whether the user may do this, before anything else is looked at.
-fn authorize(shared: &Shared, request: &Request, path: &Path) -> Result<()> {
+///
+/// # Errors
+/// 403 if they may not.
+pub(super) fn authorize(shared: &Shared, request: &Request, path: &Path) -> Result<()> {
     let Request {
         parts,
         query,

@@ -184,6 +184,7 @@ async fn handle(
     request.deadline = deadline;
     let trail = request.trail.clone();
     let answered = async {
+        dispatch::authorize(&shared, &request, &path)?;
         if writes {
             request.body = read_body(body).await?;
         }

@@ -13,6 +13,7 @@ use super::query::{FieldValidation, WriteOptions};
 use super::tracking::{self, APPLY, is_apply};
 use super::update::check_name;
 use super::write;
+use crate::custom::settle_numbers;
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::{GroupVersionKind, Verb, defaults};
 use crate::managers;
@@ -218,7 +219,7 @@ impl Patch {
         current: &Value,
         applied: &Value,
     ) -> Result<Decoded> {
-        let mut object = tracking::with(call, kind, |tracked| {
+        let mut object = tracking::for_managers(call, kind, |tracked| {
             managers::apply(tracked, current, applied, options.manager(), options.force)
         })
         .map_err(managers::ApplyError::into_status)?;
@@ -414,6 +415,7 @@ fn patched(
     let Some(custom) = decode::of_its_own_kind(call, kind) else {
         return decode::patched(kind, object);
     };
+    settle_numbers(object);
     let unknown = custom.coerce(object)?;
     Ok(Conformed {
         unknown,

@@ -26,7 +26,7 @@ pub(crate) async fn mutate(
         let nothing = || managers::empty(&attributes.kind);
         let live = Some(&attributes.old_object).filter(|old| !old.is_null());
         let live = live.map_or_else(|| Cow::Owned(nothing()), Cow::Borrowed);
-        with(call, &attributes.kind, |tracked| {
+        for_managers(call, &attributes.kind, |tracked| {
             let empties = attributes.empties;
             managers::update(tracked, &live, &mut attributes.object, empties, &manager);
         });
@@ -47,7 +47,7 @@ pub(crate) fn is_apply(call: &Call) -> bool {
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
 /// Calls `act` with what the field managers need to know of the request.
-pub(crate) fn with<T>(
+pub(crate) fn for_managers<T>(
     call: &Call,
     kind: &GroupVersionKind,
     act: impl FnOnce(&Tracked<'_>) -> T,

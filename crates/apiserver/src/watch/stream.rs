@@ -28,6 +28,8 @@ pub(super) struct Stream {
     ends: Pin<Box<Sleep>>,
     bookmarks: Option<Interval>,
     stopped: watch::Receiver<bool>,
+    /// Becomes true when the objects are served by other rules; none for built-in kinds.
+    replaced: Option<watch::Receiver<bool>>,
     over: bool,
 }
 
@@ -49,6 +51,8 @@ impl Stream {
             interval
         });
         let stopped = call.stopped.clone();
+        let custom = call.resource.custom.as_ref();
+        let replaced = custom.map(|custom| custom.definition.replaced.subscribe());
         Self {
             call,
             selection,
@@ -58,6 +62,7 @@ impl Stream {
             ends: Box::pin(tokio::time::sleep_until(ends)),
             bookmarks,
             stopped,
+            replaced,
             over: false,
         }
     }
@@ -95,6 +100,7 @@ impl Stream {
                 }
                 () = tick(&mut self.bookmarks) => self.bookmark(),
                 _ = self.stopped.changed() => self.over = true,
+                () = becomes_true(&mut self.replaced) => self.over = true,
             }
         }
     }
@@ -172,6 +178,14 @@ impl Stream {
             let line = self.shape.bookmark(&self.call, revision, false);
             self.lines.push_back(line);
         }
+    }
+}
+
+async fn becomes_true(told: &mut Option<watch::Receiver<bool>>) {
+    match told {
+        // Nobody can tell any more where the other side is gone.
+        Some(told) => drop(told.wait_for(|told| *told).await),
+        None => std::future::pending().await,
     }
 }
 

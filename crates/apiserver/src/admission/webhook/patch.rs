@@ -140,6 +140,16 @@ fn keep_kind(kind: &GroupVersionKind, object: &mut Value) -> Result<(), Failure>
         version: plain.to_owned(),
         kind: word.to_owned(),
     };
+    if !is_built_in(kind) {
+        // Custom objects are of no type: what is left of their kind is validated, but not converted.
+        if api_version == kind.api_version() {
+            return Ok(());
+        }
+        let (group, wanted) = (&named.group, quoted(&kind.api_version()));
+        return Err(Failure::Refused(Status::plain(format!(
+            "{group}/{plain}, Kind={word} is unstructured and is not suitable for converting to {wanted}"
+        ))));
+    }
     if !is_built_in(&named) {
         let (word, api_version) = (quoted(word), quoted(api_version));
         return Err(internal(&format!(

@@ -569,7 +569,8 @@ pub(super) const STARTS: &[Tok] = &[
     Tok::Ident,
 ];
 
-const RESERVED: &[&str] = &[
+/// The words of the language, and those it keeps for later.
+pub(in crate::cel) const RESERVED: &[&str] = &[
     "as",
     "break",
     "const",

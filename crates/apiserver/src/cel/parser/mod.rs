@@ -9,6 +9,8 @@ mod lexer;
 mod literals;
 mod macros;
 
+pub(super) use grammar::RESERVED;
+
 use super::ast::Ast;
 use super::source::{Issues, Problem};
 

@@ -4,10 +4,10 @@ use http::{Response, StatusCode};
 use serde_json::Value;
 
 use crate::admission::Operation;
-use crate::custom::{Scale, scale};
+use crate::custom::{Scale, Version, scale};
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::{GroupVersionKind, strategy};
-use crate::managers;
+use crate::managers::{self, Places};
 use crate::rest::answer;
 use crate::rest::body::Body;
 use crate::rest::call::{Call, meta_text, metadata, metadata_mut};
@@ -76,9 +76,9 @@ async fn change(
         let old = call.value(&stored).await?;
         let mut current = current(call, &old)?;
         let version = call.resource.api_version();
-        let path = paths(call).map_or(managers::REPLICAS, |paths| &paths.spec_replicas);
+        let places = places(call);
         let owners = metadata(&old).get("managedFields").unwrap_or(&Value::Null);
-        put_owners(&mut current, managers::to_scale(owners, &version, path));
+        put_owners(&mut current, managers::to_scale(owners, &places));
         let mut attributes = call.attributes(Operation::Update, options.to_value("UpdateOptions"));
         attributes.kind = kind();
         attributes.dry_run = options.dry_run;
@@ -110,7 +110,7 @@ async fn change(
         let owners_of_scale = owners_of_scale.unwrap_or(&Value::Null);
         put_owners(
             &mut new,
-            managers::to_parent(owners, owners_of_scale, &version, path),
+            managers::to_parent(owners, owners_of_scale, &version, &places),
         );
         strategy::prepare_for_update(&call.resource, "", &mut new, &old);
         if let Some(custom) = &call.resource.custom {
@@ -138,6 +138,21 @@ async fn change(
 /// Where the definition of a custom resource puts the members of its scale.
 fn paths(call: &Call) -> Option<&Scale> {
     call.resource.custom.as_ref()?.scale.as_ref()
+}
+
+/// Where each version has the replicas.
+fn places(call: &Call) -> Places<'_> {
+    let Some(custom) = &call.resource.custom else {
+        let version = call.resource.api_version();
+        return Places::from([(version, Some(managers::REPLICAS))]);
+    };
+    let group = &custom.definition.group;
+    let mut places = Places::new();
+    for Version { name, scale, .. } in &custom.definition.versions {
+        let place = scale.as_ref().map(|scale| scale.spec_replicas.as_str());
+        places.insert(format!("{group}/{name}"), place);
+    }
+    places
 }
 
 /// The number of replicas that says that a custom object has none: no client can mean it.

@@ -1,4 +1,4 @@
-//! Writes JSON trees as `serde_json` does, but looks through strings in steps of words.
+//! Writes JSON trees as `serde_json` does, but looks through strings in steps of words, and writes fractions as Go does.
 
 use serde_json::Value;
 
@@ -10,6 +10,9 @@ pub(crate) fn write(out: &mut Vec<u8>, value: &Value) {
         Value::Null => out.extend_from_slice(b"null"),
         Value::Bool(true) => out.extend_from_slice(b"true"),
         Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Number(number) if number.is_f64() => {
+            write_float(out, number.as_f64().unwrap_or_default());
+        }
         Value::Number(number) => {
             serde_json::to_writer(out, number).expect("a number can always be written to memory");
         }
@@ -39,6 +42,22 @@ pub(crate) fn write(out: &mut Vec<u8>, value: &Value) {
             out.push(b'}');
         }
     }
+}
+
+/// Appends a number as Go writes it: without a fraction where it has none, and with an exponent where it is far from one.
+fn write_float(out: &mut Vec<u8>, number: f64) {
+    let size = number.abs();
+    let text = if size != 0.0 && !(1e-6..1e21).contains(&size) {
+        let text = format!("{number:e}");
+        if size < 1.0 {
+            text
+        } else {
+            text.replace('e', "e+")
+        }
+    } else {
+        number.to_string()
+    };
+    out.extend_from_slice(text.as_bytes());
 }
 
 /// Appends a string with its quotes.
