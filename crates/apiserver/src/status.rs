@@ -186,6 +186,15 @@ impl Status {
         status
     }
 
+    /// What the real server makes of an error that it did not expect: one that is no Status yet, and has the words of this.
+    #[must_use]
+    pub(crate) fn into_internal(self) -> Self {
+        if self.code() != 500 {
+            return self;
+        }
+        Self::internal(self.message())
+    }
+
     /// 500 with a plain text and no reason: what the real server does with an error that is not a Status.
     pub fn plain(message: impl Into<String>) -> Self {
         Self::new(500, "", message)

@@ -187,7 +187,16 @@ impl App {
     /// Returns whether API servers call this program.
     #[must_use]
     pub fn has_webhooks(&self) -> bool {
-        !self.webhooks.declarations().is_empty()
+        !self.webhooks.declarations().is_empty() || !self.webhooks.conversions().is_empty()
+    }
+
+    /// Returns the definitions of the custom resources that this program converts, without their conversions.
+    #[must_use]
+    pub fn converted_definitions(&self) -> Vec<serde_json::Value> {
+        let conversions = self.webhooks.conversions().into_iter();
+        conversions
+            .map(|conversion| conversion.definition)
+            .collect()
     }
 
     pub(crate) fn liveness(&self) -> Readiness {

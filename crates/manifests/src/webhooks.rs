@@ -3,15 +3,17 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_webhook::{
-    Declaration, DeclarationError, FailurePolicy, MatchPolicy, Operation, Reinvocation,
-    Requirement, Role, Rule, Scope, Selector, SideEffects, Version, Webhooks,
+    ConversionDeclaration, Declaration, DeclarationError, FailurePolicy, MatchPolicy, Operation,
+    Reinvocation, Requirement, Role, Rule, Scope, Selector, SideEffects, Version, Webhooks,
 };
 use serde_json::{Map, Value, json};
 
 use crate::{Endpoint, Manifests, names};
 
 /// The webhook configurations of a program: one `MutatingWebhookConfiguration` with all its
-/// mutators and one `ValidatingWebhookConfiguration` with all its validators.
+/// mutators and one `ValidatingWebhookConfiguration` with all its validators. Before them stands the
+/// `CustomResourceDefinition` of every custom resource that the program converts, with all versions
+/// and its `spec.conversion`.
 ///
 /// Every field is written, also where it has the default of Kubernetes, so that what is in the
 /// cluster can be compared with it word by word.
@@ -123,7 +125,12 @@ impl WebhookConfigurations {
                 &self.validating,
             ),
         ];
-        let mut objects = Vec::new();
+        let mut objects: Vec<Value> = self
+            .webhooks
+            .conversions()
+            .iter()
+            .map(|conversion| self.definition(conversion, ca_bundle.as_deref()))
+            .collect();
         for (role, kind, name) in flavours {
             let webhooks: Vec<Value> = declarations
                 .iter()
@@ -144,6 +151,21 @@ impl WebhookConfigurations {
             }));
         }
         Ok(Manifests::new(objects))
+    }
+
+    /// The definition of a custom resource, with its conversion.
+    fn definition(&self, conversion: &ConversionDeclaration, ca_bundle: Option<&str>) -> Value {
+        let versions = conversion.review_versions.iter();
+        let versions: Vec<&str> = versions.map(|version| version.as_str()).collect();
+        let mut definition = conversion.definition.clone();
+        definition["spec"]["conversion"] = json!({
+            "strategy": "Webhook",
+            "webhook": {
+                "clientConfig": self.endpoint.client_config(&conversion.path, ca_bundle),
+                "conversionReviewVersions": versions,
+            },
+        });
+        definition
     }
 
     fn webhook(&self, declaration: &Declaration, ca_bundle: Option<&str>) -> Value {

@@ -114,6 +114,18 @@ impl<K: DeserializeOwned> Decoder<K> {
     }
 }
 
+/// Reads an object that stands alone.
+pub(crate) fn decode<K: DeserializeOwned>(text: &str) -> Result<K, DecodeError> {
+    let mut members = Members::default();
+    let mut reader = Reader::new(text);
+    K::deserialize(Typed::object(&mut reader, Part::Whole, &mut members)).map_err(|error| {
+        DecodeError {
+            place: place("object", text, error.offset()),
+            message: error.message().to_owned(),
+        }
+    })
+}
+
 fn name(which: Which) -> &'static str {
     match which {
         Which::Object => "object",

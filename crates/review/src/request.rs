@@ -331,13 +331,13 @@ type Objects<'o> = dyn FnMut(Which, &mut Reader<'_>) -> Result<Members, JsonErro
 
 /// A text of the envelope: a part of the body, or decoded if it had escapes.
 #[derive(Clone, Debug)]
-enum Text {
+pub(crate) enum Text {
     Span(Range<usize>),
     Decoded(Box<str>),
 }
 
 impl Text {
-    fn within<'s>(&'s self, body: &'s str) -> &'s str {
+    pub(crate) fn within<'s>(&'s self, body: &'s str) -> &'s str {
         match self {
             Self::Span(span) => &body[span.clone()],
             Self::Decoded(text) => text,
@@ -470,7 +470,7 @@ fn span(reader: &mut Reader<'_>) -> Result<Option<Range<usize>>, JsonError> {
 }
 
 /// Reads a string; null leaves what was there, as in Go.
-fn read_text(reader: &mut Reader<'_>, text: &mut Text) -> Result<(), JsonError> {
+pub(crate) fn read_text(reader: &mut Reader<'_>, text: &mut Text) -> Result<(), JsonError> {
     if reader.is_null()? {
         return Ok(());
     }

@@ -95,6 +95,9 @@ impl Builder {
     /// Defines a custom resource before anything else runs, and waits until it is established. On a real API server, which
     /// others use too, the definition stays.
     ///
+    /// Types of one resource are its versions; objects are stored as the first one says. What the webhooks under test
+    /// [convert](kubewright_webhook::converting) is defined by that alone, and needs no `crd`.
+    ///
     /// # Panics
     /// The definition cannot be written as JSON.
     ///
@@ -223,7 +226,8 @@ impl Builder {
         let host = Host::start(server, self.listen, self.controllers).await;
         let client = host.client(None);
         let of_programs = self.programs.iter().flat_map(Program::crds);
-        for definition in of_programs.chain(self.definitions) {
+        let asked = of_programs.chain(self.definitions).collect();
+        for definition in definitions::merged(asked, &self.programs) {
             definitions::establish(&client, &definition).await;
         }
         let mut programs = Vec::new();
@@ -237,7 +241,11 @@ impl Builder {
             }
             let program = Serving::start(program, webhook_address(server)).await;
             for configuration in program.configurations() {
-                host.install(&client, configuration).await;
+                if definitions::is_one(configuration) {
+                    definitions::change(&client, configuration, server).await;
+                } else {
+                    host.install(&client, configuration).await;
+                }
             }
             programs.push(program);
         }

@@ -1,11 +1,67 @@
 //! Custom resources, defined before a test begins.
 
+use std::time::Duration;
+
 use kube::Client;
+use kubewright_manager::Program;
 use serde_json::Value;
 
 use crate::apply::apply;
 use crate::eventually;
 use crate::fail;
+use crate::server::Server;
+
+/// One definition for each resource: the versions of those that were asked for, or what a program converts.
+pub(crate) fn merged(asked: Vec<Value>, programs: &[Program]) -> Vec<Value> {
+    let mut merged: Vec<Value> = Vec::new();
+    let programs = programs.iter();
+    let converted = programs.flat_map(|program| program.app().converted_definitions());
+    for definition in converted.chain(asked) {
+        let name = &definition["metadata"]["name"];
+        let known = merged
+            .iter_mut()
+            .find(|known| known["metadata"]["name"] == *name);
+        let Some(known) = known else {
+            merged.push(definition);
+            continue;
+        };
+        let versions = definition["spec"]["versions"].as_array();
+        for version in versions.into_iter().flatten() {
+            add_version(known, version);
+        }
+    }
+    merged
+}
+
+fn add_version(definition: &mut Value, version: &Value) {
+    let Some(versions) = definition["spec"]["versions"].as_array_mut() else {
+        return;
+    };
+    if versions
+        .iter()
+        .all(|known| known["name"] != version["name"])
+    {
+        let mut version = version.clone();
+        version["storage"] = false.into();
+        versions.push(version);
+    }
+}
+
+/// Whether an object is a definition.
+pub(crate) fn is_one(object: &Value) -> bool {
+    object["kind"] == "CustomResourceDefinition"
+}
+
+/// Writes a definition that is established already; when this is done, the server goes by it.
+pub(crate) async fn change(client: &Client, definition: &Value, server: Server) {
+    establish(client, definition).await;
+    if server != Server::Embedded {
+        // Nothing tells when a real server goes by a definition that has changed.
+        tokio::time::sleep(NOTICED).await;
+    }
+}
+
+const NOTICED: Duration = Duration::from_millis(500);
 
 /// Writes a definition and waits until it is established.
 pub(crate) async fn establish(client: &Client, definition: &Value) {

@@ -47,6 +47,8 @@ mod host;
 mod isolation;
 mod outcome;
 mod permissions;
+mod round_trips;
+mod schemas;
 mod server;
 mod serving;
 mod shared;
@@ -62,6 +64,7 @@ pub use faults::{End, Fault, Faults, Refusal, Requests, Sent};
 pub use isolation::unique;
 pub use kubewright_apiserver::{Controllers, RequestInfo, Workloads};
 pub use outcome::{Denied, Outcome};
+pub use round_trips::{RoundTrips, round_trips};
 pub use server::Server;
 pub use user::{ActingAs, acting_as};
 

@@ -9,6 +9,7 @@ mod cluster;
 mod control_plane;
 #[cfg(unix)]
 mod control_plane_errors;
+mod conversions;
 mod faults;
 mod observed;
 mod permissions;
@@ -18,3 +19,4 @@ mod servers;
 mod trace;
 mod virtual_time;
 mod webhooks;
+mod widgets;

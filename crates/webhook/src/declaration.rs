@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use kubewright_review::{Operation, Version};
+use kubewright_review::{ConversionVersion, Operation, Version};
+use serde_json::Value;
 
 use crate::Selector;
 
@@ -36,6 +37,18 @@ pub struct Declaration {
     pub review_versions: Vec<Version>,
     /// Whether it is called again after other hooks changed the object. Only mutating hooks have this.
     pub reinvocation: Reinvocation,
+}
+
+/// Everything that the definition of a custom resource says about its conversion.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ConversionDeclaration {
+    /// The CustomResourceDefinition with all versions, without its `spec.conversion`.
+    pub definition: Value,
+    /// The path of the URL, such as `/convert/widgets.example.com`.
+    pub path: String,
+    /// The versions of the conversion protocol, the preferred one first.
+    pub review_versions: Vec<ConversionVersion>,
 }
 
 /// Whether a hook mutates or validates.

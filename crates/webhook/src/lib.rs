@@ -59,6 +59,12 @@
 //! The type decides how much is read: a full type, a type of your own with the few fields that you need, a `PartialObjectMeta`
 //! (only `apiVersion`, `kind` and `metadata` are read then), or a `DynamicObject`.
 //!
+//! # Conversion
+//!
+//! [`converting`] makes a conversion of types that are versions of one custom resource; [`Webhooks::with`] takes it as it takes
+//! a hook. All objects of a call are converted, several at a time, or none is: the first that cannot be is named in the answer,
+//! which the API server shows to whoever asked for the objects.
+//!
 //! # Time
 //!
 //! The API server says in `?timeout=` how long it waits. A handler is stopped a tenth of that, at most 250 ms, before
@@ -92,12 +98,19 @@
 //! | the handler fails | 500 | `the webhook failed on request ...; its log says why` |
 //! | the handler panics | 500 | `the webhook panicked on request ...; its log says why` |
 //! | the handler does not answer | 504 | `the webhook did not answer request ... before its deadline and was stopped` |
+//! | a ConversionReview without a `desiredAPIVersion` | 400 | `the request of the ConversionReview has no desiredAPIVersion` |
+//! | an object that cannot be converted | 200 | `cannot convert Widget blue/a from example.com/v2 to example.com/v1: ...`, as the message of a `Failure` |
+//! | a conversion that panics | 200 | `the conversion of Widget blue/a from ... panicked; the log of the webhook says where`, likewise |
+//! | objects that are not converted in time | 200 | `the webhook did not convert the 3 objects of request ... before its deadline`, likewise |
 //! | webhooks that [`Webhooks::check`] refuses | 500 | `the webhooks cannot be served: ...` |
+//!
+//! A body that is no ConversionReview is answered in the same words, with `ConversionReview` and `apiextensions.k8s.io` in them.
 //!
 //! Of a field that comes twice the last one counts, and half a surrogate pair stands for U+FFFD, as for the API server itself. A
 //! derived type refuses an object that has one of its fields twice, which the API server never sends.
 
 mod body;
+mod convert;
 mod declaration;
 mod handler;
 mod hook;
@@ -114,17 +127,20 @@ mod span;
 mod verdict;
 mod webhooks;
 
+pub use convert::{
+    Conversion, Convertible, Converting, DefinitionError, Unconvertible, converting,
+};
 pub use declaration::{
-    Declaration, FailurePolicy, MatchCondition, MatchPolicy, Reinvocation, Role, Rule, Scope,
-    SideEffects,
+    ConversionDeclaration, Declaration, FailurePolicy, MatchCondition, MatchPolicy, Reinvocation,
+    Role, Rule, Scope, SideEffects,
 };
 pub use handler::{Mutate, Object, Validate};
 pub use hook::{Hook, Undecodable, mutating, validating};
 pub use kubewright_review::Operation::{self, Connect, Create, Delete, Update};
-pub use kubewright_review::{Change, Kind, Resource, Version};
+pub use kubewright_review::{Change, ConversionVersion, Kind, Resource, Version};
 pub use observer::{Answered, Decision};
 pub use outcomes::Outcomes;
 pub use review::{Review, ReviewBuilder, User};
 pub use selector::{Requirement, Selector};
 pub use verdict::{Denial, Mutated, OrDeny, Reject, Validated, deny, fail};
-pub use webhooks::{DeclarationError, Webhooks};
+pub use webhooks::{DeclarationError, Part, Webhooks};

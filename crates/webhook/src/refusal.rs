@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use http::{HeaderValue, Method, StatusCode};
-use kubewright_review::ReadError;
+use kubewright_review::{ConversionReadError, ReadError};
 
 use crate::verdict::reason_of;
 use crate::{DeclarationError, Review};
@@ -81,6 +81,10 @@ impl Refusal {
     }
 
     pub(crate) fn unreadable(error: &ReadError) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, error.to_string())
+    }
+
+    pub(crate) fn no_conversion(error: &ConversionReadError) -> Self {
         Self::new(StatusCode::BAD_REQUEST, error.to_string())
     }
 

@@ -17,7 +17,7 @@ use tracing::{Instrument, Span};
 use crate::hook::Hook;
 use crate::judge::{Watched, judge};
 use crate::refusal::Refusal;
-use crate::{Webhooks, body, span};
+use crate::{Conversion, Webhooks, body, convert, span};
 
 /// What is left for the answer to travel, at most.
 const MARGIN: Duration = Duration::from_millis(250);
@@ -96,12 +96,22 @@ where
     B: Body,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let hook = webhooks.serves(request.uri().path())?;
+    let served = webhooks.serves(request.uri().path())?;
     check_head(&request)?;
     let timeout = request.uri().query().and_then(timeout_of);
-    let timeout = timeout.map_or(hook.timeout, |timeout| timeout.min(LONGEST));
+    let own = match &served {
+        Served::Hook(hook) => hook.timeout,
+        Served::Conversion(_) => LONGEST,
+    };
+    let timeout = timeout.map_or(own, |timeout| timeout.min(LONGEST));
     let deadline = arrival + timeout.saturating_sub(MARGIN.min(timeout / 10));
     let body = body::read(request.into_body(), webhooks.inner.body_limit, deadline).await?;
+    let hook = match served {
+        Served::Hook(hook) => hook,
+        Served::Conversion(conversion) => {
+            return convert::answer(&conversion, &body, deadline).await;
+        }
+    };
     let watched = Watched {
         observer: webhooks.inner.observer.get(),
         arrival,
@@ -110,15 +120,28 @@ where
     judge(&hook, &body, deadline, watched).await
 }
 
+/// What is at a path.
+enum Served {
+    Hook(Arc<Hook>),
+    Conversion(Arc<Conversion>),
+}
+
 impl Webhooks {
-    fn serves(&self, path: &str) -> Result<Arc<Hook>, Refusal> {
+    fn serves(&self, path: &str) -> Result<Served, Refusal> {
         if let Err(error) = self.checked() {
             return Err(Refusal::unusable(error));
         }
         let hooks = &self.inner.hooks;
-        let hook = hooks.iter().find(|hook| hook.path == path);
-        hook.cloned()
-            .ok_or_else(|| Refusal::unknown_path(path, hooks.iter().map(|hook| &*hook.path)))
+        if let Some(hook) = hooks.iter().find(|hook| hook.path == path) {
+            return Ok(Served::Hook(Arc::clone(hook)));
+        }
+        let conversions = &self.inner.conversions;
+        if let Some(conversion) = conversions.iter().find(|known| known.path == path) {
+            return Ok(Served::Conversion(Arc::clone(conversion)));
+        }
+        let hooks = hooks.iter().map(|hook| &*hook.path);
+        let all = hooks.chain(conversions.iter().map(|known| &*known.path));
+        Err(Refusal::unknown_path(path, all))
     }
 }
 

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::declaration::{Declaration, Reinvocation, Role, SideEffects};
+use crate::convert::{Conversion, Convertible, Converting, DefinitionError};
+use crate::declaration::{ConversionDeclaration, Declaration, Reinvocation, Role, SideEffects};
 use crate::hook::Hook;
 use crate::observer::{Answered, Observer};
 use crate::outcomes::Outcomes;
@@ -23,9 +24,38 @@ pub struct Webhooks {
 pub(crate) struct Inner {
     domain: String,
     pub(crate) hooks: Vec<Arc<Hook>>,
+    pub(crate) conversions: Vec<Arc<Conversion>>,
     pub(crate) body_limit: usize,
     checked: OnceLock<Result<(), DeclarationError>>,
     pub(crate) observer: Observer,
+}
+
+/// What [`Webhooks`] consist of: hooks, and conversions.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "API servers call for these two")]
+pub enum Part {
+    /// A hook of admission.
+    Hook(Box<Hook>),
+    /// A conversion.
+    Conversion(Box<Conversion>),
+}
+
+impl From<Hook> for Part {
+    fn from(hook: Hook) -> Self {
+        Self::Hook(Box::new(hook))
+    }
+}
+
+impl From<Conversion> for Part {
+    fn from(conversion: Conversion) -> Self {
+        Self::Conversion(Box::new(conversion))
+    }
+}
+
+impl<Hub: Convertible> From<Converting<Hub>> for Part {
+    fn from(converting: Converting<Hub>) -> Self {
+        Conversion::from(converting).into()
+    }
 }
 
 /// Why webhooks cannot be served or installed.
@@ -86,6 +116,14 @@ pub enum DeclarationError {
     /// A validator that would be called again, which the API server does with mutators alone.
     #[error("the hook `{0}` validates, and only mutators are called again")]
     ValidatesAgain(String),
+    /// The versions of a conversion do not fit together.
+    #[error("cannot convert between the versions of a custom resource")]
+    Conversion(#[from] DefinitionError),
+    /// Two conversions of one custom resource.
+    #[error(
+        "there are two conversions for `{0}`; add all versions to one of them with `.spoke::<..>()`"
+    )]
+    TwoConversions(String),
     /// A hook that takes no reviews.
     #[error("the hook `{0}` takes no version of the review protocol, or one twice")]
     ReviewVersions(String),
@@ -99,6 +137,7 @@ impl Webhooks {
             inner: Arc::new(Inner {
                 domain: domain.into(),
                 hooks: Vec::new(),
+                conversions: Vec::new(),
                 body_limit: 7 * 1024 * 1024,
                 checked: OnceLock::new(),
                 observer: Observer::default(),
@@ -106,10 +145,13 @@ impl Webhooks {
         }
     }
 
-    /// Adds a hook.
-    pub fn with(mut self, hook: Hook) -> Self {
+    /// Adds a hook, or a conversion.
+    pub fn with(mut self, part: impl Into<Part>) -> Self {
         let inner = Arc::make_mut(&mut self.inner);
-        inner.hooks.push(Arc::new(hook));
+        match part.into() {
+            Part::Hook(hook) => inner.hooks.push(Arc::new(*hook)),
+            Part::Conversion(conversion) => inner.conversions.push(Arc::new(*conversion)),
+        }
         inner.checked = OnceLock::new();
         self
     }
@@ -126,6 +168,15 @@ impl Webhooks {
             .hooks
             .iter()
             .map(|hook| hook.declaration(&self.inner.domain))
+            .collect()
+    }
+
+    /// What the definitions of custom resources say about the conversions, in the order in which they were added. Those that
+    /// [`Webhooks::check`] refuses are left out.
+    pub fn conversions(&self) -> Vec<ConversionDeclaration> {
+        let conversions = self.inner.conversions.iter();
+        conversions
+            .filter_map(|conversion| conversion.declaration())
             .collect()
     }
 
@@ -172,8 +223,45 @@ impl Webhooks {
                 return Err(DeclarationError::NameClash(name));
             }
         }
+        let mut definitions = HashSet::new();
+        for conversion in &self.inner.conversions {
+            let known = conversion.known.as_ref().map_err(Clone::clone)?;
+            let name = known.name().to_owned();
+            let path = conversion.path.clone();
+            check_path(&path, &name)?;
+            if conversion.review_versions.is_empty() || has_twice(&conversion.review_versions) {
+                return Err(DeclarationError::ReviewVersions(name));
+            }
+            if !definitions.insert(name.clone()) {
+                return Err(DeclarationError::TwoConversions(name));
+            }
+            if let Some(first) = paths.insert(path.clone(), name.clone()) {
+                let second = name;
+                return Err(DeclarationError::PathClash {
+                    path,
+                    first,
+                    second,
+                });
+            }
+        }
         Ok(())
     }
+}
+
+fn has_twice<T: PartialEq>(items: &[T]) -> bool {
+    let mut places = items.iter().enumerate();
+    places.any(|(place, item)| items[..place].contains(item))
+}
+
+fn check_path(path: &str, hook: &str) -> Result<(), DeclarationError> {
+    let segments = path.strip_prefix('/');
+    if segments.is_none_or(|rest| !rest.is_empty() && rest.split('/').any(str::is_empty)) {
+        return Err(DeclarationError::Path {
+            hook: hook.to_owned(),
+            path: path.to_owned(),
+        });
+    }
+    Ok(())
 }
 
 fn check_one(declaration: &Declaration) -> Result<(), DeclarationError> {
@@ -181,13 +269,7 @@ fn check_one(declaration: &Declaration) -> Result<(), DeclarationError> {
     if !is_webhook_name(&declaration.name) {
         return Err(DeclarationError::Name(name()));
     }
-    let segments = declaration.path.strip_prefix('/');
-    if segments.is_none_or(|rest| !rest.is_empty() && rest.split('/').any(str::is_empty)) {
-        return Err(DeclarationError::Path {
-            hook: name(),
-            path: declaration.path.clone(),
-        });
-    }
+    check_path(&declaration.path, &declaration.name)?;
     if declaration.rules.is_empty() {
         return Err(DeclarationError::NoRule(name()));
     }
@@ -214,12 +296,7 @@ fn check_one(declaration: &Declaration) -> Result<(), DeclarationError> {
         return Err(DeclarationError::ValidatesAgain(name()));
     }
     let versions = &declaration.review_versions;
-    if versions.is_empty()
-        || versions
-            .iter()
-            .enumerate()
-            .any(|(i, v)| versions[..i].contains(v))
-    {
+    if versions.is_empty() || has_twice(versions) {
         return Err(DeclarationError::ReviewVersions(name()));
     }
     Ok(())

@@ -9,6 +9,7 @@
 mod bad_input;
 mod calls;
 mod chains;
+mod conversions;
 mod declarations;
 mod faults;
 mod kinds;

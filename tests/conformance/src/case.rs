@@ -31,6 +31,8 @@ pub struct Case {
     pub given: Vec<Step>,
     /// The webhooks that stand while the steps run.
     pub hooks: Vec<Hook>,
+    /// The webhooks that convert for definitions, as they are written.
+    pub converters: Vec<Value>,
     /// Requests whose answers are compared.
     pub steps: Vec<Step>,
 }
@@ -269,6 +271,8 @@ struct Entry {
     #[serde(default)]
     hooks: Vec<Hook>,
     #[serde(default)]
+    converters: Vec<Value>,
+    #[serde(default)]
     steps: Vec<Step>,
     /// Each row changes this object, which is then created.
     base: Option<Value>,
@@ -337,6 +341,9 @@ impl Entry {
                 for hook in &mut self.hooks {
                     *hook = vars.fill_hook(hook);
                 }
+                for converter in &mut self.converters {
+                    *converter = vars.value(converter);
+                }
             }
         }
         for step in self.given.iter().chain(&self.steps) {
@@ -360,6 +367,7 @@ impl Entry {
             audit: self.audit,
             given: self.given,
             hooks: self.hooks,
+            converters: self.converters,
             steps: self.steps,
         })
     }

@@ -24,6 +24,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use crate::case::{Hook, Raw};
+use crate::converters::Converter;
 use crate::vars::Vars;
 
 /// The label that only probe objects carry.
@@ -42,6 +43,7 @@ pub(crate) struct Hooks {
 #[derive(Debug, Default)]
 struct Script {
     answers: Vec<Raw>,
+    converter: Option<Converter>,
     /// How many calls there were.
     count: usize,
     calls: Vec<Call>,
@@ -115,6 +117,16 @@ impl Hooks {
         Ok(())
     }
 
+    /// Stands ready at `/namespace/name` to convert.
+    pub(crate) fn convert(&self, namespace: &str, converter: Converter) {
+        let path = format!("/{namespace}/{}", converter.converting);
+        let script = Script {
+            converter: Some(converter),
+            ..Script::default()
+        };
+        self.lock().insert(path, script);
+    }
+
     /// How many calls nobody has taken yet.
     pub(crate) fn waiting(&self, namespace: &str, name: &str) -> usize {
         let path = format!("/{namespace}/{name}");
@@ -168,6 +180,15 @@ impl Hooks {
                 let mut allowed = enveloped(&json!({}));
                 allowed.body["apiVersion"] = body["apiVersion"].clone();
                 Some(allowed)
+            } else if let Some(converter) = &script.converter {
+                let answer = converter.answer(&body)?;
+                script.calls.push(Call {
+                    request: format!("{} {}", parts.method, parts.uri),
+                    headers: parts.headers,
+                    body,
+                    raw,
+                });
+                Some(answer)
             } else {
                 script.count += 1;
                 script.calls.push(Call {

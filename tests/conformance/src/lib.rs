@@ -7,6 +7,7 @@
 pub mod case;
 mod client;
 pub mod compare;
+mod converters;
 pub mod differences;
 pub mod embedded;
 pub mod first_objects;

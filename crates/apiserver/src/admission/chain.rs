@@ -8,7 +8,7 @@ use super::cluster::Cluster;
 use super::notes::Notes;
 use super::observer::Observer;
 use super::plugins::{self, Plugins};
-use super::webhook::{Reinvocation, ServiceTable, Webhooks};
+use super::webhook::{Reach, Reinvocation, ServiceTable, Webhooks};
 use crate::status::Result;
 
 /// The admission chain of one server.
@@ -40,6 +40,11 @@ impl Chain {
     /// The addresses of services; what is set there is seen by the next call.
     pub fn services(&self) -> &ServiceTable {
         self.webhooks.services()
+    }
+
+    /// How webhooks are reached that are asked for something else than admission.
+    pub(crate) fn reach<'a>(&'a self, cluster: &'a dyn Cluster) -> Reach<'a> {
+        self.webhooks.reach(cluster)
     }
 
     /// Lets every mutating step change the object, and once more where a late change asks for it.

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 
 use super::Custom;
 use super::columns::Column;
+use super::convert::Conversion;
 use super::fields::Selectable;
 use crate::kinds::view::View;
 use crate::kinds::{GroupVersionKind, Resource, Subresource, Verb, by_stability};
@@ -27,8 +28,8 @@ pub(crate) struct Definition {
     pub(crate) since: u64,
     /// Becomes true when its objects are served by other rules, or no longer: their watches end.
     pub(crate) replaced: watch::Sender<bool>,
-    /// How it converts, as the definition says it.
-    pub(crate) conversion: Value,
+    /// How its versions become each other.
+    pub(crate) conversion: Conversion,
     names: Value,
     namespaced: bool,
 }
@@ -77,7 +78,7 @@ impl Definition {
                 .collect(),
             since,
             replaced,
-            conversion: spec.at("conversion").clone(),
+            conversion: Conversion::read(spec.at("conversion"), object.at("metadata").text("name")),
             names: names.clone(),
             namespaced: spec.text("scope") == "Namespaced",
         }
@@ -105,7 +106,7 @@ impl Definition {
 
     /// Whether somebody else knows how versions become each other.
     pub(crate) fn converts_by_webhook(&self) -> bool {
-        self.conversion.text("strategy") == "Webhook"
+        matches!(self.conversion, Conversion::Webhook(_))
     }
 
     /// The version of this name.

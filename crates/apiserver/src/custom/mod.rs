@@ -1,7 +1,7 @@
 //! Custom resources: what a definition makes of a resource, and the rules of its objects (spec sections D.4 to D.8).
 
 mod columns;
-mod convert;
+pub(crate) mod convert;
 pub(crate) mod decode;
 mod definition;
 pub(crate) mod fields;

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::definition::Version;
 use super::{Custom, metadata};
 use crate::kinds::view::View;
+use crate::rest::call::metadata_mut;
 use crate::server::Shared;
 use crate::status::{Result, Status};
 use crate::store::Object;
@@ -46,14 +47,17 @@ impl Custom {
                 others.push(at);
             }
         }
-        if others.is_empty() {
-            return Ok(objects);
-        }
-        let sent = others.iter().map(|at| objects[*at].take()).collect();
-        let converted = definition.convert(shared, sent, &self.name).await?;
-        for (at, mut object) in others.into_iter().zip(converted) {
+        let reach = shared.chain.reach(&shared.cluster);
+        for at in others {
+            let mut sent = objects[at].take();
+            // The revision is no part of what is stored: a webhook does not see it.
+            let revision = metadata_mut(&mut sent).remove("resourceVersion");
+            let mut object = definition.convert(reach, sent, &self.name).await?;
             self.coerce(&mut object)
                 .map_err(|why| Status::internal(&why))?;
+            if let Some(revision) = revision {
+                metadata_mut(&mut object).insert("resourceVersion".to_owned(), revision);
+            }
             objects[at] = object;
         }
         Ok(objects)
@@ -63,16 +67,16 @@ impl Custom {
     ///
     /// # Errors
     /// A conversion that fails.
-    pub(crate) async fn store(&self, shared: &Shared, object: Value) -> Result<Value> {
+    pub(crate) async fn store(&self, shared: &Shared, mut object: Value) -> Result<Value> {
         let definition = &self.definition;
         if definition.storage == self.name {
             return Ok(object);
         }
-        let sent = vec![object];
-        let converted = definition
-            .convert(shared, sent, &definition.storage)
+        let reach = shared.chain.reach(&shared.cluster);
+        metadata_mut(&mut object).remove("resourceVersion");
+        let mut object = definition
+            .convert(reach, object, &definition.storage)
             .await?;
-        let mut object = converted.into_iter().next().unwrap_or_default();
         if let Some(version) = definition.version(&definition.storage) {
             version
                 .coerce(&mut object)

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::TABLE;
 use crate::kinds::GroupVersionKind;
 use crate::kinds::view::{Edit, View};
-use crate::managers::{self, Tracked};
+use crate::managers::{self, Tracked, Versions};
 use crate::rest::now;
 use crate::server::Shared;
 use crate::store::{Draft, Object};
@@ -29,6 +29,7 @@ pub(super) fn status(shared: &Shared, stored: &Object, old: &Value, mut new: Val
         kind: &kind,
         subresource: "status",
         registry: &served,
+        versions: &Versions::default(),
         now: &now(),
     };
     managers::update(&tracked, old, &mut new, false, MANAGER);

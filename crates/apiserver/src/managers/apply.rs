@@ -208,13 +208,17 @@ impl Tracked<'_> {
     fn prune(&self, merged: Value, managed: &Managed, last: &Entry) -> Value {
         let own = self.api_version();
         let version = &last.api_version;
-        let Some((shape, then)) = self.in_version(Cow::Borrowed(&merged), &own, version) else {
+        let what_for =
+            "failed to prune fields: failed to convert merged object to last applied version: ";
+        let then = self.in_version(Cow::Borrowed(&merged), &own, version, what_for);
+        let Some((shape, then)) = then else {
             return merged;
         };
         let pruned = remove(shape, &then, &with_named_fields(&last.set, shape));
         let pruned = self.keep_owned(&then, pruned, version, managed);
         let pruned = keep_dangling(shape, &then, &pruned, &last.set);
-        match self.in_version(Cow::Owned(pruned), version, &own) {
+        let what_for = "failed to prune fields: ";
+        match self.in_version(Cow::Owned(pruned), version, &own, what_for) {
             Some((_, pruned)) => pruned.into_owned(),
             None => merged,
         }
@@ -238,8 +242,13 @@ impl Tracked<'_> {
         versions.sort_by_key(|version| *version != pruned_version);
         let mut pruned = pruned;
         for version in versions {
-            let theirs = self.in_version(Cow::Borrowed(merged), pruned_version, version);
-            let ours = self.in_version(Cow::Borrowed(&pruned), pruned_version, version);
+            let in_version = |object, what: &str| {
+                let what_for = format!(
+                    "failed to prune fields: failed add back owned items: failed to convert {what} object at version {version}: "
+                );
+                self.in_version(Cow::Borrowed(object), pruned_version, version, &what_for)
+            };
+            let (theirs, ours) = (in_version(merged, "merged"), in_version(&pruned, "pruned"));
             let (Some((shape, merged)), Some((_, ours))) = (theirs, ours) else {
                 continue;
             };
@@ -247,7 +256,9 @@ impl Tracked<'_> {
             let kept = named(&collect(shape, &ours)).union(named(&owned[version]));
             let gone = named(&collect(shape, &merged)).difference(&kept);
             let kept = remove(shape, &merged, &gone);
-            if let Some((_, kept)) = self.in_version(Cow::Owned(kept), version, pruned_version) {
+            let what_for = "failed to prune fields: failed add back owned items: ";
+            let kept = self.in_version(Cow::Owned(kept), version, pruned_version, what_for);
+            if let Some((_, kept)) = kept {
                 pruned = kept.into_owned();
             }
         }

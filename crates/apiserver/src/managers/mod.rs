@@ -21,9 +21,11 @@ mod shape;
 #[cfg(test)]
 mod tests;
 mod track;
+mod versions;
 
 pub(crate) use apply::apply;
 pub(crate) use conflict::ApplyError;
 pub(crate) use entries::{check, same_but_times};
 pub(crate) use scale::{Places, REPLICAS, to_parent, to_scale};
 pub(crate) use track::{Tracked, empty, update};
+pub(crate) use versions::Versions;

@@ -30,6 +30,7 @@ impl Api {
         let registry = Registry::builtin();
         let resource = registry.by_kind(&self.0).unwrap();
         act(&Tracked {
+            versions: &super::Versions::default(),
             resource: &resource,
             kind: &self.0,
             subresource: "",

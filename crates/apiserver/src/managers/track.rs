@@ -12,6 +12,7 @@ use super::entries::{Entry, Identity, Managed, Operation};
 use super::reset::reset;
 use super::set::Set;
 use super::shape::Shape;
+use super::versions::Versions;
 use crate::kinds::view::{Edit, View};
 use crate::kinds::{GroupVersionKind, Registry, Resource, conversion};
 use crate::schema::{Medium, write_empties};
@@ -27,6 +28,8 @@ pub(crate) struct Tracked<'a> {
     pub(crate) subresource: &'a str,
     /// Where other versions of the kind are found.
     pub(crate) registry: &'a Registry,
+    /// What a webhook converted for the request.
+    pub(crate) versions: &'a Versions,
     /// When.
     pub(crate) now: &'a str,
 }
@@ -223,18 +226,22 @@ impl Tracked<'_> {
     }
 
     fn compare_in(&self, version: &str, live: &Value, new: &Value) -> Option<Comparison> {
-        let (shape, live) = self.in_version(Cow::Borrowed(live), &self.api_version(), version)?;
-        let (_, new) = self.in_version(Cow::Borrowed(new), &self.api_version(), version)?;
+        let own = self.api_version();
+        let (shape, live) = self.in_version(Cow::Borrowed(live), &own, version, "")?;
+        let what_for = "failed to convert new object: ";
+        let (_, new) = self.in_version(Cow::Borrowed(new), &own, version, what_for)?;
         let ignored = reset(self.resource, self.subresource);
         Some(compare(shape, &live, &new).without(&ignored))
     }
 
-    /// The object in another version, and its shape there; none if that version is not served.
+    /// The object in another version, and its shape there; none if that version is not served. `what_for` begins what is said
+    /// if it cannot be converted.
     pub(super) fn in_version<'v>(
         &self,
         object: Cow<'v, Value>,
         from: &str,
         to: &str,
+        what_for: &str,
     ) -> Option<(Shape<'_>, Cow<'v, Value>)> {
         let kind = |api_version: &str| {
             let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
@@ -257,6 +264,16 @@ impl Tracked<'_> {
             self.registry.by_kind(&kind(from))?,
             self.registry.by_kind(&kind(to))?,
         );
+        if let Some(custom) = &from.custom
+            && custom.definition.converts_by_webhook()
+        {
+            let object = self.versions.find(&from, &to, &object, what_for)?;
+            if let Err(why) = check(shape, &object, Duplicates::Allowed) {
+                self.versions.fail(format!("{what_for}{why}"));
+                return None;
+            }
+            return Some((shape, Cow::Owned(object)));
+        }
         let mut object = object.into_owned();
         conversion::convert(&from, &to, &mut object).ok()?;
         Some((shape, Cow::Owned(object)))

@@ -14,6 +14,7 @@ use super::query::Query;
 use crate::admission::{Attributes, Notes, Operation, User};
 use crate::audit::Trail;
 use crate::kinds::{GroupVersionKind, Resource, conversion, strategy};
+use crate::managers::Versions;
 use crate::schema::{self, Medium};
 use crate::server::Shared;
 use crate::status::{Result, Status, qualified};
@@ -37,6 +38,8 @@ pub(crate) struct Call {
     pub(crate) notes: Arc<Notes>,
     /// What the request leaves in the audit log, if there is one.
     pub(crate) trail: Option<Arc<Trail>>,
+    /// What a webhook converted, so that the managers of other versions keep their fields.
+    pub(crate) versions: Arc<Versions>,
     /// Becomes true when watches shall end.
     pub(crate) stopped: watch::Receiver<bool>,
     /// The whole request body.
@@ -110,6 +113,15 @@ impl Call {
         let mut stored = value.clone();
         conversion::convert(&self.resource, &self.storage, &mut stored)?;
         Ok(Draft::new(&stored))
+    }
+
+    /// Has those versions made that were missing. False if none were.
+    ///
+    /// # Errors
+    /// A conversion that failed.
+    pub(crate) async fn complete_versions(&self) -> Result<bool> {
+        let Shared { chain, cluster, .. } = &*self.shared;
+        Box::pin(self.versions.complete(chain.reach(cluster))).await
     }
 
     /// Whether a stored object is what is answered.

@@ -90,6 +90,7 @@ async fn to_resource(
         user: request.user,
         deadline: request.deadline,
         notes: request.notes,
+        versions: Arc::default(),
         trail: request.trail,
         stopped: request.stopped,
         body: request.body,

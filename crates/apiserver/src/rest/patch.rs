@@ -92,7 +92,11 @@ async fn create_applied(
     patch: &Patch,
 ) -> Result<Response<Body>> {
     let nothing = managers::empty(&call.kind());
-    let mut decoded = patch.apply(call, &call.kind(), options, &nothing)?;
+    let mut made = patch.apply(call, &call.kind(), options, &nothing);
+    while call.complete_versions().await? {
+        made = patch.apply(call, &call.kind(), options, &nothing);
+    }
+    let mut decoded = made?;
     check_name(call, &mut decoded.object)?;
     let uid = meta_text(&decoded.object, "uid");
     if !uid.is_empty() {

@@ -26,10 +26,18 @@ pub(crate) async fn mutate(
         let nothing = || managers::empty(&attributes.kind);
         let live = Some(&attributes.old_object).filter(|old| !old.is_null());
         let live = live.map_or_else(|| Cow::Owned(nothing()), Cow::Borrowed);
-        for_managers(call, &attributes.kind, |tracked| {
-            let empties = attributes.empties;
-            managers::update(tracked, &live, &mut attributes.object, empties, &manager);
-        });
+        let (kind, empties) = (&attributes.kind, attributes.empties);
+        let object = &mut attributes.object;
+        let track = |object: &mut Value| {
+            for_managers(call, kind, |tracked| {
+                managers::update(tracked, &live, object, empties, &manager);
+            });
+        };
+        let sent = by_webhook(call).then(|| object.clone());
+        track(object);
+        if let Some(sent) = sent {
+            track_again(call, track, &sent, object).await;
+        }
     }
     call.mutate(attributes).await?;
     if let Some(before) = attributes.managed_fields.take() {
@@ -41,6 +49,31 @@ pub(crate) async fn mutate(
 /// Whether the request is a server-side apply.
 pub(crate) fn is_apply(call: &Call) -> bool {
     content_type(&call.headers) == APPLY
+}
+
+/// Whether other versions of the objects are made by a webhook.
+fn by_webhook(call: &Call) -> bool {
+    let custom = call.resource.custom.as_ref();
+    custom.is_some_and(|custom| custom.definition.converts_by_webhook())
+}
+
+/// Finds out once more who changed what, as long as a webhook has to be asked for it. Where that fails nobody is known any
+/// more.
+async fn track_again(call: &Call, track: impl Fn(&mut Value), sent: &Value, object: &mut Value) {
+    loop {
+        match call.complete_versions().await {
+            Ok(false) => return,
+            Ok(true) => {
+                object.clone_from(sent);
+                track(object);
+            }
+            Err(why) => {
+                tracing::warn!(error = %why, "the managers of an object are forgotten: another version of it could not be made");
+                metadata_mut(object).remove("managedFields");
+                return;
+            }
+        }
+    }
 }
 
 /// The content type of a server-side apply.
@@ -57,6 +90,7 @@ pub(crate) fn for_managers<T>(
         kind,
         subresource: &call.path.subresource,
         registry: &call.shared.served.now(),
+        versions: &call.versions,
         now: &now(),
     })
 }

@@ -31,10 +31,14 @@ pub(crate) async fn write(
     loop {
         let stored = call.stored()?;
         let old = call.value(&stored).await?;
+        let mut made = next(&old);
+        while call.complete_versions().await? {
+            made = next(&old);
+        }
         let Decoded {
             object: mut new,
             empties,
-        } = next(&old)?;
+        } = made?;
         keep_place(&mut new, &old);
         dedup_owners(&mut new, Stage::Received, &call.notes);
 

@@ -1,6 +1,6 @@
 //! The steps of a case, one after another.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::case::{Case, Shows, Step, set};
 use crate::client::{Answer, Ask, Client, Watch, compared};
+use crate::converters::Converter;
 use crate::hooks::Call;
 use crate::openapi;
 use crate::redact::Redactor;
@@ -35,6 +36,10 @@ impl Runner {
         vars.set("hooksPort", self.hooks.port());
         vars.set("caBundle", self.hooks.ca_bundle());
         vars.set("long", "0123456789abcdef".repeat(LONG / 16));
+        for converter in &case.converters {
+            let converter = Converter::read(vars.value(converter))?;
+            self.hooks.convert(&case.namespace, converter);
+        }
         let namespace =
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": case.namespace}});
         let given = Step {
@@ -156,7 +161,29 @@ impl Runner {
                 outcomes[step]["audit"] = redactor.audit(&events, &id, case.alone);
             }
         }
-        Ok(json!({"steps": outcomes}))
+        let mut outcome = json!({"steps": outcomes});
+        let conversions = self.conversions(case, written)?;
+        if !conversions.is_empty() {
+            outcome["conversions"] = conversions.into();
+        }
+        Ok(outcome)
+    }
+
+    /// What the converters were sent: every different call once, each redacted on its own.
+    fn conversions(&self, case: &Case, written: &str) -> Result<Vec<Value>> {
+        let mut different = BTreeMap::new();
+        for converter in &case.converters {
+            let converter = Converter::read(converter.clone())?;
+            if !converter.calls {
+                continue;
+            }
+            for call in self.hooks.take(&case.namespace, &converter.converting) {
+                let mut redactor = Redactor::new(&case.namespace, written);
+                let shown = call.shown(&mut redactor);
+                different.insert(shown.to_string(), shown);
+            }
+        }
+        Ok(different.into_values().collect())
     }
 
     /// What the hooks were sent since the last step: mutating ones are called in order, validating ones in any.
@@ -164,27 +191,13 @@ impl Runner {
         let mut calls = Vec::new();
         for hook in &case.hooks {
             let (_, name) = kind_and_name(hook)?;
-            for Call {
-                request,
-                headers,
-                body,
-                raw,
-            } in self.hooks.take(&case.namespace, name)
-            {
+            for call in self.hooks.take(&case.namespace, name) {
                 let mut reviews = self.reviews.lock().unwrap_or_else(PoisonError::into_inner);
-                reviews.entry(case.title()).or_insert(raw);
+                reviews
+                    .entry(case.title())
+                    .or_insert_with(|| call.raw.clone());
                 drop(reviews);
-                let headers: Map<String, Value> = HEADERS_OF_CALLS
-                    .into_iter()
-                    .filter_map(|name| {
-                        Some((name.to_owned(), headers.get(name)?.to_str().ok()?.into()))
-                    })
-                    .collect();
-                calls.push(json!({
-                    "request": redactor.text(&request),
-                    "headers": headers,
-                    "body": redactor.value(&body),
-                }));
+                calls.push(call.shown(redactor));
             }
         }
         Ok(calls)
@@ -280,6 +293,22 @@ impl Runner {
             }
         }
         Ok(ask)
+    }
+}
+
+impl Call {
+    /// What of a call is compared.
+    fn shown(&self, redactor: &mut Redactor) -> Value {
+        let header = |name: &str| {
+            let value = self.headers.get(name)?.to_str().ok()?;
+            Some((name.to_owned(), value.into()))
+        };
+        let headers: Map<String, Value> = HEADERS_OF_CALLS.into_iter().filter_map(header).collect();
+        json!({
+            "request": redactor.text(&self.request),
+            "headers": headers,
+            "body": redactor.value(&self.body),
+        })
     }
 }
 

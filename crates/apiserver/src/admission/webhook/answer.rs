@@ -8,12 +8,16 @@ use serde_json::{Map, Value};
 
 use super::client::Reply;
 use super::configuration::ReviewVersion;
-use super::shape::{self, go_word, mismatch};
+use super::envelope::{Envelope, Opened};
+use super::shape::{self, mismatch};
 use crate::field::quoted;
-use crate::schema;
 
-/// The call site that the real server's decoder of reviews names itself after.
-const SCHEME: &str = "pkg/util/webhook/client.go:71";
+/// The reviews of admission.
+const ENVELOPE: Envelope = Envelope {
+    group: "admission.k8s.io",
+    kind: "AdmissionReview",
+    others: &[],
+};
 
 /// Which plugin asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,10 +55,11 @@ pub(super) struct Answer {
 impl Reply {
     /// Decodes the body as the review that was sent: JSON if it begins with `{`, else YAML. Content-Type plays no part.
     pub(super) fn decode(&self, version: ReviewVersion) -> Result<Review, String> {
-        let mut document = document(self.body())?;
-        let api_version = type_meta(&document, "apiVersion")?;
-        let kind = type_meta(&document, "kind")?;
-        check_kind(&api_version, &kind, version)?;
+        let Opened {
+            api_version,
+            kind,
+            mut document,
+        } = ENVELOPE.open(self.body(), version)?;
         let response = match document.get_mut("response").map(Value::take) {
             None | Some(Value::Null) => None,
             Some(Value::Object(response)) => Some(Response::from_object(response)?),
@@ -98,11 +103,7 @@ impl Review {
             return Err(format!("expected response.uid={expected}, got {got}"));
         }
         if self.api_version != "admission.k8s.io/v1" || self.kind != "AdmissionReview" {
-            let expected = "admission.k8s.io/v1, Kind=AdmissionReview";
-            let got = shown_kind(&self.api_version, &self.kind);
-            return Err(format!(
-                "expected webhook response of {expected}, got {got}"
-            ));
+            return Err(ENVELOPE.unexpected(&self.api_version, &self.kind));
         }
         answer.check_patch(sort)?;
         Ok(answer)
@@ -168,90 +169,6 @@ impl Response {
         let uid = text(take("uid")).unwrap_or_default();
         Ok(Self { uid, answer })
     }
-}
-
-/// Reads the body as one JSON value.
-fn document(body: &[u8]) -> Result<Value, String> {
-    let is_json = body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-    if is_json {
-        return read_json(body)
-            .map_err(|why| format!("couldn't get version/kind; json parse error: {why}"));
-    }
-    let value = schema::yaml::parse(body)
-        .map_err(|error| error.to_string())?
-        .value;
-    match value {
-        Value::Object(_) => Ok(value),
-        Value::Null => Ok(Value::Object(Map::new())),
-        other => Err(format!(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go value of type \
-             struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}",
-            go_word(&other)
-        )),
-    }
-}
-
-/// Reads JSON the fast way; only what is none is read again, for Go's words.
-pub(super) fn read_json(bytes: &[u8]) -> Result<Value, String> {
-    serde_json::from_slice(bytes).or_else(|_| {
-        let parsed = schema::json::parse(bytes).map_err(|error| error.to_string())?;
-        Ok(parsed.value)
-    })
-}
-
-fn type_meta(document: &Value, field: &str) -> Result<String, String> {
-    match document.get(field) {
-        None | Some(Value::Null) => Ok(String::new()),
-        Some(Value::String(text)) => Ok(text.clone()),
-        Some(other) => Err(format!(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go struct field .{field} of type string",
-            go_word(other)
-        )),
-    }
-}
-
-/// The decoder knows both reviews and the unversioned kinds; anything else it refuses by name.
-fn check_kind(api_version: &str, kind: &str, wanted: ReviewVersion) -> Result<(), String> {
-    let api_version = if api_version.is_empty() {
-        wanted.api_version()
-    } else {
-        api_version
-    };
-    let kind = if kind.is_empty() {
-        "AdmissionReview"
-    } else {
-        kind
-    };
-    let into = match wanted {
-        ReviewVersion::V1 => "v1.AdmissionReview",
-        ReviewVersion::V1beta1 => "v1beta1.AdmissionReview",
-    };
-    if kind == "AdmissionReview" && api_version == wanted.api_version() {
-        return Ok(());
-    }
-    if api_version.matches('/').count() > 1 {
-        return Err(format!("unexpected GroupVersion string: {api_version}"));
-    }
-    let known = match (api_version, kind) {
-        ("admission.k8s.io/v1", "AdmissionReview") => "v1.AdmissionReview",
-        ("admission.k8s.io/v1beta1", "AdmissionReview") => "v1beta1.AdmissionReview",
-        ("v1", "Status") => "v1.Status",
-        _ => {
-            let (kind, version) = (quoted(kind), quoted(api_version));
-            return Err(format!(
-                "no kind {kind} is registered for version {version} in scheme \"{SCHEME}\""
-            ));
-        }
-    };
-    Err(format!(
-        "converting ({known}) to ({into}): unknown conversion"
-    ))
-}
-
-/// `GroupVersionKind.String()`: `<group>/<version>, Kind=<kind>`.
-fn shown_kind(api_version: &str, kind: &str) -> String {
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    format!("{group}/{version}, Kind={kind}")
 }
 
 fn text(value: Value) -> Option<String> {

@@ -52,11 +52,31 @@ pub(super) enum DryRun {
     Unknown,
 }
 
-/// The version of the AdmissionReview that is sent and expected back.
+/// The version of the review that is sent and expected back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReviewVersion {
+pub(crate) enum ReviewVersion {
     V1,
     V1beta1,
+}
+
+impl ReviewVersion {
+    /// The first version that this server knows; the others are ignored.
+    pub(crate) fn preferred(versions: &Value) -> Option<Self> {
+        strings(versions)
+            .iter()
+            .find_map(|version| match version.as_str() {
+                "v1" => Some(Self::V1),
+                "v1beta1" => Some(Self::V1beta1),
+                _ => None,
+            })
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::V1 => "v1",
+            Self::V1beta1 => "v1beta1",
+        }
+    }
 }
 
 impl Configurations {
@@ -127,19 +147,8 @@ impl Hook {
                 None => DryRun::Unknown,
             },
             timeout: Duration::from_secs(webhook["timeoutSeconds"].as_u64().unwrap_or(10)),
-            review: review_version(&webhook["admissionReviewVersions"]),
+            review: ReviewVersion::preferred(&webhook["admissionReviewVersions"]),
             target: Target::from_object(&webhook["clientConfig"]),
         }
     }
-}
-
-/// The first version that this server knows; the others are ignored.
-fn review_version(versions: &Value) -> Option<ReviewVersion> {
-    strings(versions)
-        .iter()
-        .find_map(|version| match version.as_str() {
-            "v1" => Some(ReviewVersion::V1),
-            "v1beta1" => Some(ReviewVersion::V1beta1),
-            _ => None,
-        })
 }

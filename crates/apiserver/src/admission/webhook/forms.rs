@@ -3,9 +3,11 @@
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::client::Reach;
 use super::select::Invocation;
 use crate::admission::attributes::Attributes;
-use crate::kinds::{GroupVersionKind, conversion};
+use crate::custom::convert;
+use crate::kinds::GroupVersionKind;
 use crate::schema::json::write;
 use crate::schema::{self, Medium};
 use crate::status::Result;
@@ -41,8 +43,9 @@ pub(super) struct Form<'a> {
 
 impl Forms {
     /// The objects in the version that the invocation asks for.
-    pub(super) fn of<'a>(
+    pub(super) async fn of<'a>(
         &'a mut self,
+        reach: Reach<'_>,
         attributes: &'a Attributes,
         invocation: &Invocation,
     ) -> Result<Form<'a>> {
@@ -60,7 +63,8 @@ impl Forms {
         let at = if let Some(at) = known {
             at
         } else {
-            self.converted.push(Converted::of(attributes, invocation)?);
+            let converted = Box::pin(Converted::of(reach, attributes, invocation)).await?;
+            self.converted.push(converted);
             self.converted.len() - 1
         };
         let form = &mut self.converted[at];
@@ -90,22 +94,27 @@ impl Forms {
 }
 
 impl Converted {
-    fn of(attributes: &Attributes, invocation: &Invocation) -> Result<Self> {
-        let convert = |object: &Value| {
-            let mut object = object.clone();
-            if invocation.kind != attributes.kind && !object.is_null() {
-                conversion::convert(&attributes.resource, &invocation.resource, &mut object)?;
+    async fn of(
+        reach: Reach<'_>,
+        attributes: &Attributes,
+        invocation: &Invocation,
+    ) -> Result<Self> {
+        let convert = async |object: &Value| {
+            if invocation.kind == attributes.kind || object.is_null() {
+                return Ok(object.clone());
             }
-            Ok(object)
+            let (from, to) = (&attributes.resource, &invocation.resource);
+            convert::between(reach, from, to, object.clone()).await
         };
-        let mut object = convert(&attributes.object)?;
+        let old = convert(&attributes.old_object).await?;
+        let mut object = convert(&attributes.object).await?;
         if attributes.empties {
             schema::write_empties(&invocation.kind, &mut object, Medium::Json);
         }
         Ok(Self {
             kind: invocation.kind.clone(),
             object,
-            old: convert(&attributes.old_object)?,
+            old,
             texts: Texts::default(),
         })
     }

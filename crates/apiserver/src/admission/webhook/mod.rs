@@ -7,6 +7,7 @@ mod client;
 mod conditions;
 mod configuration;
 mod denial;
+mod envelope;
 mod forms;
 mod mutating;
 mod observe;
@@ -29,7 +30,11 @@ use super::observer::Observer;
 use crate::status::Result;
 
 pub use client::ServiceTable;
+pub(crate) use client::{NoClient, Reach, Reply, Target};
+pub(crate) use configuration::ReviewVersion;
+pub(crate) use envelope::{Envelope, Opened};
 pub(super) use reinvocation::Reinvocation;
+pub(crate) use shape::{go_word, keep_known_of_conversion};
 
 use client::Client;
 use configuration::Configurations;
@@ -54,6 +59,14 @@ impl Webhooks {
 
     pub(super) fn services(&self) -> &ServiceTable {
         self.client.services()
+    }
+
+    /// How webhooks of a cluster are reached.
+    pub(super) fn reach<'a>(&'a self, cluster: &'a dyn Cluster) -> Reach<'a> {
+        Reach {
+            client: &self.client,
+            cluster,
+        }
     }
 
     pub(super) async fn mutate(

@@ -37,7 +37,7 @@ struct Effect {
 impl Dispatch<'_> {
     pub(super) async fn run(mut self, hooks: &[Arc<Hook>]) -> Result<()> {
         for (index, hook) in hooks.iter().enumerate() {
-            if let Some(invocation) = self.select(hook)? {
+            if let Some(invocation) = self.select(hook).await? {
                 self.visit(&invocation, index).await?;
             }
         }
@@ -47,12 +47,14 @@ impl Dispatch<'_> {
         Ok(())
     }
 
-    fn select(&mut self, hook: &Arc<Hook>) -> Result<Option<Invocation>> {
+    async fn select(&mut self, hook: &Arc<Hook>) -> Result<Option<Invocation>> {
         let Some(invocation) = select::select(hook, self.cluster, self.attributes)? else {
             return Ok(None);
         };
         if !hook.conditions.is_empty() {
-            let form = self.forms.of(self.attributes, &invocation)?;
+            let reach = self.webhooks.reach(self.cluster);
+            let form = self.forms.of(reach, self.attributes, &invocation).await;
+            let form = form.map_err(twice_internal)?;
             let holds = hook
                 .conditions
                 .hold(self.cluster, self.attributes, &invocation, &form)?;
@@ -93,10 +95,9 @@ impl Dispatch<'_> {
         invocation: &Invocation,
         index: usize,
     ) -> std::result::Result<Effect, Failure> {
-        let mut form = self
-            .forms
-            .of(self.attributes, invocation)
-            .map_err(Failure::Refused)?;
+        let reach = self.webhooks.reach(self.cluster);
+        let form = self.forms.of(reach, self.attributes, invocation).await;
+        let mut form = form.map_err(|why| Failure::Refused(twice_internal(why)))?;
         let prepared = call::prepare(self.attributes, invocation, &mut form)?;
         let (client, deadline) = (&self.webhooks.client, self.attributes.deadline);
         let answer = call::call(
@@ -123,8 +124,10 @@ impl Dispatch<'_> {
             invocation,
             &mut self.forms,
             self.reinvocation,
+            reach,
             keep,
-        )?;
+        )
+        .await?;
         self.annotator(&invocation.hook, index)
             .patched(&answer.patch);
         Ok(Effect {
@@ -166,4 +169,9 @@ impl Dispatch<'_> {
             Err(failure) => seen.failed(&**observer, failure),
         }
     }
+}
+
+/// The real server wraps an object that cannot be converted for a mutating webhook twice.
+fn twice_internal(why: Status) -> Status {
+    why.into_internal().into_internal()
 }

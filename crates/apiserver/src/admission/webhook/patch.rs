@@ -4,16 +4,19 @@ use std::fmt::Display;
 
 use serde_json::Value;
 
-use super::answer::{Answer, read_json};
+use super::answer::Answer;
 use super::call::Failure;
+use super::client::Reach;
+use super::envelope::read_json;
 use super::forms::Forms;
 use super::reinvocation::Reinvocation;
 use super::select::Invocation;
 use super::shape::go_word;
 use crate::admission::attributes::Attributes;
+use crate::custom::convert;
 use crate::field::quoted;
 use crate::kinds::view::{Edit as _, View as _};
-use crate::kinds::{GroupVersionKind, conversion, defaults};
+use crate::kinds::{GroupVersionKind, defaults};
 use crate::patch::json::Patch;
 use crate::schema::{self, Changes, Conformed, Medium};
 use crate::status::Status;
@@ -57,12 +60,13 @@ pub(super) fn read(answer: &Answer) -> Result<Option<Patch>, Failure> {
 /// Applies the patch to the object in the webhook's version, decodes and defaults the result and brings it back.
 ///
 /// If it fails the request fails, whatever the policy: the object may then be half patched.
-pub(super) fn apply(
+pub(super) async fn apply(
     patch: &Patch,
     attributes: &mut Attributes,
     invocation: &Invocation,
     forms: &mut Forms,
     reinvocation: &mut Reinvocation,
+    reach: Reach<'_>,
     keep: bool,
 ) -> Result<Patched, Failure> {
     if attributes.object.is_null() {
@@ -93,7 +97,7 @@ pub(super) fn apply(
         .map_err(|error| internal(&error.to_string()))?;
     let empties = decode(&invocation.kind, &mut object, &changes)?;
     let changed = before.as_ref() != Some(&object);
-    finish(attributes, invocation, object)?;
+    finish(attributes, invocation, reach, object).await?;
     attributes.empties = empties || had_empties;
     Ok(Patched {
         changed,
@@ -169,9 +173,10 @@ fn keep_kind(kind: &GroupVersionKind, object: &mut Value) -> Result<(), Failure>
     ))))
 }
 
-fn finish(
+async fn finish(
     attributes: &mut Attributes,
     invocation: &Invocation,
+    reach: Reach<'_>,
     mut object: Value,
 ) -> Result<(), Failure> {
     if invocation.kind.kind == invocation.resource.kind {
@@ -179,8 +184,9 @@ fn finish(
     }
     if invocation.kind != attributes.kind {
         name_kind(&invocation.kind, &mut object);
-        conversion::convert(&invocation.resource, &attributes.resource, &mut object)
-            .map_err(Failure::Refused)?;
+        let (from, to) = (&invocation.resource, &attributes.resource);
+        let converted = Box::pin(convert::between(reach, from, to, object)).await;
+        object = converted.map_err(Failure::Refused)?;
     }
     attributes.object = object;
     Ok(())

@@ -18,8 +18,8 @@ pub(super) fn write(
     old: &[u8],
 ) -> Bytes {
     let mut out = Vec::with_capacity(object.len() + old.len() + 1024);
-    out.extend_from_slice(br#"{"kind":"AdmissionReview","apiVersion":""#);
-    out.extend_from_slice(version.api_version().as_bytes());
+    out.extend_from_slice(br#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/"#);
+    out.extend_from_slice(version.name().as_bytes());
     out.extend_from_slice(br#"","request":"#);
     json(&mut out, &Head::of(uid, attributes, invocation));
     out.pop();
@@ -33,15 +33,6 @@ pub(super) fn write(
     json(&mut out, &attributes.options);
     out.extend_from_slice(b"}}\n");
     out.into()
-}
-
-impl ReviewVersion {
-    pub(super) fn api_version(self) -> &'static str {
-        match self {
-            Self::V1 => "admission.k8s.io/v1",
-            Self::V1beta1 => "admission.k8s.io/v1beta1",
-        }
-    }
 }
 
 /// What match conditions see as `request`: the review's, without uid and objects.

@@ -12,6 +12,8 @@ enum Shape {
     TextByText,
     Struct(&'static Struct),
     Structs(&'static Struct),
+    /// A list of anything.
+    Raws,
 }
 
 struct Struct {
@@ -29,6 +31,15 @@ static RESPONSE: Struct = Struct {
         ("patchType", Shape::Text("v1.PatchType")),
         ("auditAnnotations", Shape::TextByText),
         ("warnings", Shape::Texts),
+    ],
+};
+
+static CONVERSION_RESPONSE: Struct = Struct {
+    name: "ConversionResponse",
+    members: &[
+        ("uid", Shape::Text("types.UID")),
+        ("convertedObjects", Shape::Raws),
+        ("result", Shape::Struct(&STATUS)),
     ],
 };
 
@@ -77,11 +88,16 @@ static CAUSE: Struct = Struct {
     ],
 };
 
-/// Checks a `response` and drops from it what nobody knows, and what is null.
+/// Checks the `response` of an AdmissionReview and drops from it what nobody knows, and what is null.
 ///
 /// The error is Go's text for the first member that is wrong.
 pub(super) fn keep_known(response: &mut Map<String, Value>) -> Result<(), String> {
     RESPONSE.keep_known(response, "response")
+}
+
+/// The same for the `response` of a ConversionReview.
+pub(crate) fn keep_known_of_conversion(response: &mut Map<String, Value>) -> Result<(), String> {
+    CONVERSION_RESPONSE.keep_known(response, "response")
 }
 
 impl Struct {
@@ -107,6 +123,7 @@ impl Shape {
             (_, Value::Null) | (Self::Text(_), Value::String(_)) | (Self::Flag, Value::Bool(_)) => {
                 Ok(())
             }
+            (Self::Raws, Value::Array(_)) => Ok(()),
             (Self::Int64, Value::Number(number)) if number.is_i64() => Ok(()),
             (Self::Int32, Value::Number(number))
                 if number.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) =>
@@ -148,6 +165,7 @@ impl Shape {
             Self::Texts => "[]string".to_owned(),
             Self::TextByText => "map[string]string".to_owned(),
             Self::Struct(inner) => format!("v1.{}", inner.name),
+            Self::Raws => "[]runtime.RawExtension".to_owned(),
             Self::Structs(inner) => format!("[]v1.{}", inner.name),
         }
     }
@@ -160,7 +178,7 @@ pub(super) fn mismatch(value: &Value, within: &str, path: &str, wanted: &str) ->
 }
 
 /// What Go's decoder calls a JSON value.
-pub(super) fn go_word(value: &Value) -> String {
+pub(crate) fn go_word(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(_) => "bool".to_owned(),

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::answer::Sort;
 use super::call::{self, Failure, Prepared};
+use super::client::Reach;
 use super::configuration::Hook;
 use super::forms::Forms;
 use super::select::{self, Invocation};
@@ -27,7 +28,7 @@ pub(super) async fn dispatch(
     attributes: &Attributes,
     notes: &Notes,
 ) -> Result<()> {
-    let chosen = choose(hooks, cluster, attributes)?;
+    let chosen = choose(webhooks.reach(cluster), hooks, attributes).await?;
     if chosen.is_empty() {
         return Ok(());
     }
@@ -53,18 +54,20 @@ struct Chosen {
     prepared: std::result::Result<Prepared, Failure>,
 }
 
-fn choose(
+async fn choose(
+    reach: Reach<'_>,
     hooks: &[Arc<Hook>],
-    cluster: &dyn Cluster,
     attributes: &Attributes,
 ) -> Result<Vec<Chosen>> {
+    let cluster = reach.cluster;
     let mut forms = Forms::default();
     let mut chosen = Vec::new();
     for hook in hooks {
         let Some(invocation) = select::select(hook, cluster, attributes)? else {
             continue;
         };
-        let mut form = forms.of(attributes, &invocation)?;
+        let form = forms.of(reach, attributes, &invocation).await;
+        let mut form = form.map_err(Status::into_internal)?;
         if !hook
             .conditions
             .hold(cluster, attributes, &invocation, &form)?

@@ -31,7 +31,7 @@ pub fn convert(from: &Resource, to: &Resource, object: &mut Value) -> status::Re
         && custom.definition.converts_by_webhook()
     {
         return Err(Status::not_implemented(
-            "this server asks conversion webhooks when objects are read and written, not for admission or managed fields",
+            "this server does not ask a conversion webhook here",
         ));
     }
     match (from.group.as_str(), from.kind.as_str()) {

@@ -169,8 +169,12 @@ pub(super) fn labels(holder: &Value, path: &Path<'_>, field: &str, errors: &mut 
 }
 
 pub(super) fn annotations(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
+    annotations_at(holder, &path.child("annotations"), errors);
+}
+
+/// The annotations of `holder`, which errors show at a path of their own.
+pub(super) fn annotations_at(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
     const LIMIT: usize = 256 * 1024;
-    let path = path.child("annotations");
     let mut size = 0;
     for (key, value) in holder.entries("annotations") {
         size += key.len() + value.as_str().map_or(0, str::len);
@@ -179,10 +183,10 @@ pub(super) fn annotations(holder: &Value, path: &Path<'_>, errors: &mut Errors) 
         } else {
             names::qualified_name(key)
         };
-        problems(&path, key, found, errors);
+        problems(path, key, found, errors);
     }
     if size > LIMIT {
-        errors.push(FieldError::too_long(&path, LIMIT));
+        errors.push(FieldError::too_long(path, LIMIT));
     }
 }
 

@@ -30,11 +30,25 @@ mod tests;
 mod webhooks;
 mod workloads;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::view::View;
 use super::{Resource, names};
-use crate::field::FieldError;
+use crate::field::{FieldError, Path};
+
+/// The labels or annotations that a conversion webhook gave an object, at the paths that the real server shows.
+pub(crate) fn converted_entries(field: &str, entries: &Map<String, Value>) -> Vec<FieldError> {
+    let mut holder = Map::new();
+    holder.insert(field.to_owned(), Value::Object(entries.clone()));
+    let (holder, path) = (Value::Object(holder), Path::new("metadata"));
+    let mut errors = Vec::new();
+    if field == "labels" {
+        check::labels(&holder, &path, field, &mut errors);
+    } else {
+        check::annotations_at(&holder, &path.child("annotation"), &mut errors);
+    }
+    errors
+}
 
 /// The metadata of a new object that a definition made; its name is a subdomain.
 pub(crate) fn custom_metadata(resource: &Resource, object: &Value, errors: &mut Vec<FieldError>) {

@@ -32,7 +32,7 @@ const HOPS: usize = 10;
 const UNPACKED: u64 = 64 << 20;
 
 /// The client.
-pub(in super::super) struct Endpoint {
+pub(crate) struct Endpoint {
     key: Arc<Key>,
     services: ServiceTable,
     remote_hooks: bool,

@@ -13,21 +13,26 @@ mod witness;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
+use bytes::Bytes;
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use endpoint::Endpoint;
 use target::Key;
 
-pub(super) use reply::Reply;
+use crate::admission::cluster::Cluster;
+
+pub(crate) use reply::Reply;
 pub use services::ServiceTable;
-pub(super) use target::{NoClient, Target};
+pub(crate) use target::{NoClient, Target};
 
 /// How many endpoints keep their connections; the one unused for longest goes first.
 const ENDPOINTS: usize = 30;
 
 /// The clients of one server: one per URL or service and `caBundle`.
-pub(super) struct Client {
+pub(crate) struct Client {
     services: ServiceTable,
     remote_hooks: bool,
     endpoints: Mutex<Vec<(Arc<Key>, Arc<Endpoint>)>>,
@@ -47,7 +52,7 @@ impl Client {
     }
 
     /// The client for a webhook. A changed `caBundle` makes a fresh one, with connections of its own.
-    pub(super) fn endpoint(&self, target: &Target) -> Result<Arc<Endpoint>, NoClient> {
+    pub(crate) fn endpoint(&self, target: &Target) -> Result<Arc<Endpoint>, NoClient> {
         let key = target.key()?;
         let mut endpoints = self.endpoints.lock();
         if let Some(at) = endpoints.iter().position(|(known, _)| known == key) {
@@ -65,6 +70,26 @@ impl Client {
         }
         endpoints.push((Arc::clone(key), Arc::clone(&endpoint)));
         Ok(endpoint)
+    }
+}
+
+/// The client, and the cluster in which it finds services.
+#[derive(Clone, Copy)]
+pub(crate) struct Reach<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) cluster: &'a dyn Cluster,
+}
+
+impl Reach<'_> {
+    /// Sends a review. The error is what Go's client says of the call.
+    pub(crate) async fn post(
+        self,
+        endpoint: &Endpoint,
+        body: Bytes,
+        timeout: Duration,
+    ) -> Result<Reply, String> {
+        let deadline = Instant::now() + timeout;
+        endpoint.post(self.cluster, body, deadline).await
     }
 }
 

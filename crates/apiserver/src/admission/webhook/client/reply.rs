@@ -11,10 +11,10 @@ const SHOWN: usize = 2048;
 
 /// A 2xx answer with a body.
 #[derive(Debug)]
-pub(in super::super) struct Reply(Bytes);
+pub(crate) struct Reply(Bytes);
 
 impl Reply {
-    pub(in super::super) fn body(&self) -> &[u8] {
+    pub(crate) fn body(&self) -> &[u8] {
         &self.0
     }
 

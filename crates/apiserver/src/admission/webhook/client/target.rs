@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// A `clientConfig`, read once per configuration change.
 #[derive(Debug)]
-pub(in super::super) struct Target(Result<Arc<Key>, NoClient>);
+pub(crate) struct Target(Result<Arc<Key>, NoClient>);
 
 /// What one client is made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,14 +34,14 @@ pub(super) enum Site {
 
 /// Why there is no client for a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) enum NoClient {
+pub(crate) enum NoClient {
     /// A text that names the webhook itself: `failed calling webhook "<name>": <why>`.
     Named(String),
     Plain(String),
 }
 
 impl NoClient {
-    pub(in super::super) fn shown(&self, webhook: &str) -> String {
+    pub(crate) fn shown(&self, webhook: &str) -> String {
         match self {
             Self::Named(why) => super::super::call::calling(webhook, why),
             Self::Plain(why) => why.clone(),
@@ -50,7 +50,7 @@ impl NoClient {
 }
 
 impl Target {
-    pub(in super::super) fn from_object(config: &Value) -> Self {
+    pub(crate) fn from_object(config: &Value) -> Self {
         Self(read(config).map(Arc::new))
     }
 
