@@ -14,5 +14,5 @@ pub use kubewright_manager::{App, Live, Needs};
 pub use kubewright_webhook::{
     Change, Connect, Create, Delete, Denial, FailurePolicy, Hook, MatchPolicy, Mutate, Mutated,
     Operation, OrDeny, Reject, Review, Rule, Scope, Selector, SideEffects, Undecodable, Update,
-    Validate, Validated, Version, Webhooks, deny, fail, mutating, validating,
+    Validate, Validated, Version, Webhooks, converting, deny, fail, mutating, validating,
 };

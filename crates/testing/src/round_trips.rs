@@ -123,7 +123,7 @@ impl RoundTrips {
         let mut generator = self.generator.clone();
         for number in 0..self.objects {
             let object = match generator.object(&schema) {
-                Ok(object) => self.complete(definition, from, object, number),
+                Ok(object) => complete(definition, from, object, number),
                 Err(why) => fail(format_args!("no object of {from} can be made: {why}")),
             };
             let Err(first) = self.trip(&object, from, over) else {
@@ -151,22 +151,6 @@ impl RoundTrips {
             }
         }
         schema
-    }
-
-    fn complete(&self, definition: &Value, version: &str, mut object: Value, at: usize) -> Value {
-        object["apiVersion"] = version.into();
-        object["kind"] = definition["spec"]["names"]["kind"].clone();
-        object["metadata"] = json!({
-            "name": format!("object-{at}"),
-            "uid": format!("00000000-0000-4000-8000-{at:012}"),
-            "labels": {"a": "b"},
-            "annotations": {"c": "d"},
-            "finalizers": ["example.com/e"],
-        });
-        if definition["spec"]["scope"] == "Namespaced" {
-            object["metadata"]["namespace"] = "blue".into();
-        }
-        object
     }
 
     fn trip(&self, object: &Value, from: &str, over: &str) -> Result<(), String> {
@@ -202,6 +186,23 @@ impl RoundTrips {
             }
         }
     }
+}
+
+/// Gives an object of a version its kind, and metadata that are to stay.
+fn complete(definition: &Value, version: &str, mut object: Value, at: usize) -> Value {
+    object["apiVersion"] = version.into();
+    object["kind"] = definition["spec"]["names"]["kind"].clone();
+    object["metadata"] = json!({
+        "name": format!("object-{at}"),
+        "uid": format!("00000000-0000-4000-8000-{at:012}"),
+        "labels": {"a": "b"},
+        "annotations": {"c": "d"},
+        "finalizers": ["example.com/e"],
+    });
+    if definition["spec"]["scope"] == "Namespaced" {
+        object["metadata"]["namespace"] = "blue".into();
+    }
+    object
 }
 
 /// Takes a field out of a schema.

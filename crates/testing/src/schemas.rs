@@ -167,7 +167,12 @@ impl Generator {
             Some("int" | "int64") => (i64::MIN, i64::MAX),
             _ => (i32::MIN.into(), i32::MAX.into()),
         };
-        let bound = |name: &str| schema[name].as_i64();
+        // Definitions write the bounds of whole numbers with a fraction, too.
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "bounds of whole numbers are whole"
+        )]
+        let bound = |name: &str| schema[name].as_f64().map(|bound| bound as i64);
         let (minimum, maximum) = (bound("minimum"), bound("maximum"));
         let step = |is: &str| i64::from(schema[is] == true);
         let least = minimum.map_or(least, |least| least + step("exclusiveMinimum"));
