@@ -194,8 +194,8 @@ fn a_list_that_replaces_what_is_known_is_seen_whole_and_before_anybody_is_told()
             }
         }));
         let mut snapshot = Snapshot::default();
-        store.collect(&mut snapshot, entry("a", 2));
-        store.collect(&mut snapshot, entry("b", 2));
+        store.collect(&mut snapshot, entry("a", 2), |entry| entry);
+        store.collect(&mut snapshot, entry("b", 2), |entry| entry);
         store.replace(snapshot);
         reader.join().unwrap();
         store.unsubscribe(number);

@@ -9,16 +9,18 @@ use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, de};
 use serde_json::value::RawValue;
 
+use super::text::{Packer, Text};
 use crate::Key;
 
 /// An object as a cache holds it.
 ///
-/// It is kept as the JSON that the API server sent, without `managedFields`, which takes a fifth of the memory that a
-/// typed object would. It is decoded when it is read, into the full type or into one with the few fields that matter.
+/// It is kept as the JSON that the API server sent, without `managedFields`, and packed against other objects of its kind:
+/// a pod takes a tenth of the memory that a typed one would in the leanest of caches. It is decoded when it is read, into
+/// the full type or into one with the few fields that matter.
 pub struct Entry {
     key: Key,
     metadata: Metadata,
-    json: Box<str>,
+    json: Text,
 }
 
 /// What a cache knows of an object without decoding it.
@@ -59,7 +61,7 @@ impl Entry {
         };
         Ok(Self {
             key,
-            json: stripped.into(),
+            json: Text::Plain(stripped.into()),
             metadata: Metadata {
                 uid: metadata.uid.into(),
                 version: metadata.resource_version.into(),
@@ -79,6 +81,15 @@ impl Entry {
         })
     }
 
+    /// Makes the text small that the entry holds, if it is not yet.
+    pub(crate) fn packed(self, packer: &mut Packer) -> Self {
+        let json = match self.json {
+            Text::Plain(text) => packer.pack(text),
+            packed @ Text::Packed { .. } => packed,
+        };
+        Self { json, ..self }
+    }
+
     /// Returns where the object is.
     pub fn key(&self) -> &Key {
         &self.key
@@ -90,8 +101,8 @@ impl Entry {
     }
 
     /// Returns the object as the API server sent it, without `managedFields`.
-    pub fn json(&self) -> &str {
-        &self.json
+    pub fn json(&self) -> Cow<'_, str> {
+        self.json.read()
     }
 
     /// Decodes the object into its type, or into one with only the fields that matter.
@@ -100,7 +111,7 @@ impl Entry {
     ///
     /// When the object is not of that type.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_str(&self.json)
+        serde_json::from_str(&self.json.read())
     }
 
     /// Returns what tells one state of the object from any other.

@@ -17,6 +17,7 @@ use super::entry::Entry;
 use super::lines::{LineError, Lines};
 use super::request::Ask;
 use super::store::Snapshot;
+use super::text::Packer;
 use super::wire::{self, Bookmark, Line, Page, Refusal};
 use crate::Backoff;
 use crate::handles::Undecodable;
@@ -33,6 +34,7 @@ pub(crate) async fn follow(client: Client, informer: Informer) {
         has_heard: false,
         listing: Listing::Streamed,
         failures: 0,
+        packer: Packer::default(),
     };
     loop {
         let (start, position) = (Instant::now(), follower.position.clone());
@@ -63,6 +65,7 @@ struct Follower {
     has_heard: bool,
     listing: Listing,
     failures: u32,
+    packer: Packer,
 }
 
 /// How a list is asked for.
@@ -237,7 +240,8 @@ impl Follower {
                     let entry = Entry::read(line.object.get())?;
                     let position = entry.metadata().resource_version().to_owned();
                     self.reaches(&position)?;
-                    self.informer.store().set(Arc::new(entry));
+                    let entry = Arc::new(entry.packed(&mut self.packer));
+                    self.informer.store().set(entry);
                     self.reached(position);
                 }
             },
@@ -272,9 +276,11 @@ impl Follower {
         Ok(())
     }
 
-    fn collect(&self, snapshot: &mut Snapshot, object: &RawValue) -> Result<(), Failure> {
+    fn collect(&mut self, snapshot: &mut Snapshot, object: &RawValue) -> Result<(), Failure> {
         let entry = Entry::read(object.get())?;
-        self.informer.store().collect(snapshot, entry);
+        let packer = &mut self.packer;
+        let pack = |entry: Entry| entry.packed(packer);
+        self.informer.store().collect(snapshot, entry, pack);
         Ok(())
     }
 

@@ -8,6 +8,7 @@ mod request;
 mod store;
 #[cfg(test)]
 mod tests;
+mod text;
 mod wire;
 
 use std::collections::BTreeMap;

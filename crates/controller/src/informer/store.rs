@@ -124,11 +124,16 @@ impl Store {
     }
 
     /// Adds to a list. What is known in this very state is shared, so that a list that is read anew takes no memory.
-    pub(crate) fn collect(&self, snapshot: &mut Snapshot, entry: Entry) {
+    pub(crate) fn collect(
+        &self,
+        snapshot: &mut Snapshot,
+        entry: Entry,
+        pack: impl FnOnce(Entry) -> Entry,
+    ) {
         let known = self.get(entry.key());
         let entry = known
             .filter(|known| !snapshot.is_another && known.version() == entry.version())
-            .unwrap_or_else(|| Arc::new(entry));
+            .unwrap_or_else(|| Arc::new(pack(entry)));
         snapshot.objects.insert(entry.key().clone(), entry);
     }
 }
