@@ -2,9 +2,11 @@
 //!
 //! `cargo run --release -p bench -- webhook` measures what webhooks cost a server's processor,
 //! `-- apiserver` how fast the embedded API server starts and what creating a pod costs it, `-- flood` the memory that a
-//! burst of large reviews takes and what is left of it, and `-- hand-over` for how long nobody leads when a leader ends. The server and the load are
+//! burst of large reviews takes and what is left of it, `-- controller` what caches hold and how soon and how cheaply
+//! controllers reconcile, and `-- hand-over` for how long nobody leads when a leader ends. The server and the load are
 //! processes of their own, on a processor each where `taskset` can bind them. With `--features mimalloc` all of them run on the
-//! allocator of the `kubewright` program.
+//! allocator of the `kubewright` program, with `--features counted` on one that counts, which the bytes and allocations of
+//! `controller` come from, and by which its times are not to be judged.
 
 #![expect(
     clippy::print_stdout,
@@ -12,13 +14,18 @@
 )]
 
 mod apiserver;
+mod caches;
+mod cluster;
+mod controller;
 mod echo;
 mod flood;
 mod hand_over;
+mod heap;
 mod load;
 mod measure;
 mod payloads;
 mod process;
+mod reconciles;
 mod report;
 mod subjects;
 mod webhook;
@@ -28,7 +35,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 /// What `kubewright` runs on; what webhooks run on is for their authors to choose.
-#[cfg(feature = "mimalloc")]
+#[cfg(all(feature = "mimalloc", not(feature = "counted")))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -50,12 +57,17 @@ enum Command {
     /// Measures how long nobody leads when a leader ends; `cargo build --release -p hand-over` comes first.
     #[command(name = "hand-over")]
     HandOver(hand_over::Options),
+    /// Measures controllers: their caches, how soon they hear of a change, and what a reconcile costs.
+    Controller(controller::Options),
     /// Serves one of the servers that are compared; used by the measurements themselves.
     #[command(hide = true)]
     Serve {
         /// Which server.
         server: process::Kind,
     },
+    /// Follows the objects of a kind and says what that takes; used by the measurements themselves.
+    #[command(hide = true)]
+    Follow(caches::Follow),
     /// Sends one run of requests; used by the measurements themselves.
     #[command(hide = true)]
     Load {
@@ -75,6 +87,8 @@ fn main() -> anyhow::Result<()> {
     runtime.block_on(async {
         match Arguments::parse().command {
             Command::Webhook(options) => webhook::run(&options),
+            Command::Controller(options) => controller::run(&options).await,
+            Command::Follow(follow) => caches::follow(&follow).await,
             Command::Flood(options) => flood::run(&options).await,
             Command::HandOver(options) => hand_over::run(&options).await,
             Command::Serve { server } => process::serve(server).await,

@@ -126,7 +126,7 @@ impl Process {
 }
 
 /// What a process has of the machine's memory, in bytes.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Memory {
     pub(crate) now: u64,
     /// The most it has had so far.
@@ -136,14 +136,21 @@ pub(crate) struct Memory {
 impl Process {
     /// The server's memory, from the system's accounts.
     pub(crate) fn memory(&self) -> Result<Memory> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        Memory::of(&self.child.id().to_string())
+    }
+}
+
+impl Memory {
+    /// The memory of a process, `self` for this one.
+    pub(crate) fn of(process: &str) -> Result<Self> {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
         let bytes = |name: &str| -> Result<u64> {
             let line = status.lines().find_map(|line| line.strip_prefix(name));
             let line = line.with_context(|| format!("no {name} in the accounts"))?;
             let kibibytes = line.trim().trim_end_matches(" kB").parse::<u64>()?;
             Ok(kibibytes * 1024)
         };
-        Ok(Memory {
+        Ok(Self {
             now: bytes("VmRSS:")?,
             peak: bytes("VmHWM:")?,
         })
