@@ -66,8 +66,8 @@ async fn what_a_controller_does_is_shown() {
     for text in [
         "whitelist created Deployment default/sample-deployment",
         "whitelist changed Deployment default/sample-deployment",
-        "-         - image: httpd",
-        "+         - image: nginx",
+        "-       - image: httpd",
+        "+       - image: nginx",
         "garbage collection deleted Deployment default/sample-deployment",
     ] {
         assert!(ran.out.contains(text), "{text:?} is not in\n{}", ran.out);
