@@ -224,7 +224,9 @@ impl Envelope {
                 "kind" => read_text(reader, &mut kind)?,
                 "request" if reader.is_null()? => request = None,
                 "request" => request.get_or_insert_with(Self::default).fields(reader)?,
-                _ => drop(reader.skip()?),
+                _ => {
+                    reader.skip()?;
+                }
             }
             more = reader.has_more(b'}')?;
         }
@@ -255,7 +257,9 @@ impl Envelope {
                         self.list(reader)?;
                     }
                 }
-                _ => drop(reader.skip()?),
+                _ => {
+                    reader.skip()?;
+                }
             }
             more = reader.has_more(b'}')?;
         }
