@@ -315,7 +315,7 @@ impl<K: Object> Work<K> {
             if let Some(observe) = &self.observe {
                 observe(&Reconciled {
                     controller: &self.controller.name,
-                    outcome: end.outcome(),
+                    outcome,
                     waited,
                     duration: begun.elapsed(),
                 });
