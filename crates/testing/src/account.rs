@@ -89,10 +89,11 @@ impl Admin<'_> {
         }
     }
 
-    /// A role for a namespace needs the namespace.
+    /// A role for a namespace needs the namespace, and one that is made for a program is looked after by its webhooks.
     async fn make_sure_of_namespace(&self, name: &str) {
-        let namespace =
+        let mut namespace =
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        self.host.mark(&mut namespace);
         match self.post::<Value>("/api/v1/namespaces", &namespace).await {
             Ok(_) => self.host.remove_later(&namespace),
             Err(kube::Error::Api(status)) if status.is_already_exists() => {}

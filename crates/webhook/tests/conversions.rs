@@ -270,6 +270,33 @@ async fn what_the_types_do_not_know_survives() {
     assert_eq!(result["status"], json!({"ready": true}));
 }
 
+#[test]
+fn an_error_that_panics_when_it_is_told_fails_its_object_alone() {
+    #[derive(Debug)]
+    struct Rude;
+
+    impl std::fmt::Display for Rude {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            panic!("as the test wants it")
+        }
+    }
+
+    impl std::error::Error for Rude {}
+
+    let conversion: Conversion = converting::<v1::Widget>()
+        .spoke_by(
+            |_: v2::Widget| Err::<v1::Widget, _>(Rude),
+            |hub: v1::Widget| Ok::<_, Rude>(v2::Widget::from(hub)),
+        )
+        .into();
+    let object = widget("v2", "a", &json!({"length": 1}));
+    let error = conversion.convert(&object, "example.com/v1").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the conversion of Widget blue/a from example.com/v2 to example.com/v1 panicked; the log of the webhook says where"
+    );
+}
+
 #[tokio::test]
 async fn labels_are_those_of_the_result_and_the_rest_of_the_metadata_stays() {
     let conversion: Conversion = converting::<v1::Widget>()

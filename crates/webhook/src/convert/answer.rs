@@ -95,12 +95,12 @@ async fn all(
         let work = Arc::clone(work);
         threads.spawn_blocking(move || work.run(&permit));
     }
-    let mut objects = vec![String::new(); count];
+    let mut objects: Vec<Option<String>> = vec![None; count];
     let mut failure: Option<(usize, Failure)> = None;
     while let Some(done) = threads.join_next().await {
         for (index, converted) in done.unwrap_or_default() {
             match converted {
-                Ok(object) => objects[index] = object,
+                Ok(object) => objects[index] = Some(object),
                 // Of several the first one is told, whichever was found first.
                 Err(why) if failure.as_ref().is_none_or(|(first, _)| index < *first) => {
                     failure = Some((index, why));
@@ -111,7 +111,11 @@ async fn all(
     }
     match failure {
         Some((_, why)) => Err(why),
-        None => Ok(objects),
+        // A thread that has ended before its time has left some out.
+        None => objects.into_iter().collect::<Option<_>>().ok_or_else(|| Failure {
+            message: "the conversion ended before all objects were converted; the log of the webhook says why".to_owned(),
+            panicked: true,
+        }),
     }
 }
 

@@ -50,7 +50,12 @@ pub(super) fn convert(
         return Ok(text.to_owned());
     }
     let about = || format!("{} from {from} to {wanted}", what());
-    let converted = catch(|| versions.convert(text, from, wanted)).ok_or_else(|| Failure {
+    // What the cause says is the user's code as well.
+    let convert = || {
+        let converted = versions.convert(text, from, wanted)?;
+        Some(converted.map_err(|cause| chain(&cause)))
+    };
+    let converted = catch(convert).ok_or_else(|| Failure {
         message: format!(
             "the conversion of {} panicked; the log of the webhook says where",
             about()
@@ -61,7 +66,7 @@ pub(super) fn convert(
         return Err(Failure::new(unknown_version(&what(), wanted, versions)));
     };
     let cannot = |why: &str| Failure::new(format!("cannot convert {}: {why}", about()));
-    let (result, known) = converted.map_err(|cause| cannot(&chain(&cause)))?;
+    let (result, known) = converted.map_err(|why| cannot(&why))?;
     let Value::Object(mut result) = result else {
         return Err(cannot("the result is not an object"));
     };
