@@ -8,6 +8,9 @@
 //! * [`SelfSigned`] makes an authority and a certificate in memory: for one process, tests and first steps.
 //! * [`Authority`] signs certificates by hand, with everything as PEM.
 //!
+//! Clients prove who they are in the same way, if they are asked to: [`ClientTrust`] says which of them are believed, and
+//! [`TrustFile`] follows the file with the authorities that sign for them.
+//!
 //! # Example: a certificate for a Service
 //!
 //! ```
@@ -24,6 +27,7 @@
 //! ```
 
 mod authority;
+mod clients;
 mod error;
 mod files;
 mod identity;
@@ -34,8 +38,9 @@ mod source;
 mod trust;
 
 pub use authority::{Authority, Issued};
+pub use clients::{ClientError, ClientTrust};
 pub use error::CertificateError;
-pub use files::Files;
+pub use files::{Files, TrustFile};
 pub use identity::Identity;
 pub use self_signed::SelfSigned;
 pub use source::CertificateSource;

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod authority;
+mod clients;
 mod files;
 mod handshake;
 mod self_signed;
+mod trust_file;

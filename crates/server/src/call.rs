@@ -14,6 +14,7 @@ use hyper::body::Incoming;
 use tokio::time::Instant;
 use tower::{Service, ServiceExt as _};
 
+use crate::clients::Caller;
 use crate::counters::Counter;
 use crate::drain::Phase;
 use crate::place::Place;
@@ -29,6 +30,7 @@ pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 pub(crate) async fn answer<S, B>(
     server: Arc<Shared>,
     progress: Arc<Progress>,
+    caller: Option<Arc<Caller>>,
     service: S,
     request: Request<Incoming>,
 ) -> Result<Response<Reply<B>>, Infallible>
@@ -43,7 +45,7 @@ where
         Some((status, text)) if server.answers_probes => {
             Reply::sentence(status, text, Arc::clone(&progress))
         }
-        _ => serve(&server, &progress, service, request).await,
+        _ => serve(&server, &progress, caller.as_deref(), service, request).await,
     };
     if server.phase() > Phase::Serving && version < Version::HTTP_2 {
         response
@@ -57,6 +59,7 @@ where
 async fn serve<S, B>(
     server: &Arc<Shared>,
     progress: &Arc<Progress>,
+    caller: Option<&Caller>,
     service: S,
     request: Request<Incoming>,
 ) -> Response<Reply<B>>
@@ -67,6 +70,13 @@ where
 {
     let say = |status, text: String| Reply::sentence(status, text, Arc::clone(progress));
     server.counters.count(Counter::calls);
+    if let (Some(clients), Some(caller)) = (&server.clients, caller)
+        && let Err(error) = clients.admit(caller, request.uri().path(), &server.counters)
+    {
+        progress.leave_body();
+        // An API server passes on the sentence of a 403 to whoever made the change. That of a 401 it would replace.
+        return say(StatusCode::FORBIDDEN, error.to_string());
+    }
     let refuse = || {
         server.counters.count(Counter::calls_refused);
         progress.leave_body();

@@ -17,6 +17,7 @@ use tokio_rustls::server::TlsStream;
 use tower::Service;
 
 use crate::call::{self, BoxError};
+use crate::clients::Caller;
 use crate::counters::Counter;
 use crate::drain::Phase;
 use crate::frames::Frames;
@@ -57,6 +58,10 @@ pub(crate) async fn serve<S, B>(
         Protocol::Http1
     };
     let progress = Arc::new(Progress::default());
+    let caller = server.clients.is_some().then(|| {
+        let shown = tls.get_ref().1.peer_certificates();
+        Arc::new(Caller::showing(shown.unwrap_or_default()))
+    });
     let io = TokioIo::new(Metered::new(tls, protocol, Arc::clone(&progress)));
     let calls = {
         let (server, progress) = (Arc::clone(&server), Arc::clone(&progress));
@@ -64,6 +69,7 @@ pub(crate) async fn serve<S, B>(
             call::answer(
                 Arc::clone(&server),
                 Arc::clone(&progress),
+                caller.clone(),
                 service.clone(),
                 request,
             )

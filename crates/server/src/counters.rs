@@ -72,6 +72,12 @@ counters! {
     calls_in_flight,
     /// Calls that were refused because there were too many, or no room for their bodies.
     calls_refused,
+    /// Calls that were refused because their client was not believed.
+    clients_refused,
+    /// Calls that would have been refused if clients were not only observed.
+    clients_observed,
+    /// Authorities of clients that replaced earlier ones.
+    client_authorities_replaced,
     /// Calls whose body was over the limit.
     bodies_too_large,
     /// Calls whose body took too long.

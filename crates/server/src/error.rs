@@ -23,6 +23,12 @@ pub enum BindError {
         /// Why there is none.
         source: CertificateError,
     },
+    /// The authorities of clients cannot be used.
+    #[error("cannot tell which clients to believe")]
+    Clients {
+        /// What is wrong with them.
+        source: CertificateError,
+    },
     /// TLS cannot be set up.
     #[error("cannot set up TLS")]
     Tls {

@@ -5,6 +5,8 @@
 //! deadline for everything that comes from outside ([`Limits`]), serves a new certificate from the next handshake on,
 //! and stops without losing a call ([`Drain`]).
 //!
+//! [`ClientCheck`] has it ask clients for a certificate, too.
+//!
 //! # Example: serve, then stop
 //!
 //! ```
@@ -35,6 +37,7 @@
 mod accept;
 mod body;
 mod call;
+mod clients;
 mod connection;
 mod counters;
 mod drain;
@@ -53,6 +56,7 @@ mod server;
 mod watchdog;
 
 pub use body::{Body, BodyError};
+pub use clients::ClientCheck;
 pub use counters::{Counters, Counts};
 pub use drain::Drain;
 pub use error::{BindError, RunError};

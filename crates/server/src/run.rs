@@ -16,6 +16,7 @@ use tower::Service;
 
 use crate::accept::Acceptor;
 use crate::call::BoxError;
+use crate::clients::LiveClients;
 use crate::counters::{Counter, Counters};
 use crate::drain::Phase;
 use crate::health::Health;
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) health: Health,
     pub(crate) answers_probes: bool,
     pub(crate) tls: TlsAcceptor,
+    pub(crate) clients: Option<Arc<LiveClients>>,
     pub(crate) places: Places,
     pub(crate) bodies: Arc<Semaphore>,
     /// Tells the calls in flight that the grace ends.
@@ -45,6 +47,7 @@ impl Shared {
         health: Health,
         answers_probes: bool,
         tls: TlsAcceptor,
+        clients: Option<Arc<LiveClients>>,
     ) -> Self {
         Self {
             places: Places::default(),
@@ -56,6 +59,7 @@ impl Shared {
             health,
             answers_probes,
             tls,
+            clients,
         }
     }
 

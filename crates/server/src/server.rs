@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::{Request, Response};
-use kubewright_certificates::{CertificateSource, TrustBundle};
+use kubewright_certificates::{CertificateSource, TrustBundle, TrustFile};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -17,11 +17,13 @@ use tower::Service;
 
 use crate::accept::Acceptor;
 use crate::call::BoxError;
+use crate::clients::{Ask, LiveClients};
 use crate::drain::Phase;
 use crate::health::Health;
 use crate::run::{Runner, Shared, follow};
 use crate::{
-    BindError, Body, Condition, Counters, Drain, Limits, LiveIdentity, Readiness, RunError,
+    BindError, Body, ClientCheck, Condition, Counters, Drain, Limits, LiveIdentity, Readiness,
+    RunError,
 };
 
 /// A server that is not bound yet: a service, a source of certificates, and settings with safe defaults.
@@ -35,6 +37,7 @@ pub struct Server<S, C> {
     health: Health,
     probes: Probes,
     oldest: OldestTls,
+    clients: Option<ClientCheck>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,6 +63,7 @@ pub struct Bound<S, C> {
     drain: Drain,
     serving: Condition,
     shared: Arc<Shared>,
+    client_authorities: Option<TrustFile>,
 }
 
 impl<S, C> Server<S, C> {
@@ -74,6 +78,7 @@ impl<S, C> Server<S, C> {
             health: Health::default(),
             probes: Probes::Answered,
             oldest: OldestTls::Tls13,
+            clients: None,
         }
     }
 
@@ -119,6 +124,12 @@ impl<S, C> Server<S, C> {
         self.oldest = OldestTls::Tls12;
         self
     }
+
+    /// Answers only clients that prove who they are; every client unless set.
+    pub fn clients(mut self, check: ClientCheck) -> Self {
+        self.clients = Some(check);
+        self
+    }
 }
 
 impl<S, C: CertificateSource> Server<S, C> {
@@ -129,6 +140,7 @@ impl<S, C: CertificateSource> Server<S, C> {
     /// * The address cannot be listened on: it is in use, not this machine's, or needs a privilege.
     /// * The source of certificates fails. A source that can still come to have one, such as
     ///   [`Files`](kubewright_certificates::Files) that are not there yet, is waited for.
+    /// * The authorities of clients cannot be used. A file of them that is not there yet is waited for.
     /// * TLS cannot be set up.
     ///
     /// # Cancel safety
@@ -147,14 +159,28 @@ impl<S, C: CertificateSource> Server<S, C> {
             .await
             .map_err(|source| BindError::Certificate { source })?;
         let live = LiveIdentity::of(first);
-        let tls = tls(&live, self.oldest).map_err(|source| BindError::Tls { source })?;
+        let clients = match &mut self.clients {
+            Some(check) => {
+                let live = LiveClients::start(check).await;
+                Some(live.map_err(|source| BindError::Clients { source })?)
+            }
+            None => None,
+        };
+        let tls = tls(&live, self.oldest, clients.is_some())
+            .map_err(|source| BindError::Tls { source })?;
         let serving = self.health.readiness.condition("serving");
         let checked = live.clone();
         self.health.readiness.check("certificate", move || {
             SystemTime::now() < checked.current().expires()
         });
         let answers_probes = self.probes == Probes::Answered;
-        let shared = Arc::new(Shared::new(self.limits, self.health, answers_probes, tls));
+        let shared = Arc::new(Shared::new(
+            self.limits,
+            self.health,
+            answers_probes,
+            tls,
+            clients,
+        ));
         Ok(Bound {
             service: self.service,
             source: self.source,
@@ -164,6 +190,7 @@ impl<S, C: CertificateSource> Server<S, C> {
             drain: self.drain,
             serving,
             shared,
+            client_authorities: self.clients.and_then(ClientCheck::into_file),
         })
     }
 }
@@ -237,6 +264,9 @@ where
         let counters = self.shared.counters.clone();
         let mut follower = JoinSet::new();
         follower.spawn(follow(self.source, self.live, counters.clone()));
+        if let (Some(clients), Some(file)) = (&self.shared.clients, self.client_authorities) {
+            follower.spawn(Arc::clone(clients).follow(file, counters.clone()));
+        }
         let runner = Runner {
             acceptor: Acceptor::new(self.listener, counters),
             service: self.service,
@@ -250,16 +280,24 @@ where
     }
 }
 
-fn tls(live: &LiveIdentity, oldest: OldestTls) -> Result<TlsAcceptor, rustls::Error> {
+fn tls(
+    live: &LiveIdentity,
+    oldest: OldestTls,
+    asks_clients: bool,
+) -> Result<TlsAcceptor, rustls::Error> {
     let versions: &[&rustls::SupportedProtocolVersion] = match oldest {
         OldestTls::Tls13 => &[&rustls::version::TLS13],
         OldestTls::Tls12 => &[&rustls::version::TLS13, &rustls::version::TLS12],
     };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(versions)?
-        .with_no_client_auth()
-        .with_cert_resolver(Arc::new(live.clone()));
+    let builder = rustls::ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(versions)?;
+    let builder = if asks_clients {
+        builder.with_client_cert_verifier(Arc::new(Ask::with(provider)))
+    } else {
+        builder.with_no_client_auth()
+    };
+    let mut config = builder.with_cert_resolver(Arc::new(live.clone()));
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     // API servers keep their connections and do not resume sessions: tickets would be one more message for nothing.
     config.send_tls13_tickets = 0;

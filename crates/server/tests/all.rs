@@ -5,6 +5,7 @@
 mod calls;
 mod certificates;
 mod client;
+mod clients;
 mod drain;
 mod exhaustion;
 mod hostile;
@@ -16,3 +17,4 @@ mod raw;
 mod restarts;
 mod running;
 mod slow;
+mod tls;

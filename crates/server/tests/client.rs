@@ -9,8 +9,9 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use kubewright_certificates::TrustBundle;
+use kubewright_certificates::{Identity, TrustBundle};
 use rustls::pki_types::ServerName;
+use rustls::sign::SingleCertAndKey;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -38,16 +39,33 @@ impl Client {
         protocol: &[u8],
         versions: &[&'static rustls::SupportedProtocolVersion],
     ) -> Self {
-        let mut roots = RootCertStore::empty();
-        for certificate in trust.certificates() {
-            roots.add(certificate.clone()).unwrap();
-        }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ClientConfig::builder_with_provider(provider)
+        let config = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(versions)
             .unwrap()
-            .with_root_certificates(roots)
+            .with_root_certificates(roots(trust))
             .with_no_client_auth();
+        Self::of(address, config, protocol)
+    }
+
+    /// A client with a certificate of its own.
+    pub(crate) fn showing(
+        address: SocketAddr,
+        trust: &TrustBundle,
+        protocol: &[u8],
+        identity: &Identity,
+    ) -> Self {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let key = identity.certified_key();
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots(trust))
+            .with_client_cert_resolver(Arc::new(SingleCertAndKey::from(key)));
+        Self::of(address, config, protocol)
+    }
+
+    pub(crate) fn of(address: SocketAddr, mut config: ClientConfig, protocol: &[u8]) -> Self {
         config.alpn_protocols = vec![protocol.to_vec()];
         Self {
             address,
@@ -95,6 +113,14 @@ impl Client {
         tokio::spawn(connection);
         Ok(sender)
     }
+}
+
+pub(crate) fn roots(trust: &TrustBundle) -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    for certificate in trust.certificates() {
+        roots.add(certificate.clone()).unwrap();
+    }
+    roots
 }
 
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -1,9 +1,10 @@
-//! One consistent reading of the files.
+//! One consistent reading of a certificate with its key and its authorities.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::follow::{Origin, Place};
 use crate::{CertificateError, Identity, TrustBundle};
 
 /// The symbolic link that the kubelet's atomic writer renames: the files are links into the directory it points at.
@@ -24,48 +25,22 @@ pub(super) struct Snapshot {
     certificate: Vec<u8>,
     key: Vec<u8>,
     trust: Option<Vec<u8>>,
-    origin: Origin,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
-    Kubelet,
-    Plain,
-}
+impl Place for Layout {
+    type Snapshot = Snapshot;
+    type Value = Identity;
+    const WHAT: &'static str = "certificate";
 
-impl Layout {
-    /// Reads all files, off the runtime's threads.
-    pub(super) async fn read(&self) -> Result<Snapshot, CertificateError> {
-        let layout = self.clone();
-        tokio::task::spawn_blocking(move || layout.read_now())
-            .await
-            .unwrap_or_else(|error| {
-                Err(CertificateError::ReadFile {
-                    path: self.dir.clone(),
-                    source: io::Error::other(error),
-                })
-            })
+    fn dir(&self) -> &Path {
+        &self.dir
     }
 
-    fn read_now(&self) -> Result<Snapshot, CertificateError> {
-        // Reading through the link three times could mix two generations; its target is one.
-        if let Ok(target) = fs::read_link(self.dir.join(KUBELET_LINK)) {
-            let generation = self.dir.join(target);
-            if generation.join(&self.certificate).exists() {
-                return self.read_from(&generation, Origin::Kubelet);
-            }
-        }
-        self.read_from(&self.dir, Origin::Plain)
-    }
-
-    fn read_from(&self, dir: &Path, origin: Origin) -> Result<Snapshot, CertificateError> {
-        let read = |name: &Path| {
-            let path = dir.join(name);
-            fs::read(&path).map_err(|source| CertificateError::ReadFile { path, source })
-        };
-        let certificate = read(&self.certificate)?;
-        let key = read(&self.key)?;
-        let trust = match read(&self.trust) {
+    fn read(&self) -> Result<(Snapshot, Origin), CertificateError> {
+        let (dir, origin) = current(&self.dir, &self.certificate);
+        let certificate = read(&dir, &self.certificate)?;
+        let key = read(&dir, &self.key)?;
+        let trust = match read(&dir, &self.trust) {
             Ok(trust) => Some(trust).filter(|bytes| !bytes.is_empty()),
             Err(CertificateError::ReadFile { source, .. })
                 if source.kind() == io::ErrorKind::NotFound =>
@@ -74,23 +49,37 @@ impl Layout {
             }
             Err(error) => return Err(error),
         };
-        Ok(Snapshot {
+        let snapshot = Snapshot {
             certificate,
             key,
             trust,
-            origin,
-        })
+        };
+        Ok((snapshot, origin))
+    }
+
+    fn value(snapshot: &Snapshot) -> Result<Identity, CertificateError> {
+        let trust = snapshot
+            .trust
+            .as_ref()
+            .map(TrustBundle::from_pem)
+            .transpose()?;
+        Identity::from_pem(&snapshot.certificate, &snapshot.key, trust)
     }
 }
 
-impl Snapshot {
-    /// Whether the files came to be all at once.
-    pub(super) fn is_atomic(&self) -> bool {
-        self.origin == Origin::Kubelet
+/// The directory that `name` is to be read from, with the others: the one that the kubelet's link points at, if there is
+/// one. Reading through the link several times could mix two generations; its target is one.
+pub(super) fn current(dir: &Path, name: &Path) -> (PathBuf, Origin) {
+    if let Ok(target) = fs::read_link(dir.join(KUBELET_LINK)) {
+        let generation = dir.join(target);
+        if generation.join(name).exists() {
+            return (generation, Origin::Kubelet);
+        }
     }
+    (dir.to_owned(), Origin::Plain)
+}
 
-    pub(super) fn identity(&self) -> Result<Identity, CertificateError> {
-        let trust = self.trust.as_ref().map(TrustBundle::from_pem).transpose()?;
-        Identity::from_pem(&self.certificate, &self.key, trust)
-    }
+pub(super) fn read(dir: &Path, name: &Path) -> Result<Vec<u8>, CertificateError> {
+    let path = dir.join(name);
+    fs::read(&path).map_err(|source| CertificateError::ReadFile { path, source })
 }
