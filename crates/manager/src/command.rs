@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Args, Command, FromArgMatches};
+use clap::{Args, Command, FromArgMatches, Subcommand, ValueEnum};
 use kubewright_manifests::Endpoint;
+use kubewright_server::ClientCheck;
 
 use crate::logging::{Levels, LogFormat};
 #[cfg(feature = "otlp")]
@@ -24,6 +25,7 @@ pub(crate) struct Asked<O> {
 pub(crate) enum Task {
     Run(Box<RunFlags>),
     Manifests(ManifestFlags),
+    ApiServer(ApiServerFlags),
     Crds,
     Permissions,
     Version,
@@ -57,6 +59,9 @@ pub(crate) struct RunFlags {
         help = "Write the CA of --self-signed here, for `manifests --ca-file`"
     )]
     pub(crate) write_ca: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) clients: ClientFlags,
 
     #[arg(
         long,
@@ -115,6 +120,91 @@ pub(crate) struct IdentityFlags {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ClientFlags {
+    #[arg(
+        long,
+        value_name = "FILE",
+        help = "Answer only clients that show a certificate of these authorities (PEM), and follow the file's changes"
+    )]
+    client_ca: Option<PathBuf>,
+
+    #[arg(
+        long = "client-name",
+        value_name = "NAMES",
+        value_delimiter = ',',
+        requires = "client_ca",
+        help = "The common names that such a client may have; any unless given"
+    )]
+    client_names: Vec<String>,
+
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "refuse",
+        requires = "client_ca",
+        help = "What happens to other clients: they are refused, or only logged and counted"
+    )]
+    other_clients: OtherClients,
+}
+
+/// What happens to clients that are not believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OtherClients {
+    Refuse,
+    Observe,
+}
+
+impl ClientFlags {
+    /// The check that was asked for, if one was.
+    pub(crate) fn check(&self) -> Option<ClientCheck> {
+        let check = ClientCheck::by_file(self.client_ca.as_ref()?).named(&self.client_names);
+        Some(match self.other_clients {
+            OtherClients::Refuse => check,
+            OtherClients::Observe => check.observing(),
+        })
+    }
+}
+
+/// Which of an API server's two files to print, and what stands in it.
+#[derive(Debug, Args)]
+pub(crate) struct ApiServerFlags {
+    #[command(subcommand)]
+    pub(crate) file: ApiServerFile,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApiServerFile {
+    #[command(about = "Prints the file for --admission-control-config-file")]
+    Configuration {
+        #[arg(
+            long,
+            value_name = "PATH",
+            help = "Where the kubeconfig is on the API server's machine"
+        )]
+        kubeconfig: String,
+    },
+    #[command(about = "Prints the kubeconfig that the configuration names")]
+    Kubeconfig {
+        #[command(flatten)]
+        endpoint: EndpointFlags,
+
+        #[arg(
+            long,
+            value_name = "PATH",
+            help = "Where the client certificate is on the API server's machine"
+        )]
+        client_certificate: String,
+
+        #[arg(
+            long,
+            value_name = "PATH",
+            help = "Where its private key is on the API server's machine"
+        )]
+        client_key: String,
+    },
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ManifestFlags {
     #[command(flatten)]
     endpoint: EndpointFlags,
@@ -129,7 +219,7 @@ pub(crate) struct ManifestFlags {
 
 #[derive(Debug, Args)]
 #[group(id = "endpoint", required = true, multiple = false)]
-struct EndpointFlags {
+pub(crate) struct EndpointFlags {
     #[arg(
         long,
         value_parser = Endpoint::url,
@@ -154,8 +244,14 @@ impl IdentityFlags {
 
 impl ManifestFlags {
     pub(crate) fn endpoint(self) -> Endpoint {
-        let EndpointFlags { url, service } = self.endpoint;
-        url.or(service)
+        self.endpoint.endpoint()
+    }
+}
+
+impl EndpointFlags {
+    pub(crate) fn endpoint(self) -> Endpoint {
+        self.url
+            .or(self.service)
             .expect("the command line needs one of the two")
     }
 }
@@ -172,6 +268,7 @@ pub(crate) fn parse<O: Args>(
     };
     let task = match name.as_str() {
         "manifests" => Task::Manifests(ManifestFlags::from_arg_matches(&matches)?),
+        "api-server" => Task::ApiServer(ApiServerFlags::from_arg_matches(&matches)?),
         "crds" => Task::Crds,
         "permissions" => Task::Permissions,
         "version" => Task::Version,
@@ -188,6 +285,8 @@ fn command<O: Args>() -> Command {
     let run = own("run").about("Serves until it is told to stop (the default)");
     let manifests =
         own("manifests").about("Prints the webhook configurations of this program as YAML");
+    let api_server = own("api-server")
+        .about("Prints what has an API server show its client certificate to this program");
     let crds = own("crds")
         .about("Prints the CustomResourceDefinitions that this program works with, as YAML");
     let permissions =
@@ -200,6 +299,7 @@ fn command<O: Args>() -> Command {
         .args_conflicts_with_subcommands(true)
         .subcommand(RunFlags::augment_args(run))
         .subcommand(ManifestFlags::augment_args(manifests))
+        .subcommand(ApiServerFlags::augment_args(api_server))
         .subcommand(crds)
         .subcommand(permissions)
         .subcommand(version)
@@ -309,6 +409,24 @@ mod tests {
     }
 
     #[test]
+    fn clients_are_checked_if_there_is_an_authority_for_them() {
+        let base = "hook --certificates /tls";
+        let check = |more: &str| {
+            run_flags::<NoOptions>(&format!("{base}{more}"))
+                .clients
+                .check()
+        };
+        assert!(check("").is_none());
+        let shown = |more: &str| format!("{:?}", check(more).unwrap());
+        let text = shown(" --client-ca /etc/client-ca.crt");
+        assert!(text.contains("/etc/client-ca.crt"), "{text}");
+        assert!(text.contains("Refuse"), "{text}");
+        let text = shown(" --client-ca ca.crt --client-name a,b --other-clients observe");
+        assert!(text.contains(r#"{"a", "b"}"#), "{text}");
+        assert!(text.contains("Observe"), "{text}");
+    }
+
+    #[test]
     fn what_is_missing_or_wrong_is_named() {
         for (line, kind, word) in [
             (
@@ -340,6 +458,21 @@ mod tests {
                 "hook --listen here --certificates c",
                 ErrorKind::ValueValidation,
                 "--listen",
+            ),
+            (
+                "hook --certificates c --client-name a",
+                ErrorKind::MissingRequiredArgument,
+                "--client-ca",
+            ),
+            (
+                "hook --certificates c --other-clients observe",
+                ErrorKind::MissingRequiredArgument,
+                "--client-ca",
+            ),
+            (
+                "hook api-server kubeconfig --service a/b --client-key k",
+                ErrorKind::MissingRequiredArgument,
+                "--client-certificate",
             ),
             ("hook walk", ErrorKind::InvalidSubcommand, "walk"),
         ] {

@@ -7,7 +7,7 @@ use kube::Client;
 use kubewright_certificates::{CertificateSource, TrustBundle};
 use kubewright_controller::ElectionError;
 use kubewright_manifests::{Endpoint, ManifestError, Manifests, WebhookConfigurations};
-use kubewright_server::{BindError, Bound, Drain, Readiness, RunError, Server};
+use kubewright_server::{BindError, Bound, ClientCheck, Drain, Readiness, RunError, Server};
 use kubewright_webhook::{DeclarationError, Webhooks};
 
 use crate::background::Background;
@@ -48,6 +48,7 @@ pub struct Program {
     client: Option<Client>,
     monitor: Option<SocketAddr>,
     log: Option<Log>,
+    clients: Option<ClientCheck>,
 }
 
 /// Why a program does not start.
@@ -100,6 +101,7 @@ impl Program {
             client: None,
             monitor: None,
             log: None,
+            clients: None,
         }
     }
 
@@ -113,6 +115,14 @@ impl Program {
     /// `/healthz`, `/livez`, `/readyz` and `/metrics`. Without it, probes are answered where webhooks are, if there are any.
     pub fn monitor(mut self, listen: impl Into<SocketAddr>) -> Self {
         self.monitor = Some(listen.into());
+        self
+    }
+
+    /// Answers only clients that prove who they are; every client unless set.
+    ///
+    /// Conversions are answered for every client: API servers show their certificate to admission webhooks only.
+    pub fn clients(mut self, check: ClientCheck) -> Self {
+        self.clients = Some(check);
         self
     }
 
@@ -183,17 +193,21 @@ impl Program {
     ///
     /// Dropping the future closes what was opened; the program is gone with it.
     pub async fn bind<C: CertificateSource>(
-        self,
+        mut self,
         listen: impl Into<SocketAddr>,
         certificates: C,
     ) -> Result<Serving<C>, StartError> {
         self.app.hooks().check()?;
-        let (app, drain) = (self.app.clone(), self.drain);
+        let (app, drain, clients) = (self.app.clone(), self.drain, self.clients.take());
         let readiness = app.readiness();
         let background = self.background(&readiness).await?;
         let server = Server::new(Continued(app.hooks().clone()), certificates)
             .readiness(readiness)
             .liveness(app.liveness());
+        let server = match clients {
+            Some(check) => server.clients(check.except_at(conversion_paths(&app))),
+            None => server,
+        };
         let bound = server.listen(listen).drain(drain).bind().await?;
         let metrics = background.metrics();
         metrics.server(bound.counters(), bound.identity());
@@ -362,6 +376,14 @@ impl<C> fmt::Debug for Serving<C> {
             .field("local_addr", &self.bound.local_addr())
             .finish_non_exhaustive()
     }
+}
+
+fn conversion_paths(app: &App) -> Vec<String> {
+    let conversions = app.hooks().conversions();
+    conversions
+        .into_iter()
+        .map(|conversion| conversion.path)
+        .collect()
 }
 
 fn manifests(

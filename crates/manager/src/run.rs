@@ -13,11 +13,11 @@ use kube::Client;
 use kubewright_certificates::{
     CertificateError, CertificateSource, Files, SelfSigned, TrustBundle,
 };
-use kubewright_manifests::{ManifestError, Manifests};
+use kubewright_manifests::{ApiServerAccess, ManifestError, Manifests};
 use kubewright_server::{Drain, RunError};
 use tokio::sync::oneshot;
 
-use crate::command::{self, ManifestFlags, RunFlags, Task};
+use crate::command::{self, ApiServerFile, ApiServerFlags, ManifestFlags, RunFlags, Task};
 use crate::signals::Signals;
 #[cfg(feature = "otlp")]
 use crate::traces::Exporter;
@@ -31,11 +31,13 @@ use crate::{App, Needs, Program, StartError, logging};
 ///   and reconciles at hand are finished first; a second signal ends at once. A program that works
 ///   with objects of a cluster finds it as kubectl does, or as a pod of it. `--listen` sets the address, `--certificates` names the
 ///   directory with the certificate, `--self-signed` makes one for the names given and
-///   `--write-ca` tells who signed it, `--monitor` answers probes and tells metrics by plain HTTP, `--log-format` and `--log-level` shape the log on standard
+///   `--write-ca` tells who signed it, `--client-ca` has clients prove who they are, `--monitor` answers probes and tells metrics by plain HTTP, `--log-format` and `--log-level` shape the log on standard
 ///   error. As soon as it serves, it says `serving webhooks on https://<address>` on standard
 ///   output.
 /// * `manifests` prints the webhook configurations as YAML: with `--url` or `--service` for where
 ///   the API server reaches the program, and `--ca-file` for what it is to trust.
+/// * `api-server configuration` and `api-server kubeconfig` print the two files that have an API server show its client
+///   certificate to the program, for `run --client-ca`.
 /// * `crds` prints the definitions of the custom resources that the program works with, as YAML.
 /// * `permissions` prints the roles that grant what the program asked [`Needs`] for, and nothing else,
 ///   as YAML.
@@ -152,6 +154,7 @@ fn execute<O: Args>(
         Task::Crds => print(&program.crds(), output)?,
         Task::Permissions => print(&program.permissions(), output)?,
         Task::Manifests(flags) => print(&manifests(&program, flags)?, output)?,
+        Task::ApiServer(flags) => print(&api_server(flags), output)?,
         Task::Version => {
             writeln!(output, "{}", program.app().version_text()).map_err(CommandError::Output)?;
         }
@@ -174,6 +177,19 @@ fn print(manifests: &Manifests, output: &mut impl Write) -> Result<(), CommandEr
 fn manifests(program: &Program, flags: ManifestFlags) -> Result<Manifests, CommandError> {
     let trust = flags.ca_file.as_deref().map(read_trust).transpose()?;
     Ok(program.manifests(flags.endpoint(), trust.as_ref())?)
+}
+
+fn api_server(flags: ApiServerFlags) -> Manifests {
+    match flags.file {
+        ApiServerFile::Configuration { kubeconfig } => ApiServerAccess::configuration(&kubeconfig),
+        ApiServerFile::Kubeconfig {
+            endpoint,
+            client_certificate,
+            client_key,
+        } => {
+            ApiServerAccess::new([endpoint.endpoint()], client_certificate, client_key).kubeconfig()
+        }
+    }
 }
 
 fn read_trust(path: &Path) -> Result<TrustBundle, CommandError> {
@@ -210,6 +226,10 @@ fn serve(
     let program = program.drain(drain).log(log);
     let program = match flags.monitor {
         Some(address) => program.monitor(address),
+        None => program,
+    };
+    let program = match flags.clients.check() {
+        Some(check) => program.clients(check),
         None => program,
     };
     let program = if program.needs_client() {
@@ -374,6 +394,18 @@ mod tests {
         assert!(text.contains("name: strict.example.com"), "{text}");
         assert!(text.contains("namespace: blue"), "{text}");
         assert!(!text.contains("caBundle"), "{text}");
+    }
+
+    #[test]
+    fn an_api_server_is_given_two_files() {
+        let line = "policy api-server configuration --kubeconfig /pki/kubeconfig";
+        let (_, text) = output(line).unwrap();
+        assert!(text.contains("kind: AdmissionConfiguration\n"), "{text}");
+        assert!(text.contains("kubeConfigFile: /pki/kubeconfig\n"), "{text}");
+        let line = "policy api-server kubeconfig --service blue/policy --client-certificate /pki/c.crt --client-key /pki/c.key";
+        let (_, text) = output(line).unwrap();
+        assert!(text.contains("name: policy.blue.svc\n"), "{text}");
+        assert!(text.contains("client-key: /pki/c.key\n"), "{text}");
     }
 
     #[test]

@@ -137,6 +137,26 @@ impl Endpoint {
         }
     }
 
+    /// The host by which the API server knows the program, with the port where it is not left out.
+    pub(crate) fn host(&self) -> String {
+        match &self.0 {
+            Reach::Url(url) => {
+                let rest = url.trim_start_matches("https://");
+                rest.split('/').next().unwrap_or(rest).to_owned()
+            }
+            Reach::Service {
+                namespace,
+                name,
+                port: 443,
+            } => format!("{name}.{namespace}.svc"),
+            Reach::Service {
+                namespace,
+                name,
+                port,
+            } => format!("{name}.{namespace}.svc:{port}"),
+        }
+    }
+
     /// The `clientConfig` of a webhook that is served under `path`.
     pub(crate) fn client_config(&self, path: &str, ca_bundle: Option<&str>) -> Value {
         let mut config = Map::new();

@@ -121,6 +121,16 @@ impl Collector for Serves {
                 counts.calls_refused,
             ),
             (
+                "clients_refused",
+                "Calls that were refused because their client was not believed",
+                counts.clients_refused,
+            ),
+            (
+                "clients_observed",
+                "Calls that would have been refused if clients were not only observed",
+                counts.clients_observed,
+            ),
+            (
                 "connections",
                 "Connections that were accepted",
                 counts.connections_accepted,
