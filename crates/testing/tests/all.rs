@@ -4,6 +4,7 @@
 
 #[cfg(feature = "real")]
 mod applied;
+mod clients;
 mod cluster;
 #[cfg(feature = "real")]
 mod control_plane;

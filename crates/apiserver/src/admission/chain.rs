@@ -8,7 +8,7 @@ use super::cluster::Cluster;
 use super::notes::Notes;
 use super::observer::Observer;
 use super::plugins::{self, Plugins};
-use super::webhook::{Reach, Reinvocation, ServiceTable, Webhooks};
+use super::webhook::{ClientCertificate, Reach, Reinvocation, ServiceTable, Webhooks};
 use crate::status::Result;
 
 /// The admission chain of one server.
@@ -24,6 +24,7 @@ pub struct ChainBuilder {
     pub(super) observer: Option<Arc<dyn Observer>>,
     pub(super) services: ServiceTable,
     pub(super) remote_hooks: bool,
+    pub(super) client_certificate: Option<ClientCertificate>,
 }
 
 impl Chain {
@@ -129,6 +130,14 @@ impl ChainBuilder {
     #[must_use]
     pub fn allow_remote_hooks(mut self) -> Self {
         self.remote_hooks = true;
+        self
+    }
+
+    /// Shows this certificate to admission webhooks that ask for one, as a real API server does by its admission
+    /// configuration. Webhooks that convert are shown none, as by a real one.
+    #[must_use]
+    pub fn client_certificate(mut self, certificate: ClientCertificate) -> Self {
+        self.client_certificate = Some(certificate);
         self
     }
 

@@ -20,7 +20,7 @@ pub use chain::{Chain, ChainBuilder};
 pub use cluster::Cluster;
 pub use notes::Notes;
 pub use observer::{Call, Observer, Verdict};
-pub use webhook::ServiceTable;
+pub use webhook::{ClientCertificate, ClientCertificateError, ServiceTable};
 pub(crate) use webhook::{
     Envelope, NoClient, Opened, Reach, Reply, ReviewVersion, Target, go_word,
     keep_known_of_conversion,

@@ -148,7 +148,7 @@ impl Hook {
             },
             timeout: Duration::from_secs(webhook["timeoutSeconds"].as_u64().unwrap_or(10)),
             review: ReviewVersion::preferred(&webhook["admissionReviewVersions"]),
-            target: Target::from_object(&webhook["clientConfig"]),
+            target: Target::of_admission(&webhook["clientConfig"]),
         }
     }
 }

@@ -29,7 +29,7 @@ use super::notes::Notes;
 use super::observer::Observer;
 use crate::status::Result;
 
-pub use client::ServiceTable;
+pub use client::{ClientCertificate, ClientCertificateError, ServiceTable};
 pub(crate) use client::{NoClient, Reach, Reply, Target};
 pub(crate) use configuration::ReviewVersion;
 pub(crate) use envelope::{Envelope, Opened};
@@ -52,7 +52,11 @@ impl Webhooks {
         Self {
             mutating: Configurations::new("mutatingwebhookconfigurations"),
             validating: Configurations::new("validatingwebhookconfigurations"),
-            client: Client::new(settings.services, settings.remote_hooks),
+            client: Client::new(
+                settings.services,
+                settings.remote_hooks,
+                settings.client_certificate,
+            ),
             observer: settings.observer,
         }
     }

@@ -27,7 +27,7 @@ impl Webhook {
     pub(super) fn read(webhook: &Value, definition: &str) -> Self {
         Self {
             name: format!("conversion_webhook_for_{definition}"),
-            target: Target::from_object(&without_blank_bundle(webhook.at("clientConfig"))),
+            target: Target::of_conversion(&without_blank_bundle(webhook.at("clientConfig"))),
             version: ReviewVersion::preferred(webhook.at("conversionReviewVersions")),
         }
     }

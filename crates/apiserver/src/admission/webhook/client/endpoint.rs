@@ -11,13 +11,14 @@ use http_body_util::Full;
 use rustls::ClientConfig;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+use super::certificate::ClientCertificate;
 use super::connect::Place;
 use super::exchange::{Answered, Connection, Unanswered};
 use super::fault;
 use super::pool::Pool;
 use super::reply::Reply;
 use super::services::{Found, ServiceTable};
-use super::target::{Key, NoClient, Site};
+use super::target::{Key, NoClient, Purpose, Site};
 use super::trust;
 use crate::admission::cluster::Cluster;
 use crate::field::quoted;
@@ -53,8 +54,10 @@ impl Endpoint {
         key: &Arc<Key>,
         services: ServiceTable,
         remote_hooks: bool,
+        certificate: Option<&ClientCertificate>,
     ) -> Result<Self, NoClient> {
-        let tls = trust::client_config(&key.ca_bundle, key.site.may_use_http2())
+        let certificate = certificate.filter(|_| key.purpose == Purpose::Admission);
+        let tls = trust::client_config(&key.ca_bundle, key.site.may_use_http2(), certificate)
             .map_err(NoClient::Plain)?;
         Ok(Self {
             key: Arc::clone(key),

@@ -1,5 +1,6 @@
 //! The HTTPS client that calls webhooks, with the habits and the error texts of the real API server's (A.13).
 
+mod certificate;
 mod connect;
 mod endpoint;
 mod exchange;
@@ -24,6 +25,7 @@ use target::Key;
 
 use crate::admission::cluster::Cluster;
 
+pub use certificate::{ClientCertificate, ClientCertificateError};
 pub(crate) use reply::Reply;
 pub use services::ServiceTable;
 pub(crate) use target::{NoClient, Target};
@@ -35,14 +37,20 @@ const ENDPOINTS: usize = 30;
 pub(crate) struct Client {
     services: ServiceTable,
     remote_hooks: bool,
+    certificate: Option<ClientCertificate>,
     endpoints: Mutex<Vec<(Arc<Key>, Arc<Endpoint>)>>,
 }
 
 impl Client {
-    pub(super) fn new(services: ServiceTable, remote_hooks: bool) -> Self {
+    pub(super) fn new(
+        services: ServiceTable,
+        remote_hooks: bool,
+        certificate: Option<ClientCertificate>,
+    ) -> Self {
         Self {
             services,
             remote_hooks,
+            certificate,
             endpoints: Mutex::new(Vec::new()),
         }
     }
@@ -64,6 +72,7 @@ impl Client {
             key,
             self.services.clone(),
             self.remote_hooks,
+            self.certificate.as_ref(),
         )?);
         if endpoints.len() == ENDPOINTS {
             endpoints.remove(0);

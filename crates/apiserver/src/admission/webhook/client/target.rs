@@ -15,9 +15,17 @@ pub(crate) struct Target(Result<Arc<Key>, NoClient>);
 /// What one client is made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
+    pub(super) purpose: Purpose,
     pub(super) site: Site,
     pub(super) path: String,
     pub(super) ca_bundle: Vec<u8>,
+}
+
+/// What a webhook is asked for. The API server shows its client certificate for admission only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Admission,
+    Conversion,
 }
 
 /// Where a webhook is.
@@ -50,8 +58,14 @@ impl NoClient {
 }
 
 impl Target {
-    pub(crate) fn from_object(config: &Value) -> Self {
-        Self(read(config).map(Arc::new))
+    /// Reads the `clientConfig` of a webhook that admits.
+    pub(crate) fn of_admission(config: &Value) -> Self {
+        Self(read(config, Purpose::Admission).map(Arc::new))
+    }
+
+    /// Reads the `clientConfig` of a webhook that converts.
+    pub(crate) fn of_conversion(config: &Value) -> Self {
+        Self(read(config, Purpose::Conversion).map(Arc::new))
     }
 
     /// The host that is called, if it is known.
@@ -110,7 +124,7 @@ pub(super) fn is_loopback(host: &str) -> bool {
             .is_ok_and(|address| address.is_loopback())
 }
 
-fn read(config: &Value) -> Result<Key, NoClient> {
+fn read(config: &Value, purpose: Purpose) -> Result<Key, NoClient> {
     let ca_bundle = match config["caBundle"].as_str() {
         Some(text) => STANDARD.decode(text).map_err(|_| {
             NoClient::Plain("unable to load root certificates: illegal base64 data".to_owned())
@@ -133,6 +147,7 @@ fn read(config: &Value) -> Result<Key, NoClient> {
         by_url(config["url"].as_str().unwrap_or_default())?
     };
     Ok(Key {
+        purpose,
         site,
         path,
         ca_bundle,

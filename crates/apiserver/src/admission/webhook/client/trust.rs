@@ -17,17 +17,27 @@ use rustls::{
 };
 use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 
-/// The TLS settings for a `caBundle`; an empty one trusts what the system trusts.
-pub(super) fn client_config(ca_bundle: &[u8], http2: bool) -> Result<ClientConfig, String> {
+use super::certificate::ClientCertificate;
+
+/// The TLS settings for a `caBundle`; an empty one trusts what the system trusts. The certificate is shown to servers that ask
+/// for one.
+pub(super) fn client_config(
+    ca_bundle: &[u8],
+    http2: bool,
+    certificate: Option<&ClientCertificate>,
+) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
     let verifier = Arc::new(Verifier::new(ca_bundle, &provider)?);
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("ring has suites for TLS 1.2 and 1.3");
-    let mut config = builder
+    let builder = builder
         .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth();
+        .with_custom_certificate_verifier(verifier);
+    let mut config = match certificate {
+        Some(certificate) => builder.with_client_cert_resolver(certificate.resolver()),
+        None => builder.with_no_client_auth(),
+    };
     config.alpn_protocols = if http2 {
         vec![b"h2".to_vec(), b"http/1.1".to_vec()]
     } else {
