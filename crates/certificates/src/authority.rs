@@ -17,7 +17,7 @@ use crate::{CertificateError, Identity, TrustBundle, names, pem};
 const AUTHORITY_LIFETIME: Duration = Duration::from_hours(10 * 365 * 24);
 
 /// Clocks of a cluster disagree: a certificate that starts an hour ago is believed by those that run late.
-const BACK_DATED: Duration = Duration::from_hours(1);
+pub(crate) const BACK_DATED: Duration = Duration::from_hours(1);
 
 /// A certificate authority: it signs certificates for servers and clients with its own ECDSA P-256 key.
 ///
@@ -64,17 +64,23 @@ impl Authority {
     ///
     /// When the name cannot stand in a certificate, or the system gives no random bytes.
     pub fn living_for(common_name: &str, lifetime: Duration) -> Result<Self, CertificateError> {
-        Self::starting_at(SystemTime::now(), common_name, lifetime)
+        Self::starting_at(SystemTime::now(), None, common_name, lifetime)
     }
 
     pub(crate) fn starting_at(
         now: SystemTime,
+        organization: Option<&str>,
         common_name: &str,
         lifetime: Duration,
     ) -> Result<Self, CertificateError> {
         let key = new_key()?;
         let not_after = whole_seconds(now + lifetime);
         let mut params = params(now, not_after);
+        if let Some(organization) = organization {
+            params
+                .distinguished_name
+                .push(DnType::OrganizationName, organization);
+        }
         params
             .distinguished_name
             .push(DnType::CommonName, common_name);

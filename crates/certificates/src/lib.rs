@@ -5,6 +5,7 @@
 //! is served from the start, each later one replaces the one before it.
 //!
 //! * [`Files`] reads a mounted Secret and follows every way in which its files can change.
+//! * [`SharedAuthority`] keeps an authority in a Secret, with which every replica of a program signs for itself.
 //! * [`SelfSigned`] makes an authority and a certificate in memory: for one process, tests and first steps.
 //! * [`Authority`] signs certificates by hand, with everything as PEM.
 //!
@@ -34,6 +35,8 @@ mod identity;
 mod names;
 mod pem;
 mod self_signed;
+#[cfg(feature = "shared")]
+mod shared;
 mod source;
 mod trust;
 
@@ -43,5 +46,10 @@ pub use error::CertificateError;
 pub use files::{Files, TrustFile};
 pub use identity::Identity;
 pub use self_signed::SelfSigned;
+#[cfg(feature = "shared")]
+pub use shared::{
+    Fingerprint, Happening, Phase, Publication, Rotation, SharedAuthority, SharedSource, Status,
+    Timing, Trust,
+};
 pub use source::CertificateSource;
 pub use trust::TrustBundle;

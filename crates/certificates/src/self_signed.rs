@@ -62,7 +62,7 @@ impl SelfSigned {
             Some(authority) if authority.expires() >= now + self.lifetime => authority,
             last => {
                 self.retired = last.map(|authority| authority.trust()).unwrap_or_default();
-                Authority::starting_at(now, "kubewright", self.authority_lifetime)?
+                Authority::starting_at(now, None, "kubewright", self.authority_lifetime)?
             }
         };
         let authority = self.authority.insert(authority);

@@ -1,0 +1,292 @@
+//! The one Secret: read live, written by compare-and-swap, watched.
+
+use std::fmt;
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
+
+use futures::{Stream, TryStreamExt as _};
+use http::StatusCode;
+use http::header::DATE;
+use k8s_openapi::api::core::v1::Secret;
+use kube::Client;
+use kube::client::Body;
+use kube::core::params::{GetParams, PostParams, WatchParams};
+use kube::core::{PartialObjectMeta, Request as Requests, Status, WatchEvent};
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+
+use super::record::Record;
+
+/// The name under which the API server knows who writes.
+pub(crate) const FIELD_MANAGER: &str = "kubewright";
+
+/// How long an answer may take. It is part of what [`skew`](crate::Timing::skew) is for.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// How long a watch lasts. Another one follows, with a look at the Secret: so it is polled, too.
+const WATCH: Duration = Duration::from_secs(290);
+
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// The Secret, in its namespace.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) client: Client,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+/// Why the API server did not do what it was asked. Its own words stand in it only where they quote nothing.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Somebody was faster.
+    Conflict,
+    Forbidden(String),
+    Other(String),
+}
+
+/// What was read, and when by the API server's clock.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(crate) record: Option<Record>,
+    pub(crate) server_time: Option<SystemTime>,
+}
+
+/// That something may have changed, until it was looked at.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    changed: Notify,
+    /// The version that this replica knows already, from what it has read or written.
+    known: Mutex<String>,
+}
+
+impl Place {
+    pub(crate) async fn read(&self) -> Result<Read, Failure> {
+        let request = self.requests().get(&self.name, &GetParams::default());
+        let answer = self.ask(request).await?;
+        let server_time = answer.server_time;
+        let record = match answer.secret()? {
+            Ok(secret) => Some(Record::of(secret)),
+            Err(status) if status.code == 404 => None,
+            Err(status) => return Err(Failure::of(&status)),
+        };
+        Ok(Read {
+            record,
+            server_time,
+        })
+    }
+
+    /// Writes a record where it was read from: it must not have changed since, or must still not be there.
+    pub(crate) async fn write(&self, record: &Record) -> Result<Record, Failure> {
+        let parameters = PostParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
+        let body = serde_json::to_vec(record.as_secret())
+            .map_err(|_| Failure::Other("the Secret cannot be written as JSON".to_owned()))?;
+        let request = if record.version().is_empty() {
+            self.requests().create(&parameters, body)
+        } else {
+            self.requests().replace(&self.name, &parameters, body)
+        };
+        match self.ask(request).await?.secret()? {
+            Ok(secret) => Ok(Record::of(secret)),
+            // It was deleted meanwhile.
+            Err(status) if status.code == 404 && !record.version().is_empty() => {
+                Err(Failure::Conflict)
+            }
+            Err(status) => Err(Failure::of(&status)),
+        }
+    }
+
+    /// Follows the Secret for ever, and says when there may be something new.
+    pub(crate) async fn follow(&self, news: &News) {
+        let mut pause = SHORTEST_PAUSE;
+        loop {
+            match self.watch().await {
+                Ok(events) => {
+                    // What has happened before the watch began is nothing that it tells of.
+                    news.changed.notify_one();
+                    let mut events = std::pin::pin!(events);
+                    let longest = WATCH + PATIENCE;
+                    let listening = async {
+                        while let Ok(Some(event)) = events.try_next().await {
+                            pause = SHORTEST_PAUSE;
+                            match event {
+                                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                                    news.hears(object.metadata.resource_version.as_deref());
+                                }
+                                WatchEvent::Deleted(_) => news.hears(None),
+                                WatchEvent::Bookmark(_) => {}
+                                WatchEvent::Error(_) => break,
+                            }
+                        }
+                    };
+                    // A connection that is dead and does not know it.
+                    drop(timeout(longest, listening).await);
+                    sleep(jittered(pause)).await;
+                }
+                Err(error) => {
+                    tracing::debug!(secret = %self, %error, "cannot watch the Secret");
+                    sleep(jittered(pause)).await;
+                    // Without a watch it is polled.
+                    news.changed.notify_one();
+                }
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn watch(
+        &self,
+    ) -> Result<
+        impl Stream<Item = kube::Result<WatchEvent<PartialObjectMeta<Secret>>>> + use<>,
+        Failure,
+    > {
+        let seconds = u32::try_from(WATCH.as_secs()).unwrap_or(u32::MAX);
+        let parameters = WatchParams::default()
+            .fields(&format!("metadata.name={}", self.name))
+            .timeout(seconds);
+        let request = self
+            .requests()
+            .watch_metadata(&parameters, "0")
+            .map_err(|error| Failure::Other(error.to_string()))?;
+        let watching = timeout(PATIENCE, self.client.request_events(request));
+        let events = watching.await.map_err(|_| Failure::late())?;
+        events.map_err(|error| Failure::of_call(&error))
+    }
+
+    fn requests(&self) -> Requests {
+        Requests::new(format!("/api/v1/namespaces/{}/secrets", self.namespace))
+    }
+
+    async fn ask(
+        &self,
+        request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
+    ) -> Result<Answer, Failure> {
+        let request = request.map_err(|error| Failure::Other(error.to_string()))?;
+        let asking = async {
+            let answer = self.client.send(request.map(Body::from)).await?;
+            let (head, body) = answer.into_parts();
+            let date = head.headers.get(DATE);
+            Ok(Answer {
+                status: head.status,
+                server_time: date.and_then(|date| parse(date.to_str().ok()?)),
+                body: body.collect_bytes().await?.to_vec(),
+            })
+        };
+        timeout(PATIENCE, asking)
+            .await
+            .map_err(|_| Failure::late())?
+            .map_err(|error: kube::Error| Failure::of_call(&error))
+    }
+}
+
+struct Answer {
+    status: StatusCode,
+    server_time: Option<SystemTime>,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn secret(self) -> Result<Result<Secret, Box<Status>>, Failure> {
+        if self.status.is_success() {
+            let secret = serde_json::from_slice(&self.body);
+            return secret
+                .map(Ok)
+                .map_err(|_| Failure::Other("the answer is no Secret".to_owned()));
+        }
+        let status = serde_json::from_slice(&self.body);
+        Ok(Err(status.unwrap_or_else(|_| {
+            Status::failure("", "")
+                .with_code(self.status.as_u16())
+                .boxed()
+        })))
+    }
+}
+
+impl News {
+    /// Waits until there may be something new.
+    pub(crate) async fn arrive(&self) {
+        self.changed.notified().await;
+    }
+
+    pub(crate) fn knows(&self, version: &str) {
+        version.clone_into(&mut self.lock());
+    }
+
+    fn hears(&self, version: Option<&str>) {
+        if version.is_none_or(|version| *self.lock() != version) {
+            self.changed.notify_one();
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, String> {
+        self.known
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Failure {
+    fn of(status: &Status) -> Self {
+        let Status {
+            code,
+            reason,
+            message,
+            ..
+        } = status;
+        match code {
+            409 => Self::Conflict,
+            401 | 403 => Self::Forbidden(message.clone()),
+            // They quote what they refuse, which is a Secret.
+            400 | 422 => Self::Other(format!("the API server answers {code} {reason}")),
+            _ => Self::Other(format!("the API server answers {code} {reason}: {message}")),
+        }
+    }
+
+    fn of_call(error: &kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) => Self::of(status),
+            kube::Error::SerdeError(_) => Self::Other("the answer cannot be read".to_owned()),
+            other => Self::Other(other.to_string()),
+        }
+    }
+
+    fn late() -> Self {
+        Self::Other(format!("no answer within {PATIENCE:?}"))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict => formatter.write_str("somebody has written it meanwhile"),
+            Self::Forbidden(why) | Self::Other(why) => formatter.write_str(why),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.namespace, self.name)
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+/// Between half of a pause and all of it: replicas that have lost an API server do not come back to it together.
+pub(crate) fn jittered(pause: Duration) -> Duration {
+    pause.mul_f64(0.5 + fastrand::f64() / 2.0)
+}
+
+/// Reads the date of an answer, such as `Sun, 22 Nov 2026 08:00:00 GMT`.
+fn parse(date: &str) -> Option<SystemTime> {
+    let zoned = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date);
+    zoned.ok().map(SystemTime::from)
+}

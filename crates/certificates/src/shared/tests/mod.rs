@@ -1,0 +1,9 @@
+//! The rotation, as rules in every order and as replicas beside an API server.
+
+mod harness;
+mod losses;
+mod model;
+mod rotations;
+mod starts;
+mod times;
+mod world;

@@ -1,0 +1,132 @@
+//! A whole rotation, in the hours that it takes.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::harness::{Cluster, Running, eventually, is_believed, real_time, short};
+use crate::Phase;
+use crate::shared::record::ROTATE;
+
+/// Looks every second whether all replicas are believed.
+async fn believed(cluster: &Cluster, replicas: &[Running], hours: u64) {
+    for _ in 0..hours * 3600 / 5 {
+        sleep(Duration::from_secs(5)).await;
+        let (bundle, now) = (cluster.bundle(), real_time());
+        for replica in replicas {
+            let identity = replica.served().unwrap();
+            assert!(is_believed(&identity, &bundle, now), "{identity:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_authority_is_rotated_before_it_expires_and_nobody_is_ever_refused() {
+    let cluster = Cluster::start();
+    let replicas = [cluster.replica(short()), cluster.replica(short())];
+    for replica in &replicas {
+        replica.serves().await;
+    }
+    // Three lives of an authority, each followed at two thirds.
+    believed(&cluster, &replicas, 28).await;
+    let state = cluster.state().await;
+    assert_eq!(state.generation, 4);
+    assert_eq!(state.phase(), Phase::Stable);
+    assert_eq!(cluster.bundle().certificates().len(), 1);
+    for replica in &replicas {
+        assert_eq!(replica.trouble(), None);
+        // An hour each, renewed at two thirds.
+        assert!((38..60).contains(&replica.count()), "{}", replica.count());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rotation_that_is_asked_for_goes_through_its_phases() {
+    let cluster = Cluster::start();
+    let replica = cluster.replica(short());
+    let first = replica.serves().await;
+    cluster.ask_for_rotation().await;
+    let mut seen = Vec::new();
+    let mut trust = replica.trust.clone();
+    trust.mark_unchanged();
+    while seen.last() != Some(&Phase::Retiring) {
+        trust.changed().await.unwrap();
+        let phase = trust.borrow_and_update().as_ref().unwrap().phase();
+        seen.push(phase);
+    }
+    assert_eq!(seen, [Phase::Publishing, Phase::Settling, Phase::Retiring]);
+    let second = eventually("a new certificate", async || {
+        replica
+            .served()
+            .filter(|identity| identity.trust() != first.trust())
+    })
+    .await;
+    let bundle = cluster.bundle();
+    assert!(is_believed(&first, &bundle, real_time()));
+    assert!(is_believed(&second, &bundle, real_time()));
+    let secret = cluster.secret().await;
+    let annotations = secret.metadata.annotations.unwrap_or_default();
+    assert!(!annotations.contains_key(ROTATE));
+    // Until nothing is valid that the first has signed.
+    sleep(Duration::from_hours(2)).await;
+    assert_eq!(cluster.state().await.phase(), Phase::Stable);
+    assert_eq!(cluster.bundle().certificates().len(), 1);
+    let reasons = replica.reasons();
+    let of_rotation: Vec<_> = reasons
+        .into_iter()
+        .filter(|reason| reason.starts_with("Authority"))
+        .collect();
+    assert_eq!(
+        of_rotation,
+        [
+            "AuthorityCreated",
+            "AuthorityStaged",
+            "AuthorityPublished",
+            "AuthoritySwitched",
+            "AuthorityRetired"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_replica_carries_on_where_one_was_killed() {
+    let cluster = Cluster::start();
+    drop({
+        let first = cluster.replica(short());
+        first.serves().await;
+        cluster.ask_for_rotation().await;
+        first
+    });
+    let mut phases = vec![cluster.state().await.phase()];
+    let mut generation = 1;
+    // Each lives until it has written once.
+    while generation == 1 || phases.last() != Some(&Phase::Stable) {
+        let replica = cluster.replica(short());
+        replica.serves().await;
+        let last = cluster.state().await.revision;
+        eventually("a step", async || {
+            // The one before may have done the last one.
+            let state = cluster.state().await;
+            (state.revision > last || state.phase() == Phase::Stable && state.generation == 2)
+                .then_some(())
+        })
+        .await;
+        let state = cluster.state().await;
+        generation = state.generation;
+        phases.push(state.phase());
+        if state.phase() == Phase::Retiring {
+            sleep(Duration::from_hours(2)).await;
+        }
+    }
+    phases.dedup();
+    assert_eq!(
+        phases,
+        [
+            Phase::Stable,
+            Phase::Publishing,
+            Phase::Settling,
+            Phase::Retiring,
+            Phase::Stable
+        ]
+    );
+}

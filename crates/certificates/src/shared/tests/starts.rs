@@ -1,0 +1,96 @@
+//! How replicas start: alone, in a race, six hundred at once, and with an old Secret.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::harness::{Cluster, Running, SECRET, eventually, is_believed, real_time, short};
+use crate::Timing;
+use crate::shared::record::{LABEL, TYPE};
+
+#[tokio::test(start_paused = true)]
+async fn the_first_replica_makes_the_secret_and_serves() {
+    let cluster = Cluster::start();
+    let replica = cluster.replica(Timing::new());
+    let identity = replica.serves().await;
+    let secret = cluster.secret().await;
+    assert_eq!(secret.type_.as_deref(), Some(TYPE));
+    assert_eq!(secret.metadata.labels.unwrap()[LABEL.0], LABEL.1);
+    assert_eq!(cluster.writes(), 1);
+    assert_eq!(replica.reasons(), ["AuthorityCreated", "CertificateSigned"]);
+    assert!(is_believed(&identity, &cluster.bundle(), real_time()));
+    sleep(Duration::from_hours(1)).await;
+    assert_eq!((cluster.writes(), replica.count()), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_that_race_one_makes_the_secret_and_both_serve_it() {
+    let cluster = Cluster::start();
+    // Both find nothing, and both write at once.
+    let timing = Timing::new().spread(Duration::ZERO);
+    let (one, other) = (cluster.replica(timing), cluster.replica(timing));
+    let (first, second) = (one.serves().await, other.serves().await);
+    assert_eq!(first.trust(), second.trust());
+    assert_ne!(first.chain(), second.chain());
+    assert_eq!(cluster.sent(&http::Method::POST), 2);
+    let reasons = [one.reasons(), other.reasons()].concat();
+    let made = reasons
+        .iter()
+        .filter(|reason| **reason == "AuthorityCreated");
+    assert_eq!(made.count(), 1);
+    assert_eq!((one.trouble(), other.trouble()), (None, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn six_hundred_that_start_at_once_write_a_handful_of_times() {
+    let cluster = Cluster::start();
+    let replicas: Vec<Running> = (0..600).map(|_| cluster.replica(Timing::new())).collect();
+    let first = replicas[0].serves().await;
+    for replica in &replicas {
+        assert_eq!(replica.serves().await.trust(), first.trust());
+    }
+    assert!(cluster.writes() <= 6, "{} writes", cluster.writes());
+    cluster.forget_sent();
+    cluster.ask_for_rotation().await;
+    eventually("a switch of them all", async || {
+        let all = replicas.iter().all(|replica| replica.count() == 2);
+        all.then_some(())
+    })
+    .await;
+    // It is staged, published and switched to, and some of them may be outrun.
+    assert!(cluster.writes() <= 12, "{} writes", cluster.writes());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_has_expired_when_a_program_starts_is_replaced_at_once() {
+    let cluster = Cluster::start();
+    let old = cluster.replica(short());
+    let expired = old.serves().await;
+    let secret = cluster.secret().await;
+    drop(old);
+    sleep(Duration::from_hours(24)).await;
+    cluster.restore(&secret).await;
+    let new = cluster.replica(short());
+    let identity = new.serves().await;
+    assert!(!is_believed(&expired, &cluster.bundle(), real_time()));
+    assert!(is_believed(&identity, &cluster.bundle(), real_time()));
+    assert_eq!(new.reasons(), ["AuthorityReplaced", "CertificateSigned"]);
+    assert_eq!(cluster.state().await.generation, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_without_permission_says_so_and_goes_on_when_it_has_it() {
+    let cluster = Cluster::start();
+    cluster.is_forbidden(true);
+    let replica = cluster.replica(Timing::new());
+    sleep(Duration::from_mins(10)).await;
+    let trouble = replica.trouble().unwrap();
+    assert!(
+        trouble.contains(SECRET) && trouble.contains("forbidden"),
+        "{trouble}"
+    );
+    assert_eq!(replica.reasons(), ["CertificateTrouble"]);
+    cluster.is_forbidden(false);
+    replica.serves().await;
+    assert_eq!(replica.trouble(), None);
+}

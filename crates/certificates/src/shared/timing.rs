@@ -1,0 +1,91 @@
+//! How long things last in a rotation.
+
+use std::time::Duration;
+
+const DAY: Duration = Duration::from_hours(24);
+
+const SHORTEST: Duration = Duration::from_secs(2);
+
+/// How long certificates live and how long a rotation waits. The defaults fit a cluster; tests shorten them.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_certificates::Timing;
+///
+/// let timing = Timing::new().leaf(Duration::from_hours(24)).settle(Duration::from_secs(90));
+/// # let _ = timing;
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Timing {
+    pub(crate) leaf: Duration,
+    pub(crate) authority: Duration,
+    pub(crate) settle: Duration,
+    pub(crate) skew: Duration,
+    pub(crate) spread: Duration,
+}
+
+impl Timing {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self {
+            leaf: 7 * DAY,
+            authority: 365 * DAY,
+            settle: Duration::from_mins(1),
+            skew: Duration::from_mins(5),
+            spread: Duration::from_millis(250),
+        }
+    }
+
+    /// Sets how long the certificate of a replica lives; 7 days unless set, and two seconds at least, as its dates are whole
+    /// seconds. It is renewed at two thirds of that.
+    pub fn leaf(mut self, lifetime: Duration) -> Self {
+        self.leaf = lifetime.max(SHORTEST);
+        self
+    }
+
+    /// Sets how long an authority lives; a year unless set. The next one is staged at two thirds of that.
+    pub fn authority(mut self, lifetime: Duration) -> Self {
+        self.authority = lifetime.max(SHORTEST);
+        self
+    }
+
+    /// Sets how long an API server may take until it goes by a `caBundle` that was written; a minute unless set. Real ones
+    /// have been seen to be half a minute late.
+    pub fn settle(mut self, margin: Duration) -> Self {
+        self.settle = margin;
+        self
+    }
+
+    /// Sets by how much clocks may differ, and how long a write may be on its way; five minutes unless set. A replaced
+    /// authority is trusted for so much longer than anything lives that it has signed.
+    pub fn skew(mut self, margin: Duration) -> Self {
+        self.skew = margin;
+        self
+    }
+
+    /// Sets within what time replicas choose their moments, so that the first of them does what is due and the others see it
+    /// done; a quarter of a second unless set.
+    pub fn spread(mut self, spread: Duration) -> Self {
+        self.spread = spread;
+        self
+    }
+
+    /// How long an authority that was replaced is trusted. The dates of certificates are whole seconds, and the last one is
+    /// part of their life.
+    pub(crate) fn trusted_after_switch(&self) -> Duration {
+        self.leaf + self.skew + Duration::from_secs(1)
+    }
+
+    /// A moment within the spread. It is rather late than early, so that of six hundred replicas few come close to the first,
+    /// and the first comes soon.
+    pub(crate) fn moment_within_spread(&self) -> Duration {
+        self.spread.mul_f64(fastrand::f64().cbrt())
+    }
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self::new()
+    }
+}
