@@ -108,38 +108,61 @@ impl Display for Kind {
 }
 
 /// Where an object is: its namespace, if its kind has them, and its name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+///
+/// Keys are ordered by namespace, then by name.
+// One text, because a cache compares, clones and keeps a great many of them. No name has a NUL, which comes before all
+// that names have, so that the order is that of the parts.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    namespace: Option<Arc<str>>,
-    name: Arc<str>,
+    /// The namespace, a NUL and the name, or the name alone.
+    text: Arc<str>,
+    /// Where the name begins: at 0 if there is no namespace.
+    name_at: usize,
 }
 
 impl Key {
     /// Makes a key of a namespace and a name.
     pub fn new(namespace: Option<&str>, name: &str) -> Self {
-        Self {
-            namespace: namespace.map(Arc::from),
-            name: name.into(),
+        match namespace {
+            Some(namespace) => Self {
+                text: [namespace, "\0", name].concat().into(),
+                name_at: namespace.len() + 1,
+            },
+            None => Self {
+                text: name.into(),
+                name_at: 0,
+            },
         }
     }
 
     /// Returns the namespace.
     pub fn namespace(&self) -> Option<&str> {
-        self.namespace.as_deref()
+        let end = self.name_at.checked_sub(1)?;
+        Some(&self.text[..end])
     }
 
     /// Returns the name.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.text[self.name_at..]
     }
 }
 
 impl Display for Key {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.namespace() {
-            Some(namespace) => write!(formatter, "{namespace}/{}", self.name),
-            None => formatter.write_str(&self.name),
+            Some(namespace) => write!(formatter, "{namespace}/{}", self.name()),
+            None => formatter.write_str(self.name()),
         }
+    }
+}
+
+impl Debug for Key {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Key")
+            .field("namespace", &self.namespace())
+            .field("name", &self.name())
+            .finish()
     }
 }
 

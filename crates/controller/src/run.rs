@@ -1,7 +1,6 @@
 //! A controller at work.
 
 use std::any::Any;
-use std::collections::HashMap;
 use std::fmt;
 use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,6 +8,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ahash::AHashMap;
 use futures::FutureExt;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -146,7 +146,7 @@ struct Work<K> {
     objects: Informer,
     queue: Arc<Queue<Key>>,
     meter: Meter,
-    failures: Mutex<HashMap<Key, u32>>,
+    failures: Mutex<AHashMap<Key, u32>>,
     clock: Clock,
 }
 

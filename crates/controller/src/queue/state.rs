@@ -3,10 +3,11 @@
 //! This file is compiled a second time by the loom model in `tests/`: it takes its lock from `super::sync` and the time
 //! from whoever calls.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hash;
 use std::task::Waker;
+
+use ahash::AHashMap;
 
 use super::sync::{Mutex, locked};
 
@@ -28,9 +29,8 @@ pub(crate) struct Queue<K, T> {
 }
 
 struct State<K, T> {
-    items: HashMap<K, Item<T>>,
-    /// With the time since which each is ready.
-    ready: BTreeMap<(Reverse<Priority>, u64), (K, T)>,
+    items: AHashMap<K, Item<T>>,
+    ready: Ready<K>,
     later: BTreeMap<(T, u64), K>,
     /// Since when workers have what they have.
     running: BTreeMap<u64, T>,
@@ -44,6 +44,15 @@ struct State<K, T> {
     is_closed: bool,
 }
 
+/// The keys that are ready with their numbers, the first ones in front. One that has become more urgent is left where it
+/// was, too, and passed over there: its number is another.
+struct Ready<K> {
+    normal: VecDeque<(u64, K)>,
+    low: VecDeque<(u64, K)>,
+    /// How many there are without those that are passed over.
+    count: usize,
+}
+
 struct Item<T> {
     place: Place<T>,
     /// Set while a worker has the key and it was added again.
@@ -52,9 +61,20 @@ struct Item<T> {
 
 #[derive(Clone, Copy)]
 enum Place<T> {
-    Ready(Priority, u64),
+    Ready {
+        priority: Priority,
+        number: u64,
+        since: T,
+    },
     Later(Waiting<T>),
     Running(u64),
+}
+
+impl<T> Place<T> {
+    /// Whether the key is ready by this number.
+    fn is_ready(&self, by: u64) -> bool {
+        matches!(self, Self::Ready { number, .. } if *number == by)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -101,8 +121,12 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
     pub(crate) fn new() -> Self {
         Self {
             state: Mutex::new(State {
-                items: HashMap::new(),
-                ready: BTreeMap::new(),
+                items: AHashMap::new(),
+                ready: Ready {
+                    normal: VecDeque::new(),
+                    low: VecDeque::new(),
+                    count: 0,
+                },
                 later: BTreeMap::new(),
                 running: BTreeMap::new(),
                 sequence: 0,
@@ -160,7 +184,7 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
     pub(crate) fn load(&self) -> Load<T> {
         let state = locked(self.state.lock());
         Load {
-            waiting: state.ready.len(),
+            waiting: state.ready.count,
             adds: state.adds,
             running: state.running.values().copied().collect(),
         }
@@ -177,6 +201,22 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
     }
 }
 
+impl<K> Ready<K> {
+    fn push(&mut self, key: K, priority: Priority, number: u64) {
+        let waiting = match priority {
+            Priority::Normal => &mut self.normal,
+            Priority::Low => &mut self.low,
+        };
+        waiting.push_back((number, key));
+        self.count += 1;
+    }
+
+    /// Takes the first of the most urgent, which may have to be passed over.
+    fn pop(&mut self) -> Option<(u64, K)> {
+        self.normal.pop_front().or_else(|| self.low.pop_front())
+    }
+}
+
 impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
     fn add(&mut self, key: &K, priority: Priority, now: T) -> Option<Waker> {
         match self.items.get_mut(key).map(|item| (item.place, item)) {
@@ -190,11 +230,18 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
                 }
                 return None;
             }
-            Some((Place::Ready(known, number), _)) => {
-                if known < priority
-                    && let Some((_, since)) = self.ready.remove(&(Reverse(known), number))
-                {
+            Some((
+                Place::Ready {
+                    priority: known,
+                    since,
+                    ..
+                },
+                _,
+            )) => {
+                if known < priority {
+                    self.ready.count -= 1;
                     self.make_ready(key, priority, since);
+                    self.tidy();
                 }
                 return None;
             }
@@ -223,20 +270,34 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
         if self.is_closed {
             return (Next::Closed, None);
         }
-        let Some((_, (key, since))) = self.ready.pop_first() else {
+        let Some((key, since)) = self.begin(now) else {
             self.idle.insert(worker, waker.clone());
             return (Next::Wait, None);
         };
-        let number = self.number();
-        self.place(&key, Place::Running(number));
-        self.running.insert(number, now);
         // Whoever was woken for this key may have found another.
-        let another = if self.ready.is_empty() {
+        let another = if self.ready.count == 0 {
             None
         } else {
             self.a_worker()
         };
         (Next::Key(key, since), another)
+    }
+
+    /// Notes that a worker has the first key that is ready, and returns the key and since when it was.
+    fn begin(&mut self, now: T) -> Option<(K, T)> {
+        loop {
+            let (number, key) = self.ready.pop()?;
+            let place = self.items.get_mut(&key).map(|item| &mut item.place);
+            if let Some(place) = place.filter(|place| place.is_ready(number))
+                && let Place::Ready { since, .. } = *place
+            {
+                self.sequence += 1;
+                *place = Place::Running(self.sequence);
+                self.running.insert(self.sequence, now);
+                self.ready.count -= 1;
+                return Some((key, since));
+            }
+        }
     }
 
     fn done(&mut self, key: &K, back: Option<Back<T>>) -> Option<Waker> {
@@ -290,9 +351,26 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
 
     fn make_ready(&mut self, key: &K, priority: Priority, since: T) {
         let number = self.number();
-        self.place(key, Place::Ready(priority, number));
-        self.ready
-            .insert((Reverse(priority), number), (key.clone(), since));
+        let place = Place::Ready {
+            priority,
+            number,
+            since,
+        };
+        self.place(key, place);
+        self.ready.push(key.clone(), priority, number);
+    }
+
+    /// Forgets what would be passed over, before there is more of it than there are keys: what is urgent may keep workers
+    /// from the rest for long.
+    fn tidy(&mut self) {
+        if self.ready.low.len() <= 2 * self.items.len() {
+            return;
+        }
+        let items = &self.items;
+        self.ready.low.retain(|(number, key)| {
+            let place = items.get(key).map(|item| &item.place);
+            place.is_some_and(|place| place.is_ready(*number))
+        });
     }
 
     fn place(&mut self, key: &K, place: Place<T>) {

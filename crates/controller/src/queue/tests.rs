@@ -278,3 +278,22 @@ async fn news_of_a_key_that_failed_cut_its_pause_short_but_not_to_nothing() {
     assert_eq!((Instant::now() - start).as_secs(), 2);
     clock.abort();
 }
+
+#[test]
+fn what_has_become_urgent_does_not_pile_up_behind_it() {
+    let queue: State<Arc<str>, u32> = State::new();
+    let key: Arc<str> = "a".into();
+    queue.add(&"patient".into(), Priority::Low, 0);
+    for _ in 0..1_000 {
+        queue.add(&key, Priority::Low, 0);
+        queue.add(&key, Priority::Normal, 0);
+        let taken = queue.next(0, Waker::noop(), 0);
+        assert_eq!(taken, Next::Key(Arc::clone(&key), 0));
+        queue.done(&key, None);
+    }
+    assert!(Arc::strong_count(&key) < 10, "{}", Arc::strong_count(&key));
+    assert_eq!(queue.load().waiting, 1);
+    let patient = queue.next(0, Waker::noop(), 0);
+    assert_eq!(patient, Next::Key("patient".into(), 0));
+    assert_eq!(queue.next(0, Waker::noop(), 0), Next::Wait);
+}
