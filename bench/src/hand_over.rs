@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use hand_over::{Ending, LEASE_DURATION, Trial};
+use replicas::Ending;
+use replicas::hand_over::{LEASE_DURATION, Trial};
 
 /// What a leader that is told to end may cost.
 const GRACEFUL: Duration = Duration::from_millis(150);
@@ -21,7 +22,7 @@ pub(crate) struct Options {
 
 /// Hands over again and again; the slowest of each kind counts.
 pub(crate) async fn run(options: &Options) -> Result<()> {
-    let program = replica()?;
+    let program = program_that_leads()?;
     let bars = [
         (Ending::Graceful, GRACEFUL),
         (Ending::Killed, LEASE_DURATION + KILLED),
@@ -59,12 +60,12 @@ pub(crate) async fn run(options: &Options) -> Result<()> {
 }
 
 /// The program that hands over, which is built beside this one.
-fn replica() -> Result<PathBuf> {
-    let program = std::env::current_exe()?.with_file_name("replica");
+fn program_that_leads() -> Result<PathBuf> {
+    let program = std::env::current_exe()?.with_file_name("leader");
     ensure!(
         program.exists(),
-        "there is no {}: build it with `cargo build --release -p hand-over`",
+        "there is no {}: build it with `cargo build --release -p replicas`",
         program.display()
     );
-    program.canonicalize().context("cannot find the replica")
+    program.canonicalize().context("cannot find the program")
 }

@@ -54,7 +54,7 @@ enum Command {
     ApiServer(apiserver::Options),
     /// Measures what a burst of large reviews does to a server's memory, and what is left of it afterwards.
     Flood(flood::Options),
-    /// Measures how long nobody leads when a leader ends; `cargo build --release -p hand-over` comes first.
+    /// Measures how long nobody leads when a leader ends; `cargo build --release -p replicas` comes first.
     #[command(name = "hand-over")]
     HandOver(hand_over::Options),
     /// Measures controllers: their caches, how soon they hear of a change, and what a reconcile costs.

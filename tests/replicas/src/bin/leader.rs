@@ -4,19 +4,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hand_over::{LEASE, NAMESPACE, WITNESS};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright_controller::{
     Action, Changed, Context, Controller, Election, Error, ObjectRef, Reconcile, Scope, Writer,
 };
 use kubewright_manager::{App, Needs};
+use replicas::hand_over::{LEASE, NAMESPACE, WITNESS};
 use serde_json::json;
 
 /// Writes its name as long as it leads.
 #[derive(clap::Args)]
 struct Options {
     /// What to call this replica
-    #[arg(long, default_value = "replica")]
+    #[arg(long, default_value = "leader")]
     name: String,
 }
 
@@ -50,7 +50,7 @@ fn app(options: Options, needs: &mut Needs) -> App {
         .within(Scope::all().in_namespace(NAMESPACE).named(WITNESS))
         // What it writes itself is no reason to write.
         .when(Changed::labels());
-    App::new("replica")
+    App::new("leader")
         .leader_elected(election)
         .controller(controller)
 }

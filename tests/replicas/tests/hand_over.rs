@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use hand_over::{Ending, Trial};
+use replicas::Ending;
+use replicas::hand_over::Trial;
 
 /// How often, unless `KUBEWRIGHT_HAND_OVERS` says more; a tenth as often by SIGKILL.
 const HAND_OVERS: usize = 30;
@@ -11,7 +12,7 @@ const HAND_OVERS: usize = 30;
 async fn whoever_ends_is_followed_by_another_and_two_never_write_at_once() {
     let said = std::env::var("KUBEWRIGHT_HAND_OVERS").ok();
     let rounds = said.map_or(HAND_OVERS, |said| said.parse().expect("a number"));
-    let program = Path::new(env!("CARGO_BIN_EXE_replica"));
+    let program = Path::new(env!("CARGO_BIN_EXE_leader"));
     let mut trial = Trial::start(program).await.unwrap();
     for round in 0..rounds {
         trial.hand_over(Ending::Graceful).await.unwrap();

@@ -1,16 +1,17 @@
-//! Hand-overs between leaders that are processes of their own, witnessed by what they write.
+//! Hand-overs between leaders, witnessed by what they write.
 
-mod replica;
 mod witness;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright_testing::{Server, TestCluster, yaml};
-use replica::Replica;
 use witness::Witness;
+
+use crate::Ending;
+use crate::process::Replica;
 
 /// Where all of it is.
 pub const NAMESPACE: &str = "default";
@@ -20,19 +21,6 @@ pub const WITNESS: &str = "witness";
 pub const LEASE: &str = "replicas";
 /// How long others wait for a leader that is gone without a word.
 pub const LEASE_DURATION: Duration = Duration::from_secs(1);
-
-/// How a leader ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "a process is asked to end, or it is not"
-)]
-pub enum Ending {
-    /// It is told to, by SIGTERM, and gives the Lease back.
-    Graceful,
-    /// It is killed, by SIGKILL.
-    Killed,
-}
 
 /// Three replicas on one API server, of which one leads.
 #[derive(Debug)]
@@ -117,7 +105,10 @@ impl Trial {
     async fn add_replica(&mut self) -> Result<()> {
         self.started += 1;
         let name = format!("replica-{}", self.started);
-        let replica = Replica::start(&self.program, &name, self.kubeconfig.path()).await?;
+        let arguments = ["--name", &name, "--log-level", "off"];
+        let started = Replica::start(&self.program, &name, &arguments, self.kubeconfig.path());
+        let (replica, said) = started.await?;
+        ensure!(said == "running\n", "{name} does not run: it says {said:?}");
         self.replicas.push(replica);
         Ok(())
     }

@@ -9,7 +9,18 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use crate::Ending;
+/// How a replica ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a process is asked to end, or it is not"
+)]
+pub enum Ending {
+    /// It is told to, by SIGTERM, and has the time that it needs.
+    Graceful,
+    /// It is killed, by SIGKILL.
+    Killed,
+}
 
 /// A process, which is killed when this is dropped.
 #[derive(Debug)]
@@ -19,10 +30,16 @@ pub(crate) struct Replica {
 }
 
 impl Replica {
-    /// Starts one, and waits until it says that it runs.
-    pub(crate) async fn start(program: &Path, name: &str, kubeconfig: &Path) -> Result<Self> {
+    /// Starts one, and returns it with the first line that it says.
+    pub(crate) async fn start(
+        program: &Path,
+        name: &str,
+        arguments: &[&str],
+        kubeconfig: &Path,
+    ) -> Result<(Self, String)> {
         let mut child = Command::new(program)
-            .args(["run", "--name", name, "--log-level", "off"])
+            .arg("run")
+            .args(arguments)
             .env("KUBECONFIG", kubeconfig)
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -31,11 +48,11 @@ impl Replica {
         let output = child.stdout.take().context("it has no output")?;
         let mut line = String::new();
         timeout(PATIENCE, BufReader::new(output).read_line(&mut line)).await??;
-        ensure!(line == "running\n", "{name} does not run: it says {line:?}");
-        Ok(Self {
+        let replica = Self {
             name: name.to_owned(),
             child,
-        })
+        };
+        Ok((replica, line))
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -16,7 +16,7 @@ use kubewright_testing::{TestCluster, eventually};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::{LEASE, NAMESPACE, WITNESS};
+use super::{LEASE, NAMESPACE, WITNESS};
 
 /// All that was written, as it was stored.
 #[derive(Debug)]

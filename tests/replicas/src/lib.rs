@@ -1,0 +1,6 @@
+//! Replicas of small programs as processes of their own, which are told to end or killed while others watch.
+
+pub mod hand_over;
+mod process;
+
+pub use process::Ending;
