@@ -5,7 +5,10 @@
 //! is served from the start, each later one replaces the one before it.
 //!
 //! * [`Files`] reads a mounted Secret and follows every way in which its files can change.
-//! * [`SharedAuthority`] keeps an authority in a Secret, with which every replica of a program signs for itself.
+#![cfg_attr(
+    feature = "shared",
+    doc = " * [`SharedAuthority`] keeps an authority in a Secret, with which every replica of a program signs for itself."
+)]
 //! * [`SelfSigned`] makes an authority and a certificate in memory: for one process, tests and first steps.
 //! * [`Authority`] signs certificates by hand, with everything as PEM.
 //!

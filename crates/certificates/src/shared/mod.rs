@@ -9,10 +9,14 @@ mod replica;
 mod root;
 mod rotation;
 mod secret;
+mod signing;
 mod source;
 mod state;
+mod steps;
+mod telling;
 mod timing;
 mod trust;
+mod work;
 
 #[cfg(test)]
 mod tests;

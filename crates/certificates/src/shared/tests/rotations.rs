@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::harness::{Cluster, Running, eventually, is_believed, real_time, short};
-use crate::Phase;
 use crate::shared::record::ROTATE;
+use crate::{Phase, Timing};
 
 /// Looks every second whether all replicas are believed.
 async fn believed(cluster: &Cluster, replicas: &[Running], hours: u64) {
@@ -129,4 +129,39 @@ async fn another_replica_carries_on_where_one_was_killed() {
             Phase::Stable
         ]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn lives_of_seconds_are_lives_too() {
+    let cluster = Cluster::start();
+    let timing = Timing::new()
+        .leaf(Duration::from_secs(2))
+        .authority(Duration::from_secs(6))
+        .settle(Duration::from_millis(300))
+        .skew(Duration::from_millis(500))
+        .spread(Duration::from_millis(50));
+    let replicas = [0, 1, 2].map(|_| cluster.replica(timing));
+    for replica in &replicas {
+        replica.serves().await;
+    }
+    // Now and then the Secret is lost.
+    for second in 0..300 {
+        for _ in 0..5 {
+            sleep(Duration::from_millis(200)).await;
+            let (bundle, now) = (cluster.bundle(), real_time());
+            for replica in &replicas {
+                let identity = replica.served().unwrap();
+                assert!(
+                    is_believed(&identity, &bundle, now),
+                    "{second}: {identity:?}"
+                );
+            }
+        }
+        if second % 40 == 20 {
+            cluster.delete().await;
+        }
+    }
+    let state = cluster.state().await;
+    assert!(state.generation > 50, "{}", state.generation);
+    assert!(cluster.bundle().certificates().len() <= 4);
 }

@@ -1,0 +1,190 @@
+//! A replica at work: what its rules say, done with an API server.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::happening::Happening;
+use super::publication::Publication;
+use super::record::{Content, Record};
+use super::replica::{Found, Replica, Wish};
+use super::root::Root;
+use super::rotation::Rotation;
+use super::secret::{Failure, News, Place, jittered};
+use super::state::Moment;
+
+/// A timer alone would sleep through a suspended machine or a clock that is set.
+pub(super) const LONGEST_NAP: Duration = Duration::from_mins(1);
+
+/// A clock that was set by more than this is looked after at once.
+const JUMP: Duration = Duration::from_secs(5);
+
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// So often a Secret is written back at once; another writer that goes on is answered more slowly, up to the longest pause.
+const FREE_RESTORES: u32 = 5;
+const LONGEST_RESTORE_PAUSE: Duration = Duration::from_mins(5);
+
+/// A Secret that was left alone for so long is one that nobody fights about.
+const PEACE: Duration = Duration::from_mins(10);
+
+pub(super) struct Work<'a> {
+    pub(super) rotation: Rotation,
+    pub(super) news: &'a News,
+    pub(super) replica: Replica<Root>,
+    /// The authority that has signed what is served.
+    pub(super) root: Option<Root>,
+    /// Which version of the Secret is to be written over, and from when on.
+    pub(super) plan: Option<(String, Duration)>,
+    pub(super) failures: u32,
+    /// How often in a row something was not published yet.
+    pub(super) misses: u32,
+    pub(super) restores: u32,
+    pub(super) restored_at: Duration,
+}
+
+impl Work<'_> {
+    pub(super) async fn go_on(&mut self, publication: &impl Publication) {
+        loop {
+            let pause = self.turn(publication).await;
+            tokio::select! {
+                () = self.news.arrive() => {}
+                () = self.rest(pause) => {}
+            }
+        }
+    }
+
+    /// Looks at the Secret and does what is due; returns for how long there is nothing more to do.
+    async fn turn(&mut self, publication: &impl Publication) -> Duration {
+        let sent = self.rotation.clock.moment();
+        let read = match self.rotation.place.read().await {
+            Ok(read) => read,
+            Err(failure) => return self.fails("read", &failure),
+        };
+        if let Some(time) = read.server_time {
+            self.rotation.clock.set(time, sent);
+        }
+        // Whatever is signed lives from before the Secret was read, so that a replaced authority is known to have signed
+        // nothing that lives longer than it is trusted.
+        let at = self.rotation.clock.again(sent);
+        let Place {
+            namespace, name, ..
+        } = &self.rotation.place;
+        let is_lost = read.record.is_none();
+        let record = read
+            .record
+            .unwrap_or_else(|| Record::absent(namespace, name));
+        let (found, why) = match record.content() {
+            Content::Foreign(why) => {
+                let what = format!("the Secret is somebody else's: {why}");
+                self.meets_trouble(what);
+                return LONGEST_NAP;
+            }
+            _ if is_lost => (Found::Nothing, "it was gone".to_owned()),
+            Content::Broken(why) => (Found::Nothing, why),
+            Content::State(state) => {
+                let state = *state;
+                let is_asked = record.is_asked();
+                let why = format!("it was set back to revision {}", state.revision);
+                (Found::State { state, is_asked }, why)
+            }
+        };
+        self.news.knows(record.version());
+        self.replica.sees(&found, &at);
+        self.tell_trust();
+        let pause = self.serve(&at, publication).await;
+        match self.replica.wish(&found, &at) {
+            Err(rest) => {
+                self.plan = None;
+                self.misses = 0;
+                self.recovers();
+                rest.min(pause)
+            }
+            Ok(wish) => {
+                let moment = self.planned(&wish, &record, &at);
+                if moment.is_zero() {
+                    self.plan = None;
+                    self.write(wish, &record, why, &at, publication).await
+                } else {
+                    moment.min(pause)
+                }
+            }
+        }
+    }
+
+    /// In what time this replica is to write, unless another has done it.
+    fn planned(&mut self, wish: &Wish<Root>, record: &Record, at: &Moment) -> Duration {
+        if let Some((version, moment)) = &self.plan
+            && version == record.version()
+        {
+            return moment.saturating_sub(at.passed);
+        }
+        let mut pause = self.rotation.timing.moment_within_spread();
+        if matches!(wish, Wish::Restore(_)) {
+            if at.passed > self.restored_at + PEACE {
+                self.restores = 0;
+            }
+            if let Some(doublings) = self.restores.checked_sub(FREE_RESTORES) {
+                let slower = Duration::from_secs(1) * 2_u32.saturating_pow(doublings.min(16));
+                pause += slower.min(LONGEST_RESTORE_PAUSE);
+            }
+        }
+        self.plan = Some((record.version().to_owned(), at.passed + pause));
+        pause
+    }
+
+    async fn write(
+        &mut self,
+        wish: Wish<Root>,
+        record: &Record,
+        why: String,
+        at: &Moment,
+        publication: &impl Publication,
+    ) -> Duration {
+        let (state, happening) = match self.wanted(wish, record, why, at, publication).await {
+            Ok(Some(wanted)) => wanted,
+            Ok(None) => {
+                self.recovers();
+                self.misses = self.misses.saturating_add(1);
+                let pause = self.rotation.timing.spread * 2_u32.saturating_pow(self.misses.min(8));
+                return jittered(pause.min(LONGEST_PAUSE));
+            }
+            Err(what) => {
+                self.meets_trouble(what);
+                return self.backs_off();
+            }
+        };
+        self.misses = 0;
+        let takes_request = matches!(happening, Happening::Staged { .. });
+        let written = record.with(&state, takes_request);
+        match self.rotation.place.write(&written).await {
+            Ok(record) => {
+                self.news.knows(record.version());
+                if matches!(happening, Happening::Restored { .. }) {
+                    self.restores = self.restores.saturating_add(1);
+                    self.restored_at = at.passed;
+                }
+                self.tell(&happening);
+                Duration::ZERO
+            }
+            Err(Failure::Conflict) => Duration::ZERO,
+            Err(failure) => self.fails("write", &failure),
+        }
+    }
+
+    /// Rests for a time, or until the clock was set.
+    async fn rest(&self, pause: Duration) {
+        let start = self.rotation.clock.moment();
+        loop {
+            let at = self.rotation.clock.moment();
+            let passed = at.passed.saturating_sub(start.passed);
+            let expected = start.local + passed;
+            let off = at.local.duration_since(expected);
+            let is_set = off.unwrap_or_else(|before| before.duration()) > JUMP;
+            if passed >= pause || is_set {
+                return;
+            }
+            sleep(pause.saturating_sub(passed).min(LONGEST_NAP)).await;
+        }
+    }
+}
