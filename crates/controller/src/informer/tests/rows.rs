@@ -88,9 +88,10 @@ impl World {
 #[tokio::test(start_paused = true)]
 async fn f17_wherever_a_watch_is_cut_no_event_is_lost_and_none_comes_twice() {
     let mut longest = 0;
-    for step in 0..180 {
-        // A prime number of bytes, so that the cuts fall everywhere.
-        let bytes = step * 13;
+    // Usually every thirteenth byte, a prime number, so that the cuts fall everywhere.
+    let stride = thorough(13, 1);
+    for step in 0..2340 / stride {
+        let bytes = step * stride;
         let end = [End::Clean, End::Broken][step % 2].clone();
         let mut world = World::new().await;
         world.set("a").await;
@@ -348,9 +349,10 @@ async fn f21_an_hour_of_bookmarks_moves_the_place_from_which_a_watch_goes_on() {
 
 #[tokio::test(start_paused = true)]
 async fn f22_a_long_list_of_what_changes_meanwhile_comes_to_what_is_stored() {
+    let many = thorough(1_100, 50_000);
     for is_streamed in [true, false] {
         let mut world = World::new().await;
-        for number in 0..MANY {
+        for number in 0..many {
             world.set(&format!("map-{number}")).await;
         }
         if !is_streamed {
@@ -365,7 +367,7 @@ async fn f22_a_long_list_of_what_changes_meanwhile_comes_to_what_is_stored() {
         let following = world.follow();
         let mut random = fastrand::Rng::with_seed(22);
         for _ in 0..400 {
-            let name = format!("map-{}", random.usize(..MANY));
+            let name = format!("map-{}", random.usize(..many));
             match random.u8(..3) {
                 0 if world.cluster.get::<ConfigMap>(&name).await.is_some() => {
                     world.delete(&name).await;
@@ -381,7 +383,7 @@ async fn f22_a_long_list_of_what_changes_meanwhile_comes_to_what_is_stored() {
             if is_streamed {
                 1
             } else {
-                1 + MANY.div_ceil(500)
+                1 + many.div_ceil(500)
             }
         );
         // A list that is read anew shares what is known: memory holds every object once.
@@ -399,4 +401,10 @@ async fn f22_a_long_list_of_what_changes_meanwhile_comes_to_what_is_stored() {
     }
 }
 
-const MANY: usize = 1_100;
+/// A size that a test usually has, or with `KUBEWRIGHT_THOROUGH` the whole one.
+fn thorough(usual: usize, whole: usize) -> usize {
+    match std::env::var_os("KUBEWRIGHT_THOROUGH") {
+        Some(_) => whole,
+        None => usual,
+    }
+}
