@@ -31,10 +31,12 @@
 //! ```
 
 mod authority;
+mod belief;
 mod clients;
 mod error;
 mod files;
 mod identity;
+mod merge;
 mod names;
 mod pem;
 mod self_signed;

@@ -1,10 +1,13 @@
 //! What a program is made of.
 
 use kube::CustomResourceExt;
+use kubewright_certificates::SharedAuthority;
 use kubewright_controller::{AnyController, Election};
 use kubewright_server::Readiness;
 use kubewright_webhook::Webhooks;
 use serde_json::Value;
+
+use crate::trust::Publish;
 
 /// What a program is made of: one value that is served, tested and written as manifests.
 ///
@@ -36,6 +39,9 @@ pub struct App {
     controllers: Vec<AnyController>,
     election: Option<Election>,
     log_levels: Option<String>,
+    authority: Option<SharedAuthority>,
+    publish: Option<Publish>,
+    api_services: Vec<String>,
     liveness: Readiness,
     readiness: Readiness,
 }
@@ -53,6 +59,9 @@ impl App {
             controllers: Vec::new(),
             election: None,
             log_levels: None,
+            authority: None,
+            publish: None,
+            api_services: Vec::new(),
             liveness: Readiness::default(),
             readiness: Readiness::default(),
         }
@@ -143,6 +152,78 @@ impl App {
         self
     }
 
+    /// Has the program look after its certificates itself: it makes an authority in a Secret that all replicas share, each of
+    /// which signs for itself, and rotates it. What has to be trusted is written into the `caBundle` of every object that leads
+    /// API servers to the program before anything is served that needs it.
+    ///
+    /// So nothing has to be made beforehand: no Secret, no cert-manager, and no `caBundle` in what is installed. `run` takes
+    /// neither `--certificates` nor `--self-signed` then; either one is used instead of the authority.
+    ///
+    /// The permissions that it takes are printed with the others:
+    ///
+    /// ```
+    /// use kubewright_certificates::SharedAuthority;
+    /// use kubewright_manager::{App, Needs, Program};
+    ///
+    /// fn app(_: &mut Needs) -> App {
+    ///     App::new("policy").certificates(SharedAuthority::in_secret("policy-certs").for_service("policy"))
+    /// }
+    ///
+    /// let role = &Program::new(app).permissions().objects()[0]["rules"];
+    /// assert_eq!(role[0]["verbs"], serde_json::json!(["create"]));
+    /// assert_eq!(role[1]["resourceNames"], serde_json::json!(["policy-certs"]));
+    /// assert_eq!(role[1]["verbs"], serde_json::json!(["get", "update", "watch"]));
+    /// assert_eq!(role[2]["resources"], serde_json::json!(["events"]));
+    /// ```
+    pub fn certificates(mut self, authority: SharedAuthority) -> Self {
+        self.authority = Some(authority);
+        self
+    }
+
+    /// Has the program write what its certificate needs into the `caBundle` of every object that leads API servers to it: its
+    /// webhook configurations and the definitions that it converts. With `--certificates` that is `ca.crt`.
+    ///
+    /// Certificates of others in a bundle stay, and so do the program's own of earlier times: whoever issues them knows when
+    /// nobody serves by them any more. What others overwrite is put back at once. Objects that are not there are not made.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kubewright_manager::{App, Needs, Program};
+    /// use kubewright_webhook::{Change, Review, Validated, Webhooks, validating};
+    ///
+    /// async fn lenient(_: Change<Pod>, _: Review) -> Validated {
+    ///     Ok(())
+    /// }
+    ///
+    /// fn app(_: &mut Needs) -> App {
+    ///     let webhooks = Webhooks::new("policy.example.com").with(validating("lenient", lenient));
+    ///     App::new("policy").webhooks(webhooks).publishes_ca()
+    /// }
+    ///
+    /// let permissions = Program::new(app).permissions();
+    /// let rule = &permissions.objects()[0]["rules"][0];
+    /// assert_eq!(rule["resources"], serde_json::json!(["validatingwebhookconfigurations"]));
+    /// assert_eq!(rule["resourceNames"], serde_json::json!(["policy"]));
+    /// ```
+    pub fn publishes_ca(mut self) -> Self {
+        self.publish = Some(Publish::Trust);
+        self
+    }
+
+    /// Has cert-manager write the `caBundle` of every object that leads API servers to the program: each is given the
+    /// annotation `cert-manager.io/inject-ca-from` with the certificate that is named here, as `namespace/name`.
+    pub fn ca_injected_from(mut self, certificate: impl Into<String>) -> Self {
+        self.publish = Some(Publish::InjectedFrom(certificate.into().into()));
+        self
+    }
+
+    /// Says that the program serves an aggregated API, by the name of its APIService such as
+    /// `v1beta1.metrics.example.com`: that leads API servers to it, too, and is kept with its webhook configurations.
+    pub fn serves_api(mut self, api_service: impl Into<String>) -> Self {
+        self.api_services.push(api_service.into());
+        self
+    }
+
     /// Adds a check of the program's own to `/livez` and `/healthz`: where it fails, the kubelet starts the program anew.
     pub fn live_while(
         self,
@@ -176,7 +257,9 @@ impl App {
         }
     }
 
-    pub(crate) fn configuration_name(&self) -> &str {
+    /// Returns the name of the webhook configurations.
+    #[must_use]
+    pub fn configuration_name(&self) -> &str {
         self.configuration.as_deref().unwrap_or(&self.name)
     }
 
@@ -213,6 +296,20 @@ impl App {
 
     pub(crate) fn log_levels(&self) -> Option<&str> {
         self.log_levels.as_deref()
+    }
+
+    /// Returns the authority by which the program looks after its certificates itself, if it does.
+    #[must_use]
+    pub fn authority(&self) -> Option<&SharedAuthority> {
+        self.authority.as_ref()
+    }
+
+    pub(crate) fn publish(&self) -> Option<&Publish> {
+        self.publish.as_ref()
+    }
+
+    pub(crate) fn api_services(&self) -> &[String] {
+        &self.api_services
     }
 
     pub(crate) fn crds(&self) -> &[Value] {

@@ -10,12 +10,12 @@ use kube::Client;
 use kubewright_controller::{AnyController, Campaign, Connection, Informers, Running, Term};
 use kubewright_server::{Condition, Drain, Readiness};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use crate::configuration::Followed;
 use crate::logging::{Levels, Log};
 use crate::metrics::Metrics;
+use crate::tasks::{Panicked, Tasks};
 use crate::watch::Watch;
 use crate::{App, Live, Needs};
 
@@ -30,6 +30,7 @@ pub(crate) struct Background {
     caches: Condition,
     controllers: Vec<Running>,
     campaign: Option<Campaign>,
+    others: Tasks,
     stage: Stage,
     watch: Watch,
     grace: Duration,
@@ -38,9 +39,9 @@ pub(crate) struct Background {
 /// What a program does besides serving, at work. It ends at once when this is dropped.
 pub(crate) struct AtWork {
     stage: Stage,
-    work: JoinSet<()>,
+    work: Tasks,
     // Behind the controllers, which read from caches to the end.
-    _others: JoinSet<()>,
+    others: Tasks,
     // It answers probes to the end.
     _watch: Watch,
     grace: Duration,
@@ -107,10 +108,24 @@ impl Background {
             campaign,
             client,
             informers,
+            others: Tasks::default(),
             stage,
             watch,
             grace: drain.longest(),
         }
+    }
+
+    /// Runs something beside the rest, from now until the program has ended.
+    pub(crate) fn others(&mut self) -> &mut Tasks {
+        &mut self.others
+    }
+
+    pub(crate) fn client(&self) -> Option<&Client> {
+        self.client.as_ref()
+    }
+
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.name
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
@@ -123,21 +138,21 @@ impl Background {
 
     /// Starts files and caches. Controllers follow when it [begins](AtWork::begin) and the caches are complete.
     pub(crate) fn run(self) -> AtWork {
-        let mut others = JoinSet::new();
+        let mut others = self.others;
         for source in self.configuration {
-            others.spawn(source.follow(self.client.clone()));
+            others.spawn("the configuration", source.follow(self.client.clone()));
         }
         if let Some((levels, log)) = self.log_levels {
-            others.spawn(follow_levels(levels, log));
+            others.spawn("the level of the log", follow_levels(levels, log));
         }
         if let Some(client) = self.client {
             self.connection.open(client.clone(), Arc::clone(&self.name));
             let informers = self.informers.clone();
-            others.spawn(async move { informers.run(client).await });
+            others.spawn("the caches", async move { informers.run(client).await });
         }
         let stage = self.stage.clone();
-        let mut work = JoinSet::new();
-        work.spawn(async move {
+        let mut work = Tasks::default();
+        work.spawn("the controllers", async move {
             let ready = async {
                 self.informers.synced().await;
                 self.caches.set(true);
@@ -159,7 +174,7 @@ impl Background {
         AtWork {
             stage: self.stage,
             work,
-            _others: others,
+            others,
             _watch: self.watch,
             grace: self.grace,
         }
@@ -204,18 +219,35 @@ impl AtWork {
         self.stage.begin();
     }
 
+    /// Waits until a part of it has panicked, which is for the program to end with: what is not done any more would be missed
+    /// by nobody.
+    pub(crate) async fn broken(&mut self) -> Panicked {
+        let panicked = tokio::select! {
+            panicked = self.work.panicked() => panicked,
+            panicked = self.others.panicked() => panicked,
+        };
+        tracing::error!(
+            part = panicked.0,
+            "a part of the program has panicked; it ends"
+        );
+        panicked
+    }
+
     /// Stops the controllers and gives the Lease back, and returns since when. Caches stay: what is served reads from them.
     ///
     /// Controllers finish what they have begun within a part of the grace that leaves time for what stops after them.
     pub(crate) async fn stop_controllers(&mut self, part: u32) -> Instant {
         let told = self.stage.stop();
-        let all_done = async { while self.work.join_next().await.is_some() {} };
-        if timeout_at(told + self.grace / part, all_done)
-            .await
-            .is_err()
-        {
-            self.work.shutdown().await;
-            tracing::warn!(grace = ?self.grace, "reconciles were cut off: their part of the grace is over");
+        match timeout_at(told + self.grace / part, self.work.ended()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(panicked)) => tracing::error!(
+                part = panicked.0,
+                "a part of the program has panicked at its end"
+            ),
+            Err(_) => {
+                self.work.shutdown().await;
+                tracing::warn!(grace = ?self.grace, "reconciles were cut off: their part of the grace is over");
+            }
         }
         told
     }

@@ -4,15 +4,20 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use kube::Client;
-use kubewright_certificates::{CertificateSource, TrustBundle};
+use kubewright_certificates::{CertificateSource, SharedSource, TrustBundle};
 use kubewright_controller::ElectionError;
-use kubewright_manifests::{Endpoint, ManifestError, Manifests, WebhookConfigurations};
-use kubewright_server::{BindError, Bound, ClientCheck, Drain, Readiness, RunError, Server};
+use kubewright_manifests::{
+    Endpoint, ManifestError, Manifests, Permissions, PolicyRule, WebhookConfigurations,
+};
+use kubewright_server::{BindError, Bound, ClientCheck, Drain, Readiness};
 use kubewright_webhook::{DeclarationError, Webhooks};
 
 use crate::background::Background;
 use crate::logging::Log;
+use crate::opening::Opening;
+use crate::tasks::Panicked;
 use crate::traces::Continued;
+use crate::trust::{Target, Teller};
 use crate::watch::Watch;
 use crate::{App, ConfigurationError, Needs};
 
@@ -67,6 +72,9 @@ pub enum StartError {
     /// The program works with objects of a cluster and has no client.
     #[error("cannot reach the cluster: the program was given no client")]
     NoClient,
+    /// The program was to be served with an authority of its own, and has none.
+    #[error("cannot serve without a certificate: the program has no authority of its own")]
+    NoAuthority,
     /// The program has webhooks and was started without a server.
     #[error(
         "cannot serve the webhooks: the program was started without an address and a certificate"
@@ -78,6 +86,22 @@ pub enum StartError {
     /// The server cannot listen, or has no certificate to serve.
     #[error("cannot start the server")]
     Server(#[from] BindError),
+    /// A part of the program has panicked before it could serve.
+    #[error("cannot go on: {0} has panicked")]
+    Panicked(&'static str),
+}
+
+/// Why a program did not end as it should.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The server could not stop cleanly.
+    #[error(transparent)]
+    Server(#[from] kubewright_server::RunError),
+    /// A part of the program has panicked, such as its caches or its controllers, so that it could not go on. It was stopped
+    /// as if it had been told to: calls were answered to the end.
+    #[error("cannot go on: {0} has panicked")]
+    Panicked(&'static str),
 }
 
 impl Program {
@@ -132,9 +156,34 @@ impl Program {
         self
     }
 
+    /// Sets the name of the webhook configurations, as [`App::configuration`] does: for a cluster where they cannot have the
+    /// name that the program gives them.
+    pub fn configuration(mut self, name: impl Into<String>) -> Self {
+        self.app = self.app.configuration(name);
+        self
+    }
+
+    /// Has the certificates of the program's own authority also stand for these DNS names and IP addresses: for a place where
+    /// it is reached on another way than in a cluster.
+    pub fn reached_as(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        if let Some(authority) = self.app.authority().cloned() {
+            self.app = self.app.certificates(authority.also_for(names));
+        }
+        self
+    }
+
     /// Returns whether the program works with objects of a cluster, and so needs a client.
     pub fn needs_client(&self) -> bool {
-        !self.needs.permissions.is_empty()
+        !self.granted().is_empty()
+    }
+
+    /// Whether it needs one when it is given its certificate.
+    pub(crate) fn needs_client_besides_authority(&self) -> bool {
+        !self.needs.permissions.is_empty() || self.publishes()
+    }
+
+    fn publishes(&self) -> bool {
+        self.app.publish().is_some() && !Target::all_of(&self.app).is_empty()
     }
 
     /// Writes the definitions of the custom resources that the program works with.
@@ -146,14 +195,33 @@ impl Program {
     /// Writes the roles that grant what the program asked for, and nothing else.
     #[must_use]
     pub fn permissions(&self) -> Manifests {
-        self.needs.permissions.manifests(self.app.name())
+        self.granted().manifests(self.app.name())
     }
 
     /// Writes the bindings that give the roles of [`Self::permissions`] to a service account.
     #[must_use]
     pub fn bindings(&self, namespace: &str, service_account: &str) -> Manifests {
-        let permissions = &self.needs.permissions;
+        let permissions = self.granted();
         permissions.bindings(self.app.name(), namespace, service_account)
+    }
+
+    /// What the handles may do, and what it takes to look after certificates.
+    fn granted(&self) -> Permissions {
+        let mut permissions = self.needs.permissions.clone();
+        if self.app.publish().is_some() || self.app.authority().is_some() {
+            for target in Target::all_of(&self.app) {
+                permissions.grant(None, target.rule());
+            }
+        }
+        if let Some(authority) = self.app.authority() {
+            let secret = |verbs: &[&str]| PolicyRule::new("", "secrets", verbs.to_vec());
+            let kept = secret(&["get", "watch", "update"]).named(authority.secret());
+            let told = PolicyRule::new("events.k8s.io", "events", ["create", "patch"]);
+            for rule in [secret(&["create"]), kept, told] {
+                permissions.grant_in_own_namespace(rule);
+            }
+        }
+        permissions
     }
 
     /// Sets how the program stops.
@@ -193,29 +261,46 @@ impl Program {
     ///
     /// Dropping the future closes what was opened; the program is gone with it.
     pub async fn bind<C: CertificateSource>(
-        mut self,
+        self,
         listen: impl Into<SocketAddr>,
         certificates: C,
     ) -> Result<Serving<C>, StartError> {
         self.app.hooks().check()?;
-        let (app, drain, clients) = (self.app.clone(), self.drain, self.clients.take());
-        let readiness = app.readiness();
-        let background = self.background(&readiness).await?;
-        let server = Server::new(Continued(app.hooks().clone()), certificates)
-            .readiness(readiness)
-            .liveness(app.liveness());
-        let server = match clients {
-            Some(check) => server.clients(check.except_at(conversion_paths(&app))),
-            None => server,
-        };
-        let bound = server.listen(listen).drain(drain).bind().await?;
-        let metrics = background.metrics();
-        metrics.server(bound.counters(), bound.identity());
-        Ok(Serving {
-            app,
-            background,
-            bound,
-        })
+        let publish = self.app.publish().filter(|_| self.publishes()).cloned();
+        let needs_client = self.needs_client_besides_authority();
+        let mut opening = self.open(needs_client).await?;
+        let publishing = publish.map(|publish| (publish, opening.publishing(&Teller::silent())));
+        let mut serving = opening.bind(listen.into(), certificates).await?;
+        if let Some((publish, publishing)) = publishing {
+            let identity = serving.bound.identity();
+            publishing.follow(publish, identity, serving.background.others());
+        }
+        Ok(serving)
+    }
+
+    /// Loads what the program asked for, has its own authority sign a certificate and opens the port. See
+    /// [`App::certificates`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`bind`](Self::bind), and when the program has no authority of its own. One that cannot sign yet, as when the API
+    /// server is away, is waited for.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes what was opened; the program is gone with it.
+    pub async fn bind_with_authority(
+        self,
+        listen: impl Into<SocketAddr>,
+    ) -> Result<Serving<SharedSource>, StartError> {
+        self.app.hooks().check()?;
+        let authority = self.app.authority().cloned();
+        let authority = authority.ok_or(StartError::NoAuthority)?;
+        let mut opening = self.open(true).await?;
+        let (source, board) = opening.rotate(&authority);
+        let serving = opening.bind(listen.into(), source).await?;
+        board.serves(serving.bound.identity());
+        Ok(serving)
     }
 
     /// Loads what a program without webhooks asked for.
@@ -233,20 +318,39 @@ impl Program {
             return Err(StartError::NoServer);
         }
         let readiness = self.app.readiness();
-        let background = self.background(&readiness).await?;
+        let needs_client = self.needs_client_besides_authority();
+        let background = self.background(&readiness, needs_client).await?;
         Ok(Started {
             background,
             readiness,
         })
     }
 
-    async fn background(mut self, readiness: &Readiness) -> Result<Background, StartError> {
+    async fn open(mut self, needs_client: bool) -> Result<Opening, StartError> {
+        let (app, drain, clients) = (self.app.clone(), self.drain, self.clients.take());
+        let readiness = app.readiness();
+        let background = self.background(&readiness, needs_client).await?;
+        Ok(Opening {
+            app,
+            drain,
+            readiness,
+            background,
+            clients,
+            status: None,
+        })
+    }
+
+    async fn background(
+        mut self,
+        readiness: &Readiness,
+        needs_client: bool,
+    ) -> Result<Background, StartError> {
         if let Some(election) = self.app.election() {
             election.check()?;
         }
         let watch = Watch::start(&self.app, readiness, self.monitor);
         let watch = watch.await.map_err(StartError::Monitor)?;
-        if self.needs_client() && self.client.is_none() {
+        if needs_client && self.client.is_none() {
             return Err(StartError::NoClient);
         }
         self.client = self.client.map(|client| watch.observe(client));
@@ -268,9 +372,9 @@ impl Program {
 /// A program whose port is open: calls wait until it runs.
 #[must_use]
 pub struct Serving<C> {
-    app: App,
-    background: Background,
-    bound: Bound<Continued<Webhooks>, C>,
+    pub(crate) app: App,
+    pub(crate) background: Background,
+    pub(crate) bound: Bound<Continued<Webhooks>, C>,
 }
 
 /// A program without webhooks that has loaded what it needs.
@@ -294,14 +398,22 @@ impl Started {
 
     /// Runs until `shutdown` resolves and the reconciles at hand are done.
     ///
+    /// # Errors
+    ///
+    /// When a part of the program has panicked. The rest was stopped then, as if `shutdown` had resolved.
+    ///
     /// # Cancel safety
     ///
     /// Dropping the future ends the program at once, reconciles at hand included.
-    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), RunError> {
         let mut running = self.background.run();
         running.begin();
-        shutdown.await;
+        let broken = tokio::select! {
+            () = shutdown => None,
+            panicked = running.broken() => Some(panicked),
+        };
         running.stop_controllers(1).await;
+        broken.map_or(Ok(()), |Panicked(part)| Err(RunError::Panicked(part)))
     }
 }
 
@@ -322,13 +434,15 @@ impl<C: CertificateSource> Serving<C> {
     }
 
     /// Writes the program's manifests, for an API server that reaches it at `endpoint`, with the
-    /// trust that its certificate needs.
+    /// trust that its certificate needs. A program with an authority of its own publishes that itself, so that it stands in no
+    /// manifest.
     ///
     /// # Errors
     ///
     /// When the API server would not accept a name.
     pub fn manifests(&self, endpoint: Endpoint) -> Result<Manifests, ManifestError> {
-        manifests(&self.app, endpoint, Some(&self.trust()))
+        let trust = self.app.authority().is_none().then(|| self.trust());
+        manifests(&self.app, endpoint, trust.as_ref())
     }
 
     /// Returns whether calls should be sent here: the server serves, and the caches are complete.
@@ -340,21 +454,30 @@ impl<C: CertificateSource> Serving<C> {
     ///
     /// # Errors
     ///
-    /// When calls were still in flight at the end of the grace.
+    /// When calls were still in flight at the end of the grace, or a part of the program has panicked. The rest was stopped
+    /// then, as if `shutdown` had resolved.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future ends the program at once, without an answer to the calls in flight.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), RunError> {
         let mut running = self.background.run();
+        let mut broken = None;
         let stopped = async {
             // This is looked at as soon as calls are served.
             running.begin();
-            shutdown.await;
+            tokio::select! {
+                () = shutdown => {}
+                panicked = running.broken() => broken = Some(panicked),
+            }
             // What the last reconciles write may concern these webhooks, so that calls are answered meanwhile.
             running.stop_controllers(2).await
         };
-        self.bound.run_since(stopped).await
+        let ended = self.bound.run_since(stopped).await;
+        match broken {
+            Some(Panicked(part)) => Err(RunError::Panicked(part)),
+            None => Ok(ended?),
+        }
     }
 }
 
@@ -376,14 +499,6 @@ impl<C> fmt::Debug for Serving<C> {
             .field("local_addr", &self.bound.local_addr())
             .finish_non_exhaustive()
     }
-}
-
-fn conversion_paths(app: &App) -> Vec<String> {
-    let conversions = app.hooks().conversions();
-    conversions
-        .into_iter()
-        .map(|conversion| conversion.path)
-        .collect()
 }
 
 fn manifests(

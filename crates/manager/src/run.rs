@@ -14,14 +14,14 @@ use kubewright_certificates::{
     CertificateError, CertificateSource, Files, SelfSigned, TrustBundle,
 };
 use kubewright_manifests::{ApiServerAccess, ManifestError, Manifests};
-use kubewright_server::{Drain, RunError};
+use kubewright_server::Drain;
 use tokio::sync::oneshot;
 
 use crate::command::{self, ApiServerFile, ApiServerFlags, ManifestFlags, RunFlags, Task};
 use crate::signals::Signals;
 #[cfg(feature = "otlp")]
 use crate::traces::Exporter;
-use crate::{App, Needs, Program, StartError, logging};
+use crate::{App, Needs, Program, RunError, Serving, StartError, logging};
 
 /// Runs a program as its command line says, and returns what `main` returns.
 ///
@@ -31,7 +31,7 @@ use crate::{App, Needs, Program, StartError, logging};
 ///   and reconciles at hand are finished first; a second signal ends at once. A program that works
 ///   with objects of a cluster finds it as kubectl does, or as a pod of it. `--listen` sets the address, `--certificates` names the
 ///   directory with the certificate, `--self-signed` makes one for the names given and
-///   `--write-ca` tells who signed it, `--client-ca` has clients prove who they are, `--monitor` answers probes and tells metrics by plain HTTP, `--log-format` and `--log-level` shape the log on standard
+///   `--write-ca` tells who signed it, and a program with [certificates of its own](App::certificates) needs neither, `--client-ca` has clients prove who they are, `--monitor` answers probes and tells metrics by plain HTTP, `--log-format` and `--log-level` shape the log on standard
 ///   error. As soon as it serves, it says `serving webhooks on https://<address>` on standard
 ///   output.
 /// * `manifests` prints the webhook configurations as YAML: with `--url` or `--service` for where
@@ -146,7 +146,8 @@ fn execute<O: Args>(
     let program = Program::new(|needs| app(asked.options, needs));
     match asked.task {
         Task::Run(flags) => {
-            if program.app().has_webhooks() && !flags.identity.is_given() {
+            let is_certain = flags.identity.is_given() || program.app().authority().is_some();
+            if program.app().has_webhooks() && !is_certain {
                 return refuse(&command::no_identity::<O>());
             }
             return serve(program, &flags, output);
@@ -232,7 +233,12 @@ fn serve(
         Some(check) => program.clients(check),
         None => program,
     };
-    let program = if program.needs_client() {
+    let needs_client = if flags.identity.is_given() {
+        program.needs_client_besides_authority()
+    } else {
+        program.needs_client()
+    };
+    let program = if needs_client {
         let client = runtime.block_on(Client::try_default());
         program.client(client.map_err(|error| CommandError::Cluster(Box::new(error)))?)
     } else {
@@ -242,10 +248,21 @@ fn serve(
         runtime.block_on(work_until_told(program, output))
     } else if let Some(directory) = &flags.identity.certificates {
         let files = Files::in_dir(directory);
-        runtime.block_on(serve_until_told(program, flags, files, output))
-    } else {
+        runtime.block_on(serve_until_told(
+            program.bind(flags.listen, files),
+            flags,
+            output,
+        ))
+    } else if !flags.identity.self_signed.is_empty() {
         let own = SelfSigned::for_names(&flags.identity.self_signed);
-        runtime.block_on(serve_until_told(program, flags, own, output))
+        runtime.block_on(serve_until_told(
+            program.bind(flags.listen, own),
+            flags,
+            output,
+        ))
+    } else {
+        let bound = program.bind_with_authority(flags.listen);
+        runtime.block_on(serve_until_told(bound, flags, output))
     };
     #[cfg(feature = "otlp")]
     if let Some(exporter) = exporter {
@@ -256,15 +273,14 @@ fn serve(
     ended
 }
 
-async fn serve_until_told(
-    program: Program,
+async fn serve_until_told<C: CertificateSource>(
+    bound: impl Future<Output = Result<Serving<C>, StartError>>,
     flags: &RunFlags,
-    certificates: impl CertificateSource,
     output: &mut (impl Write + Send),
 ) -> Result<ExitCode, CommandError> {
     let mut signals = Signals::listen().map_err(CommandError::System)?;
     let serving = tokio::select! {
-        bound = program.bind(flags.listen, certificates) => bound?,
+        bound = bound => bound?,
         // Nothing is served yet, so there is nothing to finish.
         () = signals.next() => return Ok(ExitCode::SUCCESS),
     };
@@ -307,11 +323,8 @@ async fn work_until_told(
     writeln!(output, "running").map_err(CommandError::Output)?;
     output.flush().map_err(CommandError::Output)?;
     let (stop, stopped) = oneshot::channel();
-    let running = async {
-        // An error means that nobody can ask any more, which is a reason to stop as well.
-        started.run(async { drop(stopped.await) }).await;
-        Ok(())
-    };
+    // An error means that nobody can ask any more, which is a reason to stop as well.
+    let running = started.run(async { drop(stopped.await) });
     until_told(running, stop, &mut signals).await
 }
 

@@ -173,6 +173,53 @@ async fn a_program_is_ready_when_its_caches_are_complete_and_not_before() {
     running.abort();
 }
 
+/// A text whose reader has a mistake in it.
+#[derive(Default)]
+struct Fragile;
+
+impl<'de> serde::Deserialize<'de> for Fragile {
+    fn deserialize<D: serde::Deserializer<'de>>(text: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(text)?;
+        assert_ne!(text, "break", "on purpose");
+        Ok(Self)
+    }
+}
+
+#[tokio::test]
+async fn a_program_of_which_a_part_has_panicked_ends_and_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("word.yaml");
+    for has_webhooks in [true, false] {
+        fs::write(&path, "good").unwrap();
+        let program = program(|needs| {
+            let _words: Live<Fragile> = needs.file(&path, Fragile);
+            if has_webhooks {
+                app(needs)
+            } else {
+                App::new("words")
+            }
+        });
+        let forever = std::future::pending();
+        let (readiness, running) = if has_webhooks {
+            let serving = program.bind(LOCAL, certificates()).await.unwrap();
+            (serving.readiness(), tokio::spawn(serving.run(forever)))
+        } else {
+            let started = program.start().await.unwrap();
+            (started.readiness(), tokio::spawn(started.run(forever)))
+        };
+        while !readiness.is_ready() {
+            tokio::task::yield_now().await;
+        }
+        fs::write(&path, "break").unwrap();
+        let ended = running.await.unwrap().unwrap_err();
+        assert_eq!(
+            ended.to_string(),
+            "cannot go on: the configuration has panicked"
+        );
+        assert!(!readiness.is_ready());
+    }
+}
+
 #[tokio::test]
 async fn a_program_whose_port_is_taken_does_not_start() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -273,7 +320,7 @@ async fn probes_and_metrics_are_answered_on_a_port_of_their_own_from_the_start()
         "{metrics}"
     );
     assert!(
-        metrics.contains("kubewright_certificate_expiry_timestamp_seconds"),
+        metrics.contains("kubewright_certificate_not_after_seconds{certificate=\"server\"}"),
         "{metrics}"
     );
     assert!(read(address, "/same").await.starts_with("HTTP/1.1 404"));

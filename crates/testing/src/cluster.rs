@@ -25,6 +25,7 @@ use crate::faults::{Faults, Requests, Sent, WayLayer};
 use crate::host::{Host, webhook_address};
 use crate::outcome::Outcome;
 use crate::permissions::Ledger;
+use crate::published;
 use crate::server::Server;
 use crate::serving::Serving;
 
@@ -233,13 +234,16 @@ impl Builder {
         let mut programs = Vec::new();
         let mut ledgers = Vec::new();
         for mut program in self.programs {
+            if let Some(name) = host.configuration(program.app().configuration_name()) {
+                program = program.configuration(name);
+            }
             if program.needs_client() {
                 let way = WayLayer(self.faults.clone());
                 let (own, ledger) = account::of_program(&host, &program, &way).await;
                 program = program.client(own);
                 ledgers.push(ledger);
             }
-            let program = Serving::start(program, webhook_address(server)).await;
+            let program = Box::pin(Serving::start(program, webhook_address(server))).await;
             for configuration in program.configurations() {
                 if definitions::is_one(configuration) {
                     definitions::change(&client, configuration, server).await;
@@ -257,7 +261,18 @@ impl Builder {
             faults: self.faults,
             exact_permissions: self.exact_permissions,
         };
-        running.wait_for_caches().await;
+        for program in &running.programs {
+            // Before it has heard of them, it believes that nobody has to be told.
+            for configuration in program.configurations_to_fill() {
+                published::filled(&client, configuration).await;
+            }
+        }
+        running.wait_for_programs().await;
+        for program in &running.programs {
+            for configuration in program.configurations() {
+                running.host.called(configuration).await;
+            }
+        }
         TestCluster {
             client,
             namespace: running.host.namespace(),
@@ -526,11 +541,12 @@ impl Running {
     }
 
     /// A test begins when nothing that the programs do at their start is still to come.
-    async fn wait_for_caches(&self) {
+    async fn wait_for_programs(&self) {
         const PATIENCE: Duration = Duration::from_secs(10);
         let deadline = Instant::now() + PATIENCE;
         let mut pause = Duration::from_millis(1);
-        while let Some(program) = self.programs.iter().find(|one| !one.knows_its_objects()) {
+        let awaits = |program: &Serving| Some((program.name().to_owned(), program.awaits()?));
+        while let Some((name, missing)) = self.programs.iter().find_map(awaits) {
             self.fail_for_refusals();
             if Instant::now() >= deadline {
                 let sent = self.faults.sent(&Requests::all());
@@ -542,8 +558,7 @@ impl Running {
                     .map(Sent::to_string)
                     .collect();
                 fail(format_args!(
-                    "the caches of the program under test `{}` are not complete within {PATIENCE:?}; it last sent:\n  {}",
-                    program.name(),
+                    "the {missing} of the program under test `{name}` are not complete within {PATIENCE:?}; it last sent:\n  {}",
                     last.join("\n  ")
                 ));
             }
@@ -552,8 +567,15 @@ impl Running {
         }
     }
 
-    /// Ends the test if a program lacks a permission.
+    /// Ends the test if a program lacks a permission, or has ended.
     fn fail_for_refusals(&self) {
+        let mut ended = self.programs.iter();
+        let ended = ended.find_map(|program| Some((program.name(), program.ended()?)));
+        if let Some((name, why)) = ended {
+            fail(format_args!(
+                "the program under test `{name}` has ended: {why}"
+            ));
+        }
         if let Some(refused) = self.ledgers.iter().find_map(|ledger| ledger.refusals()) {
             fail(format_args!("{refused}"));
         }

@@ -115,7 +115,15 @@ impl Host {
         }
     }
 
-    /// Installs a webhook configuration; when this is done, its webhooks are called.
+    /// The name that a webhook configuration has here, if it is another.
+    pub(crate) fn configuration(&self, name: &str) -> Option<String> {
+        match self {
+            Self::Embedded { .. } => None,
+            Self::Shared(shared) => Some(shared.isolation().own(name)),
+        }
+    }
+
+    /// Installs a webhook configuration.
     pub(crate) async fn install(&self, client: &Client, configuration: &Value) {
         match self {
             Self::Embedded { .. } => {
@@ -123,6 +131,13 @@ impl Host {
                     .expect_allowed();
             }
             Self::Shared(shared) => shared.install(configuration).await,
+        }
+    }
+
+    /// Waits until the webhooks of a configuration that was installed are called.
+    pub(crate) async fn called(&self, configuration: &Value) {
+        if let Self::Shared(shared) = self {
+            shared.called(configuration).await;
         }
     }
 

@@ -42,13 +42,34 @@ impl Isolation {
         own
     }
 
+    /// A name that nobody else has.
+    pub(crate) fn own(&self, name: &str) -> String {
+        let end = format!("-{}", self.id);
+        match name.strip_suffix(&end) {
+            Some(_) => name.to_owned(),
+            None => format!("{name}{end}"),
+        }
+    }
+
+    /// Where the probe's webhook lacks the trust of the one beside it, and what that is.
+    pub(crate) fn missing_trust(&self, configuration: &Value) -> Option<(usize, Value)> {
+        let webhooks = configuration["webhooks"].as_array()?;
+        let bundle = |webhook: &Value| webhook["clientConfig"]["caBundle"].clone();
+        let probe = self.probe_name();
+        let number = webhooks
+            .iter()
+            .position(|webhook| webhook["name"] == probe)?;
+        let trusted = bundle(webhooks.first()?);
+        (bundle(&webhooks[number]) != trusted).then_some((number, trusted))
+    }
+
     /// A webhook configuration for this test cluster alone, with the webhook that the probe finds.
     pub(crate) fn narrow(&self, configuration: &Value) -> Value {
         let mut narrow = configuration.clone();
         let name = configuration["metadata"]["name"]
             .as_str()
             .unwrap_or("webhooks");
-        narrow["metadata"]["name"] = format!("{name}-{}", self.id).into();
+        narrow["metadata"]["name"] = self.own(name).into();
         let Some(webhooks) = narrow["webhooks"].as_array_mut() else {
             return narrow;
         };
@@ -234,6 +255,22 @@ mod tests {
             probe["objectSelector"]["matchLabels"],
             Isolation::probe(&other)["metadata"]["labels"]
         );
+    }
+
+    #[test]
+    fn a_configuration_that_has_its_own_name_already_keeps_it() {
+        let narrow = isolation().narrow(&configuration());
+        let again = isolation().narrow(&narrow);
+        assert_eq!(again["metadata"]["name"], "policy-abc");
+    }
+
+    #[test]
+    fn the_probe_lacks_what_the_webhook_beside_it_was_given() {
+        let isolation = isolation();
+        let mut narrow = isolation.narrow(&configuration());
+        assert_eq!(isolation.missing_trust(&narrow), None);
+        narrow["webhooks"][0]["clientConfig"]["caBundle"] = "Q0I=".into();
+        assert_eq!(isolation.missing_trust(&narrow), Some((2, "Q0I=".into())));
     }
 
     #[test]

@@ -47,6 +47,7 @@ mod host;
 mod isolation;
 mod outcome;
 mod permissions;
+mod published;
 mod round_trips;
 mod schemas;
 mod server;

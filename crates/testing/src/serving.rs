@@ -2,9 +2,10 @@
 
 use std::fmt::{self, Display};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, OnceLock};
 
-use kubewright_certificates::SelfSigned;
-use kubewright_manager::Program;
+use kubewright_certificates::{CertificateSource, SelfSigned};
+use kubewright_manager::{Program, RunError, StartError};
 use kubewright_manifests::{Endpoint, Manifests};
 use serde_json::Value;
 use tokio::task::JoinHandle;
@@ -16,6 +17,9 @@ pub(crate) struct Serving {
     name: String,
     conditions: Conditions,
     manifests: Option<Manifests>,
+    has_authority: bool,
+    /// Why it has ended, which no program under test should do.
+    ended: Arc<OnceLock<String>>,
     task: JoinHandle<()>,
 }
 
@@ -23,24 +27,32 @@ pub(crate) struct Serving {
 type Conditions = Box<dyn Fn() -> Vec<(String, bool)> + Send + Sync>;
 
 impl Serving {
-    /// Serves on a free port of an address, with a certificate made on the spot.
+    /// Serves on a free port of an address, with a certificate made on the spot, or by the program's own authority.
     pub(crate) async fn start(program: Program, address: IpAddr) -> Self {
         let name = program.app().name().to_owned();
+        let socket = SocketAddr::from((address, 0));
         if !program.app().has_webhooks() {
             let started = program.start().await;
             let started = started.unwrap_or_else(|error| cannot("be started", &error));
             let readiness = started.readiness();
-            let task = tokio::spawn(async move { started.run(std::future::pending()).await });
-            return Self {
-                name,
-                conditions: Box::new(move || readiness.conditions()),
-                manifests: None,
-                task,
-            };
+            let running = started.run(std::future::pending());
+            let conditions = Box::new(move || readiness.conditions());
+            return Self::running(name, conditions, None, running);
+        }
+        if program.app().authority().is_some() {
+            let program = program.reached_as([address.to_string()]);
+            let mut serving = Self::bound(name, program.bind_with_authority(socket).await);
+            serving.has_authority = true;
+            return serving;
         }
         let certificates = SelfSigned::for_names([address.to_string()]);
-        let address = SocketAddr::from((address, 0));
-        let bound = program.bind(address, certificates).await;
+        Self::bound(name, program.bind(socket, certificates).await)
+    }
+
+    fn bound<C: CertificateSource>(
+        name: String,
+        bound: Result<kubewright_manager::Serving<C>, StartError>,
+    ) -> Self {
         let serving = bound.unwrap_or_else(|error| cannot("be served", &error));
         let url = format!("https://{}", serving.local_addr());
         let endpoint = Endpoint::url(&url).unwrap_or_else(|error| cannot("be reached", &error));
@@ -48,14 +60,31 @@ impl Serving {
             .manifests(endpoint)
             .unwrap_or_else(|error| cannot("be declared", &error));
         let readiness = serving.readiness();
+        let running = serving.run(std::future::pending());
+        let conditions = Box::new(move || readiness.conditions());
+        Self::running(name, conditions, Some(manifests), running)
+    }
+
+    fn running(
+        name: String,
+        conditions: Conditions,
+        manifests: Option<Manifests>,
+        running: impl Future<Output = Result<(), RunError>> + Send + 'static,
+    ) -> Self {
+        let ended = Arc::new(OnceLock::new());
+        let end = Arc::clone(&ended);
+        // It runs until it is aborted, so no call can outlive a drain.
         let task = tokio::spawn(async move {
-            // It runs until it is aborted, so no call can outlive a drain.
-            let _ = serving.run(std::future::pending()).await;
+            if let Err(error) = running.await {
+                drop(end.set(error.to_string()));
+            }
         });
         Self {
             name,
-            conditions: Box::new(move || readiness.conditions()),
-            manifests: Some(manifests),
+            conditions,
+            manifests,
+            has_authority: false,
+            ended,
             task,
         }
     }
@@ -64,13 +93,28 @@ impl Serving {
         &self.name
     }
 
-    /// Whether its caches are complete. What else it may wait for, such as a check of its own, is not for a test cluster
-    /// to wait for.
-    pub(crate) fn knows_its_objects(&self) -> bool {
+    /// What is still to come of what a test cluster waits for: that its caches are complete, and that API servers know by
+    /// which authority to know it. What else it may wait for, such as a check of its own, is the test's business.
+    pub(crate) fn awaits(&self) -> Option<&'static str> {
         let conditions = (self.conditions)();
-        conditions
-            .iter()
-            .all(|(name, holds)| *holds || name != "caches")
+        let is_missing = |wanted: &str| conditions.contains(&(wanted.to_owned(), false));
+        ["caches", "trust"]
+            .into_iter()
+            .find(|wanted| is_missing(wanted))
+    }
+
+    /// Those of them in which the program itself writes by which authority it is known.
+    pub(crate) fn configurations_to_fill(&self) -> &[Value] {
+        if self.has_authority {
+            self.configurations()
+        } else {
+            &[]
+        }
+    }
+
+    /// Why it has ended, if it has.
+    pub(crate) fn ended(&self) -> Option<&str> {
+        self.ended.get().map(String::as_str)
     }
 
     /// The webhook configurations that lead here.

@@ -13,6 +13,7 @@ use crate::fail;
 use crate::faults::WayLayer;
 use crate::isolation::Isolation;
 use crate::outcome::Outcome;
+use crate::published::path_of;
 use crate::witness::WitnessLayer;
 
 /// One test cluster's part of a shared API server. What it has installed is removed when this is dropped.
@@ -188,28 +189,48 @@ impl Shared {
         }
     }
 
-    /// Installs a webhook configuration for this test cluster alone, and waits until the API server goes by it.
+    /// Installs a webhook configuration for this test cluster alone.
     pub(crate) async fn install(&self, configuration: &Value) {
         let narrow = self.isolation.narrow(configuration);
-        let plural = match configuration["kind"].as_str() {
-            Some("MutatingWebhookConfiguration") => "mutatingwebhookconfigurations",
-            _ => "validatingwebhookconfigurations",
-        };
-        let name = narrow["metadata"]["name"].as_str().unwrap_or_default();
-        let group = "/apis/admissionregistration.k8s.io/v1";
-        self.installed(format!("{group}/{plural}/{name}"));
+        self.installed(path_of(&narrow));
+        Outcome::new(apply(&self.client(), &self.namespace(), &narrow).await).expect_allowed();
+    }
+
+    /// Waits until the API server goes by a webhook configuration that was installed.
+    pub(crate) async fn called(&self, configuration: &Value) {
+        let webhooks = configuration["webhooks"].as_array();
+        if webhooks.is_none_or(Vec::is_empty) {
+            return;
+        }
         let client = self.client();
-        Outcome::new(apply(&client, &self.namespace(), &narrow).await).expect_allowed();
-        let has_webhooks = configuration["webhooks"]
-            .as_array()
-            .is_some_and(|all| !all.is_empty());
-        if has_webhooks {
-            self.called(&client, configuration).await;
+        self.trust_probe(&client, configuration).await;
+        self.probe(&client, configuration).await;
+    }
+
+    /// Has the probe's webhook trusted like those beside it, whose trust the program under test may have published itself.
+    async fn trust_probe(&self, client: &Client, configuration: &Value) {
+        let path = path_of(&self.isolation.narrow(configuration));
+        let read = http::Request::get(&path).body(Vec::new());
+        let trusted = async {
+            let found: Value = client.request(read.map_err(Error::HttpError)?).await?;
+            let Some((number, bundle)) = self.isolation.missing_trust(&found) else {
+                return Ok(());
+            };
+            let place = format!("/webhooks/{number}/clientConfig/caBundle");
+            let patch = json!([{"op": "add", "path": place, "value": bundle}]);
+            let patch = http::Request::patch(&path)
+                .header("content-type", "application/json-patch+json")
+                .body(patch.to_string().into_bytes())
+                .map_err(Error::HttpError)?;
+            client.request::<Value>(patch).await.map(drop)
+        };
+        if let Err(error) = trusted.await {
+            fail(format_args!("cannot have the probe trusted: {error}"));
         }
     }
 
     /// Sends a probe, in a dry run, until the webhook beside those of a configuration is called for it.
-    async fn called(&self, client: &Client, configuration: &Value) {
+    async fn probe(&self, client: &Client, configuration: &Value) {
         let name = self.isolation.probe_name();
         let path = self.isolation.probe_path();
         let body = Isolation::probe(configuration).to_string();

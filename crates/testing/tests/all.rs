@@ -4,6 +4,7 @@
 
 #[cfg(feature = "real")]
 mod applied;
+mod authority;
 mod clients;
 mod cluster;
 #[cfg(feature = "real")]
@@ -18,6 +19,7 @@ mod programs;
 #[cfg(feature = "real")]
 mod servers;
 mod trace;
+mod trust;
 mod virtual_time;
 mod webhooks;
 mod widgets;

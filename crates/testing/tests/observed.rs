@@ -154,7 +154,7 @@ async fn queues_reconciles_calls_caches_and_elections_are_counted_by_the_names_o
     })
     .await;
     drop(stop);
-    running.await.unwrap();
+    running.await.unwrap().unwrap();
     let mut notes = notes().await;
     notes.sort_unstable();
     assert_eq!(notes, ["me became leader", "me stopped leading"]);

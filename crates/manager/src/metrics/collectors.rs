@@ -3,16 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::UNIX_EPOCH;
 
 use kubewright_controller::{Follows, Informers, Term};
-use kubewright_server::{Counters, LiveIdentity};
+use kubewright_server::Counters;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::registry::Unit;
 
 use crate::configuration::State;
 
@@ -79,24 +77,11 @@ impl Collector for Caches {
 }
 
 #[derive(Debug)]
-pub(super) struct Serves {
-    pub(super) counters: Counters,
-    pub(super) identity: LiveIdentity,
-}
+pub(super) struct Serves(pub(super) Counters);
 
 impl Collector for Serves {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let counts = self.counters.read();
-        let expires = self.identity.current().expires().duration_since(UNIX_EPOCH);
-        let expires = expires.unwrap_or_default().as_secs_f64();
-        let seconds = Unit::Seconds;
-        let metric = encoder.encode_descriptor(
-            "kubewright_certificate_expiry_timestamp",
-            "When the certificate that is served expires, since the epoch",
-            Some(&seconds),
-            MetricType::Gauge,
-        )?;
-        ConstGauge::new(expires).encode(metric)?;
+        let counts = self.0.read();
         for (name, help, value) in [
             (
                 "connections_open",

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::Method;
+use kubewright_certificates::Status;
 use kubewright_controller::{Informers, Meter, Outcome, Reconciled, Term};
 use kubewright_server::{Counters, LiveIdentity};
 use kubewright_webhook::{Answered, Decision, Operation};
@@ -19,16 +20,20 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
+use tokio::sync::watch;
 
+mod certificates;
 mod collectors;
 mod queues;
 
+use certificates::{Lives, Trusted};
 use collectors::{Caches, Configuration, Leads, Serves};
 use queues::Queues;
 
 use crate::client::Asked;
 use crate::configuration::State;
 use crate::process;
+use crate::trust::Board;
 
 /// The metrics of a program. Clones share them.
 #[derive(Clone)]
@@ -240,8 +245,19 @@ impl Metrics {
     }
 
     /// Tells of a server and its certificate, too.
-    pub(crate) fn server(&self, counters: Counters, identity: LiveIdentity) {
-        self.collect(Serves { counters, identity });
+    pub(crate) fn server(
+        &self,
+        counters: Counters,
+        identity: LiveIdentity,
+        rotation: Option<watch::Receiver<Status>>,
+    ) {
+        self.collect(Serves(counters));
+        self.collect(Lives { identity, rotation });
+    }
+
+    /// Tells how it stands with the objects that lead here, too.
+    pub(crate) fn trust(&self, board: Board) {
+        self.collect(Trusted(board));
     }
 
     fn collect(&self, collector: impl Collector) {

@@ -1,0 +1,133 @@
+//! What happens between a program that is whole and one that serves: its certificates begin.
+
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime};
+
+use kubewright_certificates::{CertificateSource, Identity, SharedAuthority, SharedSource, Status};
+use kubewright_server::{ClientCheck, Drain, Readiness, Server};
+use tokio::sync::watch;
+
+use crate::background::Background;
+use crate::program::Serving;
+use crate::tasks::Panicked;
+use crate::traces::Continued;
+use crate::trust::{self, Board, Publishing, Target, Teller};
+use crate::{App, StartError};
+
+/// A program that has loaded what it needs and is about to serve.
+pub(crate) struct Opening {
+    pub(crate) app: App,
+    pub(crate) drain: Drain,
+    pub(crate) readiness: Readiness,
+    pub(crate) background: Background,
+    pub(crate) clients: Option<ClientCheck>,
+    /// Of the authority's rotation, if the program has one of its own.
+    pub(crate) status: Option<watch::Receiver<Status>>,
+}
+
+impl Opening {
+    /// Starts to keep the objects that lead here.
+    pub(crate) fn publishing(&mut self, teller: &Teller) -> Publishing {
+        let client = self.background.client().cloned();
+        let client = client.expect("a program that publishes has permissions, and so a client");
+        let (name, targets) = (self.background.name().clone(), Target::all_of(&self.app));
+        let tasks = self.background.others();
+        let publishing = Publishing::start(&client, &name, targets, teller, tasks);
+        trust::check(&publishing.board, &self.readiness);
+        self.background.metrics().trust(publishing.board.clone());
+        publishing
+    }
+
+    /// Starts the rotation of an authority.
+    pub(crate) fn rotate(&mut self, authority: &SharedAuthority) -> (SharedSource, Board) {
+        let client = self.background.client().cloned();
+        let client = client.expect("a program with an authority has permissions, and so a client");
+        let namespace = client.default_namespace().to_owned();
+        let program = self.background.name().clone();
+        let (teller, telling) =
+            Teller::of(client.clone(), &program, &namespace, authority.secret());
+        self.background
+            .others()
+            .spawn("what is told", telling.run());
+        let publishing = self.publishing(&teller);
+        let board = publishing.board.clone();
+
+        let (source, rotation) = authority.connect(client.clone(), &namespace);
+        let rotation = rotation.telling(move |happening| teller.happened(happening));
+        self.status = Some(rotation.status());
+        let objects =
+            publishing.follow_rotation(client, rotation.trust(), self.background.others());
+        let rotating = rotation.run(objects);
+        self.background
+            .others()
+            .spawn("the rotation of certificates", rotating);
+        (source, board)
+    }
+
+    pub(crate) async fn bind<C: CertificateSource>(
+        mut self,
+        listen: SocketAddr,
+        certificates: C,
+    ) -> Result<Serving<C>, StartError> {
+        let server = Server::new(Continued(self.app.hooks().clone()), certificates)
+            .readiness(self.readiness.clone())
+            .liveness(self.app.liveness());
+        let server = match self.clients {
+            Some(check) => server.clients(check.except_at(conversion_paths(&self.app))),
+            None => server,
+        };
+        let bound = tokio::select! {
+            bound = server.listen(listen).drain(self.drain).bind() => bound?,
+            Panicked(part) = self.background.others().panicked() => {
+                return Err(StartError::Panicked(part));
+            }
+        };
+        let identity = bound.identity();
+        self.readiness.check("certificate-renewal", move || {
+            has_time_left(&identity.current(), SystemTime::now())
+        });
+        let metrics = self.background.metrics();
+        metrics.server(bound.counters(), bound.identity(), self.status);
+        Ok(Serving {
+            app: self.app,
+            background: self.background,
+            bound,
+        })
+    }
+}
+
+fn conversion_paths(app: &App) -> Vec<String> {
+    let conversions = app.hooks().conversions();
+    conversions
+        .into_iter()
+        .map(|conversion| conversion.path)
+        .collect()
+}
+
+/// Whether a certificate is good for long enough that whoever is sent here by a load balancer still finds it so.
+fn has_time_left(identity: &Identity, now: SystemTime) -> bool {
+    let life = identity.expires().duration_since(identity.not_before());
+    let margin = MARGIN.min(life.unwrap_or_default() / 20);
+    now + margin < identity.expires()
+}
+
+/// So long at most before it expires a replica asks not to be called any more.
+const MARGIN: Duration = Duration::from_mins(1);
+
+#[cfg(test)]
+mod tests {
+    use kubewright_certificates::Authority;
+
+    use super::*;
+
+    #[test]
+    fn a_replica_is_taken_out_before_its_certificate_expires_and_not_after() {
+        let authority = Authority::new("a").unwrap();
+        let issued = authority.sign_server(["a.example"], Duration::from_hours(9));
+        let identity = issued.unwrap().identity().unwrap();
+        let end = identity.expires();
+        assert!(has_time_left(&identity, end - Duration::from_secs(61)));
+        assert!(!has_time_left(&identity, end - Duration::from_mins(1)));
+        assert!(!has_time_left(&identity, end + Duration::from_secs(1)));
+    }
+}
