@@ -463,7 +463,7 @@ async fn one_replica_of_a_program_reconciles_and_every_one_is_ready() {
         assert_eq!(name, "first");
     }
     drop(stop);
-    first.await.unwrap();
+    first.await.unwrap().unwrap();
     assert_eq!(reconciles.recv().await, Some("second"));
     second.abort();
 }
