@@ -3,9 +3,10 @@
 //! 1. [`first_webhooks`]: a validator, a mutator, and what they can answer.
 //! 2. [`testing`]: from calling a function to a cluster in your test process.
 //! 3. [`programs`]: options, configuration that changes live, manifests, certificates.
-//! 4. [`conversion`]: several versions of one custom resource.
-//! 5. [`controllers`]: caches, handles that are permissions, and functions that keep the world as objects want it.
-//! 6. [`observability`]: what a program logs, counts and traces.
+//! 4. [`certificates`]: an authority in a Secret that looks after itself, and how it is rotated.
+//! 5. [`conversion`]: several versions of one custom resource.
+//! 6. [`controllers`]: caches, handles that are permissions, and functions that keep the world as objects want it.
+//! 7. [`observability`]: what a program logs, counts and traces.
 
 #[doc = include_str!("../../../docs/guide/first-webhooks.md")]
 pub mod first_webhooks {}
@@ -15,6 +16,9 @@ pub mod testing {}
 
 #[doc = include_str!("../../../docs/guide/programs.md")]
 pub mod programs {}
+
+#[doc = include_str!("../../../docs/guide/certificates.md")]
+pub mod certificates {}
 
 #[doc = include_str!("../../../docs/guide/conversion.md")]
 pub mod conversion {}
