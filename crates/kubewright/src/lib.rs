@@ -32,8 +32,8 @@ pub mod guide;
 pub mod prelude;
 
 pub use kubewright_manager::{
-    App, ConfigurationError, Live, Narrowed, Needs, Program, Serving, StartError, Started, run,
-    run_with,
+    App, ConfigurationError, Live, Narrowed, Needs, Program, RunError, Serving, StartError,
+    Started, run, run_with,
 };
 
 pub use kubewright_certificates as certificates;

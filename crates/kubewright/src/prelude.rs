@@ -5,6 +5,7 @@
 //! ```
 
 pub use kube_core::{DynamicObject, PartialObjectMeta, ResourceExt};
+pub use kubewright_certificates::SharedAuthority;
 pub use kubewright_controller::{
     Action, Applier, Cached, Changed, Context, Controller, Deleter, Election, Error, Finalizer,
     Keeper, Kept, Life, ObjectRef, Reader, Reconcile, Recorder, StatusWriter, Writer, owned,

@@ -169,7 +169,8 @@ impl App {
     ///     App::new("policy").certificates(SharedAuthority::in_secret("policy-certs").for_service("policy"))
     /// }
     ///
-    /// let role = &Program::new(app).permissions().objects()[0]["rules"];
+    /// let permissions = Program::new(app).permissions();
+    /// let role = &permissions.objects()[0]["rules"];
     /// assert_eq!(role[0]["verbs"], serde_json::json!(["create"]));
     /// assert_eq!(role[1]["resourceNames"], serde_json::json!(["policy-certs"]));
     /// assert_eq!(role[1]["verbs"], serde_json::json!(["get", "update", "watch"]));

@@ -20,7 +20,7 @@ async fn no(_: Change<Pod>, _: Review) -> Validated {
 
 /// Certificates that live for seconds.
 fn app(_: &mut Needs) -> App {
-    let short = Duration::from_millis(100);
+    let short = Duration::from_millis(300);
     let timing = Timing::new()
         .leaf(Duration::from_secs(2))
         .settle(short)
