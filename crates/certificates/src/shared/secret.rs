@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use futures::{Stream, TryStreamExt as _};
@@ -57,6 +58,7 @@ pub(crate) struct Read {
 #[derive(Debug, Default)]
 pub(crate) struct News {
     changed: Notify,
+    is_there: AtomicBool,
     /// The version that this replica knows already, from what it has read or written.
     known: Mutex<String>,
 }
@@ -107,7 +109,7 @@ impl Place {
             match self.watch().await {
                 Ok(events) => {
                     // What has happened before the watch began is nothing that it tells of.
-                    news.changed.notify_one();
+                    news.announce();
                     let mut events = std::pin::pin!(events);
                     let longest = WATCH + PATIENCE;
                     let listening = async {
@@ -131,7 +133,7 @@ impl Place {
                     tracing::debug!(secret = %self, %error, "cannot watch the Secret");
                     sleep(jittered(pause)).await;
                     // Without a watch it is polled.
-                    news.changed.notify_one();
+                    news.announce();
                 }
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -210,6 +212,17 @@ impl News {
     /// Waits until there may be something new.
     pub(crate) async fn arrive(&self) {
         self.changed.notified().await;
+        self.is_there.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether there may be something new already.
+    pub(crate) fn has_any(&self) -> bool {
+        self.is_there.load(Ordering::Relaxed)
+    }
+
+    fn announce(&self) {
+        self.is_there.store(true, Ordering::Relaxed);
+        self.changed.notify_one();
     }
 
     pub(crate) fn knows(&self, version: &str) {
@@ -218,7 +231,7 @@ impl News {
 
     fn hears(&self, version: Option<&str>) {
         if version.is_none_or(|version| *self.lock() != version) {
-            self.changed.notify_one();
+            self.announce();
         }
     }
 

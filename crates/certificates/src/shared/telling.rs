@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::happening::{Happening, Status};
 use super::secret::{Failure, jittered};
 use super::state::Ca;
+use super::timing::Timing;
 use super::trust::Trust;
-use super::work::{LONGEST_PAUSE, Work};
+use super::work::{LONGEST_NAP, LONGEST_PAUSE, Work};
 
 /// How wrong a clock has to be for somebody to be told.
 const WRONG: Duration = Duration::from_mins(1);
@@ -52,7 +53,8 @@ impl Work<'_> {
 
     pub(super) fn fails(&mut self, verb: &str, failure: &Failure) -> Duration {
         let what = match failure {
-            Failure::Conflict => return Duration::ZERO,
+            // Somebody was faster, or else it is not too often that it is tried.
+            Failure::Conflict => return Timing::moment_within(self.rotation.timing.spread),
             failure => format!("cannot {verb} the Secret: {failure}"),
         };
         self.meets_trouble(what);
@@ -75,8 +77,8 @@ impl Work<'_> {
         self.tell(&Happening::Trouble { what });
     }
 
-    /// All is well, or as well as with a clock that is wrong.
-    pub(super) fn recovers(&mut self) {
+    /// All is well, or as well as with a clock that is wrong; returns when to look again.
+    pub(super) fn recovers(&mut self) -> Duration {
         self.failures = 0;
         if let Some(by) = self.rotation.clock.error().filter(|by| *by >= WRONG) {
             // In whole minutes, so that it is not news each time.
@@ -84,11 +86,13 @@ impl Work<'_> {
             self.meets_trouble(format!(
                 "the clock of this machine and that of the API server are {minutes} minutes apart"
             ));
-            return;
+            // Which of the two is wrong is not known: it may have been one of several API servers.
+            return LONGEST_NAP;
         }
         if self.rotation.status.borrow().trouble.is_some() {
             self.tell_status(|status| status.trouble = None);
             self.tell(&Happening::Recovered);
         }
+        Duration::MAX
     }
 }

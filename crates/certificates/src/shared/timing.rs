@@ -25,6 +25,8 @@ pub struct Timing {
     pub(crate) spread: Duration,
 }
 
+const LONGEST_SPREAD: Duration = Duration::from_secs(30);
+
 impl Timing {
     /// The defaults.
     pub fn new() -> Self {
@@ -77,10 +79,16 @@ impl Timing {
         self.leaf + self.skew + Duration::from_secs(1)
     }
 
-    /// A moment within the spread. It is rather late than early, so that of six hundred replicas few come close to the first,
-    /// and the first comes soon.
-    pub(crate) fn moment_within_spread(&self) -> Duration {
-        self.spread.mul_f64(fastrand::f64().cbrt())
+    /// The spread for replicas whose looks take so long. Between the look of the first of them and the news of its write, others
+    /// may write as well: that has to be a small part of the spread.
+    pub(crate) fn spread_for(&self, way: Duration) -> Duration {
+        self.spread.max((way * 20).min(LONGEST_SPREAD))
+    }
+
+    /// A moment within a spread. It is rather late than early, so that of six hundred replicas few come close to the first, and
+    /// the first comes soon.
+    pub(crate) fn moment_within(spread: Duration) -> Duration {
+        spread.mul_f64(fastrand::f64().cbrt())
     }
 }
 

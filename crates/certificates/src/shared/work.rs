@@ -10,8 +10,9 @@ use super::record::{Content, Record};
 use super::replica::{Found, Replica, Wish};
 use super::root::Root;
 use super::rotation::Rotation;
-use super::secret::{Failure, News, Place, jittered};
+use super::secret::{News, Place, jittered};
 use super::state::Moment;
+use super::timing::Timing;
 
 /// A timer alone would sleep through a suspended machine or a clock that is set.
 pub(super) const LONGEST_NAP: Duration = Duration::from_mins(1);
@@ -20,6 +21,9 @@ pub(super) const LONGEST_NAP: Duration = Duration::from_mins(1);
 const JUMP: Duration = Duration::from_secs(5);
 
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// So often a write is put off because looks take long. After that it is how they are.
+const MOST_DELAYS: u32 = 3;
 
 /// So often a Secret is written back at once; another writer that goes on is answered more slowly, up to the longest pause.
 const FREE_RESTORES: u32 = 5;
@@ -34,13 +38,21 @@ pub(super) struct Work<'a> {
     pub(super) replica: Replica<Root>,
     /// The authority that has signed what is served.
     pub(super) root: Option<Root>,
-    /// Which version of the Secret is to be written over, and from when on.
-    pub(super) plan: Option<(String, Duration)>,
+    pub(super) plan: Option<Plan>,
     pub(super) failures: u32,
     /// How often in a row something was not published yet.
     pub(super) misses: u32,
     pub(super) restores: u32,
     pub(super) restored_at: Duration,
+}
+
+/// Which version of the Secret is to be written over, and when.
+pub(super) struct Plan {
+    version: String,
+    moment: Duration,
+    /// Within what time the moment was chosen.
+    spread: Duration,
+    delays: u32,
 }
 
 impl Work<'_> {
@@ -61,6 +73,12 @@ impl Work<'_> {
             Ok(read) => read,
             Err(failure) => return self.fails("read", &failure),
         };
+        let way = self
+            .rotation
+            .clock
+            .moment()
+            .passed
+            .saturating_sub(sent.passed);
         if let Some(time) = read.server_time {
             self.rotation.clock.set(time, sent);
         }
@@ -97,11 +115,10 @@ impl Work<'_> {
             Err(rest) => {
                 self.plan = None;
                 self.misses = 0;
-                self.recovers();
-                rest.min(pause)
+                self.recovers().min(rest).min(pause)
             }
             Ok(wish) => {
-                let moment = self.planned(&wish, &record, &at);
+                let moment = self.planned(&wish, &record, way);
                 if moment.is_zero() {
                     self.plan = None;
                     self.write(wish, &record, why, &at, publication).await
@@ -113,24 +130,44 @@ impl Work<'_> {
     }
 
     /// In what time this replica is to write, unless another has done it.
-    fn planned(&mut self, wish: &Wish<Root>, record: &Record, at: &Moment) -> Duration {
-        if let Some((version, moment)) = &self.plan
-            && version == record.version()
-        {
-            return moment.saturating_sub(at.passed);
+    fn planned(&mut self, wish: &Wish<Root>, record: &Record, way: Duration) -> Duration {
+        let now = self.rotation.clock.moment().passed;
+        let spread = self.rotation.timing.spread_for(way);
+        let known = self.plan.take();
+        let mut known = known.filter(|plan| plan.version == record.version());
+        if let Some(plan) = &mut known {
+            // Where looks take long all of a sudden, it is because many others look, too.
+            let is_crowded = plan.spread * 2 < spread && plan.delays < MOST_DELAYS;
+            if now < plan.moment || !is_crowded {
+                let left = plan.moment.saturating_sub(now);
+                self.plan = known;
+                return left;
+            }
         }
-        let mut pause = self.rotation.timing.moment_within_spread();
+        let mut pause = Timing::moment_within(spread);
         if matches!(wish, Wish::Restore(_)) {
-            if at.passed > self.restored_at + PEACE {
-                self.restores = 0;
-            }
-            if let Some(doublings) = self.restores.checked_sub(FREE_RESTORES) {
-                let slower = Duration::from_secs(1) * 2_u32.saturating_pow(doublings.min(16));
-                pause += slower.min(LONGEST_RESTORE_PAUSE);
-            }
+            pause += self.patience_with_others(now);
         }
-        self.plan = Some((record.version().to_owned(), at.passed + pause));
+        self.plan = Some(Plan {
+            version: record.version().to_owned(),
+            moment: now + pause,
+            spread,
+            delays: known.map_or(0, |plan| plan.delays + 1),
+        });
         pause
+    }
+
+    /// How long a Secret is left as somebody else has made it, who does so again and again.
+    fn patience_with_others(&mut self, now: Duration) -> Duration {
+        if now > self.restored_at + PEACE {
+            self.restores = 0;
+        }
+        let doublings = self.restores.checked_sub(FREE_RESTORES);
+        let pause = doublings.map(|doublings| {
+            let pause = Duration::from_secs(1) * 2_u32.saturating_pow(doublings.min(16));
+            pause.min(LONGEST_RESTORE_PAUSE)
+        });
+        pause.unwrap_or_default()
     }
 
     async fn write(
@@ -155,6 +192,10 @@ impl Work<'_> {
             }
         };
         self.misses = 0;
+        if self.news.has_any() {
+            // Somebody has done it, while this one was finding out whether it could be done.
+            return Duration::ZERO;
+        }
         let takes_request = matches!(happening, Happening::Staged { .. });
         let written = record.with(&state, takes_request);
         match self.rotation.place.write(&written).await {
@@ -167,7 +208,6 @@ impl Work<'_> {
                 self.tell(&happening);
                 Duration::ZERO
             }
-            Err(Failure::Conflict) => Duration::ZERO,
             Err(failure) => self.fails("write", &failure),
         }
     }

@@ -17,6 +17,7 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier as _;
 use rustls::pki_types::{ServerName, UnixTime};
 use serde_json::json;
+use tokio::sync::Barrier;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tower::ServiceExt as _;
@@ -48,6 +49,8 @@ struct Way {
     is_forbidden: bool,
     /// By how much the API server's clock is ahead of the test's; it says nothing of its clock if this is none.
     ahead: Option<Duration>,
+    /// Has so many creations wait for each other.
+    race: Option<Arc<Barrier>>,
     sent: Vec<Method>,
 }
 
@@ -95,11 +98,15 @@ impl Cluster {
         let service = tower::service_fn(move |request: Request<Body>| {
             let (server, way) = (server.clone(), Arc::clone(&way));
             async move {
-                let (is_down, is_forbidden, ahead) = {
+                let (is_down, is_forbidden, ahead, race) = {
                     let mut way = locked(&way);
                     way.sent.push(request.method().clone());
-                    (way.is_down, way.is_forbidden, way.ahead)
+                    let race = way.race.clone();
+                    (way.is_down, way.is_forbidden, way.ahead, race)
                 };
+                if let Some(race) = race.filter(|_| request.method() == Method::POST) {
+                    race.wait().await;
+                }
                 if is_down {
                     return Err::<_, Box<dyn Error + Send + Sync>>("nobody is there".into());
                 }
@@ -234,6 +241,11 @@ impl Cluster {
 
     pub(super) fn is_forbidden(&self, is_forbidden: bool) {
         locked(&self.way).is_forbidden = is_forbidden;
+    }
+
+    /// Has two creations arrive together.
+    pub(super) fn races(&self) {
+        locked(&self.way).race = Some(Arc::new(Barrier::new(2)));
     }
 
     pub(super) fn tells_time(&self, ahead: Duration) {

@@ -26,9 +26,12 @@ async fn the_first_replica_makes_the_secret_and_serves() {
 #[tokio::test(start_paused = true)]
 async fn of_two_that_race_one_makes_the_secret_and_both_serve_it() {
     let cluster = Cluster::start();
-    // Both find nothing, and both write at once.
-    let timing = Timing::new().spread(Duration::ZERO);
-    let (one, other) = (cluster.replica(timing), cluster.replica(timing));
+    // Both find nothing, and both write.
+    cluster.races();
+    let (one, other) = (
+        cluster.replica(Timing::new()),
+        cluster.replica(Timing::new()),
+    );
     let (first, second) = (one.serves().await, other.serves().await);
     assert_eq!(first.trust(), second.trust());
     assert_ne!(first.chain(), second.chain());
@@ -93,4 +96,18 @@ async fn a_program_without_permission_says_so_and_goes_on_when_it_has_it() {
     cluster.is_forbidden(false);
     replica.serves().await;
     assert_eq!(replica.trouble(), None);
+}
+
+/// In real time, on one thread with the API server: what all of them do at once takes seconds. Without regard to how long looks
+/// take, nearly all of them write.
+#[tokio::test]
+async fn six_hundred_in_a_crowd_write_a_handful_of_times_too() {
+    let cluster = Cluster::start();
+    let replicas: Vec<Running> = (0..600).map(|_| cluster.replica(Timing::new())).collect();
+    for replica in &replicas {
+        while replica.count() == 0 {
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+    assert!(cluster.writes() <= 30, "{} writes", cluster.writes());
 }
