@@ -1,0 +1,79 @@
+//! Sets an environment variable in the Deployments of one application, and looks after its own certificates.
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{Container, EnvVar, PodTemplateSpec};
+use kubewright::certificates::SharedAuthority;
+use kubewright::prelude::*;
+
+/// What this program is made of.
+pub fn app(_: &mut Needs) -> App {
+    program(authority())
+}
+
+/// The same with an authority that is told other times.
+pub fn program(authority: SharedAuthority) -> App {
+    App::new("env-injector")
+        .version(env!("CARGO_PKG_VERSION"))
+        .configuration("env-injector.toversus.dev")
+        .webhooks(webhooks())
+        .certificates(authority)
+        .log_level_from("config-logging")
+}
+
+/// What signs the program's certificates: one for all its replicas, in a Secret that they make.
+pub fn authority() -> SharedAuthority {
+    SharedAuthority::in_secret("env-injector-certs").for_service("env-injector")
+}
+
+/// The webhook alone, for tests without a program.
+pub fn webhooks() -> Webhooks {
+    Webhooks::new("toversus.dev").with(
+        mutating("env-injector", inject)
+            .at("/inject")
+            .on([Create, Update])
+            .in_namespaces(Selector::not_in(
+                "toversus.dev.env-injector.exclude",
+                ["true"],
+            )),
+    )
+}
+
+/// Sets `TARGET` in the only container of the application's pods.
+async fn inject(change: Change<Deployment>, _: Review) -> Mutated<Deployment> {
+    let mut deployment = change.into_object();
+    let template = deployment.spec.as_mut().map(|spec| &mut spec.template);
+    if let Some(container) = template.and_then(target) {
+        set(container);
+    }
+    Ok(deployment)
+}
+
+/// The container that gets the variable: the only one of a template with the application's label.
+fn target(template: &mut PodTemplateSpec) -> Option<&mut Container> {
+    let labels = template.metadata.as_ref()?.labels.as_ref()?;
+    if labels.get("app")? != "helloworld-go" {
+        return None;
+    }
+    match &mut template.spec.as_mut()?.containers[..] {
+        [container] => Some(container),
+        _ => None,
+    }
+}
+
+fn set(container: &mut Container) {
+    let target = EnvVar {
+        name: "TARGET".to_owned(),
+        value: Some("Sample Injector v1".to_owned()),
+        value_from: None,
+    };
+    let variables = container.env.get_or_insert_default();
+    let mut is_there = false;
+    // Of several that have the name, the last one holds: all are set.
+    for own in variables.iter_mut().filter(|own| own.name == target.name) {
+        own.clone_from(&target);
+        is_there = true;
+    }
+    if !is_there {
+        variables.push(target);
+    }
+}
