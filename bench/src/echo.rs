@@ -12,6 +12,7 @@ use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use kubewright_certificates::Identity;
+use rustls::server::ResolvesServerCert;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
@@ -19,15 +20,8 @@ const ANSWER: &str = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionRev
 
 /// Serves for ever.
 pub(crate) async fn serve(listener: TcpListener, identity: &Identity) -> Result<()> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&rustls::version::TLS13])?
-        .with_no_client_auth()
-        .with_cert_resolver(Arc::new(rustls::sign::SingleCertAndKey::from(
-            identity.certified_key(),
-        )));
-    config.alpn_protocols = vec![b"h2".to_vec()];
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let key = rustls::sign::SingleCertAndKey::from(identity.certified_key());
+    let acceptor = acceptor(Arc::new(key))?;
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
@@ -41,6 +35,17 @@ pub(crate) async fn serve(listener: TcpListener, identity: &Identity) -> Result<
                 .await;
         });
     }
+}
+
+/// The TLS of a server with these certificates.
+pub(crate) fn acceptor(certificates: Arc<dyn ResolvesServerCert>) -> Result<TlsAcceptor> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_no_client_auth()
+        .with_cert_resolver(certificates);
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
 /// Reads the body and throws it away.

@@ -3,7 +3,8 @@
 //! `cargo run --release -p bench -- webhook` measures what webhooks cost a server's processor,
 //! `-- apiserver` how fast the embedded API server starts and what creating a pod costs it, `-- flood` the memory that a
 //! burst of large reviews takes and what is left of it, `-- controller` what caches hold and how soon and how cheaply
-//! controllers reconcile, and `-- hand-over` for how long nobody leads when a leader ends. The server and the load are
+//! controllers reconcile, `-- handshake` what it costs that certificates are live, and `-- hand-over` for how long nobody leads
+//! when a leader ends. The server and the load are
 //! processes of their own, on a processor each where `taskset` can bind them. With `--features mimalloc` all of them run on the
 //! allocator of the `kubewright` program, with `--features counted` on one that counts, which the bytes and allocations of
 //! `controller` come from, and by which its times are not to be judged.
@@ -20,6 +21,7 @@ mod controller;
 mod echo;
 mod flood;
 mod hand_over;
+mod handshake;
 mod heap;
 mod load;
 mod measure;
@@ -59,6 +61,18 @@ enum Command {
     HandOver(hand_over::Options),
     /// Measures controllers: their caches, how soon they hear of a change, and what a reconcile costs.
     Controller(controller::Options),
+    /// Measures handshakes while the certificate changes, beside the same server on one that does not.
+    Handshake(handshake::Options),
+    /// Connects again and again; used by the measurements themselves.
+    #[command(hide = true)]
+    Connect {
+        /// The server's address.
+        address: std::net::SocketAddr,
+        /// The file with the server's trust bundle.
+        trust: PathBuf,
+        /// How many handshakes to make.
+        count: usize,
+    },
     /// Serves one of the servers that are compared; used by the measurements themselves.
     #[command(hide = true)]
     Serve {
@@ -91,6 +105,12 @@ fn main() -> anyhow::Result<()> {
             Command::Follow(follow) => caches::follow(&follow).await,
             Command::Flood(options) => flood::run(&options).await,
             Command::HandOver(options) => hand_over::run(&options).await,
+            Command::Handshake(options) => handshake::run(&options),
+            Command::Connect {
+                address,
+                trust,
+                count,
+            } => handshake::connect(address, &trust, count).await,
             Command::Serve { server } => process::serve(server).await,
             Command::ApiServer(options) => apiserver::run(&options).await,
             Command::Load {

@@ -13,7 +13,7 @@ use kubewright_server::Server;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
-use crate::{echo, subjects};
+use crate::{echo, handshake, subjects};
 
 /// Which server a process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -25,6 +25,10 @@ pub(crate) enum Kind {
     /// The embedded API server.
     #[value(name = "apiserver")]
     ApiServer,
+    /// Handshakes with a certificate that never changes.
+    FixedCertificate,
+    /// Handshakes with a certificate that changes all the time.
+    LiveCertificate,
 }
 
 /// What a server says about itself once it listens.
@@ -60,14 +64,18 @@ pub(crate) async fn serve(kind: Kind) -> Result<()> {
     let day = Duration::from_hours(24);
     let identity = authority.sign_server(["localhost"], day)?.identity()?;
     let trust = authority.certificate_pem();
-    if kind == Kind::Echo {
+    if kind != Kind::Webhooks {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         say(&Hello {
             address: listener.local_addr()?,
             trust,
             token: None,
         })?;
-        return echo::serve(listener, &identity).await;
+        return match kind {
+            Kind::FixedCertificate => handshake::serve_fixed(listener, &identity).await,
+            Kind::LiveCertificate => handshake::serve_live(listener, &authority).await,
+            _ => echo::serve(listener, &identity).await,
+        };
     }
     let server = Server::new(subjects::service(), vec![identity].into_iter())
         .listen(([127, 0, 0, 1], 0))
@@ -93,6 +101,8 @@ impl Process {
             Kind::Echo => "echo",
             Kind::Webhooks => "webhooks",
             Kind::ApiServer => "apiserver",
+            Kind::FixedCertificate => "fixed-certificate",
+            Kind::LiveCertificate => "live-certificate",
         };
         let mut child = this_program(processor)
             .args(["serve", name])

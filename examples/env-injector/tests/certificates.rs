@@ -160,7 +160,7 @@ async fn rotate_under_load(replicas: usize) {
             authorities.push(now);
         }
     }
-    assert!(calls > 100, "{calls} calls are no load");
+    assert!(calls > 20, "{calls} calls are no load");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
