@@ -216,7 +216,7 @@ impl Program {
         if let Some(authority) = self.app.authority() {
             let secret = |verbs: &[&str]| PolicyRule::new("", "secrets", verbs.to_vec());
             let kept = secret(&["get", "watch", "update"]).named(authority.secret());
-            let told = PolicyRule::new("events.k8s.io", "events", ["create", "patch"]);
+            let told = PolicyRule::new("events.k8s.io", "events", ["create"]);
             for rule in [secret(&["create"]), kept, told] {
                 permissions.grant_in_own_namespace(rule);
             }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::api::events::v1::Event;
 use kube::Api;
-use kube::api::ListParams;
-use kubewright_certificates::{SharedAuthority, Timing, TrustBundle};
+use kube::api::{ListParams, PostParams};
+use kubewright_certificates::{Authority, SharedAuthority, Timing, TrustBundle};
 use kubewright_manager::{App, Needs};
 use kubewright_testing::{TestCluster, eventually, yaml};
 use kubewright_webhook::{Change, Review, Validated, Webhooks, deny, validating};
@@ -32,8 +33,8 @@ fn app(_: &mut Needs) -> App {
         .certificates(authority.timing(timing))
 }
 
-/// What the API server goes by, whatever the configuration is called where tests share one.
-async fn bundle(cluster: &TestCluster) -> Option<TrustBundle> {
+/// The configuration that leads to the program, whatever it is called where tests share an API server.
+async fn own_configuration(cluster: &TestCluster) -> Option<ValidatingWebhookConfiguration> {
     let configurations: Api<ValidatingWebhookConfiguration> = Api::all(cluster.client());
     let all = configurations.list(&ListParams::default()).await.unwrap();
     let namespace = cluster.namespace().trim_start_matches("test-").to_owned();
@@ -41,7 +42,12 @@ async fn bundle(cluster: &TestCluster) -> Option<TrustBundle> {
         let name = one.metadata.name.as_deref().unwrap_or_default();
         name == "policy" || name == format!("policy-{namespace}")
     };
-    let own = all.into_iter().find(is_own)?;
+    all.into_iter().find(is_own)
+}
+
+/// What the API server goes by.
+async fn bundle(cluster: &TestCluster) -> Option<TrustBundle> {
+    let own = own_configuration(cluster).await?;
     let client = own.webhooks?.swap_remove(0).client_config;
     Some(TrustBundle::found_in(client.ca_bundle?.0))
 }
@@ -52,16 +58,17 @@ async fn is_called(cluster: &TestCluster) {
     assert_eq!(denied.message(), "no pods today");
 }
 
-async fn told(cluster: &TestCluster, reason: &str) {
+async fn told(cluster: &TestCluster, reason: &str) -> Event {
     let events: Api<Event> = Api::namespaced(cluster.client(), cluster.namespace());
     eventually(&format!("the event {reason}"), async || {
         let all = events.list(&ListParams::default()).await.ok()?;
         let mut all = all.into_iter();
         let event = all.find(|event| event.reason.as_deref() == Some(reason))?;
-        assert_eq!(event.regarding?.name.as_deref(), Some("policy-certs"));
-        Some(())
+        let about = event.regarding.as_ref()?.name.as_deref();
+        assert_eq!(about, Some("policy-certs"));
+        Some(event)
     })
-    .await;
+    .await
 }
 
 #[tokio::test]
@@ -102,6 +109,45 @@ async fn an_authority_that_is_rotated_costs_no_call() {
     ] {
         told(&cluster, reason).await;
     }
+}
+
+#[tokio::test]
+async fn who_overwrites_the_trust_again_and_again_is_named() {
+    let cluster = TestCluster::builder().app(app).start().await;
+    let configurations: Api<ValidatingWebhookConfiguration> = Api::all(cluster.client());
+    let meddler = PostParams {
+        field_manager: Some("meddler".to_owned()),
+        ..PostParams::default()
+    };
+    let theirs = Authority::new("theirs").unwrap().certificate_pem();
+    let meddling = async {
+        loop {
+            let mut own = own_configuration(&cluster).await.unwrap();
+            let webhooks = own.webhooks.as_mut().unwrap();
+            webhooks[0].client_config.ca_bundle = Some(ByteString(theirs.clone().into_bytes()));
+            let name = own.metadata.name.clone().unwrap();
+            // The program may have been faster.
+            let _ = configurations.replace(&name, &meddler, &own).await;
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let event = tokio::select! {
+        () = meddling => unreachable!("it never ends"),
+        event = told(&cluster, "TrustOverwritten") => event,
+    };
+    let note = event.note.unwrap();
+    assert!(
+        note.starts_with("meddler overwrites the trust in "),
+        "{note}"
+    );
+    assert_eq!(event.type_.as_deref(), Some("Warning"));
+    // Once it is left alone it is put back, beside what was written over it.
+    eventually("the trust", async || {
+        let bundle = bundle(&cluster).await?;
+        (bundle.certificates().len() == 2).then_some(())
+    })
+    .await;
+    is_called(&cluster).await;
 }
 
 #[tokio::test]

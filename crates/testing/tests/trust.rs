@@ -210,6 +210,41 @@ async fn every_object_that_leads_to_the_program_is_given_its_trust() {
     assert!(policy.is_believed());
 }
 
+/// The embedded API server takes no APIService that leads elsewhere.
+#[cfg(feature = "real")]
+#[tokio::test]
+async fn an_aggregated_api_is_given_the_trust_too_when_it_is_asked_for() {
+    use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
+
+    let ours = authority("ours");
+    let served = |needs: &mut Needs| app(needs).serves_api("v1.metrics.example.com");
+    let cluster = TestCluster::builder().on(Server::Real).start().await;
+    let policy = Policy::start_on(cluster, served, &ours).await;
+    let service = json!({
+        "apiVersion": "apiregistration.k8s.io/v1",
+        "kind": "APIService",
+        "metadata": {"name": "v1.metrics.example.com"},
+        "spec": {
+            "group": "metrics.example.com", "version": "v1",
+            "groupPriorityMinimum": 100, "versionPriority": 100,
+            "service": {"namespace": "blue", "name": "policy"},
+        },
+    });
+    policy.cluster.apply(&service).await.expect_allowed();
+    eventually("the trust", async || {
+        let served: APIService = policy.cluster.get("v1.metrics.example.com").await?;
+        let bundle = served.spec?.ca_bundle?;
+        TrustBundle::found_in(bundle.0)
+            .includes(&ours.trust())
+            .then_some(())
+    })
+    .await;
+    let deleted = policy
+        .cluster
+        .delete::<APIService>("v1.metrics.example.com");
+    deleted.await.expect_allowed();
+}
+
 #[tokio::test(start_paused = true)]
 async fn nothing_is_written_when_nothing_differs() {
     let ours = authority("ours");

@@ -2,16 +2,19 @@
 
 use serde_json::Value;
 
-/// Who was the last to write an object, of all but the program itself: of those who have written a `caBundle`, if there are
-/// any. They are known by the names that they give themselves.
+/// Who has written a `caBundle` of an object after the program, by the name that it gives itself. Whoever takes one out leaves
+/// no trace, and is nobody to be named.
 pub(crate) fn last_writer(object: &Value, program: &str) -> Option<String> {
     let managers = object["metadata"]["managedFields"].as_array()?;
-    let others = managers.iter().filter(|one| one["manager"] != program);
-    let last = others.max_by_key(|one| {
-        let writes_bundles = mentions(&one["fieldsV1"], "f:caBundle");
-        // Times in this form are in the order of their letters.
-        (writes_bundles, one["time"].as_str().unwrap_or_default())
-    })?;
+    // Times in this form are in the order of their letters. They are whole seconds.
+    let time = |one: &Value| one["time"].as_str().unwrap_or_default().to_owned();
+    let own = managers.iter().filter(|one| one["manager"] == program);
+    let own = own.map(time).max();
+    let others = managers.iter().filter(|one| {
+        let has_written = mentions(&one["fieldsV1"], "f:caBundle");
+        has_written && one["manager"] != program && own.as_ref().is_none_or(|own| time(one) >= *own)
+    });
+    let last = others.max_by_key(|one| time(one))?;
     last["manager"].as_str().map(str::to_owned)
 }
 
@@ -41,18 +44,18 @@ mod tests {
             "2026-01-02T03:04:07Z",
             &json!({"f:metadata": {}}),
         );
-        let own = entry("policy", "2026-01-02T03:04:08Z", &bundle);
         let writer = |managers: &[&Value]| {
             let object = json!({"metadata": {"managedFields": managers}});
             last_writer(&object, "policy")
         };
-        let name = |name: &str| Some(name.to_owned());
-        assert_eq!(
-            writer(&[&helm, &editor, &labels, &own]),
-            name("kubectl-edit")
-        );
-        assert_eq!(writer(&[&labels, &own]), name("labeller"));
-        assert_eq!(writer(&[&own]), None);
+        let own = |time: &str| entry("policy", time, &bundle);
+        let (before, after) = (own("2026-01-02T03:04:05Z"), own("2026-01-02T03:04:08Z"));
+        let name = Some("kubectl-edit".to_owned());
+        assert_eq!(writer(&[&helm, &editor, &labels, &before]), name);
+        assert_eq!(writer(&[&helm, &editor]), name);
+        // Whoever has written one before has not undone what came after.
+        assert_eq!(writer(&[&helm, &editor, &after]), None);
+        assert_eq!(writer(&[&labels, &before]), None);
         assert_eq!(last_writer(&json!({}), "policy"), None);
     }
 }

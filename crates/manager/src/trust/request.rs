@@ -34,7 +34,7 @@ impl Failure {
         matches!(self, Self::Refused(status) if status.code == 404)
     }
 
-    fn of(error: kube::Error) -> Self {
+    pub(crate) fn of(error: kube::Error) -> Self {
         match error {
             kube::Error::Api(status) if status.code == 403 => Self::Forbidden(status),
             kube::Error::Api(status) => Self::Refused(status),

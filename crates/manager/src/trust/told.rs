@@ -1,14 +1,19 @@
 //! What is told of certificates by Events.
 
 use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
+use kube::core::Request;
+use kube::core::params::PostParams;
 use kubewright_certificates::Happening;
-use kubewright_controller::{Connection, Recorder, Scope};
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
-use crate::run::sentence;
+use super::request::Failure;
 
 /// Tells what happens, without waiting for it to be told.
 #[derive(Clone)]
@@ -17,9 +22,11 @@ pub(crate) struct Teller(mpsc::Sender<Note>);
 /// Sends what is told.
 pub(crate) struct Telling {
     notes: mpsc::Receiver<Note>,
-    recorder: Recorder,
-    /// What the Events are about.
-    secret: Secret,
+    client: Client,
+    program: Arc<str>,
+    namespace: String,
+    /// The Secret that the Events are about.
+    secret: String,
 }
 
 struct Note {
@@ -29,24 +36,20 @@ struct Note {
 }
 
 impl Teller {
-    /// Tells of a Secret, to whoever describes it.
+    /// Tells of a Secret.
     pub(crate) fn of(
         client: Client,
-        program: &str,
+        program: &Arc<str>,
         namespace: &str,
         secret: &str,
     ) -> (Self, Telling) {
         let (sender, notes) = mpsc::channel(MOST_NOTES);
-        let connection = Connection::new();
-        connection.open(client, program);
-        let scope = Scope::all().in_namespace(namespace).named(secret);
-        let mut about = Secret::default();
-        about.metadata.namespace = Some(namespace.to_owned());
-        about.metadata.name = Some(secret.to_owned());
         let telling = Telling {
             notes,
-            recorder: Recorder::new(&connection, scope),
-            secret: about,
+            client,
+            program: Arc::clone(program),
+            namespace: namespace.to_owned(),
+            secret: secret.to_owned(),
         };
         (Self(sender), telling)
     }
@@ -84,21 +87,49 @@ impl Teller {
 impl Telling {
     /// Tells until this is dropped.
     pub(crate) async fn run(mut self) {
+        let path = format!(
+            "/apis/events.k8s.io/v1/namespaces/{}/events",
+            self.namespace
+        );
         while let Some(note) = self.notes.recv().await {
-            let told = if note.is_warning {
-                self.recorder
-                    .warning(&self.secret, note.reason, note.text)
-                    .await
-            } else {
-                self.recorder
-                    .normal(&self.secret, note.reason, note.text)
-                    .await
+            let body = self.event(note, Timestamp::now()).to_string().into_bytes();
+            let telling = async {
+                let event = Request::new(&path).create(&PostParams::default(), body);
+                let event = event.map_err(kube::Error::BuildRequest)?;
+                self.client.request::<Value>(event).await
             };
-            if let Err(error) = told {
-                tracing::debug!(error = sentence(&error), "cannot tell of the certificates");
+            match timeout(PATIENCE, telling).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => {
+                    let failure = Failure::of(error);
+                    tracing::debug!(%failure, "cannot tell of the certificates");
+                }
+                Err(_) => tracing::debug!("cannot tell of the certificates: no answer"),
             }
         }
         std::future::pending::<()>().await;
+    }
+
+    fn event(&self, note: Note, now: Timestamp) -> Value {
+        let Self {
+            program,
+            namespace,
+            secret,
+            ..
+        } = self;
+        let mut text = note.text;
+        text.truncate(text.floor_char_boundary(LONGEST_NOTE));
+        json!({
+            "apiVersion": "events.k8s.io/v1", "kind": "Event",
+            "metadata": {"namespace": namespace, "generateName": format!("{secret}-")},
+            "eventTime": format!("{now:.6}"),
+            "reportingController": **program, "reportingInstance": **program,
+            "action": note.reason, "reason": note.reason, "note": text,
+            "type": if note.is_warning { "Warning" } else { "Normal" },
+            "regarding": {
+                "apiVersion": "v1", "kind": "Secret", "namespace": namespace, "name": secret,
+            },
+        })
     }
 }
 
@@ -109,3 +140,6 @@ impl fmt::Debug for Teller {
 }
 
 const MOST_NOTES: usize = 64;
+/// No API server takes a longer one.
+const LONGEST_NOTE: usize = 1024;
+const PATIENCE: Duration = Duration::from_secs(10);
