@@ -164,7 +164,7 @@ impl SharedAuthority {
         namespace: &str,
     ) -> (SharedSource, Rotation) {
         let identities = watch::Sender::new(None);
-        let source = SharedSource::new(identities.subscribe());
+        let source = SharedSource::new(identities.subscribe(), self.names(namespace));
         let rotation = Rotation {
             owner: Owner::new(namespace, &self.secret),
             place: Place {

@@ -8,12 +8,16 @@ use super::replica::{Leaf, Serve};
 use super::root::Root;
 use super::state::{Ca, Moment, State};
 use super::trust::Trust;
-use super::work::{LONGEST_NAP, LONGEST_PAUSE, Work};
+use super::work::{LONGEST_NAP, Work};
 use crate::{CertificateError, Identity};
 
 impl Work<'_> {
-    /// Signs when it is time to; returns when to look again.
-    pub(super) async fn serve(&mut self, at: &Moment, publication: &impl Publication) -> Duration {
+    /// Signs when it is time to; returns when to look again, or why it cannot be signed.
+    pub(super) async fn serve(
+        &mut self,
+        at: &Moment,
+        publication: &impl Publication,
+    ) -> Result<Duration, CertificateError> {
         match self.replica.serve(at) {
             Serve::Keep => {}
             Serve::Sign => return self.sign(at),
@@ -30,38 +34,30 @@ impl Work<'_> {
                 if self.replica.proves(new == Ok(true), &now) || is_served_in_vain {
                     return self.sign(at);
                 }
-                return Duration::from_secs(1).min(self.rotation.timing.settle);
+                return Ok(Duration::from_secs(1).min(self.rotation.timing.settle));
             }
         }
-        self.replica.leaf().map_or(LONGEST_NAP, |leaf| {
+        Ok(self.replica.leaf().map_or(LONGEST_NAP, |leaf| {
             let renew = leaf.renew_at.duration_since(at.now);
             renew.unwrap_or(LONGEST_NAP)
-        })
+        }))
     }
 
-    fn sign(&mut self, at: &Moment) -> Duration {
+    fn sign(&mut self, at: &Moment) -> Result<Duration, CertificateError> {
         let Some(state) = self.replica.state() else {
-            return LONGEST_NAP;
+            return Ok(LONGEST_NAP);
         };
-        let signed = self.signed(state, at);
-        match signed {
-            Ok((identity, leaf)) => {
-                let happening = Happening::Signed {
-                    generation: state.generation,
-                    expires: leaf.not_after,
-                };
-                let pause = leaf.renew_at.duration_since(at.now);
-                self.root = Some(state.current.without_key());
-                self.replica.serves(leaf);
-                self.rotation.identities.send_replace(Some(identity));
-                self.tell(&happening);
-                pause.unwrap_or_default()
-            }
-            Err(error) => {
-                self.meets_trouble(format!("cannot sign a certificate: {error}"));
-                LONGEST_PAUSE
-            }
-        }
+        let (identity, leaf) = self.signed(state, at)?;
+        let happening = Happening::Signed {
+            generation: state.generation,
+            expires: leaf.not_after,
+        };
+        let pause = leaf.renew_at.duration_since(at.now);
+        self.root = Some(state.current.without_key());
+        self.replica.serves(leaf);
+        self.rotation.identities.send_replace(Some(identity));
+        self.tell(&happening);
+        Ok(pause.unwrap_or_default())
     }
 
     fn signed(

@@ -110,12 +110,24 @@ impl Work<'_> {
         self.news.knows(record.version());
         self.replica.sees(&found, &at);
         self.tell_trust();
-        let pause = self.serve(&at, publication).await;
+        let served = self.serve(&at, publication).await;
+        let (pause, is_well) = match served {
+            Ok(pause) => (pause, true),
+            Err(error) => {
+                self.meets_trouble(format!("cannot sign a certificate: {error}"));
+                (LONGEST_PAUSE, false)
+            }
+        };
         match self.replica.wish(&found, &at) {
             Err(rest) => {
                 self.plan = None;
                 self.misses = 0;
-                self.recovers().min(rest).min(pause)
+                let again = if is_well {
+                    self.recovers()
+                } else {
+                    LONGEST_PAUSE
+                };
+                again.min(rest).min(pause)
             }
             Ok(wish) => {
                 let moment = self.planned(&wish, &record, way);

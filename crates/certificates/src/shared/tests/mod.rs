@@ -5,5 +5,6 @@ mod losses;
 mod model;
 mod rotations;
 mod starts;
+mod texts;
 mod times;
 mod world;
