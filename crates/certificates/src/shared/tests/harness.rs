@@ -235,6 +235,11 @@ impl Cluster {
         locked(&self.bundle).clone()
     }
 
+    /// Overwrites what is trusted, as a person or another program does.
+    pub(super) fn overwrite(&self, bundle: &TrustBundle) {
+        *locked(&self.bundle) = bundle.clone();
+    }
+
     pub(super) fn is_down(&self, is_down: bool) {
         locked(&self.way).is_down = is_down;
     }

@@ -219,6 +219,20 @@ async fn an_api_server_that_is_away_for_an_hour_costs_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_permission_that_is_taken_away_is_reported_and_what_is_served_stays() {
+    let cluster = Cluster::start();
+    let (replica, identity) = served(&cluster).await;
+    cluster.is_forbidden(true);
+    sleep(Duration::from_hours(1)).await;
+    assert_eq!(replica.served().unwrap().chain(), identity.chain());
+    assert!(replica.trouble().unwrap().contains("forbidden"));
+    cluster.is_forbidden(false);
+    sleep(Duration::from_secs(30)).await;
+    assert_eq!(replica.trouble(), None);
+    assert_eq!(cluster.state().await.revision, 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn nothing_shows_a_key() {
     let cluster = Cluster::start();
     let (replica, _) = served(&cluster).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::harness::{Cluster, Running, eventually, is_believed, real_time, short};
 use crate::shared::record::ROTATE;
@@ -125,6 +125,39 @@ async fn clients_that_are_half_a_minute_late_believe_every_replica_all_along() {
     }
     let state = cluster.state().await;
     assert_eq!((state.generation, state.phase()), (2, Phase::Stable));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_overwritten_is_published_again_before_it_is_switched_to() {
+    let cluster = Cluster::start();
+    let replica = cluster.replica(short());
+    let first = replica.serves().await;
+    cluster.ask_for_rotation().await;
+    let phase = async |wanted: Phase| {
+        eventually(wanted.as_str(), async || {
+            (cluster.state().await.phase() == wanted).then_some(())
+        })
+        .await;
+    };
+    phase(Phase::Settling).await;
+    sleep(Duration::from_secs(30)).await;
+    cluster.overwrite(first.trust());
+    phase(Phase::Publishing).await;
+    assert_eq!(replica.served().unwrap().chain(), first.chain());
+    phase(Phase::Settling).await;
+    let start = Instant::now();
+    phase(Phase::Retiring).await;
+    let waited = Instant::now() - start;
+    assert!(
+        waited >= Duration::from_secs(55),
+        "the whole margin: {waited:?}"
+    );
+    let reasons = replica.reasons();
+    let lost = reasons
+        .iter()
+        .filter(|reason| **reason == "AuthorityUnpublished");
+    assert_eq!(lost.count(), 1);
+    assert_eq!(cluster.bundle().certificates().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
