@@ -44,6 +44,7 @@ async fn the_other_demos_come_out_as_expected_too() {
     let folder = tempfile::tempdir().unwrap();
     for name in [
         "deny-env",
+        "env-injector",
         "image-police",
         "sidecar-injector",
         "topolvm-hook",

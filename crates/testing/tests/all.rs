@@ -6,6 +6,8 @@
 mod applied;
 mod authority;
 mod clients;
+#[cfg(feature = "real")]
+mod clients_real;
 mod cluster;
 #[cfg(feature = "real")]
 mod control_plane;

@@ -8,7 +8,7 @@ use kubewright_apiserver::ApiServer;
 use kubewright_apiserver::admission::{Chain, ClientCertificate};
 use kubewright_certificates::{Authority, SelfSigned};
 use kubewright_manager::{App, Program};
-use kubewright_manifests::Endpoint;
+use kubewright_manifests::{Endpoint, Manifests};
 use kubewright_server::ClientCheck;
 use kubewright_webhook::{Change, Review, Validated, Webhooks, converting, validating};
 use serde_json::{Value, json};
@@ -18,6 +18,23 @@ use crate::widgets::{v1, v2};
 
 async fn allow(_: Change<ConfigMap>, _: Review) -> Validated {
     Ok(())
+}
+
+/// Runs a program that answers one client of an authority, and returns where it is and what leads to it.
+pub(crate) async fn guarded(authority: &Authority, client: &str) -> (Endpoint, Manifests) {
+    let webhooks = Webhooks::new("example.com")
+        .with(validating("allow", allow))
+        .with(converting::<v1::Widget>().spoke::<v2::Widget>());
+    let check = ClientCheck::by_authorities(authority.trust()).named([client]);
+    let serving = Program::new(|_| App::new("guarded").webhooks(webhooks))
+        .clients(check)
+        .bind(([127, 0, 0, 1], 0), SelfSigned::for_names(["127.0.0.1"]))
+        .await
+        .unwrap();
+    let endpoint = Endpoint::url(&format!("https://{}", serving.local_addr())).unwrap();
+    let manifests = serving.manifests(endpoint.clone()).unwrap();
+    tokio::spawn(serving.run(std::future::pending()));
+    (endpoint, manifests)
 }
 
 /// An API server that shows this certificate, if there is one, and calls a program that answers `kube-apiserver` alone.
@@ -30,18 +47,7 @@ async fn cluster(authority: &Authority, user: Option<&str>) -> ApiServer {
         chain = chain.client_certificate(shown.unwrap());
     }
     let server = ApiServer::builder().admission(chain).start();
-
-    let webhooks = Webhooks::new("example.com")
-        .with(validating("allow", allow))
-        .with(converting::<v1::Widget>().spoke::<v2::Widget>());
-    let check = ClientCheck::by_authorities(authority.trust()).named(["kube-apiserver"]);
-    let serving = Program::new(|_| App::new("guarded").webhooks(webhooks))
-        .clients(check)
-        .bind(([127, 0, 0, 1], 0), SelfSigned::for_names(["127.0.0.1"]))
-        .await
-        .unwrap();
-    let endpoint = Endpoint::url(&format!("https://{}", serving.local_addr())).unwrap();
-    for object in serving.manifests(endpoint).unwrap() {
+    for object in guarded(authority, "kube-apiserver").await.1 {
         let kind = object["kind"].as_str().unwrap();
         let path = match kind {
             "CustomResourceDefinition" => "apiextensions.k8s.io/v1/customresourcedefinitions",
@@ -50,7 +56,6 @@ async fn cluster(authority: &Authority, user: Option<&str>) -> ApiServer {
         let (status, answer) = send(&server, "POST", &format!("/apis/{path}"), &object).await;
         assert_eq!(status, StatusCode::CREATED, "{answer}");
     }
-    tokio::spawn(serving.run(std::future::pending()));
     server
 }
 
