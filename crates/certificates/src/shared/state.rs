@@ -175,7 +175,7 @@ impl<A: Ca> State<A> {
             pause = pause.min(timing.settle.saturating_sub(known.published));
         }
         for previous in &self.previous {
-            let end = previous.switched_at + timing.trusted_after_switch();
+            let end = previous.trusted_until(timing);
             if at.now < end {
                 until = until.min(end);
             } else if known.current < timing.settle {
@@ -241,11 +241,10 @@ impl<A: Ca> State<A> {
 
     pub(crate) fn retired(&self, now: SystemTime, timing: &Timing) -> Self {
         self.changed(|state| {
-            let alive = timing.trusted_after_switch();
             let (over, left) = state
                 .previous
                 .drain(..)
-                .partition(|previous| now >= previous.switched_at + alive);
+                .partition(|previous| now >= previous.trusted_until(timing));
             let over: Vec<Previous<A>> = over;
             state.previous = left;
             let over = over.iter().map(|previous| previous.authority.fingerprint());
@@ -279,6 +278,14 @@ impl<A: Ca> State<A> {
         state.revision += 1;
         change(&mut state);
         state
+    }
+}
+
+impl<A: Ca> Previous<A> {
+    /// From when on nothing can be valid that it has signed.
+    fn trusted_until(&self, timing: &Timing) -> SystemTime {
+        let last_leaf = (self.switched_at + timing.leaf).min(self.authority.expires());
+        last_leaf + timing.margin()
     }
 }
 

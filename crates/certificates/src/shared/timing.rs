@@ -73,10 +73,10 @@ impl Timing {
         self
     }
 
-    /// How long an authority that was replaced is trusted. The dates of certificates are whole seconds, and the last one is
-    /// part of their life.
-    pub(crate) fn trusted_after_switch(&self) -> Duration {
-        self.leaf + self.skew + Duration::from_secs(1)
+    /// How much longer an authority is trusted than anything is valid that it has signed. The dates of certificates are whole
+    /// seconds, and the last one is part of their life.
+    pub(crate) fn margin(&self) -> Duration {
+        self.skew + Duration::from_secs(1)
     }
 
     /// The spread for replicas whose looks take so long. Between the look of the first of them and the news of its write, others

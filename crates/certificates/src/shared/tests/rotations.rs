@@ -161,6 +161,18 @@ async fn what_was_overwritten_is_published_again_before_it_is_switched_to() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn certificates_that_would_outlive_their_authority_do_not_hold_up_its_rotation() {
+    let cluster = Cluster::start();
+    let timing = Timing::new().authority(Duration::from_hours(2));
+    let replicas = [cluster.replica(timing)];
+    replicas[0].serves().await;
+    believed(&cluster, &replicas, 24).await;
+    assert!(!replicas[0].reasons().contains(&"AuthorityReplaced"));
+    assert!(cluster.state().await.generation >= 17);
+    assert!(cluster.bundle().certificates().len() <= 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn another_replica_carries_on_where_one_was_killed() {
     let cluster = Cluster::start();
     drop({
