@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use ahash::AHashMap;
 use futures::FutureExt;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{Instrument, Span, field};
@@ -212,6 +213,9 @@ impl<K: Object> Engine<K> {
         let subscriptions = self.subscribe(&work, &reporter);
         let mut mapping = JoinSet::new();
         mapping.spawn(Arc::clone(&work).map(news));
+        for informer in &self.watched {
+            mapping.spawn(Arc::clone(&work).look_after_lists(informer.lists()));
+        }
         let mut workers = JoinSet::new();
         for worker in 0..self.controller.concurrency {
             let work = Arc::clone(&work).work(worker);
@@ -297,6 +301,17 @@ impl<K: Object> Work<K> {
                 controller = %self.controller.name, watched = %watch.kind, panic = message(&*panic),
                 "the function that maps a change to objects panicked: the change is not heeded"
             ),
+        }
+    }
+
+    /// Has every object looked at after something watched was listed anew. What a reconcile had made may have been undone
+    /// before the list, and then no event tells of either.
+    async fn look_after_lists(self: Arc<Self>, mut lists: watch::Receiver<u64>) {
+        while lists.changed().await.is_ok() {
+            let now = Instant::now();
+            for entry in self.objects.select(|_| true) {
+                self.queue.add(entry.key(), Priority::Low, now);
+            }
         }
     }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kube::Client;
-use tokio::sync::SetOnce;
+use tokio::sync::{SetOnce, watch};
 use tokio::task::JoinSet;
 
 use crate::sync::{self, Mutex, locked};
@@ -38,7 +38,8 @@ struct Shared {
     scope: Scope,
     store: Store,
     synced: SetOnce<()>,
-    lists: AtomicU64,
+    /// How often everything was listed.
+    lists: watch::Sender<u64>,
     watches: AtomicU64,
     failures: AtomicU64,
 }
@@ -89,7 +90,7 @@ impl Informers {
                 scope,
                 store: Store::new(),
                 synced: SetOnce::new(),
-                lists: AtomicU64::new(0),
+                lists: watch::Sender::new(0),
                 watches: AtomicU64::new(0),
                 failures: AtomicU64::new(0),
             }),
@@ -145,7 +146,7 @@ impl Informers {
             let follows = kinds.entry(informer.kind().to_string()).or_default();
             let shared = &informer.shared;
             follows.objects += shared.store.len();
-            follows.lists += shared.lists.load(Ordering::Relaxed);
+            follows.lists += *shared.lists.borrow();
             follows.watches += shared.watches.load(Ordering::Relaxed);
             follows.failures += shared.failures.load(Ordering::Relaxed);
         }
@@ -169,6 +170,11 @@ impl Informer {
     /// Waits until everything is known.
     pub(crate) async fn synced(&self) {
         self.shared.synced.wait().await;
+    }
+
+    /// Tells of every list from now on. What came and went between the end of a watch and such a list is told by no event.
+    pub(crate) fn lists(&self) -> watch::Receiver<u64> {
+        self.shared.lists.subscribe()
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<Arc<Entry>> {
@@ -203,7 +209,7 @@ impl Informer {
     }
 
     fn is_known(&self) {
-        self.shared.lists.fetch_add(1, Ordering::Relaxed);
+        self.shared.lists.send_modify(|lists| *lists += 1);
         // It is known again and again: every list that is read anew ends here.
         drop(self.shared.synced.set(()));
     }

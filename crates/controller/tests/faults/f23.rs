@@ -128,4 +128,24 @@ async fn f23_whatever_happens_in_whatever_order_all_ends_as_it_is_wanted() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn f23_what_came_and_went_while_nobody_watched_is_made_again() {
+    let builder = TestCluster::builder().faults(&Faults::new());
+    let cluster = builder.app(keeper).start().await;
+    // The watch ends in a way after which everything is listed anew, and that has to wait.
+    let secrets = Requests::of::<Secret>;
+    for ask in [secrets().watches(), secrets().verb("list")] {
+        let refused = cluster.faults().on(ask).lasting(Duration::from_secs(3));
+        refused.answer(Refusal::unavailable());
+    }
+    let faults = cluster.faults();
+    faults.end_watches(&secrets(), &End::Error(Refusal::gone()));
+    let map: ConfigMap = yaml("metadata: {name: a, labels: {copied: 'yes', value: new}}");
+    cluster.create(&map).await.expect_allowed();
+    let there = async || cluster.get::<Secret>("a").await;
+    eventually("the Secret", there).await;
+    cluster.delete::<Secret>("a").await.expect_allowed();
+    eventually("the Secret again", there).await;
+}
+
 const STEPS: u64 = 200;
