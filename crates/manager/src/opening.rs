@@ -107,12 +107,16 @@ fn conversion_paths(app: &App) -> Vec<String> {
 /// Whether a certificate is good for long enough that whoever is sent here by a load balancer still finds it so.
 fn has_time_left(identity: &Identity, now: SystemTime) -> bool {
     let life = identity.expires().duration_since(identity.not_before());
-    let margin = MARGIN.min(life.unwrap_or_default() / 20);
+    let life = life.unwrap_or_default();
+    let margin = MARGIN.min(life.checked_sub(BACK_DATED).unwrap_or(life) / 20);
     now + margin < identity.expires()
 }
 
 /// So long at most before it expires a replica asks not to be called any more.
 const MARGIN: Duration = Duration::from_mins(1);
+
+/// Authorities have their certificates begin an hour before they are made, which is no part of their life.
+const BACK_DATED: Duration = Duration::from_hours(1);
 
 #[cfg(test)]
 mod tests {
@@ -129,5 +133,21 @@ mod tests {
         assert!(has_time_left(&identity, end - Duration::from_secs(61)));
         assert!(!has_time_left(&identity, end - Duration::from_mins(1)));
         assert!(!has_time_left(&identity, end + Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn a_short_life_has_a_short_end() {
+        let authority = Authority::new("a").unwrap();
+        let issued = authority.sign_server(["a.example"], Duration::from_secs(20));
+        let identity = issued.unwrap().identity().unwrap();
+        assert!(has_time_left(&identity, SystemTime::now()));
+        assert!(has_time_left(
+            &identity,
+            identity.expires() - Duration::from_secs(2)
+        ));
+        assert!(!has_time_left(
+            &identity,
+            identity.expires() - Duration::from_secs(1)
+        ));
     }
 }
