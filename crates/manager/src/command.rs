@@ -65,6 +65,14 @@ pub(crate) struct RunFlags {
 
     #[arg(
         long,
+        value_name = "VERSION",
+        default_value = "1.3",
+        help = "The oldest version of TLS that is spoken"
+    )]
+    pub(crate) tls_min_version: TlsVersion,
+
+    #[arg(
+        long,
         value_name = "SECONDS",
         default_value = "30",
         help = "How long the end may take, calls in flight included"
@@ -145,6 +153,15 @@ pub(crate) struct ClientFlags {
         help = "What happens to other clients: they are refused, or only logged and counted"
     )]
     other_clients: OtherClients,
+}
+
+/// A version of TLS that is safe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TlsVersion {
+    #[value(name = "1.2")]
+    Tls12,
+    #[value(name = "1.3")]
+    Tls13,
 }
 
 /// What happens to clients that are not believed.
@@ -424,6 +441,16 @@ mod tests {
         let text = shown(" --client-ca ca.crt --client-name a,b --other-clients observe");
         assert!(text.contains(r#"{"a", "b"}"#), "{text}");
         assert!(text.contains("Observe"), "{text}");
+    }
+
+    #[test]
+    fn tls_is_of_version_1_3_unless_1_2_is_asked_for_and_never_older() {
+        let base = "hook --certificates /tls";
+        let version = |more: &str| run_flags::<NoOptions>(&format!("{base}{more}")).tls_min_version;
+        assert_eq!(version(""), TlsVersion::Tls13);
+        assert_eq!(version(" --tls-min-version 1.2"), TlsVersion::Tls12);
+        let older = asked::<NoOptions>(&format!("{base} --tls-min-version 1.1"));
+        assert_eq!(older.unwrap_err().kind(), ErrorKind::InvalidValue);
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod program;
 mod run;
 mod signals;
 mod tasks;
+mod tls;
 mod traces;
 mod trust;
 mod watch;

@@ -4,12 +4,13 @@ use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
 use kubewright_certificates::{CertificateSource, Identity, SharedAuthority, SharedSource, Status};
-use kubewright_server::{ClientCheck, Drain, Readiness, Server};
+use kubewright_server::{Drain, Readiness, Server};
 use tokio::sync::watch;
 
 use crate::background::Background;
 use crate::program::Serving;
 use crate::tasks::Panicked;
+use crate::tls::Tls;
 use crate::traces::Continued;
 use crate::trust::{self, Board, Publishing, Target, Teller};
 use crate::{App, StartError};
@@ -20,7 +21,7 @@ pub(crate) struct Opening {
     pub(crate) drain: Drain,
     pub(crate) readiness: Readiness,
     pub(crate) background: Background,
-    pub(crate) clients: Option<ClientCheck>,
+    pub(crate) tls: Tls,
     /// Of the authority's rotation, if the program has one of its own.
     pub(crate) status: Option<watch::Receiver<Status>>,
 }
@@ -72,10 +73,7 @@ impl Opening {
         let server = Server::new(Continued(self.app.hooks().clone()), certificates)
             .readiness(self.readiness.clone())
             .liveness(self.app.liveness());
-        let server = match self.clients {
-            Some(check) => server.clients(check.except_at(conversion_paths(&self.app))),
-            None => server,
-        };
+        let server = self.tls.set_up(server, &self.app);
         let bound = tokio::select! {
             bound = server.listen(listen).drain(self.drain).bind() => bound?,
             Panicked(part) = self.background.others().panicked() => {
@@ -94,14 +92,6 @@ impl Opening {
             bound,
         })
     }
-}
-
-fn conversion_paths(app: &App) -> Vec<String> {
-    let conversions = app.hooks().conversions();
-    conversions
-        .into_iter()
-        .map(|conversion| conversion.path)
-        .collect()
 }
 
 /// Whether a certificate is good for long enough that whoever is sent here by a load balancer still finds it so.

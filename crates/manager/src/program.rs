@@ -16,6 +16,7 @@ use crate::background::Background;
 use crate::logging::Log;
 use crate::opening::Opening;
 use crate::tasks::Panicked;
+use crate::tls::Tls;
 use crate::traces::Continued;
 use crate::trust::{Target, Teller};
 use crate::watch::Watch;
@@ -53,7 +54,7 @@ pub struct Program {
     client: Option<Client>,
     monitor: Option<SocketAddr>,
     log: Option<Log>,
-    clients: Option<ClientCheck>,
+    tls: Tls,
 }
 
 /// Why a program does not start.
@@ -125,7 +126,7 @@ impl Program {
             client: None,
             monitor: None,
             log: None,
-            clients: None,
+            tls: Tls::default(),
         }
     }
 
@@ -146,7 +147,13 @@ impl Program {
     ///
     /// Conversions are answered for every client: API servers show their certificate to admission webhooks only.
     pub fn clients(mut self, check: ClientCheck) -> Self {
-        self.clients = Some(check);
+        self.tls.clients = Some(check);
+        self
+    }
+
+    /// Accepts TLS 1.2 too; only TLS 1.3 unless told so.
+    pub fn accept_tls12(mut self) -> Self {
+        self.tls.accepts_tls12 = true;
         self
     }
 
@@ -327,7 +334,7 @@ impl Program {
     }
 
     async fn open(mut self, needs_client: bool) -> Result<Opening, StartError> {
-        let (app, drain, clients) = (self.app.clone(), self.drain, self.clients.take());
+        let (app, drain, tls) = (self.app.clone(), self.drain, std::mem::take(&mut self.tls));
         let readiness = app.readiness();
         let background = self.background(&readiness, needs_client).await?;
         Ok(Opening {
@@ -335,7 +342,7 @@ impl Program {
             drain,
             readiness,
             background,
-            clients,
+            tls,
             status: None,
         })
     }

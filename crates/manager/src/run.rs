@@ -17,7 +17,9 @@ use kubewright_manifests::{ApiServerAccess, ManifestError, Manifests};
 use kubewright_server::Drain;
 use tokio::sync::oneshot;
 
-use crate::command::{self, ApiServerFile, ApiServerFlags, ManifestFlags, RunFlags, Task};
+use crate::command::{
+    self, ApiServerFile, ApiServerFlags, ManifestFlags, RunFlags, Task, TlsVersion,
+};
 use crate::signals::Signals;
 #[cfg(feature = "otlp")]
 use crate::traces::Exporter;
@@ -228,6 +230,10 @@ fn serve(
     let program = match flags.monitor {
         Some(address) => program.monitor(address),
         None => program,
+    };
+    let program = match flags.tls_min_version {
+        TlsVersion::Tls12 => program.accept_tls12(),
+        TlsVersion::Tls13 => program,
     };
     let program = match flags.clients.check() {
         Some(check) => program.clients(check),
