@@ -10,7 +10,7 @@ use kubewright_controller::{
     Action, Cached, Changed, Context, Controller, Deleter, Error, Finalizer, Life, ObjectRef,
     Reader, Reconcile, Recorder, Writer, owned,
 };
-use kubewright_manager::{App, Needs};
+use kubewright_manager::{App, Live, Needs};
 use kubewright_testing::{TestCluster, eventually, unique, yaml};
 use kubewright_webhook::{Change, OrDeny, Review, Validate, Validated, Webhooks, deny, validating};
 use serde_json::json;
@@ -359,4 +359,38 @@ async fn an_object_with_a_finalizer_is_gone_when_it_is_cleaned_up_after_and_no_s
         .await
         .expect_allowed();
     assert_eq!(cluster.get::<Secret>("bucket").await, None);
+}
+
+/// A word whose reader has a mistake in it.
+#[derive(Default)]
+struct Fragile;
+
+impl<'de> serde::Deserialize<'de> for Fragile {
+    fn deserialize<D: serde::Deserializer<'de>>(text: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(text)?;
+        assert_ne!(text, "break", "on purpose");
+        Ok(Self)
+    }
+}
+
+#[tokio::test]
+#[should_panic(
+    expected = "the program under test `words` has ended: cannot go on: the configuration has panicked"
+)]
+async fn a_program_of_which_a_part_has_panicked_fails_the_test() {
+    let app = |needs: &mut Needs| {
+        let _word: Live<Fragile> = needs.config_map("words", "word", Fragile);
+        App::new("words")
+    };
+    let cluster = TestCluster::builder().app(app).start().await;
+    let words: ConfigMap = yaml("{metadata: {name: words}, data: {word: break}}");
+    cluster.create(&words).await.expect_allowed();
+    eventually("the end", async || {
+        cluster
+            .get::<ConfigMap>("words")
+            .await
+            .is_none()
+            .then_some(())
+    })
+    .await;
 }
