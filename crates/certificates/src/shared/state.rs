@@ -255,13 +255,17 @@ impl<A: Ca> State<A> {
     }
 
     /// The state as it is written over a Secret that was lost or set back. Meanwhile somebody may have signed with what was
-    /// there, so that what was replaced is trusted for a whole life of a leaf from now.
+    /// there, so that what was replaced is trusted for a whole life of a leaf from now. That is news: a copy of this state from
+    /// before must not take its place.
     pub(crate) fn restored(&self, now: SystemTime) -> Self {
-        let mut state = self.clone();
-        for previous in &mut state.previous {
-            previous.switched_at = previous.switched_at.max(now);
+        if self.previous.is_empty() {
+            return self.clone();
         }
-        state
+        self.changed(|state| {
+            for previous in &mut state.previous {
+                previous.switched_at = previous.switched_at.max(now);
+            }
+        })
     }
 
     fn succeed(&mut self, authority: A, now: SystemTime) {

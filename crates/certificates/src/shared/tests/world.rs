@@ -269,11 +269,6 @@ impl World {
         if node.known.last() != Some(&state) {
             node.known.push(state.clone());
         }
-        let leaf = node.replica.leaf();
-        if leaf.is_some_and(|leaf| leaf.not_after <= at.now) {
-            // By its own clock it has had nothing to serve for a while.
-            node.is_ready = false;
-        }
         let to_sign = match node.replica.serve(&at) {
             Serve::Keep => false,
             Serve::Sign => true,
@@ -428,7 +423,10 @@ impl World {
             history.retain(|(until, _)| until.saturating_add(LAG) > now);
         }
         for (number, node) in self.nodes.iter_mut().enumerate() {
-            let Some((ca, _)) = node.served.filter(|(_, end)| now <= *end) else {
+            // By its own clock, too, it has something to serve.
+            let local = now.saturating_add_signed(node.skew);
+            let is_valid = |end: u64| now <= end && local < end;
+            let Some((ca, _)) = node.served.filter(|(_, end)| is_valid(*end)) else {
                 node.is_ready = false;
                 continue;
             };
