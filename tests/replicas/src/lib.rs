@@ -2,5 +2,6 @@
 
 pub mod hand_over;
 mod process;
+pub mod rotation;
 
 pub use process::Ending;

@@ -30,13 +30,13 @@ pub(crate) struct Replica {
 }
 
 impl Replica {
-    /// Starts one, and returns it with the first line that it says.
-    pub(crate) async fn start(
+    /// Starts one, and returns it with the lines that it says: so many as it says from its start to its work.
+    pub(crate) async fn start<const LINES: usize>(
         program: &Path,
         name: &str,
         arguments: &[&str],
         kubeconfig: &Path,
-    ) -> Result<(Self, String)> {
+    ) -> Result<(Self, [String; LINES])> {
         let mut child = Command::new(program)
             .arg("run")
             .args(arguments)
@@ -46,13 +46,16 @@ impl Replica {
             .spawn()
             .with_context(|| format!("cannot start {}", program.display()))?;
         let output = child.stdout.take().context("it has no output")?;
-        let mut line = String::new();
-        timeout(PATIENCE, BufReader::new(output).read_line(&mut line)).await??;
+        let mut output = BufReader::new(output);
+        let mut lines = [const { String::new() }; LINES];
+        for line in &mut lines {
+            timeout(PATIENCE, output.read_line(line)).await??;
+        }
         let replica = Self {
             name: name.to_owned(),
             child,
         };
-        Ok((replica, line))
+        Ok((replica, lines))
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -79,6 +82,20 @@ impl Replica {
         );
         Ok(())
     }
+}
+
+/// What a program prints that ends by itself.
+pub(crate) async fn output(program: &Path, arguments: &[&str]) -> Result<String> {
+    let done = Command::new(program).args(arguments).output();
+    let done = timeout(PATIENCE, done).await??;
+    ensure!(
+        done.status.success(),
+        "{} {arguments:?} ended with {}: {}",
+        program.display(),
+        done.status,
+        String::from_utf8_lossy(&done.stderr)
+    );
+    Ok(String::from_utf8(done.stdout)?)
 }
 
 const PATIENCE: Duration = Duration::from_secs(20);

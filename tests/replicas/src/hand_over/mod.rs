@@ -107,7 +107,7 @@ impl Trial {
         let name = format!("replica-{}", self.started);
         let arguments = ["--name", &name, "--log-level", "off"];
         let started = Replica::start(&self.program, &name, &arguments, self.kubeconfig.path());
-        let (replica, said) = started.await?;
+        let (replica, [said]) = started.await?;
         ensure!(said == "running\n", "{name} does not run: it says {said:?}");
         self.replicas.push(replica);
         Ok(())
