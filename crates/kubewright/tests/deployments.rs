@@ -21,7 +21,7 @@ fn examples() -> Vec<PathBuf> {
 
 /// The objects of a Kustomize tree, in the order in which it lists them.
 fn objects(folder: &Path) -> Vec<Value> {
-    let listed = read(&folder.join("kustomization.yaml"));
+    let listed = &read(&folder.join("kustomization.yaml"))[0];
     assert_eq!(listed["apiVersion"], "kustomize.config.k8s.io/v1beta1");
     assert_eq!(listed["kind"], "Kustomization");
     let resources = listed["resources"].as_array().unwrap();
@@ -33,15 +33,16 @@ fn objects(folder: &Path) -> Vec<Value> {
             if path.is_dir() {
                 objects(&path)
             } else {
-                vec![read(&path)]
+                read(&path)
             }
         })
         .collect()
 }
 
-fn read(path: &Path) -> Value {
+/// The documents of a file.
+fn read(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
-    serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    serde_saphyr::from_multiple(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn of_kind<'a>(objects: &'a [Value], kind: &str) -> &'a Value {
