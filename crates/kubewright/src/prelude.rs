@@ -12,6 +12,7 @@ pub use kubewright_controller::{
     related,
 };
 pub use kubewright_manager::{App, Live, Needs};
+pub use kubewright_manifests::Install;
 pub use kubewright_webhook::{
     Change, Connect, Create, Delete, Denial, FailurePolicy, Hook, MatchPolicy, Mutate, Mutated,
     Operation, OrDeny, Reject, Review, Rule, Scope, Selector, SideEffects, Undecodable, Update,

@@ -89,7 +89,9 @@ fn every_program_keeps_to_the_restricted_profile() {
 
         let pod = &of_kind(&objects, "Deployment")["spec"]["template"]["spec"];
         // Whoever has no permissions needs no token either.
-        let has_permissions = objects.iter().any(|object| object["kind"] == "ClusterRole");
+        let has_permissions = objects
+            .iter()
+            .any(|object| object["kind"].as_str().unwrap().ends_with("RoleBinding"));
         assert_eq!(
             pod["automountServiceAccountToken"] != false,
             has_permissions

@@ -3,6 +3,7 @@
 use kube::CustomResourceExt;
 use kubewright_certificates::SharedAuthority;
 use kubewright_controller::{AnyController, Election};
+use kubewright_manifests::Install;
 use kubewright_server::Readiness;
 use kubewright_webhook::Webhooks;
 use serde_json::Value;
@@ -42,6 +43,7 @@ pub struct App {
     authority: Option<SharedAuthority>,
     publish: Option<Publish>,
     api_services: Vec<String>,
+    install: Install,
     liveness: Readiness,
     readiness: Readiness,
 }
@@ -62,6 +64,7 @@ impl App {
             authority: None,
             publish: None,
             api_services: Vec::new(),
+            install: Install::default(),
             liveness: Readiness::default(),
             readiness: Readiness::default(),
         }
@@ -225,6 +228,27 @@ impl App {
         self
     }
 
+    /// Says how the program is installed, which is everything that the rest cannot know: its namespace, its image, where its
+    /// certificate comes from unless it looks after that itself. The sub-command `manifests` writes what it comes to.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Needs, Program};
+    /// use kubewright_manifests::Install;
+    ///
+    /// fn app(_: &mut Needs) -> App {
+    ///     let install = Install::in_namespace("gardens").image("ghcr.io/example/gardens");
+    ///     App::new("gardens").version("1.2.0").install(install)
+    /// }
+    ///
+    /// let installer = Program::new(app).deployment()?;
+    /// assert!(installer.manifests().to_yaml().contains("image: ghcr.io/example/gardens:1.2.0\n"));
+    /// # Ok::<(), kubewright_manifests::ManifestError>(())
+    /// ```
+    pub fn install(mut self, install: Install) -> Self {
+        self.install = install;
+        self
+    }
+
     /// Adds a check of the program's own to `/livez` and `/healthz`: where it fails, the kubelet starts the program anew.
     pub fn live_while(
         self,
@@ -262,6 +286,14 @@ impl App {
     #[must_use]
     pub fn configuration_name(&self) -> &str {
         self.configuration.as_deref().unwrap_or(&self.name)
+    }
+
+    pub(crate) fn version_number(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    pub(crate) fn installation(&self) -> &Install {
+        &self.install
     }
 
     pub(crate) fn hooks(&self) -> &Webhooks {

@@ -9,6 +9,7 @@ use clap::{Args, Command, FromArgMatches, Subcommand, ValueEnum};
 use kubewright_manifests::Endpoint;
 use kubewright_server::ClientCheck;
 
+use crate::deployment::Files;
 use crate::logging::{Levels, LogFormat};
 #[cfg(feature = "otlp")]
 use crate::traces::TraceFlags;
@@ -229,13 +230,49 @@ pub(crate) struct ManifestFlags {
     #[arg(
         long,
         value_name = "FILE",
+        requires = "endpoint",
         help = "The CA certificates (PEM) by which the API server knows the program"
     )]
     pub(crate) ca_file: Option<PathBuf>,
+
+    #[arg(
+        id = NAMESPACE,
+        long = "namespace",
+        alias = NAMESPACE,
+        value_name = "NAME",
+        conflicts_with = "endpoint",
+        help = "Install the program into this namespace, instead of the one that its code names"
+    )]
+    pub(crate) namespace: Option<String>,
+
+    #[arg(
+        id = IMAGE,
+        long = "image",
+        alias = IMAGE,
+        value_name = "IMAGE",
+        conflicts_with = "endpoint",
+        help = "Run this image, instead of the one that the code names"
+    )]
+    pub(crate) image: Option<String>,
+
+    #[arg(
+        long,
+        value_name = "DIRECTORY",
+        conflicts_with = "endpoint",
+        help = "Write the files of a Kustomize tree here, instead of printing"
+    )]
+    into: Option<PathBuf>,
+
+    #[arg(
+        long,
+        requires = "into",
+        help = "Write nothing: compare the files that are there, and fail if they differ"
+    )]
+    check: bool,
 }
 
 #[derive(Debug, Args)]
-#[group(id = "endpoint", required = true, multiple = false)]
+#[group(id = "endpoint", multiple = false)]
 pub(crate) struct EndpointFlags {
     #[arg(
         long,
@@ -260,18 +297,43 @@ impl IdentityFlags {
 }
 
 impl ManifestFlags {
-    pub(crate) fn endpoint(self) -> Endpoint {
+    /// Where the webhooks are, if nothing but their configurations is to be printed.
+    pub(crate) fn endpoint(&self) -> Option<Endpoint> {
         self.endpoint.endpoint()
+    }
+
+    /// The files, if there are to be any.
+    pub(crate) fn files(&self) -> Option<Files> {
+        Some(Files {
+            directory: self.into.clone()?,
+            are_checked: self.check,
+        })
+    }
+
+    /// Adds the flags to those of a program, whose own go before: where it has `--namespace`, ours is `--install-namespace`,
+    /// which is understood everywhere.
+    fn added_to(command: Command) -> Command {
+        let own: Vec<String> = command
+            .get_arguments()
+            .filter_map(|argument| argument.get_long().map(ToOwned::to_owned))
+            .collect();
+        let taken = |name: &str| own.iter().any(|own| own == name);
+        let ours = [("namespace", NAMESPACE), ("image", IMAGE)];
+        let ours = ours.into_iter().filter(|(short, _)| taken(short));
+        ours.fold(Self::augment_args(command), |command, (_, long)| {
+            command.mut_arg(long, |argument| argument.long(long).alias(None))
+        })
     }
 }
 
 impl EndpointFlags {
-    pub(crate) fn endpoint(self) -> Endpoint {
-        self.url
-            .or(self.service)
-            .expect("the command line needs one of the two")
+    pub(crate) fn endpoint(&self) -> Option<Endpoint> {
+        self.url.clone().or_else(|| self.service.clone())
     }
 }
+
+const NAMESPACE: &str = "install-namespace";
+const IMAGE: &str = "install-image";
 
 /// Reads a command line.
 pub(crate) fn parse<O: Args>(
@@ -300,10 +362,15 @@ pub(crate) fn parse<O: Args>(
 fn command<O: Args>() -> Command {
     let own = |name: &'static str| O::augment_args(Command::new(name));
     let run = own("run").about("Serves until it is told to stop (the default)");
-    let manifests =
-        own("manifests").about("Prints the webhook configurations of this program as YAML");
+    let manifests = own("manifests").about(
+        "Prints everything that installs this program as YAML, or its webhook configurations alone, or writes files",
+    );
     let api_server = own("api-server")
         .about("Prints what has an API server show its client certificate to this program");
+    let api_server = ApiServerFlags::augment_args(api_server)
+        .mut_subcommand("kubeconfig", |file| {
+            file.mut_group("endpoint", |group| group.required(true))
+        });
     let crds = own("crds")
         .about("Prints the CustomResourceDefinitions that this program works with, as YAML");
     let permissions =
@@ -315,8 +382,8 @@ fn command<O: Args>() -> Command {
         .subcommand_negates_reqs(true)
         .args_conflicts_with_subcommands(true)
         .subcommand(RunFlags::augment_args(run))
-        .subcommand(ManifestFlags::augment_args(manifests))
-        .subcommand(ApiServerFlags::augment_args(api_server))
+        .subcommand(ManifestFlags::added_to(manifests))
+        .subcommand(api_server)
         .subcommand(crds)
         .subcommand(permissions)
         .subcommand(version)
@@ -421,7 +488,41 @@ mod tests {
             let Task::Manifests(flags) = asked::<NoOptions>(line).unwrap().task else {
                 panic!("{line}");
             };
-            assert_eq!(flags.endpoint().to_string(), endpoint);
+            assert_eq!(flags.endpoint().unwrap().to_string(), endpoint);
+        }
+    }
+
+    /// Looks after a namespace.
+    #[derive(Debug, Args)]
+    struct Narrow {
+        #[arg(long)]
+        namespace: Option<String>,
+    }
+
+    #[test]
+    fn options_of_the_program_go_before_flags_of_the_same_name() {
+        command::<Narrow>().debug_assert();
+        let line = "hook manifests --namespace watched --install-namespace system --image a";
+        let asked = asked::<Narrow>(line).unwrap();
+        assert_eq!(asked.options.namespace.as_deref(), Some("watched"));
+        let Task::Manifests(flags) = asked.task else {
+            panic!("{line}");
+        };
+        assert_eq!(flags.namespace.as_deref(), Some("system"));
+        assert_eq!(flags.image.as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn flags_of_an_installation_have_long_names_everywhere() {
+        for line in [
+            "hook manifests --namespace system --image a",
+            "hook manifests --install-namespace system --install-image a",
+        ] {
+            let Task::Manifests(flags) = asked::<NoOptions>(line).unwrap().task else {
+                panic!("{line}");
+            };
+            assert_eq!(flags.namespace.as_deref(), Some("system"), "{line}");
+            assert_eq!(flags.image.as_deref(), Some("a"), "{line}");
         }
     }
 
@@ -462,9 +563,24 @@ mod tests {
                 "--certificates",
             ),
             (
-                "hook manifests",
+                "hook api-server kubeconfig --client-certificate c --client-key k",
                 ErrorKind::MissingRequiredArgument,
                 "--service",
+            ),
+            (
+                "hook manifests --check",
+                ErrorKind::MissingRequiredArgument,
+                "--into",
+            ),
+            (
+                "hook manifests --ca-file a",
+                ErrorKind::MissingRequiredArgument,
+                "--url",
+            ),
+            (
+                "hook manifests --service a/b --image c",
+                ErrorKind::ArgumentConflict,
+                "--image",
             ),
             (
                 "hook manifests --url http://a",
@@ -525,7 +641,7 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            help.starts_with("Prints the webhook configurations"),
+            help.starts_with("Prints everything that installs this program"),
             "{help}"
         );
         assert!(!help.contains("--listen"), "{help}");

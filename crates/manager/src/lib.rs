@@ -9,6 +9,7 @@ mod client;
 mod command;
 mod config_map;
 mod configuration;
+mod deployment;
 mod file;
 mod live;
 mod logging;

@@ -179,6 +179,11 @@ impl Program {
         self
     }
 
+    pub(crate) fn map_app(mut self, change: impl FnOnce(App) -> App) -> Self {
+        self.app = change(self.app);
+        self
+    }
+
     /// Returns whether the program works with objects of a cluster, and so needs a client.
     pub fn needs_client(&self) -> bool {
         !self.granted().is_empty()
@@ -213,7 +218,7 @@ impl Program {
     }
 
     /// What the handles may do, and what it takes to look after certificates.
-    fn granted(&self) -> Permissions {
+    pub(crate) fn granted(&self) -> Permissions {
         let mut permissions = self.needs.permissions.clone();
         if self.app.publish().is_some() || self.app.authority().is_some() {
             for target in Target::all_of(&self.app) {

@@ -20,6 +20,7 @@ use tokio::sync::oneshot;
 use crate::command::{
     self, ApiServerFile, ApiServerFlags, ManifestFlags, RunFlags, Task, TlsVersion,
 };
+use crate::deployment::FilesError;
 use crate::signals::Signals;
 #[cfg(feature = "otlp")]
 use crate::traces::Exporter;
@@ -36,8 +37,11 @@ use crate::{App, Needs, Program, RunError, Serving, StartError, logging};
 ///   `--write-ca` tells who signed it, and a program with [certificates of its own](App::certificates) needs neither, `--client-ca` has clients prove who they are, `--monitor` answers probes and tells metrics by plain HTTP, `--log-format` and `--log-level` shape the log on standard
 ///   error. As soon as it serves, it says `serving webhooks on https://<address>` on standard
 ///   output.
-/// * `manifests` prints the webhook configurations as YAML: with `--url` or `--service` for where
-///   the API server reaches the program, and `--ca-file` for what it is to trust.
+/// * `manifests` prints everything that installs the program as YAML, in the order in which it is applied; see
+///   [`App::install`]. `--namespace` and `--image` (or `--install-namespace` and `--install-image`, where the program has
+///   options of these names) go before what the code says; `--into` writes the files of a Kustomize tree, and with `--check`
+///   compares them. With `--url` or `--service` for where the API server reaches the program, and `--ca-file` for what it is
+///   to trust, it prints the webhook configurations alone.
 /// * `api-server configuration` and `api-server kubeconfig` print the two files that have an API server show its client
 ///   certificate to the program, for `run --client-ca`.
 /// * `crds` prints the definitions of the custom resources that the program works with, as YAML.
@@ -114,6 +118,8 @@ enum CommandError {
     Start(#[from] StartError),
     #[error(transparent)]
     Manifests(#[from] ManifestError),
+    #[error(transparent)]
+    Files(#[from] FilesError),
     #[error("cannot read {}", path.display())]
     ReadTrust { path: PathBuf, source: io::Error },
     #[error("cannot write {}", path.display())]
@@ -156,7 +162,7 @@ fn execute<O: Args>(
         }
         Task::Crds => print(&program.crds(), output)?,
         Task::Permissions => print(&program.permissions(), output)?,
-        Task::Manifests(flags) => print(&manifests(&program, flags)?, output)?,
+        Task::Manifests(flags) => manifests(program, flags, output)?,
         Task::ApiServer(flags) => print(&api_server(flags), output)?,
         Task::Version => {
             writeln!(output, "{}", program.app().version_text()).map_err(CommandError::Output)?;
@@ -177,9 +183,31 @@ fn print(manifests: &Manifests, output: &mut impl Write) -> Result<(), CommandEr
         .map_err(CommandError::Output)
 }
 
-fn manifests(program: &Program, flags: ManifestFlags) -> Result<Manifests, CommandError> {
-    let trust = flags.ca_file.as_deref().map(read_trust).transpose()?;
-    Ok(program.manifests(flags.endpoint(), trust.as_ref())?)
+fn manifests(
+    program: Program,
+    flags: ManifestFlags,
+    output: &mut impl Write,
+) -> Result<(), CommandError> {
+    if let Some(endpoint) = flags.endpoint() {
+        let trust = flags.ca_file.as_deref().map(read_trust).transpose()?;
+        return print(&program.manifests(endpoint, trust.as_ref())?, output);
+    }
+    let files = flags.files();
+    let program = program.installed(|install| {
+        let install = match flags.namespace {
+            Some(namespace) => install.namespace(namespace),
+            None => install,
+        };
+        match flags.image {
+            Some(image) => install.image(image),
+            None => install,
+        }
+    });
+    let installer = program.deployment()?;
+    match files {
+        Some(files) => Ok(files.of(&installer)?),
+        None => print(&installer.manifests(), output),
+    }
 }
 
 fn api_server(flags: ApiServerFlags) -> Manifests {
@@ -190,7 +218,9 @@ fn api_server(flags: ApiServerFlags) -> Manifests {
             client_certificate,
             client_key,
         } => {
-            ApiServerAccess::new([endpoint.endpoint()], client_certificate, client_key).kubeconfig()
+            let endpoint = endpoint.endpoint();
+            let endpoint = endpoint.expect("the command line needs one of the two");
+            ApiServerAccess::new([endpoint], client_certificate, client_key).kubeconfig()
         }
     }
 }

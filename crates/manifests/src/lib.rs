@@ -2,13 +2,19 @@
 
 mod admission;
 mod endpoint;
+mod install;
+mod installer;
 mod manifests;
 mod names;
 mod rbac;
+mod tree;
 mod webhooks;
 
 pub use admission::ApiServerAccess;
 pub use endpoint::{Endpoint, EndpointError};
+pub use install::Install;
+pub use installer::{Controllers, Installer, Parts};
 pub use manifests::Manifests;
 pub use rbac::{Permissions, PolicyRule};
+pub use tree::{Drift, Tree, WriteError};
 pub use webhooks::{ManifestError, WebhookConfigurations};

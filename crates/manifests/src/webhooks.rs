@@ -68,6 +68,48 @@ pub enum ManifestError {
     /// What the API server should trust holds a secret, which everybody in the cluster could read.
     #[error("the certificates to trust hold a private key, which must stay with the program")]
     PrivateKey,
+    /// A name that an object cannot have.
+    #[error(
+        "`{name}` cannot be the name of {what}: it needs lower-case letters, digits and `-`, begins with a letter and has at most 63 characters"
+    )]
+    Label {
+        /// What has it.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// Two objects are the same for an API server.
+    #[error("there are two objects of kind {kind} that are named `{name}`; rename one of them")]
+    Clash {
+        /// Their kind.
+        kind: String,
+        /// Their name.
+        name: String,
+    },
+    /// Nothing says where the certificate comes from with which webhooks are served.
+    #[error(
+        "the program has webhooks, and nothing says where their certificate comes from; give it one of its own with `App::certificates`, or say `certificates_in_secret` or `cert_manager` of the `Install`"
+    )]
+    NoIdentity,
+    /// The certificate comes from two places.
+    #[error(
+        "the program makes its certificates itself, and its `Install` has another one mounted; leave out one of the two"
+    )]
+    TwoIdentities,
+    /// Several replicas would all run the same controllers.
+    #[error(
+        "each of {0} replicas would run the controllers, and do everything anew; add `App::leader_elected`, or have one replica"
+    )]
+    NoLeader(u16),
+}
+
+impl ManifestError {
+    pub(crate) fn no_name(what: &'static str, name: &str) -> Self {
+        Self::Label {
+            what,
+            name: name.to_owned(),
+        }
+    }
 }
 
 impl WebhookConfigurations {

@@ -18,6 +18,15 @@ pub fn program(authority: SharedAuthority) -> App {
         .webhooks(webhooks())
         .certificates(authority)
         .log_level_from("config-logging")
+        .install(install())
+}
+
+/// How it is installed.
+fn install() -> Install {
+    Install::in_namespace("injector")
+        .image("kubewright.example/env-injector")
+        .replicas(3)
+        .service_port(10443)
 }
 
 /// What signs the program's certificates: one for all its replicas, in a Secret that they make.

@@ -48,43 +48,60 @@ fn the_configuration_is_the_one_that_users_know() {
 }
 
 #[test]
-fn the_deployed_configuration_is_current() {
-    assert_eq!(
-        include_str!("../deploy/webhook/configuration.yaml"),
-        manifests().to_yaml(),
-        "write it anew with: cargo run -p env-injector -- manifests --service injector/env-injector:10443"
-    );
+fn the_deployed_files_are_current() {
+    let installer = Program::new(app).deployment().unwrap();
+    installer.tree().check("deploy").unwrap();
 }
 
 #[test]
-fn the_deployed_permissions_are_current() {
-    let program = Program::new(app);
+fn it_may_look_after_its_own_secret_and_configuration_and_nothing_else() {
+    let permissions = Program::new(app).permissions();
+    let [everywhere, own] = permissions.objects() else {
+        panic!("two roles")
+    };
     assert_eq!(
-        include_str!("../deploy/program/permissions.yaml"),
-        program.permissions().to_yaml(),
-        "write it anew with: cargo run -p env-injector -- permissions"
+        everywhere["rules"],
+        json!([{
+            "apiGroups": ["admissionregistration.k8s.io"],
+            "resources": ["mutatingwebhookconfigurations"],
+            "resourceNames": ["env-injector.toversus.dev"],
+            "verbs": ["get", "list", "update", "watch"],
+        }])
     );
-    assert_eq!(
-        include_str!("../deploy/program/bindings.yaml"),
-        program.bindings("injector", "env-injector").to_yaml(),
-        "every role has its binding"
-    );
+    let names = |rule: &Value| rule["resourceNames"][0].clone();
+    let rules = own["rules"].as_array().unwrap().iter();
+    let named: Vec<Value> = rules.map(names).filter(|name| !name.is_null()).collect();
+    assert_eq!(named, ["config-logging", "env-injector-certs"]);
 }
 
 #[test]
-fn the_deployment_listens_where_the_service_sends_calls() {
-    let read = |text| serde_saphyr::from_str::<Value>(text).unwrap();
-    let deployment = read(include_str!("../deploy/program/deployment.yaml"));
-    let service = read(include_str!("../deploy/program/service.yaml"));
-    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
-    let arguments = container["args"].as_array().unwrap();
-    assert!(arguments.contains(&json!("--listen=0.0.0.0:10443")));
-    assert_eq!(
-        container["ports"][0],
-        json!({"name": "webhooks", "containerPort": 10443})
-    );
+fn three_replicas_are_reached_at_the_port_that_users_know() {
+    let installer = Program::new(app).deployment().unwrap();
+    let program = installer.program();
+    let of_kind = |kind: &str| {
+        let mut objects = program.objects().iter();
+        objects.find(|object| object["kind"] == kind).unwrap()
+    };
+    let service = of_kind("Service");
+    assert_eq!(service["metadata"]["name"], "env-injector");
+    assert_eq!(service["metadata"]["namespace"], "injector");
     assert_eq!(
         service["spec"]["ports"],
         json!([{"name": "webhooks", "port": 10443, "targetPort": "webhooks"}])
+    );
+    let deployment = of_kind("Deployment");
+    assert_eq!(deployment["spec"]["replicas"], 3);
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    // This is where the program listens unless it is told otherwise.
+    assert_eq!(
+        container["ports"][0],
+        json!({"name": "webhooks", "containerPort": 9443})
+    );
+    let arguments = container["args"].as_array().unwrap().iter();
+    let mut arguments = arguments.filter_map(Value::as_str);
+    assert!(!arguments.any(|argument| argument.starts_with("--listen")));
+    assert_eq!(
+        of_kind("ConfigMap")["data"],
+        json!({"loglevel.env-injector": "info"})
     );
 }

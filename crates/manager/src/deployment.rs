@@ -1,0 +1,100 @@
+//! What installs a program, from what it is made of.
+
+use std::path::PathBuf;
+
+use kubewright_manifests::{
+    Controllers, Drift, Install, Installer, ManifestError, Parts, WriteError,
+};
+
+use crate::Program;
+
+impl Program {
+    /// Makes everything that installs the program: the objects of its deployment, as [`App::install`](crate::App::install)
+    /// says.
+    ///
+    /// # Errors
+    ///
+    /// When an API server would not accept an object, or the program would not work as it is installed.
+    ///
+    /// # Example: a test that holds the files of a project current
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Needs, Program};
+    ///
+    /// fn app(_: &mut Needs) -> App {
+    ///     App::new("gardens")
+    /// }
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let deploy = std::env::temp_dir().join("kubewright-deployment-example");
+    /// # Program::new(app).deployment()?.tree().write(&deploy)?;
+    /// Program::new(app).deployment()?.tree().check(&deploy)?; // the folder "deploy" of a project
+    /// # std::fs::remove_dir_all(&deploy)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn deployment(&self) -> Result<Installer, ManifestError> {
+        let app = self.app();
+        let mut parts = Parts::new(app.name());
+        parts.version = app.version_number().map(ToOwned::to_owned);
+        app.configuration_name()
+            .clone_into(&mut parts.configuration);
+        parts.webhooks = app.hooks().clone();
+        parts.crds = app.crds().to_vec();
+        parts.permissions = self.granted();
+        parts.own_service = app.authority().map(|authority| {
+            let service = authority.service().unwrap_or_else(|| app.name());
+            service.to_owned()
+        });
+        parts.controllers = match (app.controllers(), app.election()) {
+            ([], _) => Controllers::None,
+            (_, Some(_)) => Controllers::OneReplica,
+            (_, None) => Controllers::EveryReplica,
+        };
+        parts.log_levels = app.log_levels().map(ToOwned::to_owned);
+        Installer::new(&parts, app.installation())
+    }
+
+    /// Changes how the program is installed, for a place that is unlike what its code says.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Needs, Program};
+    ///
+    /// let program = Program::new(|_: &mut Needs| App::new("gardens"));
+    /// let installer = program.installed(|install| install.namespace("test")).deployment()?;
+    /// assert_eq!(installer.manifests().objects()[0]["metadata"]["name"], "test");
+    /// # Ok::<(), kubewright_manifests::ManifestError>(())
+    /// ```
+    pub fn installed(self, change: impl FnOnce(Install) -> Install) -> Self {
+        let install = change(self.app().installation().clone());
+        self.map_app(|app| app.install(install))
+    }
+}
+
+/// Where the files of a deployment are, and what is done with them.
+#[derive(Debug)]
+pub(crate) struct Files {
+    pub(crate) directory: PathBuf,
+    pub(crate) are_checked: bool,
+}
+
+/// Why files were not written, or are not as they should be.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(crate) enum FilesError {
+    Write(#[from] WriteError),
+    Drift(#[from] Drift),
+}
+
+impl Files {
+    /// Writes the files of an installer, or compares them.
+    pub(crate) fn of(&self, installer: &Installer) -> Result<(), FilesError> {
+        let tree = installer.tree();
+        if self.are_checked {
+            tree.check(&self.directory)?;
+        } else {
+            tree.write(&self.directory)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,279 @@
+//! Everything that installs a program, from its code and from what an installation says.
+
+mod names;
+mod objects;
+mod pods;
+mod roles;
+
+use kubewright_webhook::Webhooks;
+use serde_json::{Value, json};
+
+use crate::install::Mounted;
+use crate::{
+    Endpoint, Install, ManifestError, Manifests, Permissions, Tree, WebhookConfigurations,
+};
+
+/// What the code of a program says about its deployment.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Parts {
+    /// The name of the program, which its objects have, too.
+    pub name: String,
+    /// The version of the program.
+    pub version: Option<String>,
+    /// The name of the webhook configurations.
+    pub configuration: String,
+    /// The webhooks.
+    pub webhooks: Webhooks,
+    /// The definitions of custom resources that it works with.
+    pub crds: Vec<Value>,
+    /// What it may do.
+    pub permissions: Permissions,
+    /// The Service for which it signs certificates itself, if it does.
+    pub own_service: Option<String>,
+    /// How many of its replicas run its controllers.
+    pub controllers: Controllers,
+    /// The ConfigMap that its log follows.
+    pub log_levels: Option<String>,
+}
+
+/// How many replicas run the controllers of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there is no other number")]
+pub enum Controllers {
+    /// It has none.
+    None,
+    /// One at a time, which is elected.
+    OneReplica,
+    /// All of them.
+    EveryReplica,
+}
+
+impl Parts {
+    /// Starts with a program that does nothing.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self {
+            version: None,
+            configuration: name.clone(),
+            webhooks: Webhooks::new(&name),
+            name,
+            crds: Vec::new(),
+            permissions: Permissions::default(),
+            own_service: None,
+            controllers: Controllers::None,
+            log_levels: None,
+        }
+    }
+
+    fn is_called(&self) -> bool {
+        !self.webhooks.declarations().is_empty() || !self.webhooks.conversions().is_empty()
+    }
+}
+
+/// Everything that installs a program: its objects, in the order in which they should be applied, as one stream or as files.
+///
+/// ```
+/// use kubewright_manifests::{Install, Installer, Parts};
+///
+/// let installer = Installer::new(&Parts::new("gardens"), &Install::default())?;
+/// assert_eq!(installer.manifests().objects()[0]["metadata"]["name"], "gardens-system");
+/// assert!(installer.tree().text("kustomization.yaml").is_some());
+/// # Ok::<(), kubewright_manifests::ManifestError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Installer {
+    name: String,
+    crds: Vec<Value>,
+    program: Vec<Value>,
+    webhooks: Vec<Value>,
+}
+
+impl Installer {
+    /// Makes the objects. The same parts and the same installation always make the same objects.
+    ///
+    /// # Errors
+    ///
+    /// When an API server would not accept an object, two objects have one name, or the program would not work as it is
+    /// installed: each variant of [`ManifestError`] says why.
+    pub fn new(parts: &Parts, install: &Install) -> Result<Self, ManifestError> {
+        let settled = Settled::new(parts, install)?;
+        let mut crds = parts.crds.clone();
+        let mut webhooks = Vec::new();
+        if parts.is_called() {
+            let endpoint = Endpoint::service(&format!(
+                "{}/{}:{}",
+                settled.namespace, settled.service, settled.port
+            ))
+            .map_err(|_| ManifestError::no_name("the Service", &settled.service))?;
+            let configurations =
+                WebhookConfigurations::new(&parts.configuration, &parts.webhooks, endpoint);
+            for object in configurations.build()? {
+                if object["kind"] != CRD {
+                    webhooks.push(object);
+                    continue;
+                }
+                // A definition with a conversion takes the place of the same one without.
+                let name = &object["metadata"]["name"];
+                match crds.iter_mut().find(|crd| crd["metadata"]["name"] == *name) {
+                    Some(crd) => *crd = object,
+                    None => crds.push(object),
+                }
+            }
+        }
+        let mut installer = Self {
+            name: parts.name.clone(),
+            program: settled.program(&crds),
+            crds,
+            webhooks,
+        };
+        installer.finish(&settled)?;
+        Ok(installer)
+    }
+
+    /// Everything, in the order in which it should be applied.
+    #[must_use]
+    pub fn manifests(&self) -> Manifests {
+        let parts = [&self.program[..self.namespaces()], &self.crds];
+        let rest = [&self.program[self.namespaces()..], &self.webhooks];
+        parts.into_iter().chain(rest).flatten().cloned().collect()
+    }
+
+    /// The definitions of custom resources.
+    #[must_use]
+    pub fn crds(&self) -> Manifests {
+        self.crds.iter().cloned().collect()
+    }
+
+    /// The program itself: what it runs as, what it may do, and where it is reached.
+    #[must_use]
+    pub fn program(&self) -> Manifests {
+        self.program.iter().cloned().collect()
+    }
+
+    /// What has API servers call the program.
+    #[must_use]
+    pub fn webhooks(&self) -> Manifests {
+        self.webhooks.iter().cloned().collect()
+    }
+
+    /// The files of a Kustomize tree: `kubectl apply -k` applies all of it, and each file by itself is a step.
+    pub fn tree(&self) -> Tree {
+        let files = [
+            ("crds.yaml", self.crds()),
+            ("program.yaml", self.program()),
+            ("webhooks.yaml", self.webhooks()),
+        ];
+        let files = files.into_iter();
+        let files: Vec<_> = files
+            .filter(|(_, manifests)| !manifests.objects().is_empty())
+            .collect();
+        let listed: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
+        let kustomization = json!({
+            "apiVersion": "kustomize.config.k8s.io/v1beta1",
+            "kind": "Kustomization",
+            "resources": listed,
+        });
+        let kustomization = Manifests::new(vec![kustomization]);
+        let tree = Tree::made_by(&self.name).with("kustomization.yaml", kustomization.to_yaml());
+        let files = files.into_iter();
+        files.fold(tree, |tree, (path, manifests)| {
+            tree.with(path, manifests.to_yaml())
+        })
+    }
+
+    fn namespaces(&self) -> usize {
+        let objects = self.program.iter();
+        objects
+            .take_while(|object| object["kind"] == "Namespace")
+            .count()
+    }
+
+    /// Says of every object whose it is, and checks that no two are the same.
+    fn finish(&mut self, settled: &Settled<'_>) -> Result<(), ManifestError> {
+        let objects = self.crds.iter_mut().chain(&mut self.program);
+        for object in objects.chain(&mut self.webhooks) {
+            object["metadata"]["labels"]["app.kubernetes.io/name"] = json!(settled.parts.name);
+        }
+        names::check_unique(self.manifests().objects())
+    }
+}
+
+/// What an installation comes to, with its defaults.
+pub(crate) struct Settled<'a> {
+    parts: &'a Parts,
+    install: &'a Install,
+    namespace: String,
+    service: String,
+    port: u16,
+    image: String,
+    replicas: u16,
+}
+
+impl<'a> Settled<'a> {
+    fn new(parts: &'a Parts, install: &'a Install) -> Result<Self, ManifestError> {
+        let name = &parts.name;
+        names::check_label("the program", name)?;
+        let namespace = install.namespace.clone();
+        let namespace = namespace.unwrap_or_else(|| format!("{name}-system"));
+        names::check_label("the namespace", &namespace)?;
+        if parts.is_called() {
+            check_certificates(parts, install)?;
+        }
+        let alone = parts.controllers == Controllers::EveryReplica;
+        let replicas = install.replicas.unwrap_or(if alone { 1 } else { 2 });
+        if alone && replicas > 1 {
+            return Err(ManifestError::NoLeader(replicas));
+        }
+        Ok(Self {
+            parts,
+            install,
+            namespace,
+            service: parts.own_service.clone().unwrap_or_else(|| name.clone()),
+            port: install.service_port.unwrap_or(443),
+            image: image(parts, install),
+            replicas,
+        })
+    }
+
+    /// Whether only one replica may run at a time.
+    fn is_alone(&self) -> bool {
+        self.parts.controllers == Controllers::EveryReplica
+    }
+
+    /// The Secret with the certificate that is mounted.
+    fn mounted_secret(&self) -> Option<String> {
+        Some(match self.install.certificates.as_ref()? {
+            Mounted::Secret(name) => name.clone(),
+            Mounted::CertManager(_) => format!("{}-certificates", self.parts.name),
+        })
+    }
+}
+
+/// Checks that what serves webhooks has one certificate.
+fn check_certificates(parts: &Parts, install: &Install) -> Result<(), ManifestError> {
+    let by_argument = ["--certificates", "--self-signed"];
+    let mut arguments = install.arguments.iter();
+    let argued =
+        arguments.any(|argument| by_argument.iter().any(|flag| argument.starts_with(flag)));
+    match (&parts.own_service, &install.certificates) {
+        (Some(_), Some(_)) => Err(ManifestError::TwoIdentities),
+        (None, None) if !argued => Err(ManifestError::NoIdentity),
+        _ => Ok(()),
+    }
+}
+
+/// The image, with a tag.
+fn image(parts: &Parts, install: &Install) -> String {
+    let image = install.image.as_ref().unwrap_or(&parts.name);
+    let last = image.rsplit('/').next().unwrap_or(image);
+    if last.contains([':', '@']) {
+        return image.clone();
+    }
+    let version = parts.version.as_deref().unwrap_or("latest");
+    // A tag has no `+`, by which versions name their build.
+    format!("{image}:{}", version.replace('+', "-"))
+}
+
+pub(crate) const CRD: &str = "CustomResourceDefinition";

@@ -1,0 +1,240 @@
+//! Files that are made from code, and held to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fmt::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use similar::{ChangeTag, TextDiff};
+
+/// Files that are made from code: texts by their paths, which are relative and written with `/`.
+///
+/// ```
+/// use kubewright_manifests::Tree;
+///
+/// let directory = std::env::temp_dir().join("kubewright-tree-example");
+/// let tree = Tree::made_by("policy").with("a.yaml", "a: 1\n");
+/// tree.write(&directory)?;
+/// tree.check(&directory)?;
+///
+/// let drift = Tree::made_by("policy").with("a.yaml", "a: 2\n").check(&directory).unwrap_err();
+/// assert!(drift.to_string().contains("-a: 1\n+a: 2\n"));
+/// # std::fs::remove_dir_all(&directory)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub struct Tree {
+    mark: String,
+    files: BTreeMap<String, String>,
+}
+
+/// Files could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}", path.display())]
+pub struct WriteError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Files are not what the code makes.
+///
+/// It is shown as a diff from the files to what they should be, also by `{:?}`, so that a test that unwraps it is readable.
+pub struct Drift {
+    directory: PathBuf,
+    problems: Vec<Problem>,
+}
+
+enum Problem {
+    Differs {
+        path: String,
+        found: String,
+        made: String,
+    },
+    Missing(String),
+    Unreadable(String, io::Error),
+    Stale(String),
+}
+
+impl Tree {
+    /// Starts a tree without files, whose files say that this program makes them.
+    pub fn made_by(program: &str) -> Self {
+        let mark = format!(
+            "# Made from the code of {program} by `manifests`: change that, not this file.\n"
+        );
+        Self {
+            mark,
+            files: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a file, or replaces the one at this path. A first line is added that says where it comes from.
+    pub fn with(mut self, path: impl Into<String>, text: impl AsRef<str>) -> Self {
+        let text = format!("{}{}", self.mark, text.as_ref());
+        self.files.insert(path.into(), text);
+        self
+    }
+
+    /// The files, by their paths.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        let files = self.files.iter();
+        files.map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+
+    /// The text of the file at this path.
+    #[must_use]
+    pub fn text(&self, path: &str) -> Option<&str> {
+        self.files.get(path).map(String::as_str)
+    }
+
+    /// Writes the files into a directory, which is made if it is not there, and removes those that were made earlier and are
+    /// no longer. Other files stay.
+    ///
+    /// # Errors
+    ///
+    /// When a file or a directory cannot be written.
+    pub fn write(&self, directory: impl AsRef<Path>) -> Result<(), WriteError> {
+        let directory = directory.as_ref();
+        for (path, text) in &self.files {
+            let path = directory.join(path);
+            let parent = path.parent().unwrap_or(directory);
+            let written = fs::create_dir_all(parent).and_then(|()| fs::write(&path, text));
+            written.map_err(|source| WriteError { path, source })?;
+        }
+        for path in self.stale(directory) {
+            let path = directory.join(path);
+            fs::remove_file(&path).map_err(|source| WriteError { path, source })?;
+        }
+        Ok(())
+    }
+
+    /// Compares the files in a directory with what they should be.
+    ///
+    /// # Errors
+    ///
+    /// When a file differs, is missing or cannot be read, or one was made earlier that is no longer part of it.
+    pub fn check(&self, directory: impl AsRef<Path>) -> Result<(), Drift> {
+        let directory = directory.as_ref();
+        let files = self.files.iter();
+        let mut problems: Vec<Problem> = files
+            .filter_map(|(path, made)| {
+                let path = path.clone();
+                match fs::read_to_string(directory.join(&path)) {
+                    // Where Git checks out texts for Windows, lines end otherwise.
+                    Ok(found) if found.replace("\r\n", "\n") == *made => None,
+                    Ok(found) => Some(Problem::Differs {
+                        path,
+                        found,
+                        made: made.clone(),
+                    }),
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        Some(Problem::Missing(path))
+                    }
+                    Err(error) => Some(Problem::Unreadable(path, error)),
+                }
+            })
+            .collect();
+        problems.extend(self.stale(directory).into_iter().map(Problem::Stale));
+        if problems.is_empty() {
+            return Ok(());
+        }
+        Err(Drift {
+            directory: directory.to_owned(),
+            problems,
+        })
+    }
+
+    /// The files that were made earlier, beside those of this tree.
+    fn stale(&self, directory: &Path) -> BTreeSet<String> {
+        let folder = |path: &String| {
+            path.rsplit_once('/')
+                .map_or("", |(folder, _)| folder)
+                .to_owned()
+        };
+        let folders: BTreeSet<String> = self.files.keys().map(folder).collect();
+        let mut stale = BTreeSet::new();
+        for folder in folders {
+            let Ok(entries) = fs::read_dir(directory.join(&folder)) else {
+                continue;
+            };
+            for entry in entries.flatten() {
+                let Ok(name) = entry.file_name().into_string() else {
+                    continue;
+                };
+                let path = if folder.is_empty() {
+                    name
+                } else {
+                    format!("{folder}/{name}")
+                };
+                let is_ours = || {
+                    let text = fs::read_to_string(entry.path());
+                    text.is_ok_and(|text| text.starts_with(self.mark.trim_end()))
+                };
+                if !self.files.contains_key(&path) && is_ours() {
+                    stale.insert(path);
+                }
+            }
+        }
+        stale
+    }
+}
+
+impl fmt::Display for Drift {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let directory = self.directory.display();
+        writeln!(
+            formatter,
+            "the files in {directory} are not those that the code makes"
+        )?;
+        for problem in &self.problems {
+            match problem {
+                Problem::Differs { path, found, made } => {
+                    writeln!(formatter, "{path} differs:")?;
+                    formatter.write_str(&difference(found, made))?;
+                }
+                Problem::Missing(path) => writeln!(formatter, "{path} is missing")?,
+                Problem::Unreadable(path, error) => {
+                    writeln!(formatter, "{path} cannot be read: {error}")?;
+                }
+                Problem::Stale(path) => {
+                    writeln!(formatter, "{path} was made earlier and is no longer made")?;
+                }
+            }
+        }
+        write!(
+            formatter,
+            "write them anew with: cargo run -- manifests --into {directory}"
+        )
+    }
+}
+
+impl fmt::Debug for Drift {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl Error for Drift {}
+
+/// The lines that differ, each with two around it.
+fn difference(found: &str, made: &str) -> String {
+    let diff = TextDiff::from_lines(found, made);
+    let mut text = String::new();
+    for (place, group) in diff.grouped_ops(2).iter().enumerate() {
+        if place > 0 {
+            text.push_str("  …\n");
+        }
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let sign = match change.tag() {
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+                ChangeTag::Equal => ' ',
+            };
+            let line = change.value().trim_end_matches('\n');
+            // Writing into a `String` cannot fail.
+            let _ = writeln!(text, "{sign}{line}");
+        }
+    }
+    text
+}
