@@ -11,6 +11,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use time::OffsetDateTime;
 
 use crate::identity::from_unix;
+use crate::keys::Keys;
 use crate::{CertificateError, Identity, TrustBundle, names, pem};
 
 /// How long an authority lives unless told otherwise: ten years.
@@ -64,7 +65,8 @@ impl Authority {
     ///
     /// When the name cannot stand in a certificate, or the system gives no random bytes.
     pub fn living_for(common_name: &str, lifetime: Duration) -> Result<Self, CertificateError> {
-        Self::starting_at(SystemTime::now(), None, common_name, lifetime)
+        let key = Keys::default().make()?;
+        Self::starting_at(SystemTime::now(), None, common_name, lifetime, key)
     }
 
     pub(crate) fn starting_at(
@@ -72,8 +74,8 @@ impl Authority {
         organization: Option<&str>,
         common_name: &str,
         lifetime: Duration,
+        key: KeyPair,
     ) -> Result<Self, CertificateError> {
-        let key = new_key()?;
         let not_after = whole_seconds(now + lifetime);
         let mut params = params(now, not_after);
         if let Some(organization) = organization {
@@ -172,7 +174,8 @@ impl Authority {
         lifetime: Duration,
     ) -> Result<Issued, CertificateError> {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
-        self.sign_server_at(SystemTime::now(), &names, lifetime)
+        let key = Keys::default().make()?;
+        self.sign_server_at(SystemTime::now(), &names, lifetime, key)
     }
 
     pub(crate) fn sign_server_at(
@@ -180,6 +183,7 @@ impl Authority {
         now: SystemTime,
         names: &[String],
         lifetime: Duration,
+        key: KeyPair,
     ) -> Result<Issued, CertificateError> {
         let mut params = self.leaf(now, lifetime)?;
         params.subject_alt_names = names::parse(names)?;
@@ -190,7 +194,7 @@ impl Authority {
                 .push(DnType::CommonName, name.as_str());
         }
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        self.sign(&params)
+        self.sign(&params, key)
     }
 
     /// Signs a client certificate. Kubernetes reads its common name as the user and its organization as the user's group.
@@ -210,7 +214,7 @@ impl Authority {
             .distinguished_name
             .push(DnType::OrganizationName, group);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        self.sign(&params)
+        self.sign(&params, Keys::default().make()?)
     }
 
     fn leaf(
@@ -228,8 +232,7 @@ impl Authority {
         Ok(params)
     }
 
-    fn sign(&self, params: &CertificateParams) -> Result<Issued, CertificateError> {
-        let key = new_key()?;
+    fn sign(&self, params: &CertificateParams, key: KeyPair) -> Result<Issued, CertificateError> {
         let certificate = params
             .signed_by(&key, &self.issuer)
             .map_err(|error| CertificateError::make("certificate", error))?;
@@ -276,11 +279,6 @@ impl fmt::Debug for Issued {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Issued").finish_non_exhaustive()
     }
-}
-
-fn new_key() -> Result<KeyPair, CertificateError> {
-    KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256)
-        .map_err(|error| CertificateError::make("private key", error))
 }
 
 fn params(now: SystemTime, not_after: SystemTime) -> CertificateParams {

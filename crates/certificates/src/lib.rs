@@ -36,6 +36,7 @@ mod clients;
 mod error;
 mod files;
 mod identity;
+mod keys;
 mod merge;
 mod names;
 mod pem;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use crate::keys::Keys;
 use crate::{Authority, CertificateError, CertificateSource, Identity, TrustBundle, names};
 
 const DAY: Duration = Duration::from_hours(24);
@@ -62,11 +63,13 @@ impl SelfSigned {
             Some(authority) if authority.expires() >= now + self.lifetime => authority,
             last => {
                 self.retired = last.map(|authority| authority.trust()).unwrap_or_default();
-                Authority::starting_at(now, None, "kubewright", self.authority_lifetime)?
+                let key = Keys::default().make()?;
+                Authority::starting_at(now, None, "kubewright", self.authority_lifetime, key)?
             }
         };
         let authority = self.authority.insert(authority);
-        let issued = authority.sign_server_at(now, &self.names, self.lifetime)?;
+        let issued =
+            authority.sign_server_at(now, &self.names, self.lifetime, Keys::default().make()?)?;
         let trust = authority.trust().and(&self.retired);
         let identity = issued.identity()?.trusting(trust);
         let life = identity.expires().duration_since(now).unwrap_or_default();

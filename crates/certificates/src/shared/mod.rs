@@ -1,5 +1,6 @@
 //! An authority that the replicas of a program share: it lives in a Secret that they make and keep themselves.
 
+mod account;
 mod clock;
 mod fingerprint;
 mod happening;
@@ -39,6 +40,8 @@ use clock::Clock;
 use root::Owner;
 use secret::Place;
 
+use crate::keys::Keys;
+
 /// An authority in a Secret that the program makes and keeps itself, and that all its replicas share.
 ///
 /// Each replica signs its own certificate in memory, so that no key of a server ever leaves its process. The authority is
@@ -46,7 +49,8 @@ use secret::Place;
 /// leads to the program before anything that it signs is served, and the last one stays trusted until nothing that it signed
 /// is valid. The guide's chapter on certificates has the whole of it.
 ///
-/// Keys are ECDSA P-256. RSA keys cannot be made here; every client of Kubernetes' last ten years takes the former.
+/// Keys are ECDSA P-256, which every API server of the last ten years takes. With the feature `rsa` there is a method `rsa`, for
+/// clients that take no others.
 ///
 /// # Example: two replicas, and what their clients must trust
 ///
@@ -88,6 +92,7 @@ pub struct SharedAuthority {
     domain: String,
     names: Vec<String>,
     timing: Timing,
+    keys: Keys,
 }
 
 impl SharedAuthority {
@@ -99,6 +104,7 @@ impl SharedAuthority {
             domain: "cluster.local".to_owned(),
             names: Vec::new(),
             timing: Timing::new(),
+            keys: Keys::default(),
         }
     }
 
@@ -124,6 +130,15 @@ impl SharedAuthority {
     /// Sets how long certificates live and a rotation waits.
     pub fn timing(mut self, timing: Timing) -> Self {
         self.timing = timing;
+        self
+    }
+
+    /// Has keys be RSA, of 2048 bits, for clients that take no others. Needs the feature `rsa`.
+    ///
+    /// An authority that is there already is kept until it is rotated; what it signs has the new keys from now on.
+    #[cfg(feature = "rsa")]
+    pub fn rsa(mut self) -> Self {
+        self.keys = Keys::Rsa2048;
         self
     }
 
@@ -174,6 +189,7 @@ impl SharedAuthority {
             },
             names: self.names(namespace),
             timing: self.timing,
+            keys: self.keys,
             clock,
             identities,
             trust: watch::Sender::new(None),

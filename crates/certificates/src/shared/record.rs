@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde::{Deserialize, Serialize};
 
 use super::fingerprint::Fingerprint;
@@ -71,6 +72,12 @@ impl Record {
         let labels = secret.metadata.labels.get_or_insert_default();
         labels.insert(label.to_owned(), value.to_owned());
         Self(secret)
+    }
+
+    /// The same Secret, which the API server deletes when its owner is gone.
+    pub(crate) fn owned_by(mut self, owner: Option<OwnerReference>) -> Self {
+        self.0.metadata.owner_references = owner.map(|owner| vec![owner]);
+        self
     }
 
     pub(crate) fn of(secret: Secret) -> Self {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use rcgen::KeyPair;
 use rustls_pki_types::CertificateDer;
 use x509_parser::prelude::X509Certificate;
 
@@ -40,9 +41,10 @@ impl Root {
         generation: u64,
         now: SystemTime,
         lifetime: Duration,
+        key: KeyPair,
     ) -> Result<Self, CertificateError> {
         let name = format!("{} {generation}", owner.0);
-        let authority = Authority::starting_at(now, Some(ORGANIZATION), &name, lifetime)?;
+        let authority = Authority::starting_at(now, Some(ORGANIZATION), &name, lifetime, key)?;
         Self::with_key(authority)
     }
 

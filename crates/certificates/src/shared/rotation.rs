@@ -16,6 +16,7 @@ use super::timing::Timing;
 use super::trust::Trust;
 use super::work::Work;
 use crate::Identity;
+use crate::keys::Keys;
 
 /// The life of an authority and of one replica's certificates, for as long as it [runs](Self::run).
 pub struct Rotation {
@@ -23,6 +24,7 @@ pub struct Rotation {
     pub(super) owner: Owner,
     pub(super) names: Vec<String>,
     pub(super) timing: Timing,
+    pub(super) keys: Keys,
     pub(super) clock: Clock,
     pub(super) identities: watch::Sender<Option<Identity>>,
     pub(super) trust: watch::Sender<Option<Trust>>,
@@ -65,8 +67,7 @@ impl Rotation {
             plan: None,
             failures: 0,
             misses: 0,
-            restores: 0,
-            restored_at: Duration::ZERO,
+            mended: Duration::ZERO,
         };
         tokio::select! {
             () = place.follow(&news) => {}

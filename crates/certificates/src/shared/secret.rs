@@ -13,6 +13,7 @@ use kube::Client;
 use kube::client::Body;
 use kube::core::params::{GetParams, PostParams, WatchParams};
 use kube::core::{PartialObjectMeta, Request as Requests, Status, WatchEvent};
+use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
@@ -163,7 +164,7 @@ impl Place {
         Requests::new(format!("/api/v1/namespaces/{}/secrets", self.namespace))
     }
 
-    async fn ask(
+    pub(super) async fn ask(
         &self,
         request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
     ) -> Result<Answer, Failure> {
@@ -185,7 +186,7 @@ impl Place {
     }
 }
 
-struct Answer {
+pub(super) struct Answer {
     status: StatusCode,
     server_time: Option<SystemTime>,
     body: Vec<u8>,
@@ -193,11 +194,19 @@ struct Answer {
 
 impl Answer {
     fn secret(self) -> Result<Result<Secret, Box<Status>>, Failure> {
+        self.read("Secret")
+    }
+
+    /// Reads what was asked for, or why there is none.
+    pub(super) fn read<T: DeserializeOwned>(
+        self,
+        what: &str,
+    ) -> Result<Result<T, Box<Status>>, Failure> {
         if self.status.is_success() {
-            let secret = serde_json::from_slice(&self.body);
-            return secret
+            let object = serde_json::from_slice(&self.body);
+            return object
                 .map(Ok)
-                .map_err(|_| Failure::Other("the answer is no Secret".to_owned()));
+                .map_err(|_| Failure::Other(format!("the answer is no {what}")));
         }
         let status = serde_json::from_slice(&self.body);
         Ok(Err(status.unwrap_or_else(|_| {
@@ -239,6 +248,12 @@ impl News {
         self.known
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl From<Box<Status>> for Failure {
+    fn from(status: Box<Status>) -> Self {
+        Self::of(&status)
     }
 }
 

@@ -20,10 +20,10 @@ impl Work<'_> {
     ) -> Result<Duration, CertificateError> {
         match self.replica.serve(at) {
             Serve::Keep => {}
-            Serve::Sign => return self.sign(at),
+            Serve::Sign => return self.sign(at).await,
             Serve::SignOnceProven => {
                 let (Some(state), Some(root)) = (self.replica.state(), &self.root) else {
-                    return self.sign(at);
+                    return self.sign(at).await;
                 };
                 let new = self
                     .is_published([&state.current].into_iter(), publication)
@@ -32,7 +32,7 @@ impl Work<'_> {
                 let is_served_in_vain = matches!((&new, served), (Ok(true), Ok(false)));
                 let now = self.rotation.clock.moment();
                 if self.replica.proves(new == Ok(true), &now) || is_served_in_vain {
-                    return self.sign(at);
+                    return self.sign(at).await;
                 }
                 return Ok(Duration::from_secs(1).min(self.rotation.timing.settle));
             }
@@ -43,11 +43,11 @@ impl Work<'_> {
         }))
     }
 
-    fn sign(&mut self, at: &Moment) -> Result<Duration, CertificateError> {
+    async fn sign(&mut self, at: &Moment) -> Result<Duration, CertificateError> {
         let Some(state) = self.replica.state() else {
             return Ok(LONGEST_NAP);
         };
-        let (identity, leaf) = self.signed(state, at)?;
+        let (identity, leaf) = self.signed(state, at).await?;
         let happening = Happening::Signed {
             generation: state.generation,
             expires: leaf.not_after,
@@ -60,7 +60,7 @@ impl Work<'_> {
         Ok(pause.unwrap_or_default())
     }
 
-    fn signed(
+    async fn signed(
         &self,
         state: &State<Root>,
         at: &Moment,
@@ -68,7 +68,8 @@ impl Work<'_> {
         let authority = state.current.authority();
         let authority = authority.ok_or(CertificateError::NotAnAuthority)?;
         let lifetime = self.rotation.timing.leaf;
-        let issued = authority.sign_server_at(at.now, &self.rotation.names, lifetime)?;
+        let key = self.rotation.keys.make_aside().await?;
+        let issued = authority.sign_server_at(at.now, &self.rotation.names, lifetime, key)?;
         let trust = Trust::of(state, &self.rotation.owner);
         let identity = issued.identity()?.trusting(trust.trusted().clone());
         let life = identity

@@ -9,6 +9,7 @@ use super::publication::Publication;
 use super::record::Record;
 use super::replica::Wish;
 use super::root::Root;
+use super::rotation::Rotation;
 use super::secret::FIELD_MANAGER;
 use super::state::{Due, Moment, State};
 use super::work::Work;
@@ -27,9 +28,15 @@ impl Work<'_> {
         at: &Moment,
         publication: &impl Publication,
     ) -> Result<Option<(State<Root>, Happening)>, String> {
-        let make = |generation| {
-            let lifetime = self.rotation.timing.authority;
-            Root::make(&self.rotation.owner, generation, at.now, lifetime)
+        let make = async |generation| {
+            let Rotation {
+                keys,
+                owner,
+                timing,
+                ..
+            } = &self.rotation;
+            let key = keys.make_aside().await;
+            key.and_then(|key| Root::make(owner, generation, at.now, timing.authority, key))
                 .map_err(|error| format!("cannot make an authority: {error}"))
         };
         let due = match wish {
@@ -42,7 +49,7 @@ impl Work<'_> {
                 )));
             }
             Wish::Make if self.replica.state().is_none() => {
-                return Ok(Some((State::first(make(1)?), Happening::Created)));
+                return Ok(Some((State::first(make(1).await?), Happening::Created)));
             }
             Wish::Make => Due::Replace,
             Wish::Step(due) => due,
@@ -53,13 +60,13 @@ impl Work<'_> {
         let generation = state.generation + 1;
         let wanted = match due {
             Due::Replace => {
-                let new = make(generation)?;
+                let new = make(generation).await?;
                 let happening = Happening::Replaced { generation };
                 (state.replaced(at.now, || new), happening)
             }
             Due::Stage => {
                 let happening = Happening::Staged { generation };
-                (state.staged(make(generation)?), happening)
+                (state.staged(make(generation).await?), happening)
             }
             Due::Publish | Due::Switch => {
                 let is_published = self.is_published(state.trusted(), publication).await?;

@@ -25,12 +25,10 @@ pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// So often a write is put off because looks take long. After that it is how they are.
 const MOST_DELAYS: u32 = 3;
 
-/// So often a Secret is written back at once; another writer that goes on is answered more slowly, up to the longest pause.
-const FREE_RESTORES: u32 = 5;
-const LONGEST_RESTORE_PAUSE: Duration = Duration::from_mins(5);
-
-/// A Secret that was left alone for so long is one that nobody fights about.
-const PEACE: Duration = Duration::from_mins(10);
+/// So many losses of a Secret in a row are mended at once; one in this time is after that, however often it is lost: replicas
+/// that start without it would make another authority, so that it is never left for long.
+const MENDED_AT_ONCE: u32 = 10;
+const MENDED_EVERY: Duration = Duration::from_secs(10);
 
 pub(super) struct Work<'a> {
     pub(super) rotation: Rotation,
@@ -42,8 +40,8 @@ pub(super) struct Work<'a> {
     pub(super) failures: u32,
     /// How often in a row something was not published yet.
     pub(super) misses: u32,
-    pub(super) restores: u32,
-    pub(super) restored_at: Duration,
+    /// By when all losses so far would have been mended, if each took its time.
+    pub(super) mended: Duration,
 }
 
 /// Which version of the Secret is to be written over, and when.
@@ -169,17 +167,12 @@ impl Work<'_> {
         pause
     }
 
-    /// How long a Secret is left as somebody else has made it, who does so again and again.
+    /// How long a Secret is left lost that is lost again and again. Every replica counts every loss, so that they mend it
+    /// together no more often than one of them would.
     fn patience_with_others(&mut self, now: Duration) -> Duration {
-        if now > self.restored_at + PEACE {
-            self.restores = 0;
-        }
-        let doublings = self.restores.checked_sub(FREE_RESTORES);
-        let pause = doublings.map(|doublings| {
-            let pause = Duration::from_secs(1) * 2_u32.saturating_pow(doublings.min(16));
-            pause.min(LONGEST_RESTORE_PAUSE)
-        });
-        pause.unwrap_or_default()
+        self.mended = self.mended.max(now) + MENDED_EVERY;
+        self.mended
+            .saturating_sub(now + MENDED_EVERY * MENDED_AT_ONCE)
     }
 
     async fn write(
@@ -204,19 +197,18 @@ impl Work<'_> {
             }
         };
         self.misses = 0;
+        let takes_request = matches!(happening, Happening::Staged { .. });
+        let mut written = record.with(&state, takes_request);
+        if record.version().is_empty() {
+            written = written.owned_by(self.rotation.place.account().await);
+        }
         if self.news.has_any() {
             // Somebody has done it, while this one was finding out whether it could be done.
             return Duration::ZERO;
         }
-        let takes_request = matches!(happening, Happening::Staged { .. });
-        let written = record.with(&state, takes_request);
         match self.rotation.place.write(&written).await {
             Ok(record) => {
                 self.news.knows(record.version());
-                if matches!(happening, Happening::Restored { .. }) {
-                    self.restores = self.restores.saturating_add(1);
-                    self.restored_at = at.passed;
-                }
                 self.tell(&happening);
                 Duration::ZERO
             }

@@ -52,6 +52,8 @@ struct Way {
     /// Has so many creations wait for each other.
     race: Option<Arc<Barrier>>,
     sent: Vec<Method>,
+    /// The UID of the service account by which the program is known; it is an administrator if there is none.
+    account: Option<String>,
 }
 
 /// A replica that runs until it is dropped.
@@ -95,14 +97,19 @@ impl Cluster {
 
     pub(super) fn client(&self) -> Client {
         let (server, way) = (self.server.clone(), Arc::clone(&self.way));
-        let service = tower::service_fn(move |request: Request<Body>| {
+        let service = tower::service_fn(move |mut request: Request<Body>| {
             let (server, way) = (server.clone(), Arc::clone(&way));
             async move {
-                let (is_down, is_forbidden, ahead, race) = {
+                let (is_down, is_forbidden, ahead, race, account) = {
                     let mut way = locked(&way);
-                    way.sent.push(request.method().clone());
-                    let race = way.race.clone();
-                    (way.is_down, way.is_forbidden, way.ahead, race)
+                    // Whoever is to make the Secret asks who they are, first: that writes nothing.
+                    let is_about_the_secret = request.uri().path().contains("/secrets");
+                    if is_about_the_secret {
+                        way.sent.push(request.method().clone());
+                    }
+                    let race = way.race.clone().filter(|_| is_about_the_secret);
+                    let account = way.account.clone();
+                    (way.is_down, way.is_forbidden, way.ahead, race, account)
                 };
                 if let Some(race) = race.filter(|_| request.method() == Method::POST) {
                     race.wait().await;
@@ -112,6 +119,9 @@ impl Cluster {
                 }
                 if is_forbidden {
                     return Ok(refused());
+                }
+                if let Some(uid) = &account {
+                    act_as_account(&mut request, uid)?;
                 }
                 let answer = server.service().oneshot(request).await?;
                 let mut answer = answer.map(Either::Left);
@@ -133,9 +143,11 @@ impl Cluster {
 
     /// Starts a replica that publishes, too.
     pub(super) fn replica_by(&self, timing: Timing, clock: Clock) -> Running {
-        let authority = SharedAuthority::in_secret(SECRET)
-            .for_service("policy")
-            .timing(timing);
+        let authority = SharedAuthority::in_secret(SECRET).for_service("policy");
+        self.replica_of(&authority.timing(timing), clock)
+    }
+
+    pub(super) fn replica_of(&self, authority: &SharedAuthority, clock: Clock) -> Running {
         let (mut source, rotation) = authority.connect_by(clock, self.client(), "default");
         let identities: Arc<Mutex<Vec<Identity>>> = Arc::default();
         let happenings: Arc<Mutex<Vec<Happening>>> = Arc::default();
@@ -257,7 +269,12 @@ impl Cluster {
         locked(&self.way).ahead = Some(ahead);
     }
 
-    /// How many requests were sent by this method.
+    /// Has replicas be known as a service account with this UID, which may do everything.
+    pub(super) fn known_as_account(&self, uid: &str) {
+        locked(&self.way).account = Some(uid.to_owned());
+    }
+
+    /// How many requests about the Secret were sent by this method.
     pub(super) fn sent(&self, method: &Method) -> usize {
         let way = locked(&self.way);
         way.sent.iter().filter(|sent| *sent == method).count()
@@ -344,6 +361,21 @@ pub(super) fn real_time() -> SystemTime {
 
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap()
+}
+
+fn act_as_account(
+    request: &mut Request<Body>,
+    uid: &str,
+) -> Result<(), http::header::InvalidHeaderValue> {
+    for (name, value) in [
+        ("impersonate-user", "system:serviceaccount:default:policy"),
+        ("impersonate-group", "system:masters"),
+        ("impersonate-uid", uid),
+    ] {
+        let value = HeaderValue::from_str(value)?;
+        request.headers_mut().append(name, value);
+    }
+    Ok(())
 }
 
 fn refused<B>() -> Response<Either<B, Full<Bytes>>> {

@@ -164,9 +164,13 @@ async fn a_secret_without_our_label_is_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_keeps_overwriting_is_answered_more_and_more_slowly() {
+async fn who_keeps_overwriting_is_answered_six_times_a_minute_however_many_replicas_there_are() {
     let cluster = Cluster::start();
     let (replica, identity) = served(&cluster).await;
+    let others = [(); 2].map(|()| cluster.replica(Timing::new()));
+    for other in &others {
+        other.serves().await;
+    }
     let before = cluster.state().await;
     cluster.forget_sent();
     // For an hour, whenever it has been written back.
@@ -178,7 +182,8 @@ async fn who_keeps_overwriting_is_answered_more_and_more_slowly() {
         sleep(Duration::from_millis(500)).await;
     }
     let writes = cluster.writes();
-    assert!((10..40).contains(&writes), "{writes} writes");
+    // The first ones are answered at once.
+    assert!((350..=375).contains(&writes), "{writes} writes");
     assert_eq!(replica.served().unwrap().chain(), identity.chain());
 }
 

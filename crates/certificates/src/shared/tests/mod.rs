@@ -4,6 +4,8 @@ mod harness;
 mod losses;
 mod model;
 mod rotations;
+#[cfg(feature = "rsa")]
+mod rsa;
 mod starts;
 mod texts;
 mod times;

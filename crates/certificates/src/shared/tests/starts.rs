@@ -24,6 +24,32 @@ async fn the_first_replica_makes_the_secret_and_serves() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_secret_goes_with_the_service_account_that_has_made_it() {
+    let cluster = Cluster::start();
+    for (uid, is_new) in [("1-1", true), ("1-1", false), ("2-2", true)] {
+        cluster.known_as_account(uid);
+        if is_new && cluster.state_if_any().await.is_some() {
+            // As the garbage collector does when the account is gone.
+            cluster.delete().await;
+        }
+        let replica = cluster.replica(Timing::new());
+        replica.serves().await;
+        let owners = cluster.secret().await.metadata.owner_references.unwrap();
+        let [owner] = &owners[..] else {
+            panic!("one owner")
+        };
+        assert_eq!(
+            (owner.kind.as_str(), owner.name.as_str()),
+            ("ServiceAccount", "policy")
+        );
+        assert_eq!(owner.uid, uid);
+    }
+    let nobodys = Cluster::start();
+    nobodys.replica(Timing::new()).serves().await;
+    assert_eq!(nobodys.secret().await.metadata.owner_references, None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn of_two_that_race_one_makes_the_secret_and_both_serve_it() {
     let cluster = Cluster::start();
     // Both find nothing, and both write.

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use k8s_openapi::ByteString;
 
 use super::harness::{Cluster, is_believed};
+use crate::keys::Keys;
 use crate::shared::record::{Content, Record};
 use crate::shared::root::{Owner, Root};
 use crate::shared::state::{Ca, State};
@@ -18,7 +19,11 @@ fn owner() -> Owner {
 }
 
 fn root(generation: u64, now: SystemTime) -> Root {
-    Root::make(&owner(), generation, now, YEAR).unwrap()
+    Root::make(&owner(), generation, now, YEAR, key()).unwrap()
+}
+
+fn key() -> rcgen::KeyPair {
+    Keys::default().make().unwrap()
 }
 
 /// A state with everything in it.
@@ -120,7 +125,8 @@ fn a_bundle_keeps_all_but_what_was_retired_or_is_ours_and_expired() {
     let state = full();
     let trust = Trust::of(&state, &owner());
     let expired = root(1, old);
-    let of_another = Root::make(&Owner::new("blue", "policy-certs-2"), 1, old, YEAR).unwrap();
+    let of_another =
+        Root::make(&Owner::new("blue", "policy-certs-2"), 1, old, YEAR, key()).unwrap();
     let unknown = root(7, now);
     let foreign = Authority::new("policy-certs 1").unwrap().trust();
     let bundle = |roots: &[&Root]| {
@@ -158,7 +164,7 @@ fn names_that_are_too_long_for_a_certificate_are_told_apart_all_the_same() {
     let owners = names.each_ref().map(|name| Owner::new(&long, name));
     let roots = owners
         .each_ref()
-        .map(|owner| Root::make(owner, u64::MAX, SystemTime::now(), YEAR).unwrap());
+        .map(|owner| Root::make(owner, u64::MAX, SystemTime::now(), YEAR, key()).unwrap());
     for (number, root) in roots.iter().enumerate() {
         let (_, parsed) = x509_parser::parse_x509_certificate(root.certificate()).unwrap();
         let name = parsed.subject().iter_common_name().next().unwrap();
