@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Args, Command, FromArgMatches, Subcommand, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueEnum};
 use kubewright_manifests::Endpoint;
 use kubewright_server::ClientCheck;
 
@@ -19,6 +20,8 @@ use crate::traces::TraceFlags;
 pub(crate) struct Asked<O> {
     pub(crate) task: Task,
     pub(crate) options: O,
+    /// The options as they were written, for a process elsewhere that is to run with the same.
+    pub(crate) written: Vec<String>,
 }
 
 /// The sub-command.
@@ -269,6 +272,14 @@ pub(crate) struct ManifestFlags {
         help = "Write nothing: compare the files that are there, and fail if they differ"
     )]
     check: bool,
+
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "endpoint",
+        help = "Fail if the definitions of custom resources would break those in this file, of a release or of a cluster (`kubectl get crd -o yaml`)"
+    )]
+    pub(crate) against: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -354,7 +365,47 @@ pub(crate) fn parse<O: Args>(
         _ => Task::Run(Box::new(RunFlags::from_arg_matches(&matches)?)),
     };
     let options = O::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-    Ok(Asked { task, options })
+    Ok(Asked {
+        task,
+        options,
+        written: written::<O>(&matches),
+    })
+}
+
+/// The program's own options as they stand on the command line, in the order in which the program declares them.
+fn written<O: Args>(matches: &ArgMatches) -> Vec<String> {
+    let own = O::augment_args(Command::new("own"));
+    let given = own.get_arguments().filter(|argument| {
+        let source = matches.value_source(argument.get_id().as_str());
+        source == Some(ValueSource::CommandLine)
+    });
+    let mut written = Vec::new();
+    for argument in given {
+        let id = argument.get_id().as_str();
+        let name = match (argument.get_long(), argument.get_short()) {
+            (Some(long), _) => format!("--{long}"),
+            (None, Some(short)) => format!("-{short}"),
+            (None, None) => String::new(),
+        };
+        match argument.get_action() {
+            ArgAction::SetTrue | ArgAction::SetFalse => written.push(name),
+            ArgAction::Count => {
+                let count = matches.get_one::<u8>(id).copied().unwrap_or_default();
+                written.extend(std::iter::repeat_n(name, count.into()));
+            }
+            _ => {
+                let values = matches.get_raw(id).into_iter().flatten();
+                for value in values.map(|value| value.to_string_lossy()) {
+                    written.push(match (name.as_str(), argument.get_long()) {
+                        ("", _) => value.into_owned(),
+                        (name, Some(_)) => format!("{name}={value}"),
+                        (name, None) => format!("{name}{value}"),
+                    });
+                }
+            }
+        }
+    }
+    written
 }
 
 /// The commands, each of which takes the program's own options: they decide what is served and
@@ -510,6 +561,49 @@ mod tests {
         };
         assert_eq!(flags.namespace.as_deref(), Some("system"));
         assert_eq!(flags.image.as_deref(), Some("a"));
+    }
+
+    /// Has options of every form.
+    #[derive(Debug, Args)]
+    struct Many {
+        #[arg(long)]
+        dry_run: bool,
+        #[arg(short, action = ArgAction::Count)]
+        verbose: u8,
+        #[arg(long, value_delimiter = ',')]
+        users: Vec<String>,
+        #[arg(long, default_value = "a")]
+        text: String,
+        #[arg(short)]
+        number: Option<u8>,
+    }
+
+    #[test]
+    fn options_are_written_so_that_they_are_read_as_the_same() {
+        let line = "hook manifests --users a,b -vv --dry-run --users c -n 3";
+        let first = asked::<Many>(line).unwrap();
+        assert_eq!(
+            first.written,
+            [
+                "--dry-run",
+                "-v",
+                "-v",
+                "--users=a",
+                "--users=b",
+                "--users=c",
+                "-n3"
+            ]
+        );
+        let again = format!("hook run --certificates c {}", first.written.join(" "));
+        let again = asked::<Many>(&again).unwrap();
+        assert_eq!(
+            format!("{:?}", again.options),
+            format!("{:?}", first.options)
+        );
+        assert_eq!(again.options.text, "a");
+        assert_eq!((again.options.verbose, again.options.number), (2, Some(3)));
+        assert_eq!(again.options.users, ["a", "b", "c"]);
+        assert!(again.options.dry_run);
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What installs a program, from what it is made of.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use kubewright_manifests::{
     Controllers, Drift, Install, Installer, ManifestError, Parts, WriteError,
 };
+use serde_json::Value;
 
 use crate::Program;
 
@@ -80,10 +82,52 @@ pub(crate) struct Files {
 
 /// Why files were not written, or are not as they should be.
 #[derive(Debug, thiserror::Error)]
-#[error(transparent)]
 pub(crate) enum FilesError {
+    #[error(transparent)]
     Write(#[from] WriteError),
+    #[error(transparent)]
     Drift(#[from] Drift),
+    #[error("cannot read {}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("cannot read {} as YAML", path.display())]
+    Yaml {
+        path: PathBuf,
+        source: Box<serde_saphyr::Error>,
+    },
+    #[error(
+        "the definitions of custom resources would break those in {}:\n{}\nserve a new version beside the old one, and convert between them",
+        path.display(),
+        breaks.join("\n")
+    )]
+    Breaks { path: PathBuf, breaks: Vec<String> },
+}
+
+/// Holds the definitions of an installer to those that somebody has.
+pub(crate) fn hold_to(path: &Path, installer: &Installer) -> Result<(), FilesError> {
+    let text = fs::read_to_string(path).map_err(|source| FilesError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple(&text).map_err(|error| FilesError::Yaml {
+            path: path.to_owned(),
+            source: Box::new(error),
+        })?;
+    // kubectl prints several objects as a list.
+    let objects = documents
+        .into_iter()
+        .flat_map(|document| match document["items"].as_array() {
+            Some(items) => items.clone(),
+            None => vec![document],
+        });
+    let breaks = installer.breaks(&objects.collect::<Vec<_>>());
+    if breaks.is_empty() {
+        return Ok(());
+    }
+    Err(FilesError::Breaks {
+        path: path.to_owned(),
+        breaks: breaks.iter().map(ToString::to_string).collect(),
+    })
 }
 
 impl Files {

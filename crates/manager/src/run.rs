@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 use crate::command::{
     self, ApiServerFile, ApiServerFlags, ManifestFlags, RunFlags, Task, TlsVersion,
 };
-use crate::deployment::FilesError;
+use crate::deployment::{self, FilesError};
 use crate::signals::Signals;
 #[cfg(feature = "otlp")]
 use crate::traces::Exporter;
@@ -40,7 +40,8 @@ use crate::{App, Needs, Program, RunError, Serving, StartError, logging};
 /// * `manifests` prints everything that installs the program as YAML, in the order in which it is applied; see
 ///   [`App::install`]. `--namespace` and `--image` (or `--install-namespace` and `--install-image`, where the program has
 ///   options of these names) go before what the code says; `--into` writes the files of a Kustomize tree, and with `--check`
-///   compares them. With `--url` or `--service` for where the API server reaches the program, and `--ca-file` for what it is
+///   compares them; `--against` refuses definitions of custom resources that would break those in a file. The program is
+///   installed with the options that `manifests` was given. With `--url` or `--service` for where the API server reaches the program, and `--ca-file` for what it is
 ///   to trust, it prints the webhook configurations alone.
 /// * `api-server configuration` and `api-server kubeconfig` print the two files that have an API server show its client
 ///   certificate to the program, for `run --client-ca`.
@@ -162,7 +163,7 @@ fn execute<O: Args>(
         }
         Task::Crds => print(&program.crds(), output)?,
         Task::Permissions => print(&program.permissions(), output)?,
-        Task::Manifests(flags) => manifests(program, flags, output)?,
+        Task::Manifests(flags) => manifests(program, flags, asked.written, output)?,
         Task::ApiServer(flags) => print(&api_server(flags), output)?,
         Task::Version => {
             writeln!(output, "{}", program.app().version_text()).map_err(CommandError::Output)?;
@@ -186,6 +187,7 @@ fn print(manifests: &Manifests, output: &mut impl Write) -> Result<(), CommandEr
 fn manifests(
     program: Program,
     flags: ManifestFlags,
+    options: Vec<String>,
     output: &mut impl Write,
 ) -> Result<(), CommandError> {
     if let Some(endpoint) = flags.endpoint() {
@@ -194,6 +196,7 @@ fn manifests(
     }
     let files = flags.files();
     let program = program.installed(|install| {
+        let install = install.arguments(options);
         let install = match flags.namespace {
             Some(namespace) => install.namespace(namespace),
             None => install,
@@ -204,6 +207,9 @@ fn manifests(
         }
     });
     let installer = program.deployment()?;
+    if let Some(path) = &flags.against {
+        deployment::hold_to(path, &installer)?;
+    }
     match files {
         Some(files) => Ok(files.of(&installer)?),
         None => print(&installer.manifests(), output),
@@ -398,160 +404,4 @@ pub(crate) fn sentence(error: &(dyn Error + 'static)) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
-    use kubewright_certificates::Authority;
-    use kubewright_controller::{Action, Context, Controller, Deleter, owned};
-    use kubewright_webhook::{Change, Review, Validated, Webhooks, validating};
-
-    use super::*;
-
-    /// Says something.
-    #[derive(Debug, Args)]
-    struct Options {
-        #[arg(long, default_value = "policy")]
-        name: String,
-    }
-
-    async fn allow(_: Change<Pod>, _: Review) -> Validated {
-        Ok(())
-    }
-
-    fn app(options: Options, _: &mut Needs) -> App {
-        let webhooks = Webhooks::new("example.com").with(validating(options.name, allow));
-        App::new("policy").version("1.2.3").webhooks(webhooks)
-    }
-
-    fn output(line: &str) -> Result<(ExitCode, String), CommandError> {
-        let mut output = Vec::new();
-        let code = execute(line.split(' ').map(OsString::from), app, &mut output)?;
-        Ok((code, String::from_utf8(output).unwrap()))
-    }
-
-    #[test]
-    fn the_version_is_that_of_the_program() {
-        let (code, text) = output("policy version").unwrap();
-        assert_eq!((code, text.as_str()), (ExitCode::SUCCESS, "policy 1.2.3\n"));
-    }
-
-    #[test]
-    fn manifests_follow_the_options() {
-        let (code, text) = output("policy manifests --name strict --service blue/policy").unwrap();
-        assert_eq!(code, ExitCode::SUCCESS);
-        assert!(text.contains("name: strict.example.com"), "{text}");
-        assert!(text.contains("namespace: blue"), "{text}");
-        assert!(!text.contains("caBundle"), "{text}");
-    }
-
-    #[test]
-    fn an_api_server_is_given_two_files() {
-        let line = "policy api-server configuration --kubeconfig /pki/kubeconfig";
-        let (_, text) = output(line).unwrap();
-        assert!(text.contains("kind: AdmissionConfiguration\n"), "{text}");
-        assert!(text.contains("kubeConfigFile: /pki/kubeconfig\n"), "{text}");
-        let line = "policy api-server kubeconfig --service blue/policy --client-certificate /pki/c.crt --client-key /pki/c.key";
-        let (_, text) = output(line).unwrap();
-        assert!(text.contains("name: policy.blue.svc\n"), "{text}");
-        assert!(text.contains("client-key: /pki/c.key\n"), "{text}");
-    }
-
-    #[test]
-    fn the_ca_file_becomes_the_bundle() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("ca.crt");
-        let authority = Authority::new("test").unwrap();
-        std::fs::write(&file, authority.certificate_pem()).unwrap();
-        let line = format!(
-            "policy manifests --url https://127.0.0.1:1 --ca-file {}",
-            file.display()
-        );
-        let (_, text) = output(&line).unwrap();
-        assert!(text.contains(&authority.trust().to_ca_bundle()), "{text}");
-    }
-
-    #[test]
-    fn what_cannot_be_written_is_said_with_its_cause() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("ca.crt");
-        let base = "policy manifests --url https://127.0.0.1:1";
-        let with_file = format!("{base} --ca-file {}", file.display());
-
-        let missing = sentence(&output(&with_file).unwrap_err());
-        assert!(missing.contains("cannot read /"), "{missing}");
-        assert!(missing.contains("No such file"), "{missing}");
-
-        std::fs::write(&file, "not a certificate").unwrap();
-        let unusable = sentence(&output(&with_file).unwrap_err());
-        assert!(unusable.contains("cannot use /"), "{unusable}");
-
-        let malformed = sentence(&output(&format!("{base} --name Strict")).unwrap_err());
-        assert!(
-            malformed.starts_with("cannot write a webhook configuration: the hook name"),
-            "{malformed}"
-        );
-    }
-
-    #[test]
-    fn a_wrong_command_line_is_exit_code_2() {
-        for line in ["policy walk", "policy", "policy run --listen 127.0.0.1:0"] {
-            let (code, text) = output(line).unwrap();
-            assert_eq!((code, text.as_str()), (ExitCode::from(2), ""), "{line}");
-        }
-    }
-
-    #[test]
-    fn what_a_program_with_webhooks_lacks_is_named() {
-        let said = command::no_identity::<Options>().to_string();
-        assert!(said.contains("--certificates"), "{said}");
-        assert!(said.contains("--self-signed"), "{said}");
-    }
-
-    #[test]
-    fn permissions_are_those_of_the_handles_and_the_controllers() {
-        let line = ["janitor", "permissions"].map(OsString::from);
-        let janitor = |_: NoOptions, needs: &mut Needs| {
-            let stale: Deleter<ConfigMap> = needs.in_namespace("blue").deleter();
-            let tidy = move |_: Arc<Pod>, _: Context| {
-                let _ = &stale;
-                async { Ok(Action::await_change()) }
-            };
-            App::new("janitor").controller(Controller::new("pods", tidy).watch(owned::<Secret>()))
-        };
-        let mut text = Vec::new();
-        execute(line, janitor, &mut text).unwrap();
-        assert_eq!(
-            String::from_utf8(text).unwrap(),
-            "\
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata:
-  name: janitor
-rules:
-- apiGroups:
-  - \"\"
-  resources:
-  - pods
-  - secrets
-  verbs:
-  - get
-  - list
-  - watch
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata:
-  name: janitor
-  namespace: blue
-rules:
-- apiGroups:
-  - \"\"
-  resources:
-  - configmaps
-  verbs:
-  - delete
-"
-        );
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! Kubernetes manifests from the declarations that run.
 
 mod admission;
+mod compatibility;
 mod endpoint;
 mod install;
 mod installer;
@@ -11,6 +12,7 @@ mod tree;
 mod webhooks;
 
 pub use admission::ApiServerAccess;
+pub use compatibility::{Break, breaks};
 pub use endpoint::{Endpoint, EndpointError};
 pub use install::Install;
 pub use installer::{Controllers, Installer, Parts};

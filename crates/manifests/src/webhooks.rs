@@ -96,6 +96,16 @@ pub enum ManifestError {
         "the program makes its certificates itself, and its `Install` has another one mounted; leave out one of the two"
     )]
     TwoIdentities,
+    /// A webhook would keep the program that serves it from starting.
+    #[error(
+        "the hook `{hook}` fails closed and is called for {resource} of the program's own namespace, so that the program could not start once it is gone; leave that namespace out by `.in_namespaces(..)`, or say `.fail_open()`"
+    )]
+    SelfLock {
+        /// The webhook.
+        hook: String,
+        /// What it is called for.
+        resource: &'static str,
+    },
     /// Several replicas would all run the same controllers.
     #[error(
         "each of {0} replicas would run the controllers, and do everything anew; add `App::leader_elected`, or have one replica"
@@ -249,10 +259,12 @@ impl WebhookConfigurations {
     /// it out.
     fn namespaces(&self, declaration: &Declaration) -> Selector {
         let selector = declaration.namespace_selector.clone();
+        // The selector holds for namespaces themselves, too, though they are objects of the cluster.
+        let is_namespaces = |resource: &String| resource == "namespaces" || resource.contains('*');
         let in_namespaces = declaration
             .rules
             .iter()
-            .any(|rule| rule.scope != Scope::Cluster);
+            .any(|rule| rule.scope != Scope::Cluster || rule.resources.iter().any(is_namespaces));
         match self.endpoint.namespace() {
             Some(own)
                 if declaration.failure_policy == FailurePolicy::Fail

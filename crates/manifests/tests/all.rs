@@ -2,9 +2,12 @@
 
 #![cfg(test)]
 
+mod compatibility;
+mod installers;
 mod laws;
 mod refusals;
 mod texts;
+mod trees;
 
 use k8s_openapi::api::core::v1::Pod;
 use kubewright_manifests::{Endpoint, Manifests, WebhookConfigurations};

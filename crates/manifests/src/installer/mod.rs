@@ -1,5 +1,6 @@
 //! Everything that installs a program, from its code and from what an installation says.
 
+mod lock;
 mod names;
 mod objects;
 mod pods;
@@ -10,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::install::Mounted;
 use crate::{
-    Endpoint, Install, ManifestError, Manifests, Permissions, Tree, WebhookConfigurations,
+    Break, Endpoint, Install, ManifestError, Manifests, Permissions, Tree, WebhookConfigurations,
+    breaks,
 };
 
 /// What the code of a program says about its deployment.
@@ -158,6 +160,21 @@ impl Installer {
         self.webhooks.iter().cloned().collect()
     }
 
+    /// What would break if these definitions, of a cluster or of a release, were replaced by those of the program. Definitions
+    /// of others are passed over.
+    #[must_use]
+    pub fn breaks(&self, old: &[Value]) -> Vec<Break> {
+        let replaced = old.iter().flat_map(|old| {
+            let name = &old["metadata"]["name"];
+            let new = self
+                .crds
+                .iter()
+                .filter(move |new| new["metadata"]["name"] == *name);
+            new.flat_map(|new| breaks(old, new))
+        });
+        replaced.collect()
+    }
+
     /// The files of a Kustomize tree: `kubectl apply -k` applies all of it, and each file by itself is a step.
     pub fn tree(&self) -> Tree {
         let files = [
@@ -192,11 +209,38 @@ impl Installer {
 
     /// Says of every object whose it is, and checks that no two are the same.
     fn finish(&mut self, settled: &Settled<'_>) -> Result<(), ManifestError> {
+        if let Some(Mounted::CertManager(_)) = settled.install.certificates {
+            let certificate = format!("{}/{}", settled.namespace, settled.parts.name);
+            let converts = |crd: &&mut Value| crd["spec"]["conversion"]["webhook"].is_object();
+            let leading = self.crds.iter_mut().filter(converts);
+            for object in leading.chain(&mut self.webhooks) {
+                object["metadata"]["annotations"]["cert-manager.io/inject-ca-from"] =
+                    json!(certificate);
+            }
+        }
         let objects = self.crds.iter_mut().chain(&mut self.program);
         for object in objects.chain(&mut self.webhooks) {
-            object["metadata"]["labels"]["app.kubernetes.io/name"] = json!(settled.parts.name);
+            object["metadata"]["labels"][NAME] = json!(settled.parts.name);
+        }
+        for configuration in &self.webhooks {
+            let own = lock::Labels::from([(NAME.to_owned(), settled.parts.name.clone())]);
+            lock::check(configuration, &self.namespace_labels(settled), &own)?;
         }
         names::check_unique(self.manifests().objects())
+    }
+
+    /// The labels that the namespace has, as far as they are known.
+    fn namespace_labels(&self, settled: &Settled<'_>) -> lock::Labels {
+        let namespaces = self.program[..self.namespaces()].iter();
+        let labels = namespaces.filter_map(|object| object["metadata"]["labels"].as_object());
+        let labels = labels.flatten().filter_map(|(key, value)| {
+            let value = value.as_str()?;
+            Some((key.clone(), value.to_owned()))
+        });
+        let name = ("kubernetes.io/metadata.name", &settled.namespace);
+        labels
+            .chain([(name.0.to_owned(), name.1.clone())])
+            .collect()
     }
 }
 
@@ -276,4 +320,6 @@ fn image(parts: &Parts, install: &Install) -> String {
     format!("{image}:{}", version.replace('+', "-"))
 }
 
+/// The label by which the objects of a program are found.
+const NAME: &str = "app.kubernetes.io/name";
 pub(crate) const CRD: &str = "CustomResourceDefinition";

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Settled, roles};
+use super::{NAME, Settled, roles};
 use crate::install::{Extra, Mounted};
 
 impl Settled<'_> {
@@ -192,7 +192,7 @@ impl Settled<'_> {
 
     /// The labels by which the pods are found.
     pub(super) fn labels(&self) -> Value {
-        json!({"app.kubernetes.io/name": self.parts.name})
+        json!({NAME: self.parts.name})
     }
 
     /// Whether the program asks an API server for anything.
