@@ -93,6 +93,13 @@ pub(crate) struct RunFlags {
 
     #[arg(
         long,
+        value_name = "DIRECTORY",
+        help = "Keep every review with its answer in a file here, for `kubewright replay`; values of Secrets, variables and tokens are taken out"
+    )]
+    pub(crate) record: Option<PathBuf>,
+
+    #[arg(
+        long,
         value_name = "FORMAT",
         default_value = "text",
         help = "The shape of the log"

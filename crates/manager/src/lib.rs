@@ -18,6 +18,7 @@ mod needs;
 mod opening;
 mod process;
 mod program;
+mod recorder;
 mod run;
 mod signals;
 mod tasks;

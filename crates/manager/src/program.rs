@@ -15,6 +15,7 @@ use kubewright_webhook::{DeclarationError, Webhooks};
 use crate::background::Background;
 use crate::logging::Log;
 use crate::opening::Opening;
+use crate::recorder::Recorder;
 use crate::tasks::Panicked;
 use crate::tls::Tls;
 use crate::traces::Continued;
@@ -53,6 +54,7 @@ pub struct Program {
     drain: Drain,
     client: Option<Client>,
     monitor: Option<SocketAddr>,
+    recorder: Option<Recorder>,
     log: Option<Log>,
     tls: Tls,
 }
@@ -125,6 +127,7 @@ impl Program {
             drain: Drain::default(),
             client: None,
             monitor: None,
+            recorder: None,
             log: None,
             tls: Tls::default(),
         }
@@ -140,6 +143,12 @@ impl Program {
     /// `/healthz`, `/livez`, `/readyz` and `/metrics`. Without it, probes are answered where webhooks are, if there are any.
     pub fn monitor(mut self, listen: impl Into<SocketAddr>) -> Self {
         self.monitor = Some(listen.into());
+        self
+    }
+
+    /// Keeps every review that is answered.
+    pub(crate) fn recorder(mut self, recorder: Recorder) -> Self {
+        self.recorder = Some(recorder);
         self
     }
 
@@ -360,7 +369,7 @@ impl Program {
         if let Some(election) = self.app.election() {
             election.check()?;
         }
-        let watch = Watch::start(&self.app, readiness, self.monitor);
+        let watch = Watch::start(&self.app, readiness, self.monitor, self.recorder);
         let watch = watch.await.map_err(StartError::Monitor)?;
         if needs_client && self.client.is_none() {
             return Err(StartError::NoClient);

@@ -21,6 +21,7 @@ use crate::command::{
     self, ApiServerFile, ApiServerFlags, ManifestFlags, RunFlags, Task, TlsVersion,
 };
 use crate::deployment::{self, FilesError};
+use crate::recorder::Recorder;
 use crate::signals::Signals;
 #[cfg(feature = "otlp")]
 use crate::traces::Exporter;
@@ -34,7 +35,7 @@ use crate::{App, Needs, Program, RunError, Serving, StartError, logging};
 ///   and reconciles at hand are finished first; a second signal ends at once. A program that works
 ///   with objects of a cluster finds it as kubectl does, or as a pod of it. `--listen` sets the address, `--certificates` names the
 ///   directory with the certificate, `--self-signed` makes one for the names given and
-///   `--write-ca` tells who signed it, and a program with [certificates of its own](App::certificates) needs neither, `--client-ca` has clients prove who they are, `--monitor` answers probes and tells metrics by plain HTTP, `--log-format` and `--log-level` shape the log on standard
+///   `--write-ca` tells who signed it, and a program with [certificates of its own](App::certificates) needs neither, `--client-ca` has clients prove who they are, `--monitor` answers probes and tells metrics by plain HTTP, `--record` keeps every review in a directory for `kubewright replay`, `--log-format` and `--log-level` shape the log on standard
 ///   error. As soon as it serves, it says `serving webhooks on https://<address>` on standard
 ///   output.
 /// * `manifests` prints everything that installs the program as YAML, in the order in which it is applied; see
@@ -125,6 +126,8 @@ enum CommandError {
     ReadTrust { path: PathBuf, source: io::Error },
     #[error("cannot write {}", path.display())]
     WriteTrust { path: PathBuf, source: io::Error },
+    #[error("cannot record reviews in {}", path.display())]
+    Record { path: PathBuf, source: io::Error },
     #[error("cannot use {}", path.display())]
     Trust {
         path: PathBuf,
@@ -267,6 +270,21 @@ fn serve(
         Some(address) => program.monitor(address),
         None => program,
     };
+    let recorder = match &flags.record {
+        Some(directory) => {
+            let recorder = Recorder::start(directory).map_err(|source| CommandError::Record {
+                path: directory.clone(),
+                source,
+            })?;
+            tracing::info!(directory = %directory.display(), "reviews are recorded");
+            Some(recorder)
+        }
+        None => None,
+    };
+    let program = match &recorder {
+        Some(recorder) => program.recorder(recorder.clone()),
+        None => program,
+    };
     let program = match flags.tls_min_version {
         TlsVersion::Tls12 => program.accept_tls12(),
         TlsVersion::Tls13 => program,
@@ -306,6 +324,9 @@ fn serve(
         let bound = program.bind_with_authority(flags.listen);
         runtime.block_on(serve_until_told(bound, flags, output))
     };
+    if let Some(recorder) = recorder {
+        recorder.finish();
+    }
     #[cfg(feature = "otlp")]
     if let Some(exporter) = exporter {
         exporter.finish();

@@ -7,6 +7,7 @@ use kubewright_server::{BindError, Monitor, Readiness};
 use tokio::task::JoinSet;
 
 use crate::metrics::Metrics;
+use crate::recorder::Recorder;
 use crate::{App, client, traces};
 
 /// The metrics of a program and, if it has a port for them, whoever answers there. That ends when this is dropped.
@@ -23,6 +24,7 @@ impl Watch {
         app: &App,
         readiness: &Readiness,
         listen: Option<SocketAddr>,
+        recorder: Option<Recorder>,
     ) -> Result<Self, BindError> {
         let metrics = Metrics::new();
         let (mut tasks, mut address) = (JoinSet::new(), None);
@@ -36,9 +38,17 @@ impl Watch {
             let bound = monitor.bind(listen).await?;
             address = Some(bound.local_addr());
             tasks.spawn(bound.run());
-            let reviews = metrics.clone();
-            app.hooks()
-                .observe(move |answered| reviews.answered(answered));
+        }
+        let reviews = address.map(|_| metrics.clone());
+        if reviews.is_some() || recorder.is_some() {
+            app.hooks().observe(move |answered| {
+                if let Some(reviews) = &reviews {
+                    reviews.answered(answered);
+                }
+                if let Some(recorder) = &recorder {
+                    recorder.keep(answered);
+                }
+            });
         }
         Ok(Self {
             metrics,

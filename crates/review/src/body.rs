@@ -22,7 +22,8 @@ impl Body {
         }
     }
 
-    pub(crate) fn text(&self) -> &str {
+    /// The text of the body.
+    pub fn text(&self) -> &str {
         &self.0
     }
 

@@ -55,6 +55,9 @@ pub(crate) async fn judge(
     if let Some(observe) = watched.observer {
         let now = Instant::now();
         observe(&Answered {
+            path: &hook.path,
+            review: body.text(),
+            answer: judged.as_ref().ok().map(|answer| &*answer.json),
             hook: &hook.name,
             operation: asked.operation(),
             kind: asked.kind().kind,

@@ -137,7 +137,7 @@ pub use declaration::{
 pub use handler::{Mutate, Object, Validate};
 pub use hook::{Hook, Undecodable, mutating, validating};
 pub use kubewright_review::Operation::{self, Connect, Create, Delete, Update};
-pub use kubewright_review::{Change, ConversionVersion, Kind, Resource, Version};
+pub use kubewright_review::{Change, ConversionVersion, Kind, Recording, Resource, Version};
 pub use observer::{Answered, Decision};
 pub use outcomes::Outcomes;
 pub use review::{Review, ReviewBuilder, User};

@@ -7,9 +7,15 @@ use std::time::Duration;
 use kubewright_review::Operation;
 
 /// One review that was answered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Answered<'a> {
+    /// The path at which the hook was called.
+    pub path: &'a str,
+    /// The AdmissionReview as it came, with the objects in it: nothing for a log.
+    pub review: &'a str,
+    /// The AdmissionReview that is the answer; none if the hook has failed.
+    pub answer: Option<&'a [u8]>,
     /// The hook's short name.
     pub hook: &'a str,
     /// What the client asked for.
@@ -45,6 +51,19 @@ pub enum Decision {
     Denied,
     /// It could not be judged.
     Failed,
+}
+
+impl fmt::Debug for Answered<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Answered")
+            .field("hook", &self.hook)
+            .field("operation", &self.operation)
+            .field("kind", &self.kind)
+            .field("decision", &self.decision)
+            .field("latency", &self.latency)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Decision {

@@ -1,0 +1,192 @@
+//! A review that is kept, with its answer, and with what should not be kept taken out of both.
+
+mod redact;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use redact::Redaction;
+
+/// A review that is kept with its answer, as `run --record DIRECTORY` writes it: one file of JSON each.
+///
+/// Values that are not for others are taken out: those of Secrets, of environment variables, of tokens, and with them the
+/// `kubectl.kubernetes.io/last-applied-configuration` that repeats them. Each becomes `redacted-1`, `redacted-2` and so on; within
+/// one recording the same value has the same number, so that what has changed and what has not can still be told.
+///
+/// # Example: what another build answers
+///
+/// ```
+/// use kubewright_review::Recording;
+///
+/// let review = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE",
+///     "object":{"apiVersion":"v1","kind":"Secret","data":{"password":"c2VjcmV0"}}}}"#;
+/// let answer = br#"{"response":{"uid":"u","allowed":true}}"#;
+/// let recording = Recording::of("/secrets", "secrets", review, Some(answer))?;
+/// assert_eq!(recording.review()["request"]["object"]["data"]["password"], "cmVkYWN0ZWQtMQ==");
+///
+/// // The other build is asked `recording.review()`.
+/// let other = br#"{"response":{"uid":"u","allowed":false,"status":{"message":"too short"}}}"#;
+/// let other = recording.answered(Some(other))?;
+/// assert_eq!(other.answer().unwrap()["status"]["message"], "too short");
+/// assert_ne!(other, recording);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recording {
+    path: String,
+    hook: String,
+    review: Value,
+    /// None if the hook gave none: it has failed.
+    answer: Option<Value>,
+}
+
+impl Recording {
+    /// What is kept of a review that came to a hook at a path, and of its answer, if there was one.
+    ///
+    /// # Errors
+    ///
+    /// When either is not JSON.
+    pub fn of(
+        path: &str,
+        hook: &str,
+        review: &str,
+        answer: Option<&[u8]>,
+    ) -> Result<Self, serde_json::Error> {
+        let mut review: Value = serde_json::from_str(review)?;
+        let mut redaction = Redaction::default();
+        let kind = redaction.review(&mut review);
+        let answer = answer.map(|answer| read(answer, kind, &mut redaction));
+        Ok(Self {
+            path: path.to_owned(),
+            hook: hook.to_owned(),
+            review,
+            answer: answer.transpose()?,
+        })
+    }
+
+    /// The same review with another answer.
+    ///
+    /// # Errors
+    ///
+    /// When the answer is not JSON.
+    pub fn answered(&self, answer: Option<&[u8]>) -> Result<Self, serde_json::Error> {
+        let review = self.review.to_string();
+        Self::of(&self.path, &self.hook, &review, answer)
+    }
+
+    /// The path at which the hook was called.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The short name of the hook.
+    pub fn hook(&self) -> &str {
+        &self.hook
+    }
+
+    /// The AdmissionReview.
+    pub fn review(&self) -> &Value {
+        &self.review
+    }
+
+    /// The `response` of the answer, with its patch as JSON; none if the hook has failed.
+    pub fn answer(&self) -> Option<&Value> {
+        self.answer.as_ref()
+    }
+}
+
+/// The `response`, without what is the same in all of them, and with its patch as people read it.
+fn read(
+    answer: &[u8],
+    kind: redact::Kind,
+    redaction: &mut Redaction,
+) -> Result<Value, serde_json::Error> {
+    let mut answer: Value = serde_json::from_slice(answer)?;
+    let mut response = answer["response"].take();
+    if let Some(members) = response.as_object_mut() {
+        members.remove("uid");
+        members.remove("patchType");
+        if let Some(Value::String(patch)) = members.get("patch") {
+            // What is no base64 is no patch, and the linter of answers lets none out.
+            let patch = STANDARD.decode(patch).unwrap_or_default();
+            let mut patch: Value = serde_json::from_slice(&patch)?;
+            redaction.patch(&mut patch, kind);
+            members.insert("patch".to_owned(), patch);
+        }
+    }
+    Ok(match response {
+        Value::Null => json!({}),
+        response => response,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(value: &str) -> String {
+        json!({
+            "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+            "request": {"uid": "u", "operation": "CREATE", "object": {
+                "apiVersion": "v1", "kind": "Pod",
+                "spec": {"containers": [{"name": "web", "env": [{"name": "TOKEN", "value": value}]}]},
+            }},
+        })
+        .to_string()
+    }
+
+    fn patched(patch: &Value) -> Vec<u8> {
+        let patch = STANDARD.encode(patch.to_string());
+        json!({"response": {"uid": "u", "allowed": true, "patchType": "JSONPatch", "patch": patch}})
+            .to_string()
+            .into_bytes()
+    }
+
+    #[test]
+    fn the_patch_is_kept_as_people_read_it_and_without_values() {
+        let patch = json!([
+            {"op": "add", "path": "/spec/containers/0/env/1", "value": {"name": "COPY", "value": "hunter2"}},
+            {"op": "replace", "path": "/spec/containers/0/env/0/value", "value": "other"},
+            {"op": "add", "path": "/metadata/labels", "value": {"team": "blue"}},
+        ]);
+        let recording = Recording::of("/a", "a", &pod("hunter2"), Some(&patched(&patch))).unwrap();
+        assert_eq!(
+            recording.answer().unwrap(),
+            &json!({"allowed": true, "patch": [
+                {"op": "add", "path": "/spec/containers/0/env/1", "value": {"name": "COPY", "value": "redacted-1"}},
+                {"op": "replace", "path": "/spec/containers/0/env/0/value", "value": "redacted-2"},
+                {"op": "add", "path": "/metadata/labels", "value": {"team": "blue"}},
+            ]})
+        );
+        assert!(
+            !serde_json::to_string(&recording)
+                .unwrap()
+                .contains("hunter2")
+        );
+    }
+
+    #[test]
+    fn the_same_answer_to_what_was_kept_is_no_difference() {
+        let patch = |value: &str| {
+            patched(
+                &json!([{"op": "replace", "path": "/spec/containers/0/env/0/value", "value": value}]),
+            )
+        };
+        let kept = Recording::of("/a", "a", &pod("hunter2"), Some(&patch("constant"))).unwrap();
+        assert_eq!(kept.answered(Some(&patch("constant"))).unwrap(), kept);
+        // What the program copies it copies from what was kept.
+        let kept = Recording::of("/a", "a", &pod("hunter2"), Some(&patch("hunter2"))).unwrap();
+        assert_eq!(kept.answered(Some(&patch("redacted-1"))).unwrap(), kept);
+        assert_ne!(kept.answered(Some(&patch("constant"))).unwrap(), kept);
+        assert_ne!(kept.answered(None).unwrap(), kept);
+    }
+
+    #[test]
+    fn a_recording_comes_back_as_it_was_written() {
+        let recording = Recording::of("/a", "a", &pod("x"), None).unwrap();
+        let text = serde_json::to_string(&recording).unwrap();
+        assert_eq!(serde_json::from_str::<Recording>(&text).unwrap(), recording);
+    }
+}
