@@ -1,5 +1,6 @@
 //! One module a command.
 
 pub(crate) mod apiserver;
+pub(crate) mod assets;
 pub(crate) mod certs;
 pub(crate) mod dev;

@@ -1,17 +1,21 @@
 //! The `kubewright` command: reads the command line, runs one command, says what went wrong.
 
+mod assets;
 mod cluster;
 mod commands;
 mod dev;
 mod failure;
 mod files;
+mod output;
 mod ui;
 
+use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 
+use crate::failure::{Failure, Outcome};
 use crate::ui::{Tone, Ui};
 
 /// The embedded API server's objects are trees of many small pieces, which the system's allocator makes a quarter dearer.
@@ -34,25 +38,55 @@ enum Command {
     Apiserver(commands::apiserver::Arguments),
     /// Makes a certificate authority and a server certificate.
     Certs(commands::certs::Arguments),
+    /// Looks after the programs of a real control plane, for tests on one.
+    Assets(commands::assets::Arguments),
+}
+
+impl Command {
+    /// Whether a program reads the result.
+    fn json(&self) -> bool {
+        match self {
+            Self::Assets(arguments) => arguments.json(),
+            _ => false,
+        }
+    }
+
+    fn run(self, ui: &Arc<Ui>) -> Outcome {
+        match self {
+            Self::Dev(arguments) => commands::dev::run(ui, arguments),
+            Self::Apiserver(arguments) => commands::apiserver::run(ui, arguments),
+            Self::Certs(arguments) => commands::certs::run(ui, arguments),
+            Self::Assets(arguments) => commands::assets::run(ui, arguments),
+        }
+    }
 }
 
 fn main() -> ExitCode {
     let Arguments { command } = Arguments::parse();
     let ui = Arc::new(Ui::new());
-    let outcome = match command {
-        Command::Dev(arguments) => commands::dev::run(&ui, arguments),
-        Command::Apiserver(arguments) => commands::apiserver::run(&ui, arguments),
-        Command::Certs(arguments) => commands::certs::run(&ui, arguments),
-    };
+    let json = command.json();
+    // A panic has said what it had to say; what is left is the exit code.
+    let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| command.run(&ui)));
+    let outcome = outcome.unwrap_or_else(|_| {
+        let defect = anyhow::anyhow!("kubewright has a defect, and stopped at it");
+        Err(Failure::internal(defect).hint("report it with what stands above"))
+    });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            let mut lines = failure.lines().into_iter();
-            if let Some(error) = lines.next() {
-                ui.note(ui.paint(Tone::Bad, &error));
-            }
-            lines.for_each(|hint| ui.note(hint));
-            ExitCode::FAILURE
+            tell(&ui, &failure, json);
+            ExitCode::from(failure.kind().code())
         }
     }
+}
+
+fn tell(ui: &Ui, failure: &Failure, json: bool) {
+    if json {
+        return ui.note(failure.json().to_string());
+    }
+    let mut lines = failure.lines().into_iter();
+    if let Some(error) = lines.next() {
+        ui.note(ui.paint(Tone::Bad, &error));
+    }
+    lines.for_each(|hint| ui.note(hint));
 }

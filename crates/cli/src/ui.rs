@@ -43,6 +43,11 @@ impl Ui {
         let _ = writeln!(io::stdout().lock(), "{}", text.as_ref());
     }
 
+    /// A result for programs, on standard output.
+    pub(crate) fn json(&self, value: &serde_json::Value) {
+        self.line(format!("{value:#}"));
+    }
+
     /// A remark for the person, on standard error.
     pub(crate) fn note(&self, text: impl AsRef<str>) {
         let _guard = self.out.lock();
@@ -73,6 +78,68 @@ impl Ui {
             started: Instant::now(),
         }
     }
+}
+
+/// How far a download is: a line that moves on a terminal, and now and then a line elsewhere.
+#[derive(Debug)]
+pub(crate) struct Progress<'a> {
+    ui: &'a Ui,
+    moving: bool,
+    have: u64,
+    total: Option<u64>,
+    /// The percentage, or the number of 16 MB, that was last told.
+    told: u64,
+}
+
+impl<'a> Progress<'a> {
+    /// Begins where `have` bytes are there already.
+    pub(crate) fn new(ui: &'a Ui, have: u64, total: Option<u64>) -> Self {
+        Self {
+            ui,
+            moving: io::stderr().is_terminal(),
+            have,
+            total,
+            told: 0,
+        }
+    }
+
+    /// Says that more bytes are there.
+    pub(crate) fn add(&mut self, bytes: usize) {
+        self.have += bytes as u64;
+        let every = if self.moving { 1 } else { 25 };
+        let (step, text) = match self.total.filter(|total| *total > 0) {
+            Some(total) => {
+                let percent = self.have * 100 / total;
+                let of = format!("{percent} % of {}", megabytes(total));
+                (percent / every, of)
+            }
+            None => (self.have >> 24, megabytes(self.have)),
+        };
+        if step > self.told {
+            self.told = step;
+            let _guard = self.ui.out.lock();
+            let mut stream = io::stderr().lock();
+            // Nobody may be looking.
+            let _ = if self.moving {
+                write!(stream, "\r\x1b[K  {text}")
+            } else {
+                writeln!(stream, "  {text}")
+            };
+        }
+    }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        if self.moving && self.told > 0 {
+            let _guard = self.ui.out.lock();
+            let _ = write!(io::stderr().lock(), "\r\x1b[K");
+        }
+    }
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10)
 }
 
 /// Something long that has begun.

@@ -1,6 +1,10 @@
 //! The command as a person runs it: arguments in; texts, files and an exit code out.
 
 mod apiserver;
+mod assets;
 mod certs;
 mod command;
 mod dev;
+mod inventory;
+mod mirror;
+mod place;

@@ -24,17 +24,21 @@ pub(crate) fn kubewright(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+impl Ran {
+    /// Runs a command to its end.
+    pub(crate) async fn of(command: &mut Command) -> Self {
+        let output = command.output().await.expect("the command runs");
+        Self {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
 /// Runs the command to its end.
 pub(crate) async fn run(folder: &Path, arguments: &[&str]) -> Ran {
-    let output = kubewright(folder, arguments)
-        .output()
-        .await
-        .expect("the command runs");
-    Ran {
-        code: output.status.code(),
-        out: String::from_utf8_lossy(&output.stdout).into_owned(),
-        err: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    Ran::of(&mut kubewright(folder, arguments)).await
 }
 
 #[tokio::test]

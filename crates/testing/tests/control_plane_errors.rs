@@ -37,8 +37,14 @@ async fn programs_that_are_not_there_are_asked_for() {
         error(folder.path()).await,
         format!(
             "cannot find kube-apiserver and etcd in {path}; build them with tests/kube-apiserver/build, or set \
-             KUBEBUILDER_ASSETS to the folder that has them"
+             KUBEBUILDER_ASSETS to the folder that has them, such as the one that `kubewright assets use` prints"
         )
+    );
+    // What a variable says that was set to the output of a command that failed.
+    let nameless = error(Path::new("")).await;
+    assert!(
+        nameless.contains(" in a folder without a name; "),
+        "{nameless}"
     );
 }
 

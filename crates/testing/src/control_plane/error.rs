@@ -13,7 +13,7 @@ pub enum ControlPlaneError {
     /// The programs are nowhere to be found.
     #[error(
         "cannot find kube-apiserver and etcd in {}; build them with tests/kube-apiserver/build, or set KUBEBUILDER_ASSETS to \
-         the folder that has them",
+         the folder that has them, such as the one that `kubewright assets use` prints",
         list(.looked_in)
     )]
     NoPrograms {
@@ -71,7 +71,14 @@ impl ControlPlaneError {
 fn list(folders: &[PathBuf]) -> String {
     let folders: Vec<String> = folders
         .iter()
-        .map(|folder| folder.display().to_string())
+        .map(|folder| {
+            // What was to set a variable has failed, and nobody has looked at its exit code.
+            if folder.as_os_str().is_empty() {
+                "a folder without a name".to_owned()
+            } else {
+                folder.display().to_string()
+            }
+        })
         .collect();
     folders.join(", ")
 }

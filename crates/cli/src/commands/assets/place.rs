@@ -1,0 +1,126 @@
+//! `kubewright assets use`.
+
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::{MirrorFlags, PlatformFlags, StoreFlag};
+use crate::assets::pin::LockFile;
+use crate::assets::provide::{Network, Pins, Presence, Wanted, provide};
+use crate::assets::version::Selector;
+use crate::failure::{Failure, Outcome};
+use crate::ui::Ui;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Which version: 1.36.2, 1.36, 1.36.x, ~1.36.1, <1.36, <=1.36.1, latest or latest-on-disk; `!` behind it asks the index
+    /// for the newest. The one of kubewright.lock unless given, and without that the newest
+    #[arg(value_name = "VERSION")]
+    selector: Option<Selector>,
+
+    /// Asks no mirror: what is not installed is an error
+    #[arg(short, long, visible_alias = "installed-only")]
+    installed: bool,
+
+    /// Changes nothing in kubewright.lock: what it does not pin is an error
+    #[arg(long)]
+    locked: bool,
+
+    /// Downloads what is installed again
+    #[arg(long, conflicts_with = "installed")]
+    force: bool,
+
+    /// How the place is printed
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    output: Format,
+
+    #[command(flatten)]
+    platform: PlatformFlags,
+
+    #[command(flatten)]
+    mirrors: MirrorFlags,
+
+    #[command(flatten)]
+    store: StoreFlag,
+}
+
+impl Arguments {
+    pub(super) fn json(&self) -> bool {
+        self.output == Format::Json
+    }
+}
+
+/// How the place is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The path alone
+    #[default]
+    Path,
+    /// A line for `eval` in a shell, which fails there if this command does
+    Env,
+    /// All that is known of it
+    Json,
+}
+
+pub(super) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
+    let format = arguments.output;
+    let outcome = place(ui, arguments);
+    if outcome.is_err() && format == Format::Env {
+        // `eval "$(…)"` takes the exit code of what it evaluates, and nothing is a success.
+        ui.line("false");
+    }
+    outcome
+}
+
+fn place(ui: &Ui, arguments: Arguments) -> Outcome {
+    let wanted = Wanted {
+        selector: arguments.selector,
+        platform: arguments.platform.one()?,
+        network: if arguments.installed {
+            Network::Forbidden
+        } else {
+            Network::Allowed
+        },
+        pins: if arguments.locked {
+            Pins::Kept
+        } else {
+            Pins::Written
+        },
+        presence: if arguments.force {
+            Presence::Replaced
+        } else {
+            Presence::Used
+        },
+    };
+    let store = arguments.store.open()?;
+    let sources = arguments.mirrors.sources(ui)?;
+    let lock = LockFile::find(Path::new("."))?;
+    let runtime = tokio::runtime::Runtime::new().map_err(Failure::internal)?;
+    let provided = runtime.block_on(provide(ui, &store, sources, lock, &wanted))?;
+
+    let installed = &provided.installed;
+    let Some(path) = installed.folder.to_str() else {
+        return Err(Failure::new(format!(
+            "the path of the store is no UTF-8: {}",
+            installed.folder.display()
+        ))
+        .hint("choose another one with --store"));
+    };
+    match arguments.output {
+        Format::Path => ui.line(path),
+        Format::Env => ui.line(format!(
+            "export KUBEBUILDER_ASSETS='{}'",
+            path.replace('\'', r"'\''")
+        )),
+        Format::Json => ui.json(&json!({
+            "version": installed.version,
+            "platform": installed.platform,
+            "path": path,
+            "sha512": installed.archive(),
+            "downloaded": provided.downloaded,
+            "lock": provided.lock,
+        })),
+    }
+    Ok(())
+}
