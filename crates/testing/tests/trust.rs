@@ -407,6 +407,26 @@ async fn a_replica_is_ready_while_its_certificate_is_believed_and_not_otherwise(
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_replica_stays_ready_while_what_was_overwritten_is_put_back() {
+    let ours = authority("ours");
+    let policy = Policy::start(app, &ours).await;
+    policy.install().await;
+    policy.becomes(&ours.trust()).await;
+    eventually("the trust", async || policy.is_believed().then_some(())).await;
+    let faults = policy.cluster.faults();
+    let updates = Requests::of::<Configuration>().verb("update");
+    faults.on(updates).answer(Refusal::unavailable());
+    policy.overwrite("").await;
+    for _ in 0..45 {
+        sleep(Duration::from_millis(100)).await;
+        assert!(policy.is_believed());
+    }
+    // What stays lost is another matter.
+    sleep(Duration::from_secs(1)).await;
+    assert!(!policy.is_believed());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_certificate_of_another_authority_is_published_beside_the_first() {
     let (ours, next) = (authority("ours"), authority("next"));
     let policy = Policy::start(app, &ours).await;

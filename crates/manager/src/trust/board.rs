@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use kubewright_certificates::{Identity, TrustBundle};
 use kubewright_server::LiveIdentity;
+use tokio::time::Instant;
 
 use super::target::Target;
 
@@ -32,7 +33,21 @@ struct State {
     says_what_is_wanted: bool,
     /// It had said what is wanted, and then it did not, since somebody has asked last.
     was_lost: bool,
+    belief: Belief,
 }
+
+/// Whether an object has the program believed.
+#[derive(Clone, Copy, Debug, Default)]
+enum Belief {
+    #[default]
+    NotYet,
+    Holds,
+    LostSince(Instant),
+}
+
+/// What others overwrite is put back in less time than this, as a rule. Until then a replica stays ready: the others have lost it,
+/// too, and without any of them calls through the other objects would fail as well.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// What was last seen of an object.
 #[derive(Debug, Default)]
@@ -82,13 +97,17 @@ impl Board {
         identity.is_some_and(|identity| believe(bundles, &identity.current(), SystemTime::now()))
     }
 
-    /// Whether everybody who is led here believes what the server proves.
+    /// Whether everybody who is led here believes what the server proves, or has done so until a moment ago.
     pub(crate) fn is_believed(&self) -> bool {
-        let mut posts = self.0.posts.iter();
-        posts.all(|post| match &post.state().seen {
+        let mut states = self.0.posts.iter().map(Post::state);
+        states.all(|mut state| match &state.seen {
             Seen::Nothing => false,
             Seen::Absent => true,
-            Seen::Known(bundles) => self.is_believed_by(bundles),
+            Seen::Known(bundles) => {
+                let is_believed = self.is_believed_by(bundles);
+                state.belief = state.belief.now(is_believed, Instant::now());
+                state.belief.is_enough(Instant::now())
+            }
         })
     }
 
@@ -114,7 +133,11 @@ impl Board {
         let Some(post) = self.post(target) else {
             return;
         };
+        let is_believed = matches!(&seen, Seen::Known(bundles) if self.is_believed_by(bundles));
         let mut state = post.state();
+        if matches!(seen, Seen::Known(_)) {
+            state.belief = state.belief.now(is_believed, Instant::now());
+        }
         state.seen = seen;
         state.says_what_is_wanted = is_in_sync;
         state.was_lost |= is_undone;
@@ -137,6 +160,24 @@ impl Board {
 
     fn post(&self, target: &Target) -> Option<&Post> {
         self.0.posts.iter().find(|post| post.target == *target)
+    }
+}
+
+impl Belief {
+    fn now(self, is_believed: bool, now: Instant) -> Self {
+        match self {
+            _ if is_believed => Self::Holds,
+            Self::Holds => Self::LostSince(now),
+            other => other,
+        }
+    }
+
+    fn is_enough(self, now: Instant) -> bool {
+        match self {
+            Self::NotYet => false,
+            Self::Holds => true,
+            Self::LostSince(lost) => now.duration_since(lost) < GRACE,
+        }
     }
 }
 
