@@ -3,4 +3,6 @@
 pub(crate) mod apiserver;
 pub(crate) mod assets;
 pub(crate) mod certs;
+pub(crate) mod completions;
 pub(crate) mod dev;
+pub(crate) mod install;

@@ -3,17 +3,20 @@
 mod assets;
 mod cluster;
 mod commands;
+mod current;
 mod dev;
 mod failure;
 mod files;
 mod output;
+#[cfg(test)]
+mod reference;
 mod ui;
 
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::{Failure, Outcome};
 use crate::ui::{Tone, Ui};
@@ -40,6 +43,16 @@ enum Command {
     Certs(commands::certs::Arguments),
     /// Looks after the programs of a real control plane, for tests on one.
     Assets(commands::assets::Arguments),
+    /// Defines a program's custom resources in the cluster of the current context.
+    Install(commands::install::Install),
+    /// Deletes the definitions of a program's custom resources.
+    Uninstall(commands::install::Uninstall),
+    /// Installs a program, with all that it needs, in the cluster of the current context.
+    Deploy(commands::install::Deploy),
+    /// Takes a program away again: first whatever has it called, then the program.
+    Undeploy(commands::install::Undeploy),
+    /// Prints the completions of this command for a shell.
+    Completions(commands::completions::Arguments),
 }
 
 impl Command {
@@ -47,6 +60,10 @@ impl Command {
     fn json(&self) -> bool {
         match self {
             Self::Assets(arguments) => arguments.json(),
+            Self::Install(arguments) => arguments.json(),
+            Self::Uninstall(arguments) => arguments.json(),
+            Self::Deploy(arguments) => arguments.json(),
+            Self::Undeploy(arguments) => arguments.json(),
             _ => false,
         }
     }
@@ -57,6 +74,13 @@ impl Command {
             Self::Apiserver(arguments) => commands::apiserver::run(ui, arguments),
             Self::Certs(arguments) => commands::certs::run(ui, arguments),
             Self::Assets(arguments) => commands::assets::run(ui, arguments),
+            Self::Install(arguments) => commands::install::install(ui, &arguments),
+            Self::Uninstall(arguments) => commands::install::uninstall(ui, &arguments),
+            Self::Deploy(arguments) => commands::install::deploy(ui, &arguments),
+            Self::Undeploy(arguments) => commands::install::undeploy(ui, &arguments),
+            Self::Completions(arguments) => {
+                commands::completions::run(ui, &arguments, Arguments::command())
+            }
         }
     }
 }

@@ -45,7 +45,28 @@ pub(crate) async fn run(folder: &Path, arguments: &[&str]) -> Ran {
 async fn without_a_command_the_help_is_shown() {
     let ran = run(Path::new("."), &[]).await;
     assert_eq!(ran.code, Some(2));
-    for command in ["dev", "apiserver", "certs"] {
+    for command in ["dev", "apiserver", "certs", "assets", "deploy"] {
         assert!(ran.err.contains(command), "{}", ran.err);
+    }
+}
+
+#[tokio::test]
+async fn a_mistake_on_the_command_line_has_a_code_of_its_own_and_a_similar_name_is_suggested() {
+    let ran = run(Path::new("."), &["deplyo"]).await;
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    assert!(ran.err.contains("'deploy'"), "{}", ran.err);
+    let ran = run(Path::new("."), &["deploy", "--namespce", "x"]).await;
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("'--namespace'"), "{}", ran.err);
+}
+
+#[tokio::test]
+async fn a_shell_learns_every_command() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = run(Path::new("."), &["completions", shell]).await;
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        for word in ["kubewright", "apiserver", "sideload", "with-namespace"] {
+            assert!(ran.out.contains(word), "{shell} does not learn {word}");
+        }
     }
 }

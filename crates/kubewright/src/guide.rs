@@ -7,6 +7,7 @@
 //! 5. [`conversion`]: several versions of one custom resource.
 //! 6. [`controllers`]: caches, handles that are permissions, and functions that keep the world as objects want it.
 //! 7. [`observability`]: what a program logs, counts and traces.
+//! 8. [`commands`]: every command of `kubewright`, with its options.
 
 #[doc = include_str!("../../../docs/guide/first-webhooks.md")]
 pub mod first_webhooks {}
@@ -28,3 +29,6 @@ pub mod controllers {}
 
 #[doc = include_str!("../../../docs/guide/observability.md")]
 pub mod observability {}
+
+#[doc = include_str!("../../../docs/guide/commands.md")]
+pub mod commands {}

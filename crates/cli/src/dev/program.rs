@@ -143,6 +143,13 @@ impl Program {
         self.printed("manifests", command).await
     }
 
+    /// Everything that installs the program, in the order in which it is applied.
+    pub(crate) async fn installer(&self, place: &[String], more: &[String]) -> Outcome<Vec<Value>> {
+        let mut command = Command::new(&self.executable);
+        command.arg("manifests").args(place).args(more);
+        self.printed("manifests", command).await
+    }
+
     /// The definitions of the custom resources that the program works with.
     pub(crate) async fn crds(&self, more: &[String]) -> Outcome<Vec<Value>> {
         let mut command = Command::new(&self.executable);

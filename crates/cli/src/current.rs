@@ -1,0 +1,210 @@
+//! The cluster of the current context, and putting objects there and taking them away.
+
+use anyhow::Context as _;
+use clap::Args;
+use kube::api::{
+    Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch,
+    PatchParams, TypeMeta, ValidationDirective,
+};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::discovery::{Scope, pinned_kind};
+use kube::{Client, Config, Error};
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, Outcome};
+use crate::ui::Ui;
+
+/// Which cluster is meant.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterFlags {
+    /// The context of the kubeconfig; the current one unless given
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+}
+
+/// A cluster that commands change.
+pub(crate) struct Cluster {
+    client: Client,
+    /// Where objects go that name no namespace.
+    namespace: String,
+}
+
+/// What became of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Became {
+    Created,
+    Changed,
+    Unchanged,
+    Deleted,
+    Absent,
+}
+
+impl Became {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Changed => "changed",
+            Self::Unchanged => "unchanged",
+            Self::Deleted => "deleted",
+            Self::Absent => "was not there",
+        }
+    }
+}
+
+impl ClusterFlags {
+    /// Connects, and says to whom.
+    pub(crate) async fn connect(&self, ui: &Ui) -> Outcome<Cluster> {
+        let hint = "set KUBECONFIG, or name a context of it with --context";
+        let config = match &self.context {
+            None => Config::infer().await.map_err(anyhow::Error::from),
+            Some(context) => named(context).await,
+        };
+        let config = config.map_err(|error| {
+            Failure::from(error.context("cannot tell which cluster is meant")).hint(hint)
+        })?;
+        ui.note(format!("the cluster is {}", config.cluster_url));
+        let namespace = config.default_namespace.clone();
+        let client = Client::try_from(config).context("cannot make a client for the cluster")?;
+        Ok(Cluster { client, namespace })
+    }
+}
+
+async fn named(context: &str) -> anyhow::Result<Config> {
+    let options = KubeConfigOptions {
+        context: Some(context.to_owned()),
+        ..KubeConfigOptions::default()
+    };
+    let kubeconfig = Kubeconfig::read()?;
+    // Its own error speaks of a current context.
+    if !kubeconfig
+        .contexts
+        .iter()
+        .any(|known| known.name == context)
+    {
+        anyhow::bail!("the kubeconfig has no context {context}");
+    }
+    Ok(Config::from_custom_kubeconfig(kubeconfig, &options).await?)
+}
+
+impl Cluster {
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Applies an object, as `kubectl apply --server-side` does; fields that others keep are an error unless `force` is set.
+    pub(crate) async fn apply(&self, object: &Value, force: bool) -> Outcome<Became> {
+        let called = called(object);
+        let describe = || format!("cannot apply the {called}");
+        let (api, name) = self.api(object).await?;
+        let before = api.get_opt(&name).await.with_context(describe)?;
+        let params = PatchParams {
+            field_manager: Some(MANAGER.to_owned()),
+            field_validation: Some(ValidationDirective::Strict),
+            force,
+            ..PatchParams::default()
+        };
+        let applied = api.patch(&name, &params, &Patch::Apply(object)).await;
+        let after = applied.map_err(|error| {
+            let is_conflict = matches!(&error, Error::Api(status) if status.is_conflict());
+            let failure = Failure::from(anyhow::Error::from(error).context(describe()));
+            if is_conflict {
+                failure
+                    .hint("pass --force-conflicts to take the fields over from those who keep them")
+            } else {
+                failure
+            }
+        })?;
+        Ok(match before {
+            None => Became::Created,
+            Some(before) if before.metadata.resource_version == after.metadata.resource_version => {
+                Became::Unchanged
+            }
+            Some(_) => Became::Changed,
+        })
+    }
+
+    /// Deletes an object.
+    pub(crate) async fn delete(&self, object: &Value) -> Outcome<Became> {
+        let called = called(object);
+        let (api, name) = self.api(object).await?;
+        match api.delete(&name, &DeleteParams::background()).await {
+            Ok(_) => Ok(Became::Deleted),
+            Err(Error::Api(status)) if status.is_not_found() => Ok(Became::Absent),
+            Err(error) => Err(error).with_context(|| format!("cannot delete the {called}"))?,
+        }
+    }
+
+    /// How many objects there are of what a definition defines.
+    pub(crate) async fn count(&self, definition: &Value) -> Outcome<usize> {
+        let spec = &definition["spec"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let versions = spec["versions"].as_array();
+        let served = versions
+            .into_iter()
+            .flatten()
+            .find(|version| version["served"] == true);
+        let Some(served) = served else {
+            return Ok(0);
+        };
+        let kind = GroupVersionKind::gvk(
+            &text(&spec["group"]),
+            &text(&served["name"]),
+            &text(&spec["names"]["kind"]),
+        );
+        let resource = ApiResource::from_gvk_with_plural(&kind, &text(&spec["names"]["plural"]));
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
+        match api.list_metadata(&ListParams::default()).await {
+            Ok(list) => Ok(list.items.len()),
+            // Without its definition there may not even be its group, of which a server says no more than the code.
+            Err(Error::Api(status)) if status.code == 404 => Ok(0),
+            Err(error) => {
+                Err(error).with_context(|| format!("cannot count the {}", resource.plural))?
+            }
+        }
+    }
+
+    async fn api(&self, object: &Value) -> Outcome<(Api<DynamicObject>, String)> {
+        let types: TypeMeta = serde_json::from_value(object.clone())
+            .context("an object of the manifests has no apiVersion and kind")?;
+        let kind = GroupVersionKind::try_from(&types)?;
+        let (resource, capabilities) = pinned_kind(&self.client, &kind)
+            .await
+            .with_context(|| format!("the cluster does not know the kind {}", kind.kind))?;
+        let metadata = &object["metadata"];
+        let name = metadata["name"]
+            .as_str()
+            .context("an object of the manifests has no name")?;
+        let api = match capabilities.scope {
+            Scope::Cluster => Api::all_with(self.client.clone(), &resource),
+            Scope::Namespaced => {
+                let namespace = metadata["namespace"].as_str().unwrap_or(&self.namespace);
+                Api::namespaced_with(self.client.clone(), namespace, &resource)
+            }
+        };
+        Ok((api, name.to_owned()))
+    }
+}
+
+/// An object, for people: `Service gardens-system/gardens`.
+pub(crate) fn called(object: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
+    match object["metadata"]["namespace"].as_str() {
+        Some(namespace) => format!("{kind} {namespace}/{name}"),
+        None => format!("{kind} {name}"),
+    }
+}
+
+/// An object and what became of it, for programs.
+pub(crate) fn told(object: &Value, became: Became) -> Value {
+    json!({
+        "apiVersion": object["apiVersion"],
+        "kind": object["kind"],
+        "namespace": object["metadata"]["namespace"],
+        "name": object["metadata"]["name"],
+        "became": became.word(),
+    })
+}
+
+/// The name that the API server knows our fields by.
+const MANAGER: &str = "kubewright";
