@@ -13,4 +13,5 @@ mod machine;
 mod read;
 mod samples;
 mod session;
+mod trees;
 mod workloads;

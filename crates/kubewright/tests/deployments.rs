@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use kubewright::testing::{Server, TestCluster};
 use serde_json::{Value, json};
 
-/// Every example with a tree.
-fn examples() -> Vec<PathBuf> {
+/// Every tree of an example.
+fn trees() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let mut found: Vec<PathBuf> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.join("deploy/kustomization.yaml").exists())
+    let folders = fs::read_dir(folder).unwrap();
+    let trees = folders.flat_map(|entry| {
+        let deploy = entry.unwrap().path().join("deploy");
+        [deploy.join("admission"), deploy]
+    });
+    let mut found: Vec<PathBuf> = trees
+        .filter(|path| path.join("kustomization.yaml").exists())
         .collect();
     found.sort();
     assert!(!found.is_empty());
@@ -59,10 +62,14 @@ fn is_configuration(object: &Value) -> bool {
 
 #[tokio::test]
 async fn every_tree_is_accepted() {
-    for example in examples() {
+    for tree in trees() {
         // The objects have the names of a cluster of their own.
         let cluster = TestCluster::builder().on(Server::Embedded).start().await;
-        let objects = objects(&example.join("deploy"));
+        let others = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/others.yaml");
+        for definition in read(&others) {
+            cluster.apply(&definition).await.expect_allowed();
+        }
+        let objects = objects(&tree);
         for object in &objects {
             let stored = cluster.apply(object).await.expect_allowed();
             assert_eq!(stored["metadata"]["name"], object["metadata"]["name"]);
@@ -81,8 +88,8 @@ async fn every_tree_is_accepted() {
 
 #[test]
 fn every_program_keeps_to_the_restricted_profile() {
-    for example in examples() {
-        let objects = objects(&example.join("deploy"));
+    for tree in trees() {
+        let objects = objects(&tree);
         let namespace = of_kind(&objects, "Namespace");
         let label = &namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"];
         assert_eq!(*label, "restricted");
@@ -116,9 +123,7 @@ fn every_program_keeps_to_the_restricted_profile() {
 
 #[test]
 fn every_program_is_found_by_the_service_that_its_configuration_names() {
-    let trees = examples()
-        .into_iter()
-        .map(|example| objects(&example.join("deploy")));
+    let trees = trees().into_iter().map(|tree| objects(&tree));
     for objects in trees.filter(|tree| tree.iter().any(is_configuration)) {
         let service = of_kind(&objects, "Service");
         let deployment = of_kind(&objects, "Deployment");

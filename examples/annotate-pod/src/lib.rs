@@ -17,6 +17,14 @@ pub fn app(options: Options, _needs: &mut Needs) -> App {
         .version(env!("CARGO_PKG_VERSION"))
         .configuration("test-mutating-webhook")
         .webhooks(webhooks(options))
+        .install(install())
+}
+
+/// How it is installed, with a certificate that somebody has made.
+fn install() -> Install {
+    Install::in_namespace("annotate-pod")
+        .image("kubewright.example/annotate-pod")
+        .certificates_in_secret("annotate-pod-certificates")
 }
 
 /// The webhook alone, for tests without a program.

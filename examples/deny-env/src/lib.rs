@@ -48,6 +48,14 @@ pub fn app(options: Options, _needs: &mut Needs) -> App {
         .version(env!("CARGO_PKG_VERSION"))
         .configuration("denyenv")
         .webhooks(webhooks(options))
+        .install(install())
+}
+
+/// How it is installed: with a certificate that somebody has made, so that the program needs no permission.
+fn install() -> Install {
+    Install::in_namespace("deny-env")
+        .image("kubewright.example/deny-env")
+        .certificates_in_secret("deny-env-certificates")
 }
 
 /// The webhook alone, for tests without a program.

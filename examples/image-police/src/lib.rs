@@ -9,6 +9,7 @@ mod record;
 mod rule;
 
 use k8s_openapi::api::apps::v1::Deployment;
+use kubewright::certificates::SharedAuthority;
 use kubewright::controller;
 use kubewright::prelude::*;
 
@@ -68,7 +69,8 @@ pub fn app(options: Options, needs: &mut Needs) -> App {
     let mut app = App::new("image-police")
         .version(env!("CARGO_PKG_VERSION"))
         .crd::<WhiteList>()
-        .controller(record.controller(&scope));
+        .controller(record.controller(&scope))
+        .install(Install::in_namespace("image-police").image("kubewright.example/image-police"));
     if !dry_run {
         let police = Police {
             judge: judge.clone(),
@@ -77,7 +79,10 @@ pub fn app(options: Options, needs: &mut Needs) -> App {
         app = app.controller(police.controller(&deployments, &scope));
     }
     if admission {
-        app = app.webhooks(admission::webhooks(&judge, namespace));
+        let authority = SharedAuthority::in_secret("image-police-certificates");
+        app = app
+            .webhooks(admission::webhooks(&judge, namespace))
+            .certificates(authority.for_service("image-police"));
     }
     app
 }

@@ -28,7 +28,8 @@ pub struct Options {
 pub fn app(options: Options, needs: &mut Needs) -> App {
     let app = App::new("sidecar-injector")
         .version(env!("CARGO_PKG_VERSION"))
-        .configuration("sidecar-injector-webhook");
+        .configuration("sidecar-injector-webhook")
+        .install(install());
     let Some(map) = options.config_map else {
         let sidecars = needs.file(options.config, Sidecars::default());
         return app.webhooks(webhooks(sidecars));
@@ -43,6 +44,15 @@ pub fn app(options: Options, needs: &mut Needs) -> App {
     };
     app.webhooks(webhooks(sidecars))
         .log_level_from("config-logging")
+}
+
+/// How it is installed: with a certificate that somebody has made, and the default configuration, to be changed in its
+/// ConfigMap.
+fn install() -> Install {
+    Install::in_namespace("sidecar-injector")
+        .image("kubewright.example/sidecar-injector")
+        .certificates_in_secret("sidecar-injector-certificates")
+        .files("/etc/sidecar-injector", [(KEY, SIDECARS)])
 }
 
 /// The webhook alone, for tests without a program.
@@ -96,6 +106,8 @@ fn annotation(pod: &Pod, key: &str) -> Option<String> {
     pod.annotations().get(key).map(|value| value.to_lowercase())
 }
 
+/// The default configuration, as whoever runs the program finds it.
+const SIDECARS: &str = include_str!("sidecarconfig.yaml");
 const KEY: &str = "sidecarconfig.yaml";
 const INJECT: &str = "sidecar-injector-webhook.morven.me/inject";
 const STATUS: &str = "sidecar-injector-webhook.morven.me/status";

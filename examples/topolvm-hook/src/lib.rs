@@ -43,6 +43,14 @@ pub fn app(options: Options, needs: &mut Needs) -> App {
                     .in_namespaces(judged()),
             ),
         )
+        .install(install())
+}
+
+/// How it is installed, with a certificate of cert-manager, which clusters with TopoLVM have.
+fn install() -> Install {
+    Install::in_namespace("topolvm-hook")
+        .image("kubewright.example/topolvm-hook")
+        .cert_manager()
 }
 
 /// The namespaces whose pods are looked at: never those that a cluster needs to come up, nor the program's own.

@@ -60,19 +60,27 @@ fn it_may_read_claims_and_classes_and_nothing_else() {
 }
 
 #[test]
-fn the_deployed_configuration_is_current() {
-    assert_eq!(
-        include_str!("../deploy/webhook/configuration.yaml"),
-        manifests().to_yaml(),
-        "write it anew with: cargo run -p topolvm-hook -- manifests --service topolvm-hook/topolvm-hook"
-    );
+fn the_deployed_files_are_current() {
+    let installer = program().deployment().unwrap();
+    installer.tree().check("deploy").unwrap();
 }
 
 #[test]
-fn the_deployed_permissions_are_current() {
+fn cert_manager_makes_its_certificate_and_has_it_trusted() {
+    let installer = program().deployment().unwrap();
+    let webhooks = installer.webhooks();
+    let annotations = &webhooks.objects()[0]["metadata"]["annotations"];
     assert_eq!(
-        include_str!("../deploy/program/permissions.yaml"),
-        program().permissions().to_yaml(),
-        "write it anew with: cargo run -p topolvm-hook -- permissions"
+        *annotations,
+        json!({"cert-manager.io/inject-ca-from": "topolvm-hook/topolvm-hook"})
+    );
+    let program = installer.program();
+    let mut objects = program.objects().iter();
+    let certificate = objects
+        .find(|object| object["kind"] == "Certificate")
+        .unwrap();
+    assert_eq!(
+        certificate["spec"]["dnsNames"][0],
+        "topolvm-hook.topolvm-hook.svc"
     );
 }

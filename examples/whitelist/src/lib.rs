@@ -41,6 +41,7 @@ pub fn app(needs: &mut Needs) -> App {
         .version(env!("CARGO_PKG_VERSION"))
         .crd::<WhiteList>()
         .controller(Controller::new("whitelists", whitelists).watch(owned::<Deployment>()))
+        .install(Install::in_namespace("whitelist").image("kubewright.example/whitelist"))
 }
 
 struct WhiteLists {

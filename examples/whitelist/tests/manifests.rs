@@ -38,19 +38,7 @@ fn the_definition_is_the_one_that_users_know() {
 }
 
 #[test]
-fn the_deployed_definition_is_current() {
-    assert_eq!(
-        include_str!("../deploy/crd/whitelists.yaml"),
-        program().crds().to_yaml(),
-        "write it anew with: cargo run -p whitelist -- crds"
-    );
-}
-
-#[test]
-fn the_deployed_permissions_are_current() {
-    assert_eq!(
-        include_str!("../deploy/program/permissions.yaml"),
-        program().permissions().to_yaml(),
-        "write it anew with: cargo run -p whitelist -- permissions"
-    );
+fn the_deployed_files_are_current() {
+    let installer = program().deployment().unwrap();
+    installer.tree().check("deploy").unwrap();
 }

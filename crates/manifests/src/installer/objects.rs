@@ -136,6 +136,8 @@ impl Settled<'_> {
             "metadata": self.metadata(name),
             "spec": {
                 "secretName": secret,
+                // Some refuse an issuer without a name, which a certificate that signs itself would have.
+                "commonName": name,
                 "dnsNames": [host, format!("{host}.cluster.local")],
                 "issuerRef": {"group": "cert-manager.io", "kind": kind, "name": issued_by},
                 "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
