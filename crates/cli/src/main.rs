@@ -59,6 +59,7 @@ impl Command {
     /// Whether a program reads the result.
     fn json(&self) -> bool {
         match self {
+            Self::Certs(arguments) => arguments.json(),
             Self::Assets(arguments) => arguments.json(),
             Self::Install(arguments) => arguments.json(),
             Self::Uninstall(arguments) => arguments.json(),

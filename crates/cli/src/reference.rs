@@ -38,8 +38,11 @@ fn section(page: &mut String, command: &Command, path: &str) {
             line.push(' ');
             line.push_str(&positional(argument));
         }
+        for argument in sub.get_opts().filter(|argument| argument.is_required_set()) {
+            let _ = write!(line, " {}", named(argument));
+        }
         let _ = write!(page, "\n## `{path}`\n\n{about}\n");
-        if sub.get_positionals().next().is_some() {
+        if line != path {
             let _ = write!(page, "\n```text\n{line}\n```\n");
         }
         let described: Vec<&Arg> = sub

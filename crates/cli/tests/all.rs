@@ -9,3 +9,4 @@ mod install;
 mod inventory;
 mod mirror;
 mod place;
+mod trusting;

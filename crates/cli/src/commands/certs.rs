@@ -1,18 +1,51 @@
 //! `kubewright certs`: a certificate authority and a server certificate, as PEM files.
 
+mod csr;
+mod inject;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, Subcommand};
 use kubewright_certificates::{Authority, Issued};
 
 use crate::failure::{Failure, Outcome};
 use crate::files::{Readers, write};
+use crate::output::Output;
 use crate::ui::Ui;
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    #[command(flatten)]
+    make: Make,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Has a signer of the cluster sign a certificate.
+    Csr(csr::Arguments),
+    /// Writes what is to be trusted into webhook configurations, definitions and APIServices.
+    Inject(inject::Arguments),
+}
+
+impl Arguments {
+    /// Whether a program reads the result.
+    pub(crate) fn json(&self) -> bool {
+        match &self.command {
+            None => false,
+            Some(Command::Csr(arguments)) => arguments.output == Output::Json,
+            Some(Command::Inject(arguments)) => arguments.output == Output::Json,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+struct Make {
     /// DNS names and IP addresses that the server is called by
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
@@ -31,7 +64,23 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
-    let Arguments {
+    match arguments.command {
+        None => make(ui, arguments.make),
+        Some(Command::Csr(arguments)) => csr::run(ui, &arguments),
+        Some(Command::Inject(arguments)) => inject::run(ui, &arguments),
+    }
+}
+
+fn run_with_runtime(work: impl Future<Output = Outcome>) -> Outcome {
+    let runtime = tokio::runtime::Runtime::new();
+    let runtime = runtime
+        .context("cannot start the runtime")
+        .map_err(Failure::internal)?;
+    runtime.block_on(work)
+}
+
+fn make(ui: &Ui, arguments: Make) -> Outcome {
+    let Make {
         names,
         out,
         days,
