@@ -7,7 +7,8 @@
 //! 5. [`conversion`]: several versions of one custom resource.
 //! 6. [`controllers`]: caches, handles that are permissions, and functions that keep the world as objects want it.
 //! 7. [`observability`]: what a program logs, counts and traces.
-//! 8. [`commands`]: every command of `kubewright`, with its options.
+//! 8. [`deploying`]: everything that installs a program, from its code.
+//! 9. [`commands`]: every command of `kubewright`, with its options.
 
 #[doc = include_str!("../../../docs/guide/first-webhooks.md")]
 pub mod first_webhooks {}
@@ -32,3 +33,6 @@ pub mod observability {}
 
 #[doc = include_str!("../../../docs/guide/commands.md")]
 pub mod commands {}
+
+#[doc = include_str!("../../../docs/guide/deploying.md")]
+pub mod deploying {}
