@@ -6,3 +6,4 @@ pub(crate) mod certs;
 pub(crate) mod completions;
 pub(crate) mod dev;
 pub(crate) mod install;
+pub(crate) mod replay;

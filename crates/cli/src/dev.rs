@@ -8,4 +8,5 @@ pub(crate) mod place;
 pub(crate) mod play;
 pub(crate) mod program;
 pub(crate) mod reviews;
+pub(crate) mod start;
 pub(crate) mod wait;

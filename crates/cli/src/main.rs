@@ -37,6 +37,8 @@ struct Arguments {
 enum Command {
     /// Runs a program against an embedded API server and shows every review as it passes.
     Dev(commands::dev::Arguments),
+    /// Asks a program recorded reviews again, and shows what it answers otherwise.
+    Replay(commands::replay::Arguments),
     /// Serves an embedded Kubernetes API server until it is told to stop.
     Apiserver(commands::apiserver::Arguments),
     /// Makes a certificate authority and a server certificate.
@@ -72,6 +74,7 @@ impl Command {
     fn run(self, ui: &Arc<Ui>) -> Outcome {
         match self {
             Self::Dev(arguments) => commands::dev::run(ui, arguments),
+            Self::Replay(arguments) => commands::replay::run(ui, arguments),
             Self::Apiserver(arguments) => commands::apiserver::run(ui, arguments),
             Self::Certs(arguments) => commands::certs::run(ui, arguments),
             Self::Assets(arguments) => commands::assets::run(ui, arguments),

@@ -9,4 +9,5 @@ mod install;
 mod inventory;
 mod mirror;
 mod place;
+mod replay;
 mod trusting;

@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -13,15 +12,14 @@ use kubewright_apiserver::admission::Chain;
 use kubewright_testing::apply;
 use serde_json::Value;
 
-use super::certs;
 use crate::cluster::{Controller, Interrupt, KubeconfigFile, controllers, listen};
 use crate::dev::actions::Actions;
 use crate::dev::demo::Demo;
 use crate::dev::program::Program;
 use crate::dev::reviews::Reviews;
-use crate::dev::{account, play, wait};
+use crate::dev::start::{Asked, beside};
+use crate::dev::{account, play};
 use crate::failure::{Failure, Outcome};
-use crate::files::{Readers, write};
 use crate::ui::{Tone, Ui};
 
 #[derive(Debug, Args)]
@@ -52,6 +50,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", default_value = ".kubewright/kubeconfig")]
     kubeconfig: PathBuf,
 
+    /// Keep every review with its answer in a file here, for `kubewright replay`
+    #[arg(long, value_name = "DIRECTORY")]
+    record: Option<PathBuf>,
+
     /// Options of the program itself, behind `--`
     #[arg(last = true, value_name = "OPTIONS")]
     options: Vec<String>,
@@ -79,6 +81,7 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         port,
         controllers: named,
         kubeconfig,
+        record,
         options,
     } = arguments;
     let demo = Demo::read(&folder)?;
@@ -92,9 +95,6 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     let step = ui.step(&format!("building {}", folder.display()));
     let program = Program::build(&folder).await?;
     step.done(&format!("built {}", program.name()));
-
-    let crds = program.crds(&options).await?;
-    let roles = program.permissions(&options).await?;
 
     let step = ui.step("starting the embedded API server");
     let actions = Actions::of(
@@ -117,23 +117,16 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
 
     let step = ui.step(&format!("starting {}", program.name()));
     let client = Client::new(server.service(), "default");
-    define(&client, &crds).await?;
-    let folder = tempfile::tempdir().context("cannot make a folder for the certificate")?;
-    let access = folder.path().join("kubeconfig");
-    let token = account::make(&client, program.name(), &roles).await?;
-    let own = listening.kubeconfig_with_token(program.name(), &token);
-    write(&access, &own, Readers::Owner)?;
-    let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
-    let (authority, certificate) = certs::issue(&names, CERTIFICATE_LIFETIME)?;
-    certs::save(folder.path(), &authority, &certificate)?;
-    let mut running = program.start(folder.path(), &access, &options).await?;
+    let asked = Asked {
+        options: &options,
+        record: record.as_deref(),
+    };
+    let mut started = beside(&client, &listening, &program, &asked).await?;
+    let running = &mut started.running;
     if let Some(address) = running.address() {
-        let ca_file = folder.path().join("ca.crt");
-        register(
-            &client,
-            &program.manifests(address, &ca_file, &options).await?,
-        )
-        .await?;
+        let ca_file = started.folder.path().join("ca.crt");
+        let configurations = program.manifests(address, &ca_file, &options).await?;
+        register(&client, &configurations).await?;
         step.done(&format!("{} serves on https://{address}", program.name()));
     } else {
         step.done(&format!("{} runs", program.name()));
@@ -147,7 +140,7 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         };
     }
     if once {
-        running.stop().await;
+        started.running.stop().await;
         return match failures {
             0 => Ok(()),
             1 => Err(Failure::new(
@@ -171,23 +164,6 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     Err(running.ended(ui).await)
 }
 
-/// Defines custom resources, and waits until they can be used.
-async fn define(client: &Client, crds: &[Value]) -> Outcome {
-    for crd in crds {
-        let name = crd["metadata"]["name"].as_str().unwrap_or_default();
-        apply(client, "default", crd)
-            .await
-            .with_context(|| format!("the API server refused the definition {name}"))?;
-        if !wait::for_definition(client, crd).await? {
-            return Err(
-                Failure::new(format!("the definition {name} does not come into force"))
-                    .hint("its names may be taken by another definition"),
-            );
-        }
-    }
-    Ok(())
-}
-
 async fn register(client: &Client, configurations: &[Value]) -> Outcome {
     for configuration in configurations {
         let name = configuration["metadata"]["name"]
@@ -199,6 +175,3 @@ async fn register(client: &Client, configurations: &[Value]) -> Outcome {
     }
     Ok(())
 }
-
-/// The certificate of a development run: nobody develops for a month without a restart.
-const CERTIFICATE_LIFETIME: Duration = Duration::from_hours(30 * 24);

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
+use super::start::Asked;
 use crate::failure::{Failure, Outcome};
 use crate::ui::Ui;
 
@@ -87,13 +88,18 @@ impl Program {
         &self,
         certificates: &Path,
         kubeconfig: &Path,
-        more: &[String],
+        asked: &Asked<'_>,
     ) -> Outcome<Running> {
-        let mut child = Command::new(&self.executable)
+        let mut command = Command::new(&self.executable);
+        command
             .env("KUBECONFIG", kubeconfig)
             .args(["run", "--listen", "127.0.0.1:0", "--certificates"])
-            .arg(certificates)
-            .args(more)
+            .arg(certificates);
+        if let Some(directory) = asked.record {
+            command.arg("--record").arg(directory);
+        }
+        let mut child = command
+            .args(asked.options)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
