@@ -5,5 +5,6 @@ pub(crate) mod assets;
 pub(crate) mod certs;
 pub(crate) mod completions;
 pub(crate) mod dev;
+pub(crate) mod doctor;
 pub(crate) mod install;
 pub(crate) mod replay;

@@ -5,6 +5,7 @@ mod cluster;
 mod commands;
 mod current;
 mod dev;
+mod doctor;
 mod failure;
 mod files;
 mod output;
@@ -53,6 +54,8 @@ enum Command {
     Deploy(commands::install::Deploy),
     /// Takes a program away again: first whatever has it called, then the program.
     Undeploy(commands::install::Undeploy),
+    /// Examines the webhooks of the current context: can they be reached and believed, and do they lock anybody out?
+    Doctor(commands::doctor::Arguments),
     /// Prints the completions of this command for a shell.
     Completions(commands::completions::Arguments),
 }
@@ -67,6 +70,7 @@ impl Command {
             Self::Uninstall(arguments) => arguments.json(),
             Self::Deploy(arguments) => arguments.json(),
             Self::Undeploy(arguments) => arguments.json(),
+            Self::Doctor(arguments) => arguments.json(),
             _ => false,
         }
     }
@@ -82,6 +86,7 @@ impl Command {
             Self::Uninstall(arguments) => commands::install::uninstall(ui, &arguments),
             Self::Deploy(arguments) => commands::install::deploy(ui, &arguments),
             Self::Undeploy(arguments) => commands::install::undeploy(ui, &arguments),
+            Self::Doctor(arguments) => commands::doctor::run(ui, &arguments),
             Self::Completions(arguments) => {
                 commands::completions::run(ui, &arguments, Arguments::command())
             }

@@ -5,6 +5,7 @@ mod assets;
 mod certs;
 mod command;
 mod dev;
+mod doctor;
 mod install;
 mod inventory;
 mod mirror;

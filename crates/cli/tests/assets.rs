@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::command::Ran;
 use crate::mirror::{Answer, Mirror, archive, programs, sha512};
-use crate::place::{Place, mirror, name, with_linux};
+use crate::place::{Place, acceptor, mirror, name, with_linux};
 
 #[tokio::test]
 async fn the_newest_version_that_is_meant_is_installed_and_pinned() {
@@ -451,25 +451,6 @@ async fn mirrors_are_believed_by_the_authorities_of_the_machine() {
     let ran = Ran::of(led_on.env("SSL_CERT_FILE", &trusted)).await;
     assert!(ran.err.contains("which is not encrypted"), "{}", ran.err);
     assert_eq!((ran.code, plain.asked().len()), (Some(1), 0));
-}
-
-fn acceptor(server: &kubewright_certificates::Issued) -> tokio_rustls::TlsAcceptor {
-    use rustls::pki_types::pem::PemObject as _;
-    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-    let chain = server.certificate_pem();
-    let chain = CertificateDer::pem_slice_iter(chain.as_bytes())
-        .map(|one| one.expect("a certificate"))
-        .collect();
-    let key = PrivateKeyDer::from_pem_slice(server.key_pem().as_bytes())
-        .expect("the certificate is good");
-    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("the certificate is good")
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .expect("the certificate is good");
-    std::sync::Arc::new(config).into()
 }
 
 #[tokio::test]

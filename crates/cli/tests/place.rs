@@ -103,3 +103,23 @@ pub(crate) async fn mirror() -> Mirror {
     ]);
     mirror
 }
+
+/// Serves TLS with this certificate.
+pub(crate) fn acceptor(server: &kubewright_certificates::Issued) -> tokio_rustls::TlsAcceptor {
+    use rustls::pki_types::pem::PemObject as _;
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+    let chain = server.certificate_pem();
+    let chain = CertificateDer::pem_slice_iter(chain.as_bytes())
+        .map(|one| one.expect("a certificate"))
+        .collect();
+    let key = PrivateKeyDer::from_pem_slice(server.key_pem().as_bytes())
+        .expect("the certificate is good");
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("the certificate is good")
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .expect("the certificate is good");
+    std::sync::Arc::new(config).into()
+}

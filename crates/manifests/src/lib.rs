@@ -15,7 +15,7 @@ pub use admission::ApiServerAccess;
 pub use compatibility::{Break, breaks};
 pub use endpoint::{Endpoint, EndpointError};
 pub use install::Install;
-pub use installer::{Controllers, Installer, Parts};
+pub use installer::{Controllers, Installer, Parts, self_lock};
 pub use manifests::Manifests;
 pub use rbac::{Permissions, PolicyRule};
 pub use tree::{Drift, Tree, WriteError};

@@ -6,6 +6,8 @@ mod objects;
 mod pods;
 mod roles;
 
+use std::collections::BTreeMap;
+
 use kubewright_webhook::Webhooks;
 use serde_json::{Value, json};
 
@@ -14,6 +16,22 @@ use crate::{
     Break, Endpoint, Install, ManifestError, Manifests, Permissions, Tree, WebhookConfigurations,
     breaks,
 };
+
+/// Checks that no webhook of a configuration that fails closed is called for what its own program takes to start, as
+/// [`Installer::new`] does: `namespace` are the labels of the program's namespace, and `own` those of its objects.
+///
+/// A webhook with match conditions is not judged: they may say anything.
+///
+/// # Errors
+///
+/// When one is called for that: [`ManifestError::SelfLock`].
+pub fn self_lock(
+    configuration: &Value,
+    namespace: &BTreeMap<String, String>,
+    own: &BTreeMap<String, String>,
+) -> Result<(), ManifestError> {
+    lock::check(configuration, namespace, own)
+}
 
 /// What the code of a program says about its deployment.
 #[derive(Debug, Clone)]

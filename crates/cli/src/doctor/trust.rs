@@ -1,0 +1,60 @@
+//! Whether what a webhook shows can be believed, and whether all webhooks of one server say the same.
+
+use base64::Engine as _;
+use kubewright_certificates::TrustBundle;
+use serde_json::Value;
+use x509_parser::prelude::parse_x509_certificate;
+
+use super::Finding;
+
+/// What can be said about the `caBundle` of a webhook, next to those of all others.
+pub(super) fn findings<'a>(webhook: &Value, all: impl Iterator<Item = &'a Value>) -> Vec<Finding> {
+    let config = &webhook["clientConfig"];
+    let Some(text) = config["caBundle"].as_str().filter(|text| !text.is_empty()) else {
+        let text = "it has no caBundle: only an authority that the API server's machine trusts anyway can have signed for it";
+        return vec![Finding::doubt(text)];
+    };
+    let Some(bundle) = read(text) else {
+        return vec![Finding::problem(
+            "its caBundle has no certificate that can be read",
+        )];
+    };
+    let mut found = Vec::new();
+    let expired = |der: &&rustls::pki_types::CertificateDer<'_>| {
+        parse_x509_certificate(der).is_ok_and(|(_, certificate)| !certificate.validity().is_valid())
+    };
+    let certificates = bundle.certificates();
+    match certificates.iter().filter(expired).count() {
+        0 => found.push(Finding::good("what it trusts can be read and is in force")),
+        some if some < certificates.len() => {
+            found.push(Finding::doubt(
+                "some of what it trusts has expired, or is not in force yet",
+            ));
+        }
+        _ => found.push(Finding::problem(
+            "all that it trusts has expired, or is not in force yet",
+        )),
+    }
+    let service = &config["service"];
+    let same = all.filter(|other| {
+        let other = &other["clientConfig"]["service"];
+        service.is_object()
+            && (&other["namespace"], &other["name"]) == (&service["namespace"], &service["name"])
+    });
+    for other in same {
+        let bundle = other["clientConfig"]["caBundle"].as_str();
+        if bundle.unwrap_or_default() != text {
+            let name = other["name"].as_str().unwrap_or_default();
+            found.push(Finding::problem(format!(
+                "{name} has the same Service called, and trusts something else"
+            )));
+        }
+    }
+    found
+}
+
+/// The authorities in a `caBundle`.
+pub(super) fn read(bundle: &str) -> Option<TrustBundle> {
+    let text = base64::prelude::BASE64_STANDARD.decode(bundle).ok()?;
+    TrustBundle::from_pem(text).ok()
+}
