@@ -4,6 +4,7 @@ mod lock;
 mod reach;
 mod trust;
 
+use anyhow::Context as _;
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use serde_json::{Value, json};
@@ -84,48 +85,72 @@ impl Examined {
     }
 }
 
-/// Examines every webhook, or those of the configurations with these names.
+/// A webhook, with the object that has it called.
+struct Known {
+    configuration: String,
+    webhook: Value,
+    is_meant: bool,
+}
+
+/// Examines every webhook, or those of the configurations and definitions with these names.
 pub(crate) async fn examine(client: &Client, names: &[String]) -> Outcome<Vec<Examined>> {
     let mut webhooks = Vec::new();
-    for kind in [
-        "MutatingWebhookConfiguration",
-        "ValidatingWebhookConfiguration",
-    ] {
-        let kind = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", kind);
+    for (group, kind) in CALLERS {
+        let kind = GroupVersionKind::gvk(group, "v1", kind);
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
-        for configuration in api.list(&ListParams::default()).await?.items {
-            let called = format!(
-                "{} {}",
-                kind.kind,
-                configuration.metadata.name.as_deref().unwrap_or_default()
-            );
-            let listed = configuration.data["webhooks"]
-                .as_array()
-                .cloned()
-                .unwrap_or_default();
-            let meant = names.is_empty()
-                || names
-                    .iter()
-                    .any(|name| configuration.metadata.name.as_ref() == Some(name));
+        let found = api.list(&ListParams::default()).await;
+        let found = found.with_context(|| format!("cannot list {}s", kind.kind))?;
+        for object in found.items {
+            let name = object.metadata.name.unwrap_or_default();
             webhooks.extend(
-                listed
+                called(&name, &object.data)
                     .into_iter()
-                    .map(|webhook| (called.clone(), webhook, meant)),
+                    .map(|webhook| Known {
+                        configuration: format!("{} {name}", kind.kind),
+                        webhook,
+                        is_meant: names.is_empty() || names.contains(&name),
+                    }),
             );
         }
     }
     let mut examined = Vec::new();
-    for (configuration, webhook, _) in webhooks.iter().filter(|(_, _, meant)| *meant) {
-        let config = &webhook["clientConfig"];
-        let others = webhooks.iter().map(|(_, other, _)| other);
+    for known in webhooks.iter().filter(|known| known.is_meant) {
+        let webhook = &known.webhook;
+        let others = webhooks.iter().map(|other| &other.webhook);
         let mut findings = trust::findings(webhook, others);
-        findings.extend(reach::findings(client, config).await?);
-        findings.extend(lock::findings(client, webhook).await?);
+        findings.extend(reach::findings(client, &webhook["clientConfig"]).await?);
+        // Nothing that a program needs to start is converted by it.
+        if webhook["rules"].is_array() {
+            findings.extend(lock::findings(client, webhook).await?);
+        }
         examined.push(Examined {
-            configuration: configuration.clone(),
+            configuration: known.configuration.clone(),
             webhook: webhook["name"].as_str().unwrap_or_default().to_owned(),
             findings,
         });
     }
     Ok(examined)
 }
+
+/// The webhooks in an object; the conversion of a definition is one, by the name of the definition.
+fn called(name: &str, object: &Value) -> Vec<Value> {
+    let conversion = &object["spec"]["conversion"];
+    if conversion["strategy"] == "Webhook" {
+        let config = &conversion["webhook"]["clientConfig"];
+        return vec![json!({"name": name, "clientConfig": config})];
+    }
+    object["webhooks"].as_array().cloned().unwrap_or_default()
+}
+
+/// The kinds of objects that have webhooks called.
+const CALLERS: [(&str, &str); 3] = [
+    (
+        "admissionregistration.k8s.io",
+        "MutatingWebhookConfiguration",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "ValidatingWebhookConfiguration",
+    ),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+];

@@ -265,6 +265,50 @@ async fn a_webhook_that_is_called_for_its_own_pods_locks_itself_out() {
     }
 }
 
+#[tokio::test]
+async fn conversions_are_examined_with_the_webhooks_of_their_server() {
+    let (world, ours) = (World::new().await, Authority::new("ours").unwrap());
+    let trusting = |authority: &Authority| {
+        let bundle = authority.trust().to_ca_bundle();
+        json!({"service": {"namespace": "blue", "name": "hook"}, "caBundle": bundle})
+    };
+    let webhook = json!({"clientConfig": trusting(&ours), "rules": [rule("configmaps")]});
+    let others = trusting(&Authority::new("others").unwrap());
+    let conversion = json!({
+        "strategy": "Webhook",
+        "webhook": {"clientConfig": others, "conversionReviewVersions": ["v1"]},
+    });
+    let schema = json!({"openAPIV3Schema": {"type": "object"}});
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "gardens.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"kind": "Garden", "plural": "gardens", "singular": "garden"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}],
+            "conversion": conversion,
+        },
+    });
+    let objects = [
+        namespace(),
+        service(443),
+        slice(true),
+        configuration("one", webhook),
+        definition,
+    ];
+    world.has(&objects).await;
+    let ran = world.run(&["gardens.example.com"]).await;
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    assert_eq!(
+        ran.out,
+        "gardens.example.com of CustomResourceDefinition gardens.example.com\n  good: what it trusts can be read and is in \
+         force\n  problem: one.example.com has the same Service called, and trusts something else\n  good: 1 are ready \
+         behind the Service blue/hook\n"
+    );
+}
+
 fn namespace() -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "blue"}})
 }

@@ -36,7 +36,10 @@ impl Place {
         command
             .args(arguments)
             .env("KUBEWRIGHT_ASSETS_STORE", self.store())
-            .env("KUBEWRIGHT_ASSETS_INDEX", indexes);
+            .env("KUBEWRIGHT_ASSETS_INDEX", indexes)
+            // The proxy of whoever runs the tests does not lead to their mirrors.
+            .env("no_proxy", "127.0.0.1")
+            .env("NO_PROXY", "127.0.0.1");
         command
     }
 

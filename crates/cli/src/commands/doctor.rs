@@ -12,7 +12,7 @@ use crate::ui::{Tone, Ui};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The names of webhook configurations; all unless given
+    /// The names of webhook configurations, and of definitions with a conversion; all unless given
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 
