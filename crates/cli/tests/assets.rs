@@ -2,8 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::command::Ran;
 use crate::mirror::{Answer, Mirror, archive, programs, sha512};
@@ -451,6 +455,62 @@ async fn mirrors_are_believed_by_the_authorities_of_the_machine() {
     let ran = Ran::of(led_on.env("SSL_CERT_FILE", &trusted)).await;
     assert!(ran.err.contains("which is not encrypted"), "{}", ran.err);
     assert_eq!((ran.code, plain.asked().len()), (Some(1), 0));
+}
+
+#[tokio::test]
+async fn an_encrypted_mirror_is_reached_through_the_proxy_of_the_machine() {
+    use kubewright_certificates::Authority;
+    let place = Place::new();
+    let authority = Authority::new("mirrors").unwrap();
+    let day = std::time::Duration::from_hours(24);
+    let server = authority.sign_server(["127.0.0.1"], day).unwrap();
+    let mirror = Mirror::encrypted(acceptor(&server)).await;
+    mirror.publishes(&[(&name("1.36.2"), &programs("1.36.2"))]);
+    let trusted = place.repository().join("ca.crt");
+    fs::write(&trusted, authority.certificate_pem()).unwrap();
+
+    let (proxy, tunnels) = proxy().await;
+    let mut behind = place.command(&mirror.index(), &with_linux("use", &[]));
+    behind
+        .env("SSL_CERT_FILE", &trusted)
+        .env("HTTPS_PROXY", &proxy);
+    behind.env("NO_PROXY", "").env("no_proxy", "");
+    let ran = Ran::of(&mut behind).await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(
+        tunnels.load(Ordering::Relaxed),
+        2,
+        "the index and the archive"
+    );
+    assert_eq!(mirror.asked().len(), 2);
+}
+
+/// A proxy, and how many tunnels it has made.
+async fn proxy() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let tunnels = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&tunnels);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let count = Arc::clone(&count);
+            tokio::spawn(async move {
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(stream.read_u8().await.ok()?);
+                }
+                let head = String::from_utf8(head).ok()?;
+                let to = head.strip_prefix("CONNECT ")?.split(' ').next()?;
+                let mut there = TcpStream::connect(to).await.ok()?;
+                count.fetch_add(1, Ordering::Relaxed);
+                stream.write_all(b"HTTP/1.1 200 x\r\n\r\n").await.ok()?;
+                tokio::io::copy_bidirectional(&mut stream, &mut there)
+                    .await
+                    .ok()
+            });
+        }
+    });
+    (url, tunnels)
 }
 
 #[tokio::test]
