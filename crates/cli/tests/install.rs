@@ -108,7 +108,7 @@ async fn a_program_is_deployed_in_order_and_a_second_time_changes_nothing() {
         "{lines:#?}"
     );
     let asked = fs::read_to_string(world.path("package/asked")).unwrap();
-    assert_eq!(asked, "manifests --namespace green --fast");
+    assert_eq!(asked, "manifests --install-namespace green --fast");
     let pods: Api<k8s_openapi::api::core::v1::Pod> = Api::namespaced(world.client(), "green");
     eventually("the program's pods", async || {
         (!pods

@@ -280,6 +280,9 @@ pub(crate) struct ManifestFlags {
     )]
     check: bool,
 
+    #[arg(long, requires = "into", help = "Write a Helm chart instead")]
+    helm: bool,
+
     #[arg(
         long,
         value_name = "FILE",
@@ -325,6 +328,7 @@ impl ManifestFlags {
         Some(Files {
             directory: self.into.clone()?,
             are_checked: self.check,
+            are_a_chart: self.helm,
         })
     }
 

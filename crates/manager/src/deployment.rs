@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use kubewright_manifests::{
-    Controllers, Drift, Install, Installer, ManifestError, Parts, WriteError,
+    Controllers, Drift, Install, Installer, ManifestError, Parts, Tree, WriteError,
 };
 use serde_json::Value;
 
@@ -36,6 +36,19 @@ impl Program {
     /// # }
     /// ```
     pub fn deployment(&self) -> Result<Installer, ManifestError> {
+        Installer::new(&self.parts(), self.app().installation())
+    }
+
+    /// Makes a Helm chart of the same objects, for whoever installs the program with it: see [`Installer::chart`].
+    ///
+    /// # Errors
+    ///
+    /// As [`deployment`](Self::deployment).
+    pub fn chart(&self) -> Result<Tree, ManifestError> {
+        Installer::chart(&self.parts(), self.app().installation())
+    }
+
+    fn parts(&self) -> Parts {
         let app = self.app();
         let mut parts = Parts::new(app.name());
         parts.version = app.version_number().map(ToOwned::to_owned);
@@ -54,7 +67,7 @@ impl Program {
             (_, None) => Controllers::EveryReplica,
         };
         parts.log_levels = app.log_levels().map(ToOwned::to_owned);
-        Installer::new(&parts, app.installation())
+        parts
     }
 
     /// Changes how the program is installed, for a place that is unlike what its code says.
@@ -78,6 +91,7 @@ impl Program {
 pub(crate) struct Files {
     pub(crate) directory: PathBuf,
     pub(crate) are_checked: bool,
+    pub(crate) are_a_chart: bool,
 }
 
 /// Why files were not written, or are not as they should be.
@@ -131,9 +145,8 @@ pub(crate) fn hold_to(path: &Path, installer: &Installer) -> Result<(), FilesErr
 }
 
 impl Files {
-    /// Writes the files of an installer, or compares them.
-    pub(crate) fn of(&self, installer: &Installer) -> Result<(), FilesError> {
-        let tree = installer.tree();
+    /// Writes files, or compares them.
+    pub(crate) fn of(&self, tree: &Tree) -> Result<(), FilesError> {
         if self.are_checked {
             tree.check(&self.directory)?;
         } else {

@@ -40,7 +40,7 @@ use crate::{App, Needs, Program, RunError, Serving, StartError, logging};
 ///   output.
 /// * `manifests` prints everything that installs the program as YAML, in the order in which it is applied; see
 ///   [`App::install`]. `--namespace` and `--image` (or `--install-namespace` and `--install-image`, where the program has
-///   options of these names) go before what the code says; `--into` writes the files of a Kustomize tree, and with `--check`
+///   options of these names) go before what the code says; `--into` writes the files of a Kustomize tree, or with `--helm` of a chart, and with `--check`
 ///   compares them; `--against` refuses definitions of custom resources that would break those in a file. The program is
 ///   installed with the options that `manifests` was given. With `--url` or `--service` for where the API server reaches the program, and `--ca-file` for what it is
 ///   to trust, it prints the webhook configurations alone.
@@ -214,7 +214,8 @@ fn manifests(
         deployment::hold_to(path, &installer)?;
     }
     match files {
-        Some(files) => Ok(files.of(&installer)?),
+        Some(files) if files.are_a_chart => Ok(files.of(&program.chart()?)?),
+        Some(files) => Ok(files.of(&installer.tree())?),
         None => print(&installer.manifests(), output),
     }
 }

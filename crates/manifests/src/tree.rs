@@ -27,6 +27,7 @@ use similar::{ChangeTag, TextDiff};
 #[must_use]
 pub struct Tree {
     mark: String,
+    flags: &'static str,
     files: BTreeMap<String, String>,
 }
 
@@ -43,6 +44,7 @@ pub struct WriteError {
 /// It is shown as a diff from the files to what they should be, also by `{:?}`, so that a test that unwraps it is readable.
 pub struct Drift {
     directory: PathBuf,
+    flags: &'static str,
     problems: Vec<Problem>,
 }
 
@@ -65,8 +67,15 @@ impl Tree {
         );
         Self {
             mark,
+            flags: "",
             files: BTreeMap::new(),
         }
+    }
+
+    /// Says by which more flags of `manifests` it is written.
+    pub(crate) fn written_with(mut self, flags: &'static str) -> Self {
+        self.flags = flags;
+        self
     }
 
     /// Adds a file, or replaces the one at this path. A first line is added that says where it comes from.
@@ -141,6 +150,7 @@ impl Tree {
         }
         Err(Drift {
             directory: directory.to_owned(),
+            flags: self.flags,
             problems,
         })
     }
@@ -202,9 +212,11 @@ impl fmt::Display for Drift {
                 }
             }
         }
+        let flags = if self.flags.is_empty() { "" } else { " " };
+        let flags = format!("{flags}{}", self.flags);
         write!(
             formatter,
-            "write them anew with: cargo run -- manifests --into {directory}"
+            "write them anew with: cargo run -- manifests{flags} --into {directory}"
         )
     }
 }

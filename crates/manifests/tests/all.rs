@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod charts;
 mod compatibility;
 mod installers;
 mod laws;

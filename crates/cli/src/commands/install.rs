@@ -94,8 +94,9 @@ impl PlaceFlags {
             Some([format!("--{name}"), value])
         };
         let flags = [
-            flag("namespace", &self.namespace),
-            flag("image", &self.image),
+            // Their long names: a program may have options that are called like the short ones.
+            flag("install-namespace", &self.namespace),
+            flag("install-image", &self.image),
         ];
         flags.into_iter().flatten().flatten().collect()
     }

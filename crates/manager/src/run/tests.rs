@@ -179,6 +179,33 @@ fn definitions_are_held_to_those_that_somebody_has() {
 }
 
 #[test]
+fn a_chart_is_written_and_compared_like_a_tree() {
+    let directory = tempfile::tempdir().unwrap();
+    let chart = directory.path().join("chart");
+    let run = |more: &str| {
+        let line = format!("gardens manifests --helm --into {}{more}", chart.display());
+        let done = execute(
+            line.split(' ').map(OsString::from),
+            installed,
+            &mut Vec::new(),
+        );
+        done.map_err(|error| sentence(&error))
+    };
+    run("").unwrap();
+    run(" --check").unwrap();
+    assert!(chart.join("templates/program.yaml").exists());
+    let drift = run(" --check --image other").unwrap_err();
+    assert!(
+        drift.contains("-image: gardens:1.2.3\n+image: other:1.2.3\n"),
+        "{drift}"
+    );
+    assert!(
+        drift.contains("cargo run -- manifests --helm --into /"),
+        "{drift}"
+    );
+}
+
+#[test]
 fn webhooks_need_a_certificate_from_somewhere() {
     let said = sentence(&output("policy manifests").unwrap_err());
     assert!(said.contains("`App::certificates`"), "{said}");

@@ -1,5 +1,6 @@
 //! Everything that installs a program, from its code and from what an installation says.
 
+mod chart;
 mod lock;
 mod names;
 mod objects;
