@@ -11,6 +11,7 @@ mod files;
 mod output;
 #[cfg(test)]
 mod reference;
+mod scaffold;
 mod ui;
 
 use std::panic::AssertUnwindSafe;
@@ -36,6 +37,18 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Makes a project.
+    Init(commands::init::Arguments),
+    /// Adds an API or a webhook to a project.
+    #[command(subcommand)]
+    Create(commands::create::Arguments),
+    /// Takes an API or a webhook from a project.
+    #[command(subcommand)]
+    Delete(commands::delete::Arguments),
+    /// Changes what a project is like.
+    Edit(commands::edit::Arguments),
+    /// Writes the files that install a program.
+    Manifests(commands::manifests::Arguments),
     /// Runs a program against an embedded API server and shows every review as it passes.
     Dev(commands::dev::Arguments),
     /// Asks a program recorded reviews again, and shows what it answers otherwise.
@@ -77,6 +90,11 @@ impl Command {
 
     fn run(self, ui: &Arc<Ui>) -> Outcome {
         match self {
+            Self::Init(arguments) => commands::init::run(ui, arguments),
+            Self::Create(arguments) => commands::create::run(ui, arguments),
+            Self::Delete(arguments) => commands::delete::run(ui, arguments),
+            Self::Edit(arguments) => commands::edit::run(ui, &arguments),
+            Self::Manifests(arguments) => commands::manifests::run(ui, arguments),
             Self::Dev(arguments) => commands::dev::run(ui, arguments),
             Self::Replay(arguments) => commands::replay::run(ui, arguments),
             Self::Apiserver(arguments) => commands::apiserver::run(ui, arguments),

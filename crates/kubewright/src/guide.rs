@@ -9,6 +9,7 @@
 //! 7. [`observability`]: what a program logs, counts and traces.
 //! 8. [`deploying`]: everything that installs a program, from its code.
 //! 9. [`commands`]: every command of `kubewright`, with its options.
+//! 10. [`projects`]: what `kubewright init` and `kubewright create` make.
 
 #[doc = include_str!("../../../docs/guide/first-webhooks.md")]
 pub mod first_webhooks {}
@@ -36,3 +37,6 @@ pub mod commands {}
 
 #[doc = include_str!("../../../docs/guide/deploying.md")]
 pub mod deploying {}
+
+#[doc = include_str!("../../../docs/guide/projects.md")]
+pub mod projects {}

@@ -156,6 +156,27 @@ impl Program {
         self.printed("manifests", command).await
     }
 
+    /// Has the program write the files that install it, or compare them. The inner error is what it says against that.
+    pub(crate) async fn write_manifests(
+        &self,
+        into: &Path,
+        check: bool,
+        more: &[String],
+    ) -> Outcome<Result<(), String>> {
+        let mut command = Command::new(&self.executable);
+        command.args(["manifests", "--into"]).arg(into);
+        if check {
+            command.arg("--check");
+        }
+        let output = command.args(more).stdin(Stdio::null()).output().await;
+        let output = output.with_context(|| format!("cannot run {}", self.executable.display()))?;
+        Ok(if output.status.success() {
+            Ok(())
+        } else {
+            Err(String::from_utf8_lossy(&output.stderr).into_owned())
+        })
+    }
+
     /// The definitions of the custom resources that the program works with.
     pub(crate) async fn crds(&self, more: &[String]) -> Outcome<Vec<Value>> {
         let mut command = Command::new(&self.executable);

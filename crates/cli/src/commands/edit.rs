@@ -1,0 +1,27 @@
+//! `kubewright edit`: what a project is like, changed later.
+
+use clap::Args;
+
+use super::project::Place;
+use crate::failure::Outcome;
+use crate::scaffold::{Settings, edit};
+use crate::ui::Ui;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The license of the package, as an SPDX expression; an empty one takes it away
+    #[arg(long, value_name = "SPDX")]
+    license: Option<String>,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(crate) fn run(ui: &Ui, arguments: &Arguments) -> Outcome {
+    let settings = Settings {
+        license: arguments.license.clone(),
+    };
+    arguments
+        .place
+        .change(ui, "next: `cargo test`", |tree| edit(tree, &settings))
+}

@@ -1,0 +1,51 @@
+//! The scaffolder: the files of a project in, the files as they are to be out. It reads and writes nothing itself.
+//!
+//! What a command makes is taken down in `kubewright.toml`, so that the same command changes nothing the second time. New files
+//! come from [`templates`]; files that are there already are changed where they have to be, and nowhere else: Rust by
+//! [`rust`], `Cargo.toml` by [`dependencies`], the demo by [`demo`]. A change that is not safe is left to the person, in words.
+
+mod api;
+mod delete;
+mod demo;
+mod dependencies;
+mod init;
+mod kinds;
+mod names;
+mod project;
+mod rust;
+mod settings;
+mod templates;
+mod tree;
+mod webhook;
+
+pub(crate) use api::{NewApi, create as create_api};
+pub(crate) use delete::{api as delete_api, webhook as delete_webhook};
+pub(crate) use init::{NewProject, init};
+pub(crate) use names::{Domain, Group, Kind, Name, Plural, Version};
+pub(crate) use project::RECORD;
+pub(crate) use settings::{Settings, edit};
+pub(crate) use tree::{Change, Tree};
+pub(crate) use webhook::{NewWebhook, create as create_webhook};
+
+use std::fmt;
+
+/// Why a command is refused: nothing has been changed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl Refused {
+    fn new(message: impl fmt::Display) -> Self {
+        Self {
+            message: message.to_string(),
+            hint: None,
+        }
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}

@@ -1,0 +1,427 @@
+//! `kubewright.toml`: what has been made in a project, so that nothing is made twice.
+
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, Value};
+
+use super::kinds::{self, BuiltIn};
+use super::names::{hyphened, module};
+use super::{Refused, Tree};
+
+/// The file with the record.
+pub(crate) const RECORD: &str = "kubewright.toml";
+
+/// The record of a project.
+pub(super) struct Project {
+    document: DocumentMut,
+}
+
+/// A kind that the project defines, or that is its own only in having a controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Api {
+    pub(super) group: String,
+    pub(super) version: String,
+    pub(super) kind: String,
+    pub(super) plural: String,
+    pub(super) namespaced: bool,
+    /// Whether the project has its type.
+    pub(super) resource: bool,
+    pub(super) controller: bool,
+}
+
+/// The webhooks for a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hooks {
+    pub(super) group: String,
+    pub(super) version: String,
+    pub(super) kind: String,
+    pub(super) defaulting: bool,
+    pub(super) validating: bool,
+    /// The versions that are converted from and to `version`.
+    pub(super) converting: Vec<String>,
+}
+
+/// A kind with everything that is called after it.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) api: Api,
+    /// The group with its domain, as in `apiVersion`; empty for the core group.
+    pub(super) group_name: String,
+    /// The name of modules and files about it.
+    pub(super) module: String,
+    /// The path of the module of its type in the library and in tests, where `{}` is the project.
+    pub(super) path: String,
+    /// What an object needs besides its name.
+    pub(super) body: String,
+}
+
+impl Project {
+    pub(super) fn new(domain: &str, name: &str) -> Self {
+        let mut document = DocumentMut::new();
+        document.insert("domain", toml_edit::value(domain));
+        document.insert("name", toml_edit::value(name));
+        if let Some(mut first) = document.key_mut("domain") {
+            first.leaf_decor_mut().set_prefix(ABOUT);
+        }
+        Self { document }
+    }
+
+    pub(super) fn read(tree: &Tree) -> Result<Self, Refused> {
+        let text = tree.text(RECORD).ok_or_else(|| {
+            Refused::new(format!("there is no {RECORD} here"))
+                .hint("run `kubewright init` first, or name the project's folder with --folder")
+        })?;
+        let document = text
+            .parse()
+            .map_err(|error| Refused::new(format!("{RECORD} is not TOML: {error}")))?;
+        let project = Self { document };
+        for key in ["domain", "name"] {
+            if project.text(key).is_empty() {
+                return Err(Refused::new(format!("{RECORD} says no `{key}`")));
+            }
+        }
+        Ok(project)
+    }
+
+    pub(super) fn save(&self, tree: &mut Tree) {
+        tree.put(RECORD, self.document.to_string());
+    }
+
+    pub(super) fn domain(&self) -> &str {
+        self.text("domain")
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.text("name")
+    }
+
+    /// The name of the library in Rust.
+    pub(super) fn library(&self) -> String {
+        self.name().replace('-', "_")
+    }
+
+    fn text(&self, key: &str) -> &str {
+        self.document
+            .get(key)
+            .and_then(Item::as_str)
+            .unwrap_or_default()
+    }
+
+    pub(super) fn apis(&self) -> Vec<Api> {
+        let tables = self.tables("api").into_iter();
+        let apis = tables.map(|table| Api {
+            group: string(table, "group"),
+            version: string(table, "version"),
+            kind: string(table, "kind"),
+            plural: string(table, "plural"),
+            namespaced: boolean(table, "namespaced"),
+            resource: boolean(table, "resource"),
+            controller: boolean(table, "controller"),
+        });
+        apis.collect()
+    }
+
+    pub(super) fn hooks(&self) -> Vec<Hooks> {
+        let tables = self.tables("webhook").into_iter();
+        let hooks = tables.map(|table| Hooks {
+            group: string(table, "group"),
+            version: string(table, "version"),
+            kind: string(table, "kind"),
+            defaulting: boolean(table, "defaulting"),
+            validating: boolean(table, "validating"),
+            converting: strings(table, "converting"),
+        });
+        hooks.collect()
+    }
+
+    /// The versions of a kind that the project defines, in the order in which they were made.
+    pub(super) fn versions(&self, group: &str, kind: &str) -> Vec<Api> {
+        let apis = self.apis().into_iter();
+        let own = apis.filter(|api| api.resource && api.group == group && api.kind == kind);
+        own.collect()
+    }
+
+    pub(super) fn hooks_of(&self, group: &str, kind: &str) -> Option<Hooks> {
+        let mut hooks = self.hooks().into_iter();
+        hooks.find(|hooks| hooks.group == group && hooks.kind == kind)
+    }
+
+    /// Takes down an API, instead of what was known of it.
+    pub(super) fn record_api(&mut self, api: &Api) {
+        let name = self.module(&api.group, &api.kind);
+        let table = self.table("api", &api.group, Some(&api.version), &api.kind);
+        set(table, "group", api.group.as_str().into());
+        set(table, "version", api.version.as_str().into());
+        set(table, "kind", api.kind.as_str().into());
+        set(table, "plural", api.plural.as_str().into());
+        set(table, "namespaced", api.namespaced.into());
+        set(table, "resource", api.resource.into());
+        set(table, "controller", api.controller.into());
+        if name != module(&api.kind) {
+            set(table, "module", name.into());
+        }
+    }
+
+    /// Takes down the webhooks of a kind, instead of what was known of them.
+    pub(super) fn record_hooks(&mut self, hooks: &Hooks) {
+        let name = self.module(&hooks.group, &hooks.kind);
+        let table = self.table("webhook", &hooks.group, None, &hooks.kind);
+        set(table, "group", hooks.group.as_str().into());
+        set(table, "version", hooks.version.as_str().into());
+        set(table, "kind", hooks.kind.as_str().into());
+        set(table, "defaulting", hooks.defaulting.into());
+        set(table, "validating", hooks.validating.into());
+        let versions: toml_edit::Array = hooks.converting.iter().map(String::as_str).collect();
+        set(table, "converting", Value::Array(versions));
+        if name != module(&hooks.kind) {
+            set(table, "module", name.into());
+        }
+    }
+
+    pub(super) fn forget_api(&mut self, api: &Api) {
+        self.forget("api", &api.group, Some(&api.version), &api.kind);
+    }
+
+    pub(super) fn forget_hooks(&mut self, hooks: &Hooks) {
+        self.forget("webhook", &hooks.group, None, &hooks.kind);
+    }
+
+    /// Finds the kind that is meant: one of the project's, or one that every cluster has.
+    pub(super) fn find(
+        &self,
+        kind: &str,
+        group: Option<&str>,
+        version: Option<&str>,
+    ) -> Result<Target, Refused> {
+        let is_wanted = |its_group: &str, its_version: &str| {
+            group.is_none_or(|group| group == its_group)
+                && version.is_none_or(|version| version == its_version)
+        };
+        let own: Vec<Api> = self
+            .apis()
+            .into_iter()
+            .filter(|api| api.resource && api.kind == kind && is_wanted(&api.group, &api.version))
+            .collect();
+        let known = kinds::all();
+        let built_in = known
+            .iter()
+            .find(|known| known.kind == kind && is_wanted(&short(known.group), known.version));
+        let groups = own.iter().map(|api| api.group.clone());
+        let mut groups: Vec<String> = groups
+            .chain(built_in.map(|known| short(known.group)))
+            .collect();
+        groups.dedup();
+        if groups.len() > 1 {
+            return Err(
+                Refused::new(format!("several groups have a kind {kind}")).hint(format!(
+                    "say which one you mean with --group: {}",
+                    groups.join(" or ")
+                )),
+            );
+        }
+        if let Some(first) = own.first() {
+            return Ok(self.target(first.clone()));
+        }
+        if let Some(known) = built_in {
+            return Ok(self.built_in(known));
+        }
+        let mut names: Vec<String> = self.apis().into_iter().map(|api| api.kind).collect();
+        names.extend(known.iter().map(|known| known.kind.to_owned()));
+        Err(unknown(kind, &names))
+    }
+
+    /// A kind that the project defines.
+    pub(super) fn target(&self, api: Api) -> Target {
+        let group_name = format!("{}.{}", api.group, self.domain());
+        Target {
+            path: format!("{{}}::api::{}::{}", module(&api.group), api.version),
+            module: self.module(&api.group, &api.kind),
+            body: "spec:\n  foo: bar\n".to_owned(),
+            group_name,
+            api,
+        }
+    }
+
+    fn built_in(&self, known: &BuiltIn) -> Target {
+        let group = short(known.group);
+        let made = self
+            .apis()
+            .into_iter()
+            .find(|api| !api.resource && api.group == group && api.kind == known.kind);
+        let api = made.unwrap_or(Api {
+            group: group.clone(),
+            version: known.version.to_owned(),
+            kind: known.kind.to_owned(),
+            plural: known.plural.to_owned(),
+            namespaced: known.namespaced,
+            resource: false,
+            controller: false,
+        });
+        Target {
+            group_name: known.group.to_owned(),
+            module: self.module(&group, known.kind),
+            path: format!("k8s_openapi::api::{}", known.module),
+            body: known.body.to_owned(),
+            api,
+        }
+    }
+
+    /// What is called after a kind: the kind alone, or with its group if another group's has that name already.
+    fn module(&self, group: &str, kind: &str) -> String {
+        let (mut taken, plain) = (false, module(kind));
+        for table in ["api", "webhook"]
+            .into_iter()
+            .flat_map(|key| self.tables(key))
+        {
+            let its_kind = string(table, "kind");
+            let known = table
+                .get("module")
+                .and_then(Item::as_str)
+                .map(str::to_owned);
+            let known = known.unwrap_or_else(|| module(&its_kind));
+            if (string(table, "group").as_str(), its_kind.as_str()) == (group, kind) {
+                return known;
+            }
+            taken |= known == plain;
+        }
+        if taken {
+            format!("{}_{plain}", module(group))
+        } else {
+            plain
+        }
+    }
+
+    fn tables(&self, key: &str) -> Vec<&Table> {
+        let tables = self.document.get(key).and_then(Item::as_array_of_tables);
+        tables.into_iter().flat_map(ArrayOfTables::iter).collect()
+    }
+
+    fn table(&mut self, key: &str, group: &str, version: Option<&str>, kind: &str) -> &mut Table {
+        let known = self
+            .tables(key)
+            .into_iter()
+            .position(|table| is(table, group, version, kind));
+        let item = self
+            .document
+            .entry(key)
+            .or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
+        if !item.is_array_of_tables() {
+            *item = Item::ArrayOfTables(ArrayOfTables::new());
+        }
+        let tables = item
+            .as_array_of_tables_mut()
+            .expect("it has just been made one");
+        let index = known.unwrap_or_else(|| {
+            tables.push(Table::new());
+            tables.len() - 1
+        });
+        tables
+            .get_mut(index)
+            .expect("it was found or has just been added")
+    }
+
+    fn forget(&mut self, key: &str, group: &str, version: Option<&str>, kind: &str) {
+        let tables = self
+            .document
+            .get_mut(key)
+            .and_then(Item::as_array_of_tables_mut);
+        if let Some(tables) = tables {
+            tables.retain(|table| !is(table, group, version, kind));
+            if tables.is_empty() {
+                self.document.remove(key);
+            }
+        }
+    }
+}
+
+impl Target {
+    /// The path of its type as the library says it.
+    pub(super) fn in_library(&self) -> String {
+        format!("{}::{}", self.path.replace("{}", "crate"), self.api.kind)
+    }
+
+    /// The path of its type as tests say it.
+    pub(super) fn in_tests(&self, library: &str) -> String {
+        format!("{}::{}", self.path.replace("{}", library), self.api.kind)
+    }
+
+    /// What objects say as `apiVersion`.
+    pub(super) fn api_version(&self) -> String {
+        if self.group_name.is_empty() {
+            return self.api.version.clone();
+        }
+        format!("{}/{}", self.group_name, self.api.version)
+    }
+
+    /// The file with an object of this kind.
+    pub(super) fn sample(&self) -> String {
+        format!("demo/{}.yaml", hyphened(&self.module))
+    }
+}
+
+/// A group without the domain of Kubernetes, as people say it on a command line.
+fn short(group: &str) -> String {
+    if group.is_empty() {
+        return "core".to_owned();
+    }
+    group
+        .trim_end_matches(".k8s.io")
+        .trim_end_matches(".authorization")
+        .to_owned()
+}
+
+fn unknown(kind: &str, names: &[String]) -> Refused {
+    let refused = Refused::new(format!(
+        "neither the project nor Kubernetes is known to have the kind {kind}"
+    ));
+    let near = names
+        .iter()
+        .map(|name| {
+            (
+                strsim::jaro_winkler(&name.to_lowercase(), &kind.to_lowercase()),
+                name,
+            )
+        })
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .filter(|(similarity, _)| *similarity > 0.85);
+    match near {
+        Some((_, name)) => refused.hint(format!("did you mean {name}?")),
+        None => refused.hint(
+            "make it with `kubewright create api`; kinds of other projects are not known here",
+        ),
+    }
+}
+
+fn is(table: &Table, group: &str, version: Option<&str>, kind: &str) -> bool {
+    string(table, "group") == group
+        && string(table, "kind") == kind
+        && version.is_none_or(|version| string(table, "version") == version)
+}
+
+fn string(table: &Table, key: &str) -> String {
+    let text = table.get(key).and_then(Item::as_str);
+    text.unwrap_or_default().to_owned()
+}
+
+fn boolean(table: &Table, key: &str) -> bool {
+    table.get(key).and_then(Item::as_bool).unwrap_or_default()
+}
+
+fn strings(table: &Table, key: &str) -> Vec<String> {
+    let values = table.get(key).and_then(Item::as_array);
+    let texts = values.into_iter().flatten().filter_map(Value::as_str);
+    texts.map(str::to_owned).collect()
+}
+
+/// Sets a value, and leaves one alone that says the same.
+fn set(table: &mut Table, key: &str, value: Value) {
+    let same = table
+        .get(key)
+        .and_then(Item::as_value)
+        .is_some_and(|known| known.to_string().trim() == value.to_string().trim());
+    if !same {
+        table.insert(key, Item::Value(value));
+    }
+}
+
+const ABOUT: &str = "\
+# What `kubewright` has made in this project. It belongs into version control: the next `kubewright create` reads it.
+";

@@ -1,0 +1,138 @@
+//! The files of a project: as they were found, and as they are to be.
+
+use std::collections::BTreeMap;
+
+use super::Refused;
+
+/// Puts the text of a Rust file into the standard form; `None` if that cannot be done.
+pub(crate) type Format = Box<dyn Fn(&str) -> Option<String>>;
+
+/// The text files of a project by their paths, and what is left to do by hand.
+pub(crate) struct Tree {
+    found: BTreeMap<String, String>,
+    files: BTreeMap<String, String>,
+    by_hand: Vec<ByHand>,
+    format: Format,
+}
+
+/// A change that the scaffolder does not dare to make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ByHand {
+    pub(crate) path: String,
+    /// What to do, such as: add `mod api;`.
+    pub(crate) what: String,
+    /// Why it is left to a person.
+    pub(crate) why: String,
+}
+
+/// What has become of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change<'a> {
+    Created(&'a str),
+    Changed(&'a str),
+    Removed,
+}
+
+impl Tree {
+    /// The files as they are found.
+    pub(crate) fn new(found: BTreeMap<String, String>, format: Format) -> Self {
+        Self {
+            files: found.clone(),
+            found,
+            by_hand: Vec::new(),
+            format,
+        }
+    }
+
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
+        self.files.get(path).map(String::as_str)
+    }
+
+    /// What is different from what was found, by path.
+    pub(crate) fn changes(&self) -> Vec<(&str, Change<'_>)> {
+        let mut changes: Vec<(&str, Change<'_>)> = Vec::new();
+        for (path, text) in &self.files {
+            match self.found.get(path) {
+                None => changes.push((path, Change::Created(text))),
+                Some(found) if found != text => changes.push((path, Change::Changed(text))),
+                Some(_) => {}
+            }
+        }
+        let removed = self
+            .found
+            .keys()
+            .filter(|path| !self.files.contains_key(*path));
+        changes.extend(removed.map(|path| (path.as_str(), Change::Removed)));
+        changes.sort_by_key(|(path, _)| *path);
+        changes
+    }
+
+    /// What is left to do by hand.
+    pub(crate) fn by_hand(&self) -> &[ByHand] {
+        &self.by_hand
+    }
+
+    /// Adds a file that must not be there yet.
+    pub(super) fn create(&mut self, path: &str, text: &str) -> Result<(), Refused> {
+        if self.files.contains_key(path) {
+            return Err(Refused::new(format!("{path} exists already"))
+                .hint("move it away; the scaffolder replaces nothing"));
+        }
+        self.put(path, self.formatted(path, text));
+        Ok(())
+    }
+
+    /// Writes a file that belongs to the scaffolder alone.
+    pub(super) fn put(&mut self, path: &str, text: String) {
+        self.files.insert(path.to_owned(), text);
+    }
+
+    /// Changes a file, or takes down that a person has to. `what` says what the change comes to.
+    pub(super) fn edit(
+        &mut self,
+        path: &str,
+        what: impl Into<String>,
+        edit: impl FnOnce(&str) -> Result<String, String>,
+    ) {
+        let edited = match self.text(path) {
+            None => Err("there is no such file".to_owned()),
+            Some(text) => edit(text).map(|new| {
+                // Who does not format their files does not want them formatted.
+                if self.formatted(path, text) == text {
+                    self.formatted(path, &new)
+                } else {
+                    new
+                }
+            }),
+        };
+        match edited {
+            Ok(text) => self.put(path, text),
+            Err(why) => self.by_hand.push(ByHand {
+                path: path.to_owned(),
+                what: what.into(),
+                why,
+            }),
+        }
+    }
+
+    /// Removes a file if it is still as it was made; else a person has to look whether they need what they wrote.
+    pub(super) fn remove(&mut self, path: &str, made: &str, force: bool) -> Result<(), Refused> {
+        let Some(text) = self.text(path) else {
+            return Ok(());
+        };
+        if !force && text != self.formatted(path, made) {
+            return Err(
+                Refused::new(format!("{path} has been changed since it was made"))
+                    .hint("pass --force to delete it with what you have written"),
+            );
+        }
+        self.files.remove(path);
+        Ok(())
+    }
+
+    fn formatted(&self, path: &str, text: &str) -> String {
+        let is_rust = path.rsplit('.').next() == Some("rs");
+        let formatted = is_rust.then(|| (self.format)(text)).flatten();
+        formatted.unwrap_or_else(|| text.to_owned())
+    }
+}

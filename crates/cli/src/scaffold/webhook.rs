@@ -1,0 +1,335 @@
+//! `kubewright create webhook`: defaults, rules and conversion for a kind of the project or of Kubernetes.
+
+use minijinja::{Value, context};
+
+use super::api::{DEMO, LIBRARY, TESTS, indented, list, sample, type_file};
+use super::names::{hyphened, module};
+use super::project::{Hooks, Project, Target};
+use super::templates::Template;
+use super::{Group, Kind, Refused, Tree, Version};
+use super::{demo, rust, templates};
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct NewWebhook {
+    pub(crate) kind: Kind,
+    pub(crate) group: Option<Group>,
+    pub(crate) version: Option<Version>,
+    pub(crate) defaulting: bool,
+    pub(crate) validating: bool,
+    pub(crate) conversion: bool,
+}
+
+/// Makes webhooks, beside those that there are.
+pub(crate) fn create(tree: &mut Tree, new: &NewWebhook) -> Result<(), Refused> {
+    if !(new.defaulting || new.validating || new.conversion) {
+        return Err(Refused::new("it is not said what the webhook is to do")
+            .hint("add --defaulting, --validating or --conversion, or several of them"));
+    }
+    let mut project = Project::read(tree)?;
+    let group = new.group.as_ref().map(AsRef::as_ref);
+    let version = new.version.as_ref().map(AsRef::as_ref);
+    let target = project.find(new.kind.as_ref(), group, version)?;
+    let known = project.hooks_of(&target.api.group, &target.api.kind);
+    let mut hooks = known.unwrap_or_else(|| Hooks {
+        group: target.api.group.clone(),
+        version: target.api.version.clone(),
+        kind: target.api.kind.clone(),
+        defaulting: false,
+        validating: false,
+        converting: Vec::new(),
+    });
+    if hooks.version != target.api.version && version.is_some() {
+        return Err(Refused::new(format!(
+            "the webhooks of {} are for {} already",
+            hooks.kind, hooks.version
+        ))
+        .hint("one version is enough: the API server converts"));
+    }
+    let target = project.find(
+        &hooks.kind.clone(),
+        Some(&hooks.group.clone()),
+        Some(&hooks.version.clone()),
+    )?;
+    for (is_wanted, is_made, part) in [
+        (new.defaulting, &mut hooks.defaulting, &PARTS[0]),
+        (new.validating, &mut hooks.validating, &PARTS[1]),
+    ] {
+        if is_wanted && !*is_made {
+            add(tree, &project, &target, part)?;
+            *is_made = true;
+        }
+    }
+    if new.conversion {
+        let spokes = missing(&project, &target, &hooks)?;
+        convert(tree, &project, &target, &spokes)?;
+        hooks.converting.extend(spokes);
+    }
+    project.record_hooks(&hooks);
+    project.save(tree);
+    Ok(())
+}
+
+/// One of the two ways to judge an object.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) code: Template,
+    pub(super) test: Template,
+    step: Template,
+    function: &'static str,
+}
+
+pub(super) const PARTS: [Part; 2] = [
+    Part {
+        code: templates::DEFAULTING,
+        test: templates::DEFAULTING_TEST,
+        step: templates::DEFAULTING_STEP,
+        function: "mutator",
+    },
+    Part {
+        code: templates::VALIDATING,
+        test: templates::VALIDATING_TEST,
+        step: templates::VALIDATING_STEP,
+        function: "validator",
+    },
+];
+
+impl Part {
+    pub(super) fn call(&self, target: &Target) -> String {
+        format!(".with({}::{}())", target.module, self.function)
+    }
+
+    pub(super) fn step(&self, project: &Project, target: &Target) -> String {
+        self.step.fill(values(project, target))
+    }
+}
+
+fn add(tree: &mut Tree, project: &Project, target: &Target, part: &Part) -> Result<(), Refused> {
+    let module = &target.module;
+    let values = values(project, target);
+    let code = files(target);
+    for (path, head, text) in [
+        (&code[0], templates::HOOK, part.code),
+        (&code[1], templates::HOOK_TEST, part.test),
+    ] {
+        let text = text.fill(values.clone());
+        if tree.text(path).is_none() {
+            tree.create(path, &format!("{}\n{text}", head.fill(values.clone())))?;
+        } else {
+            tree.edit(path, format!("add:\n{text}"), |before| {
+                Ok(format!("{}\n\n{text}", before.trim_end()))
+            });
+        }
+    }
+    list(
+        tree,
+        WEBHOOKS,
+        "",
+        module,
+        &templates::WEBHOOKS.fill(values),
+    )?;
+    serve(tree, project);
+    let call = part.call(target);
+    tree.edit(WEBHOOKS, format!("add `{call}` to the Webhooks"), |text| {
+        rust::append(text, ROOT, &call)
+    });
+    let test = format!("{module}_webhook");
+    tree.edit(TESTS, format!("add `mod {test};`"), |text| {
+        rust::add_module(text, "", &test)
+    });
+    sample(tree, target);
+    let step = part.step(project, target);
+    tree.edit(DEMO, format!("add the step:\n{step}"), |text| {
+        demo::add(text, &step)
+    });
+    Ok(())
+}
+
+/// Has the program serve what is in `src/webhooks.rs`, with certificates of its own.
+fn serve(tree: &mut Tree, project: &Project) {
+    tree.edit(LIBRARY, "add `pub mod webhooks;`", |text| {
+        rust::add_module(text, "pub ", "webhooks")
+    });
+    let call = ".webhooks(webhooks::all())";
+    tree.edit(LIBRARY, format!("add `{call}` to the App"), |text| {
+        rust::append(text, APP, call)
+    });
+    // Who has chosen another source of certificates has said so.
+    let sources = [".certificates(", ".publishes_ca(", ".ca_injected_from("];
+    let is_chosen = tree
+        .text(LIBRARY)
+        .is_some_and(|text| sources.iter().any(|source| text.contains(source)));
+    if !is_chosen {
+        let call = certificates(project);
+        tree.edit(LIBRARY, format!("add `{call}` to the App"), |text| {
+            rust::append(text, APP, &call)
+        });
+    }
+}
+
+pub(super) fn certificates(project: &Project) -> String {
+    let name = project.name();
+    format!(
+        ".certificates(SharedAuthority::in_secret(\"{name}-certificates\").for_service(\"{name}\"))"
+    )
+}
+
+/// The files of a kind's webhooks: the code, and its tests.
+pub(super) fn files(target: &Target) -> [String; 2] {
+    let module = &target.module;
+    [
+        format!("src/webhooks/{module}.rs"),
+        format!("tests/all/{module}_webhook.rs"),
+    ]
+}
+
+/// The files of a kind's conversion: the code, and its tests.
+pub(super) fn conversion_files(target: &Target) -> [String; 2] {
+    let module = &target.module;
+    [
+        format!("src/webhooks/{module}_conversion.rs"),
+        format!("tests/all/{module}_conversion.rs"),
+    ]
+}
+
+pub(super) fn conversion_call(target: &Target) -> String {
+    format!(".with({}_conversion::conversion())", target.module)
+}
+
+pub(super) fn values(project: &Project, target: &Target) -> Value {
+    context! {
+        kind => target.api.kind.as_str(),
+        module => target.module.as_str(),
+        name => hyphened(&target.module),
+        many => super::names::plural(&target.api.kind),
+        path => target.in_library(),
+        test_path => target.in_tests(&project.library()),
+        api_version => target.api_version(),
+        own => target.api.resource,
+        namespaced => target.api.namespaced,
+        domain => project.domain(),
+        sample => target.sample(),
+        body => indented(&target.body, 4),
+    }
+}
+
+/// The versions that are not converted yet.
+fn missing(project: &Project, hub: &Target, hooks: &Hooks) -> Result<Vec<String>, Refused> {
+    let kind = &hub.api.kind;
+    if !hub.api.resource {
+        return Err(Refused::new(format!(
+            "{kind} is not a kind of this project: it is not for it to convert"
+        )));
+    }
+    let versions = project
+        .versions(&hub.api.group, kind)
+        .into_iter()
+        .map(|api| api.version);
+    let others: Vec<String> = versions
+        .filter(|version| *version != hub.api.version)
+        .collect();
+    if others.is_empty() {
+        return Err(Refused::new(format!(
+            "{kind} has one version: there is nothing to convert"
+        ))
+        .hint("make another version with `kubewright create api` first"));
+    }
+    Ok(others
+        .into_iter()
+        .filter(|version| !hooks.converting.contains(version))
+        .collect())
+}
+
+fn convert(
+    tree: &mut Tree,
+    project: &Project,
+    hub: &Target,
+    spokes: &[String],
+) -> Result<(), Refused> {
+    let [code, test] = conversion_files(hub);
+    for version in spokes {
+        let spoke = project.find(&hub.api.kind, Some(&hub.api.group), Some(version))?;
+        let values = context! {
+            kind => hub.api.kind.as_str(),
+            group => module(&hub.api.group),
+            hub => hub.api.version.as_str(),
+            spoke => version,
+            module => hub.module.as_str(),
+            library => project.library(),
+            namespaced => hub.api.namespaced,
+            sample => hub.sample(),
+            fields => fields(tree, hub, &spoke)?,
+        };
+        let text = templates::SPOKE.fill(values.clone());
+        if tree.text(&code).is_none() {
+            tree.create(
+                &code,
+                &format!("{}\n{text}", templates::CONVERSION.fill(values.clone())),
+            )?;
+            tree.create(&test, &templates::CONVERSION_TEST.fill(values))?;
+            let name = format!("{}_conversion", hub.module);
+            list(
+                tree,
+                WEBHOOKS,
+                "pub ",
+                &name,
+                &templates::WEBHOOKS.fill(context! { domain => project.domain() }),
+            )?;
+            serve(tree, project);
+            let call = conversion_call(hub);
+            tree.edit(WEBHOOKS, format!("add `{call}` to the Webhooks"), |text| {
+                rust::append(text, ROOT, &call)
+            });
+            tree.edit(TESTS, format!("add `mod {name};`"), |text| {
+                rust::add_module(text, "", &name)
+            });
+        } else {
+            let call = format!(
+                ".spoke::<{}::{version}::{}>()",
+                module(&hub.api.group),
+                hub.api.kind
+            );
+            tree.edit(&code, format!("add `{call}` and:\n{text}"), |before| {
+                let with_spoke = rust::append(before, "converting", &call)?;
+                Ok(format!("{}\n\n{text}", with_spoke.trim_end()))
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The fields that both versions have, and that can be handed over as they are.
+fn fields(tree: &Tree, hub: &Target, spoke: &Target) -> Result<Vec<String>, Refused> {
+    let read = |target: &Target| {
+        let path = type_file(target);
+        let text = tree
+            .text(&path)
+            .ok_or_else(|| format!("{path} is not there"))?;
+        rust::fields(text, &target.api.kind).map_err(|why| format!("{path}: {why}"))
+    };
+    let cannot = |why: String| {
+        Refused::new(format!(
+            "cannot write the conversion between {} and {}: {why}",
+            hub.api.version, spoke.api.version
+        ))
+        .hint("write `impl From` for both ways by hand, and `converting::<Hub>().spoke::<Other>()` into src/webhooks.rs")
+    };
+    let (mut one, mut other) = (read(hub).map_err(cannot)?, read(spoke).map_err(cannot)?);
+    one.sort_by(|a, b| a.name.cmp(&b.name));
+    other.sort_by(|a, b| a.name.cmp(&b.name));
+    if one != other {
+        return Err(cannot("they do not have the same fields".to_owned()));
+    }
+    if let Some(field) = one.iter().find(|field| field.plain.is_none()) {
+        return Err(cannot(format!(
+            "the field `{}` is of a type of their own",
+            field.name
+        )));
+    }
+    Ok(one.into_iter().map(|field| field.name).collect())
+}
+
+pub(super) use super::api::APP;
+
+pub(super) const ROOT: &str = "Webhooks::new";
+pub(super) const WEBHOOKS: &str = "src/webhooks.rs";

@@ -1,0 +1,8 @@
+//! The scaffolder: what it makes, compared with folders that were read critically, and what that does.
+
+#![cfg(test)]
+
+mod cases;
+mod command;
+mod folder;
+mod refusals;

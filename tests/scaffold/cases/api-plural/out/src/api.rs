@@ -1,0 +1,11 @@
+//! The kinds that this program defines: their groups, and the versions of those.
+
+/// `police.example.com`
+pub mod police {
+    /// `police.example.com/v1`
+    pub mod v1 {
+        mod sheep;
+
+        pub use sheep::{Sheep, SheepSpec};
+    }
+}

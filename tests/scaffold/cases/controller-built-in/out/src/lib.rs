@@ -1,0 +1,13 @@
+//! guard, a program for Kubernetes.
+
+mod controllers;
+
+use kubewright::prelude::*;
+
+/// What this program is made of. Called to run it, to test it and to write its manifests.
+pub fn app(needs: &mut Needs) -> App {
+    App::new("guard")
+        .version(env!("CARGO_PKG_VERSION"))
+        .controller(controllers::deployment::controller(needs))
+        .leader_elected("guard")
+}

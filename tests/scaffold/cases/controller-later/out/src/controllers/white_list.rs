@@ -1,0 +1,37 @@
+//! Keeps a ConfigMap for every WhiteList: an example, to be replaced by what your program is for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kubewright::prelude::*;
+
+use crate::api::police::v1beta1::WhiteList;
+
+/// Looks at an object when it or its ConfigMap has changed. What it asks `needs` for is what it may do.
+pub(crate) fn controller(needs: &mut Needs) -> Controller<WhiteList> {
+    let reconciler = WhiteListReconciler {
+        config_maps: needs.keeper(),
+    };
+    Controller::new("white-lists", reconciler).watch(owned::<ConfigMap>())
+}
+
+struct WhiteListReconciler {
+    config_maps: Keeper<ConfigMap>,
+}
+
+impl Reconcile<WhiteList> for WhiteListReconciler {
+    async fn reconcile(&self, object: Arc<WhiteList>, cx: Context) -> Result<Action, Error> {
+        // Made if it is missing, put back if it has been changed, deleted with its owner.
+        cx.keep(&self.config_maps, config_map(&object)).await?;
+        Ok(Action::await_change())
+    }
+}
+
+/// The ConfigMap of an object, as it is to be.
+fn config_map(object: &WhiteList) -> ConfigMap {
+    let mut config_map = ConfigMap::default();
+    config_map.metadata.name = Some(format!("{}-white-list", object.name_any()));
+    config_map.data = Some(BTreeMap::from([("for".to_owned(), object.name_any())]));
+    config_map
+}

@@ -1,0 +1,11 @@
+//! The kinds that this program defines: their groups, and the versions of those.
+
+/// `police.example.com`
+pub mod police {
+    /// `police.example.com/v1beta1`
+    pub mod v1beta1 {
+        mod white_list;
+
+        pub use white_list::{WhiteList, WhiteListSpec};
+    }
+}

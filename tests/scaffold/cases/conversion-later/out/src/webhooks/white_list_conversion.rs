@@ -1,0 +1,53 @@
+//! How the versions of WhiteList become each other: each becomes v1beta1, the hub, and comes from it.
+
+use kubewright::prelude::*;
+use kubewright::webhook::Converting;
+
+use crate::api::police;
+
+/// What is converted.
+pub fn conversion() -> Converting<police::v1beta1::WhiteList> {
+    converting::<police::v1beta1::WhiteList>()
+        .spoke::<police::v1::WhiteList>()
+        .spoke::<police::v2::WhiteList>()
+}
+
+impl From<police::v1beta1::WhiteList> for police::v1::WhiteList {
+    fn from(hub: police::v1beta1::WhiteList) -> Self {
+        Self {
+            metadata: hub.metadata,
+            spec: police::v1::WhiteListSpec { foo: hub.spec.foo },
+        }
+    }
+}
+
+impl From<police::v1::WhiteList> for police::v1beta1::WhiteList {
+    fn from(spoke: police::v1::WhiteList) -> Self {
+        Self {
+            metadata: spoke.metadata,
+            spec: police::v1beta1::WhiteListSpec {
+                foo: spoke.spec.foo,
+            },
+        }
+    }
+}
+
+impl From<police::v1beta1::WhiteList> for police::v2::WhiteList {
+    fn from(hub: police::v1beta1::WhiteList) -> Self {
+        Self {
+            metadata: hub.metadata,
+            spec: police::v2::WhiteListSpec { foo: hub.spec.foo },
+        }
+    }
+}
+
+impl From<police::v2::WhiteList> for police::v1beta1::WhiteList {
+    fn from(spoke: police::v2::WhiteList) -> Self {
+        Self {
+            metadata: spoke.metadata,
+            spec: police::v1beta1::WhiteListSpec {
+                foo: spoke.spec.foo,
+            },
+        }
+    }
+}

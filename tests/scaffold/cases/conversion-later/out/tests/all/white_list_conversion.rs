@@ -1,0 +1,23 @@
+//! That nothing is lost between the versions of WhiteList.
+
+use guard::api::police::{v1, v1beta1};
+use guard::webhooks::white_list_conversion::conversion;
+use kubewright::prelude::*;
+use kubewright::testing::{round_trips, unique, yaml};
+
+use super::cluster;
+
+#[test]
+fn every_version_survives_the_way_to_the_others_and_back() {
+    round_trips(conversion());
+}
+
+#[tokio::test]
+async fn what_is_created_in_one_version_is_read_in_another() {
+    let cluster = cluster().await;
+    let mut object: v1beta1::WhiteList = yaml(include_str!("../../demo/white-list.yaml"));
+    object.metadata.name = Some(unique("sample"));
+    let created = cluster.create(&object).await.expect_allowed();
+    let read: v1::WhiteList = cluster.get(&created.name_any()).await.unwrap();
+    assert_eq!(read.uid(), created.uid());
+}

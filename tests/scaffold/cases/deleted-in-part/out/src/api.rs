@@ -1,0 +1,21 @@
+//! The kinds that this program defines: their groups, and the versions of those.
+
+/// `police.example.com`
+pub mod police {
+    /// `police.example.com/v1`
+    pub mod v1 {
+        mod white_list;
+
+        pub use white_list::{WhiteList, WhiteListSpec};
+    }
+}
+
+/// `ship.example.com`
+pub mod ship {
+    /// `ship.example.com/v1`
+    pub mod v1 {
+        mod patrol;
+
+        pub use patrol::{Patrol, PatrolSpec};
+    }
+}

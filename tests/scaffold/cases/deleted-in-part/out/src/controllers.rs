@@ -1,0 +1,4 @@
+//! What the program keeps as it is to be.
+
+pub(crate) mod ship_patrol;
+pub(crate) mod white_list;

@@ -1,0 +1,1 @@
+//! Pods are let in.

@@ -1,0 +1,14 @@
+//! Our webhooks.
+
+mod pod;
+mod white_list;
+
+use kubewright::prelude::*;
+
+/// All of them.
+pub fn all() -> Webhooks {
+    // The domain is that of the mother company.
+    Webhooks::new("example.com")
+        .with(pod::validator())
+        .with(white_list::validator())
+}

@@ -1,0 +1,39 @@
+//! Keeps a ConfigMap for every Harbor: an example, to be replaced by what your program is for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kubewright::prelude::*;
+
+use crate::api::ship::v1alpha1::Harbor;
+
+/// Looks at an object when it or its ConfigMap has changed. What it asks `needs` for is what it may do.
+pub(crate) fn controller(needs: &mut Needs) -> Controller<Harbor> {
+    let reconciler = HarborReconciler {
+        config_maps: needs.keeper(),
+    };
+    Controller::new("harbors", reconciler).watch(owned::<ConfigMap>())
+}
+
+struct HarborReconciler {
+    config_maps: Keeper<ConfigMap>,
+}
+
+impl Reconcile<Harbor> for HarborReconciler {
+    async fn reconcile(&self, object: Arc<Harbor>, cx: Context) -> Result<Action, Error> {
+        // Made if it is missing, put back if it has been changed, deleted with its owner.
+        cx.keep(&self.config_maps, config_map(&object)).await?;
+        Ok(Action::await_change())
+    }
+}
+
+/// The ConfigMap of an object, as it is to be.
+fn config_map(object: &Harbor) -> ConfigMap {
+    let mut config_map = ConfigMap::default();
+    config_map.metadata.name = Some(format!("{}-harbor", object.name_any()));
+    // A Harbor has no namespace, and a ConfigMap needs one.
+    config_map.metadata.namespace = Some("default".to_owned());
+    config_map.data = Some(BTreeMap::from([("for".to_owned(), object.name_any())]));
+    config_map
+}

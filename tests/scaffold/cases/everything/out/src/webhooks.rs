@@ -1,0 +1,22 @@
+//! The webhooks of this program.
+
+mod harbor;
+mod namespace;
+mod pod;
+mod white_list;
+pub mod white_list_conversion;
+
+use kubewright::prelude::*;
+
+/// All of them. Their names end with the domain.
+pub fn all() -> Webhooks {
+    Webhooks::new("example.com")
+        .with(white_list::mutator())
+        .with(white_list::validator())
+        .with(white_list_conversion::conversion())
+        .with(harbor::validator())
+        .with(pod::mutator())
+        .with(pod::validator())
+        .with(namespace::mutator())
+        .with(namespace::validator())
+}

@@ -1,0 +1,36 @@
+//! What becomes of Harbors on their way into the cluster.
+
+use guard::api::ship::v1alpha1::Harbor;
+use kubewright::prelude::*;
+use kubewright::testing::{unique, yaml};
+
+use super::cluster;
+
+fn sample() -> Harbor {
+    let mut object: Harbor = yaml(include_str!("../../demo/harbor.yaml"));
+    object.metadata.name = Some(unique("sample"));
+    object
+}
+
+#[tokio::test]
+async fn a_team_with_a_name_is_allowed() {
+    let mut object = sample();
+    object
+        .labels_mut()
+        .insert("example.com/team".to_owned(), "blue".to_owned());
+    cluster().await.create(&object).await.expect_allowed();
+}
+
+#[tokio::test]
+async fn a_team_without_a_name_is_denied() {
+    let mut object = sample();
+    object
+        .labels_mut()
+        .insert("example.com/team".to_owned(), String::new());
+    let denied = cluster().await.create(&object).await.expect_denied();
+    assert_eq!(denied.by(), "validate-harbor.example.com");
+    assert_eq!(
+        denied.message(),
+        "the label `example.com/team` has to name a team"
+    );
+}

@@ -1,0 +1,23 @@
+//! The kinds that this program defines: their groups, and the versions of those.
+
+/// `police.example.com`
+pub mod police {
+    /// `police.example.com/v1`
+    pub mod v1 {
+        mod patrol;
+
+        pub use patrol::{Patrol, PatrolSpec};
+    }
+}
+
+/// `ship.example.com`
+pub mod ship {
+    /// `ship.example.com/v1`
+    pub mod v1 {
+        mod patrol;
+        mod pod;
+
+        pub use patrol::{Patrol, PatrolSpec};
+        pub use pod::{Pod, PodSpec};
+    }
+}

@@ -1,0 +1,22 @@
+//! Patrol, as this version has it.
+
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a Patrol asks for.
+#[derive(Clone, Debug, Default, CustomResource, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "ship.example.com",
+    version = "v1",
+    kind = "Patrol",
+    plural = "patrols",
+    namespaced,
+    doc = "What a Patrol is for: people read it in `kubectl explain`."
+)]
+#[serde(rename_all = "camelCase")]
+pub struct PatrolSpec {
+    /// An example of a field: write here what you like.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foo: Option<String>,
+}

@@ -1,0 +1,3 @@
+//! Tests.
+
+mod pod_webhook;

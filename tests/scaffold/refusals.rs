@@ -1,0 +1,177 @@
+//! What is refused: with a sentence, with something to do, and with nothing changed.
+
+use crate::command::{errors, kubewright, succeeds};
+use crate::folder::{difference, read};
+
+/// Runs commands that are understood, then one that is refused. Returns what it said.
+fn refused(commands: &[&str], last: &str) -> String {
+    let folder = tempfile::tempdir().expect("there is room for a project");
+    let folder = folder.path();
+    for command in commands {
+        succeeds(folder, &command.split(' ').collect::<Vec<_>>());
+    }
+    let before = read(folder);
+    let output = kubewright(folder, &last.split(' ').collect::<Vec<_>>());
+    assert!(!output.status.success(), "`{last}` was not refused");
+    assert_eq!(difference(&before, &read(folder)), "", "nothing is changed");
+    errors(&output)
+}
+
+const INIT: &str = "init . --name guard --domain example.com";
+const API: &str = "create api --group police --version v1 --kind WhiteList";
+
+#[test]
+fn a_folder_without_a_project_is_named() {
+    assert_eq!(
+        refused(&[], "create webhook --kind Pod --validating"),
+        "error: there is no kubewright.toml here\n\
+         hint: run `kubewright init` first, or name the project's folder with --folder\n"
+    );
+}
+
+#[test]
+fn another_project_is_not_made_over_one() {
+    let said = refused(&[INIT], "init . --name other --domain example.com");
+    assert_eq!(
+        said,
+        "error: the project guard of example.com is here already\n"
+    );
+}
+
+#[test]
+fn a_kind_that_is_not_known_is_compared_with_those_that_are() {
+    let said = refused(&[INIT, API], "create webhook --kind Whitelst --validating");
+    assert_eq!(
+        said,
+        "error: neither the project nor Kubernetes is known to have the kind Whitelst\nhint: did you mean WhiteList?\n"
+    );
+}
+
+#[test]
+fn a_kind_of_several_groups_needs_its_group() {
+    let own = "create api --group ship --version v1 --kind Pod";
+    assert_eq!(
+        refused(&[INIT, own], "create webhook --kind Pod --validating"),
+        "error: several groups have a kind Pod\nhint: say which one you mean with --group: ship or core\n"
+    );
+}
+
+#[test]
+fn a_webhook_has_to_do_something() {
+    let said = refused(&[INIT], "create webhook --kind Pod");
+    assert!(
+        said.contains("hint: add --defaulting, --validating or --conversion"),
+        "{said}"
+    );
+}
+
+#[test]
+fn one_version_cannot_be_converted() {
+    let said = refused(&[INIT, API], "create webhook --kind WhiteList --conversion");
+    assert!(
+        said.contains("WhiteList has one version: there is nothing to convert"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_kind_of_kubernetes_is_not_converted_here() {
+    let said = refused(&[INIT], "create webhook --kind Deployment --conversion");
+    assert!(
+        said.contains("Deployment is not a kind of this project"),
+        "{said}"
+    );
+}
+
+#[test]
+fn versions_of_a_kind_agree_on_where_they_are() {
+    let said = refused(
+        &[INIT, API],
+        "create api --group police --version v2 --kind WhiteList --namespaced=false",
+    );
+    assert!(
+        said.contains("WhiteList of police is namespaced and has the plural whitelists in v1"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_kind_has_one_controller() {
+    let controlled = format!("{API} --controller");
+    let said = refused(
+        &[INIT, &controlled],
+        "create api --group police --version v2 --kind WhiteList --controller",
+    );
+    assert!(
+        said.contains("WhiteList has a controller already, for v1"),
+        "{said}"
+    );
+}
+
+#[test]
+fn names_that_nothing_could_be_made_of_are_refused_before_anything_else() {
+    for (command, why) in [
+        (
+            "init . --name 1st --domain example.com",
+            "a package starts with a letter",
+        ),
+        ("init . --name guard --domain example", "a domain has a dot"),
+        (
+            "create api --group police --version 1 --kind List",
+            "a version is such as v1",
+        ),
+        (
+            "create api --group police --version v1 --kind list",
+            "a kind is a word in capitals",
+        ),
+    ] {
+        let said = refused(&[], command);
+        assert!(said.contains(why), "{said}");
+    }
+}
+
+#[test]
+fn what_somebody_has_written_is_not_deleted() {
+    let folder = tempfile::tempdir().expect("there is room for a project");
+    let folder = folder.path();
+    let run = |command: &str| kubewright(folder, &command.split(' ').collect::<Vec<_>>());
+    for command in [INIT, "create webhook --kind Pod --validating"] {
+        assert!(run(command).status.success());
+    }
+    let file = folder.join("src/webhooks/pod.rs");
+    let text = std::fs::read_to_string(&file).expect("it was made");
+    std::fs::write(&file, format!("{text}\n// Mine.\n")).expect("it can be written");
+    let before = read(folder);
+    let refused = run("delete webhook --kind Pod");
+    assert_eq!(
+        errors(&refused),
+        "error: src/webhooks/pod.rs has been changed since it was made\n\
+         hint: pass --force to delete it with what you have written\n"
+    );
+    assert_eq!(difference(&before, &read(folder)), "", "nothing is changed");
+    assert!(run("delete webhook --kind Pod --force").status.success());
+    assert!(!file.exists());
+}
+
+#[test]
+fn a_kind_with_webhooks_stays() {
+    let said = refused(
+        &[INIT, API, "create webhook --kind WhiteList --validating"],
+        "delete api --kind WhiteList",
+    );
+    assert!(
+        said.contains("hint: run `kubewright delete webhook --kind WhiteList` first"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_no_text_is_not_replaced() {
+    let folder = tempfile::tempdir().expect("there is room for a project");
+    let folder = folder.path();
+    std::fs::write(folder.join("README.md"), [0xff, 0xfe]).expect("it can be written");
+    let output = kubewright(folder, &INIT.split(' ').collect::<Vec<_>>());
+    assert!(errors(&output).contains("README.md is there, and is no text file"));
+    let files: Vec<_> = folder.read_dir().expect("it is there").collect();
+    assert_eq!(files.len(), 1, "nothing else is written");
+}
