@@ -5,4 +5,5 @@
 mod cases;
 mod command;
 mod folder;
+mod programs;
 mod refusals;
