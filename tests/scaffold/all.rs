@@ -4,6 +4,7 @@
 
 mod cases;
 mod command;
+mod deployed;
 mod folder;
 mod programs;
 mod refusals;

@@ -19,11 +19,15 @@ pub(crate) fn target() -> PathBuf {
 
 /// Runs `kubewright` in a folder.
 pub(crate) fn kubewright(folder: &Path, arguments: &[&str]) -> Output {
-    let output = clean(BINARY.as_path())
-        .args(arguments)
-        .current_dir(folder)
-        .output();
+    let output = prepared(folder, arguments).output();
     output.expect("the binary that was just built can be run")
+}
+
+/// `kubewright`, to be run in a folder.
+pub(crate) fn prepared(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = clean(BINARY.as_path());
+    command.args(arguments).current_dir(folder);
+    command
 }
 
 /// Runs `kubewright` in a folder, and insists that it succeeds.

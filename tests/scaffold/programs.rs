@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cases::{commands, run};
-use crate::command::{clean, errors, kubewright, root, succeeds};
+use crate::command::{clean, errors, kubewright, root, succeeds, target};
+use crate::deployed;
 
 /// The cases whose programs are built. Together they have everything that is ever made; the last one has what all of them
 /// depend on, so that it can be built alone without building that again.
@@ -23,6 +24,9 @@ fn what_is_made_passes_its_tests_and_does_what_its_demo_says() {
     let everything = workspace.join("everything");
     succeeds(&everything, &["dev", "--once"]);
     manifests_are_written_and_held(&everything);
+    let program = target().join("debug/made-everything");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(deployed::works(&everything, &program, "made-everything"));
 }
 
 fn manifests_are_written_and_held(project: &Path) {

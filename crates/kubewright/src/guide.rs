@@ -10,6 +10,7 @@
 //! 8. [`deploying`]: everything that installs a program, from its code.
 //! 9. [`commands`]: every command of `kubewright`, with its options.
 //! 10. [`projects`]: what `kubewright init` and `kubewright create` make.
+//! 11. [`coming_from_kubebuilder`]: where its commands, markers and envtest are here.
 
 #[doc = include_str!("../../../docs/guide/first-webhooks.md")]
 pub mod first_webhooks {}
@@ -40,3 +41,6 @@ pub mod deploying {}
 
 #[doc = include_str!("../../../docs/guide/projects.md")]
 pub mod projects {}
+
+#[doc = include_str!("../../../docs/guide/coming-from-kubebuilder.md")]
+pub mod coming_from_kubebuilder {}
