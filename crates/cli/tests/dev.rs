@@ -40,6 +40,25 @@ async fn the_demo_shows_the_pod_before_and_after() {
 }
 
 #[tokio::test]
+async fn what_the_compiler_says_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let package = folder.path().join("broken");
+    std::fs::create_dir_all(package.join("src")).unwrap();
+    let manifest = "[package]\nname = \"broken\"\nedition = \"2024\"\n\n[workspace]\n";
+    std::fs::write(package.join("Cargo.toml"), manifest).unwrap();
+    std::fs::write(package.join("src/main.rs"), "fn main() { missing() }\n").unwrap();
+    let ran = run(folder.path(), &["dev", "broken"]).await;
+    assert_eq!(ran.code, Some(1));
+    for text in [
+        "Compiling broken",
+        "cannot find function `missing`",
+        "error: cargo could not build broken",
+    ] {
+        assert!(ran.err.contains(text), "{text:?} is not in\n{}", ran.err);
+    }
+}
+
+#[tokio::test]
 async fn the_other_demos_come_out_as_expected_too() {
     let folder = tempfile::tempdir().unwrap();
     for name in [

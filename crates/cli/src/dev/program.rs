@@ -39,7 +39,7 @@ impl Program {
                     .hint("name the folder of a Rust package, such as examples/annotate-pod"),
             );
         }
-        let output = Command::new("cargo")
+        let cargo = Command::new("cargo")
             .args([
                 "build",
                 "--message-format=json-render-diagnostics",
@@ -47,11 +47,13 @@ impl Program {
             ])
             .arg(&manifest)
             .stdin(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
             .kill_on_drop(true)
-            .output()
-            .await
+            .spawn()
             .context("cannot run cargo")?;
+        // Not `output`, which would take standard error, too, and with it whatever the compiler has to say.
+        let output = cargo.wait_with_output().await.context("cannot run cargo")?;
         if !output.status.success() {
             return Err(Failure::new(format!(
                 "cargo could not build {}",
