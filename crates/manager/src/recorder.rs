@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, SystemTime};
 
 use kubewright_webhook::{Answered, Recording};
@@ -74,10 +74,16 @@ impl Recorder {
 
     /// Waits until everything is written, or for a while.
     pub(crate) fn finish(&self) {
+        self.finish_within(PATIENCE);
+    }
+
+    fn finish_within(&self, patience: Duration) {
         let (written, end) = sync_channel(1);
-        if self.waiting.send(Message::End(written)).is_ok() {
-            // Whoever is too late has said so.
-            let _ = end.recv_timeout(PATIENCE);
+        let waiting = self.waiting.clone();
+        // Behind a disk that hangs the queue stays full, and sending would wait for as long as it hangs.
+        std::thread::spawn(move || waiting.send(Message::End(written)));
+        if let Err(RecvTimeoutError::Timeout) = end.recv_timeout(patience) {
+            tracing::warn!("the last reviews could not be recorded in time");
         }
     }
 }
@@ -239,6 +245,19 @@ mod tests {
             use std::os::unix::fs::PermissionsExt as _;
             let mode = std::fs::metadata(path).unwrap().permissions().mode();
             assert_eq!(mode & 0o077, 0, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_disk_that_hangs_does_not_hold_up_the_end() {
+        let (waiting, _unread) = sync_channel(1);
+        let recorder = Recorder {
+            waiting,
+            is_late: Arc::default(),
+        };
+        // Once with room in the queue, once behind what nobody reads.
+        for _ in 0..2 {
+            recorder.finish_within(Duration::from_millis(20));
         }
     }
 
