@@ -70,3 +70,19 @@ async fn a_shell_learns_every_command() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_project_takes_the_library_from_the_sources_that_the_command_was_built_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(folder.path(), &["init", "guard", "--domain", "example.com"]).await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("kubewright");
+    let manifest = std::fs::read_to_string(folder.path().join("guard/Cargo.toml")).unwrap();
+    let line = format!("kubewright = {{ path = \"{}\" }}", library.display());
+    assert!(manifest.lines().any(|own| own == line), "{manifest}");
+    assert!(
+        ran.err.contains("can only be built where that is"),
+        "{}",
+        ran.err
+    );
+}

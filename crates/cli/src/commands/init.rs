@@ -28,7 +28,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SPDX")]
     license: Option<String>,
 
-    /// Takes the crate `kubewright` from this folder instead of a registry
+    /// Takes the crate `kubewright` from this folder; without it, from the sources that this command was built in, or, if it
+    /// was installed from a registry, from there
     #[arg(long, value_name = "FOLDER")]
     kubewright_path: Option<PathBuf>,
 }
@@ -45,7 +46,15 @@ pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
         Some(name) => name,
         None => name_of(&folder)?,
     };
-    let kubewright = kubewright_path.map(|path| path_of(&path)).transpose()?;
+    let kubewright = match kubewright_path {
+        Some(path) => Some(path_of(&path)?),
+        None => sources(),
+    };
+    let only_here = kubewright.as_ref().map(|path| {
+        format!(
+            "the crate kubewright is taken from {path}: the project can only be built where that is"
+        )
+    });
     let new = NewProject {
         domain,
         name,
@@ -54,7 +63,11 @@ pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
     };
     let next =
         "next: `kubewright create webhook --kind Pod --validating`, or `kubewright create api`";
-    change_folder(ui, &folder, next, |tree| init(tree, &new))
+    change_folder(ui, &folder, next, |tree| init(tree, &new))?;
+    if let Some(only_here) = only_here {
+        ui.note(only_here);
+    }
+    Ok(())
 }
 
 fn name_of(folder: &Path) -> Outcome<Name> {
@@ -74,4 +87,12 @@ fn path_of(kubewright: &Path) -> Outcome<String> {
     let whole = kubewright.canonicalize();
     let whole = whole.with_context(|| format!("cannot find {}", kubewright.display()))?;
     Ok(whole.to_string_lossy().into_owned())
+}
+
+/// The crate beside this one, if this was built in the whole of the sources and they are still there: what a registry has may be
+/// another version, or none.
+fn sources() -> Option<String> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("kubewright");
+    let is_there = beside.join("Cargo.toml").is_file();
+    is_there.then(|| beside.to_string_lossy().into_owned())
 }
