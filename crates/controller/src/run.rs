@@ -1,6 +1,7 @@
 //! A controller at work.
 
-use std::any::Any;
+mod end;
+
 use std::fmt;
 use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,13 +16,14 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{Instrument, Span, field};
 
+use self::end::{End, Failure, message};
 use crate::clock::Clock;
 use crate::handles::Undecodable;
 use crate::informer::{Delta, Entry, Informer, Informers, Origin, Subscription};
 use crate::mapping::{News, Reporter};
 use crate::queue::{Back, Priority, Queue};
 use crate::sync::{Mutex, locked};
-use crate::{Action, Context, Controller, Error, Key, Kind, Meter, Object, RequestError, Term};
+use crate::{Context, Controller, Key, Kind, Meter, Object, Term};
 
 /// A controller that reads from shared informers and can be run, again and again.
 pub struct Running(Box<dyn Run>);
@@ -149,16 +151,6 @@ struct Work<K> {
     meter: Meter,
     failures: Mutex<AHashMap<Key, u32>>,
     clock: Clock,
-}
-
-/// How a reconcile has ended, with what follows from it.
-enum End {
-    Done(Action),
-    Gone,
-    /// With the time for which the API server wants to be left alone, if it said one.
-    Retry(String, Duration),
-    Panicked(String),
-    Terminal(String),
 }
 
 impl<K: Object> Engine<K> {
@@ -376,20 +368,37 @@ impl<K: Object> Work<K> {
         let reconcile = AssertUnwindSafe(async { reconciler.reconcile_any(object, context).await });
         match reconcile.catch_unwind().await {
             Ok(Ok(action)) => End::Done(action),
-            Ok(Err(error)) => said(&error),
-            Err(panic) => End::Panicked(format!("the reconciler panicked: {}", message(&*panic))),
+            Ok(Err(error)) => End::of_error(&error),
+            Err(panic) => End::of_panic(&*panic),
         }
     }
 
     /// Has an object that failed tried again, and not at once, whatever becomes of it meanwhile.
-    fn again(&self, object: &str, error: &str, count: &mut u32, wanted: Duration) -> Back<Instant> {
+    fn again(&self, object: &str, failure: &Failure, count: &mut u32) -> Back<Instant> {
         self.meter.retried();
         *count = count.saturating_add(1);
+        let wanted = failure.wanted;
         let pause = self.controller.backoff.pause(*count).max(wanted);
-        tracing::warn!(
-            controller = %self.controller.name, object, error, failures = *count, ?pause,
-            "cannot reconcile; trying again"
-        );
+        let (controller, error, failures) = (&*self.controller.name, &failure.error, *count);
+        if failure.is_conflict && failures <= USUAL_CONFLICTS {
+            tracing::debug!(
+                controller,
+                object,
+                error,
+                failures,
+                ?pause,
+                "somebody else has changed what was to be written; trying again"
+            );
+        } else {
+            tracing::warn!(
+                controller,
+                object,
+                error,
+                failures,
+                ?pause,
+                "cannot reconcile; trying again"
+            );
+        }
         let now = Instant::now();
         Back::NotBefore {
             no_sooner: now + pause.min(CALM.max(wanted)),
@@ -410,13 +419,9 @@ impl<K: Object> Work<K> {
                 failures.remove(key);
                 None
             }
-            End::Retry(error, wanted) => {
+            End::Retry(failure) | End::Panicked(failure) => {
                 let count = failures.entry(key.clone()).or_default();
-                Some(self.again(&object(), &error, count, wanted))
-            }
-            End::Panicked(error) => {
-                let count = failures.entry(key.clone()).or_default();
-                Some(self.again(&object(), &error, count, Duration::ZERO))
+                Some(self.again(&object(), &failure, count))
             }
             End::Terminal(error) => {
                 failures.remove(key);
@@ -426,19 +431,6 @@ impl<K: Object> Work<K> {
                 );
                 None
             }
-        }
-    }
-}
-
-impl End {
-    fn outcome(&self) -> Outcome {
-        match self {
-            Self::Done(action) if action.after().is_some() => Outcome::Again,
-            Self::Done(_) => Outcome::Done,
-            Self::Gone => Outcome::Gone,
-            Self::Retry(..) => Outcome::Failed,
-            Self::Panicked(_) => Outcome::Panicked,
-            Self::Terminal(_) => Outcome::Terminal,
         }
     }
 }
@@ -461,36 +453,11 @@ impl<K: Object> Run for Engine<K> {
     }
 }
 
-fn said(error: &Error) -> End {
-    if error.is_terminal() {
-        End::Terminal(error.to_string())
-    } else {
-        End::Retry(error.to_string(), wanted(error).min(LONGEST_WANTED))
-    }
-}
-
-/// How long the API server wants to be left alone, if that is what went wrong.
-fn wanted(error: &Error) -> Duration {
-    let mut causes = std::iter::successors(
-        Some(error.cause() as &(dyn std::error::Error + 'static)),
-        |cause| cause.source(),
-    );
-    causes
-        .find_map(|cause| cause.downcast_ref::<RequestError>()?.retry_after())
-        .unwrap_or_default()
-}
-
 fn priority(delta: &Delta) -> Priority {
     match delta.origin {
         Origin::Snapshot => Priority::Low,
         Origin::Watch => Priority::Normal,
     }
-}
-
-fn message(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("without a message")
 }
 
 impl fmt::Debug for Running {
@@ -505,5 +472,5 @@ impl fmt::Debug for Running {
 /// After a failure, news of an object have it reconciled no sooner than this, or than its pause if that is shorter. What a
 /// failing reconcile itself writes is news, too, and would have it called again without any pause.
 const CALM: Duration = Duration::from_secs(1);
-/// No API server is left alone for longer.
-const LONGEST_WANTED: Duration = Duration::from_mins(1);
+/// With several who write, so many conflicts in a row are how it is meant to be: who was slower looks again.
+const USUAL_CONFLICTS: u32 = 3;

@@ -1,10 +1,14 @@
 //! F20: an API server that is busy, fails, or goes away amid an answer.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kubewright_testing::{Faults, Refusal, Requests};
 use tokio::time::{Instant, sleep};
+use tracing::subscriber::set_default;
+use tracing_subscriber::layer::SubscriberExt as _;
 
 use super::world::World;
 
@@ -68,4 +72,32 @@ async fn f20_whatever_becomes_of_a_write_it_is_done_once() {
         done(200) + done(201)
     );
     assert!(done(409) >= 3, "{} conflicts", done(409));
+}
+
+#[tokio::test(start_paused = true)]
+async fn f20_a_conflict_is_no_warning_unless_it_goes_on() {
+    for (conflicts, warnings) in [(1, 0), (3, 0), (4, 1)] {
+        let faults = Faults::new();
+        let mut world = World::start(&faults).await;
+        let told = Warnings::default();
+        let _listening = set_default(tracing_subscriber::registry().with(told.clone()));
+        let conflict = Refusal::new(409, "Conflict", "somebody else was faster");
+        let writes = Requests::of::<Secret>().writes();
+        faults.on(writes).times(conflicts).answer(conflict);
+        world.want([1], "a").await;
+        world.is_good_and_nothing_was_written_twice().await;
+        assert_eq!(told.0.load(Ordering::Relaxed), warnings, "{conflicts}");
+    }
+}
+
+/// How many warnings there were.
+#[derive(Clone, Default)]
+struct Warnings(Arc<AtomicUsize>);
+
+impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Warnings {
+    fn on_event(&self, event: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
+        if *event.metadata().level() == tracing::Level::WARN {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
