@@ -87,7 +87,9 @@ pub(crate) struct Interrupt {
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
     #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
+    from_keyboard: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    hang_up: Option<tokio::signal::unix::Signal>,
 }
 
 impl Interrupt {
@@ -98,7 +100,19 @@ impl Interrupt {
         let listen = |kind| signal(kind).context("cannot listen for signals");
         Ok(Self {
             terminate: listen(SignalKind::terminate())?,
-            interrupt: listen(SignalKind::interrupt())?,
+            from_keyboard: listen(SignalKind::interrupt())?,
+            hang_up: None,
+        })
+    }
+
+    /// Starts to listen, also for the end of the terminal: for those who have something to put in order then.
+    #[cfg(unix)]
+    pub(crate) fn listen_to_all() -> Outcome<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let hang_up = signal(SignalKind::hangup()).context("cannot listen for signals")?;
+        Ok(Self {
+            hang_up: Some(hang_up),
+            ..Self::listen()?
         })
     }
 
@@ -108,9 +122,16 @@ impl Interrupt {
     /// A signal that came before the future was dropped is seen by the next call.
     #[cfg(unix)]
     pub(crate) async fn wait(&mut self) {
+        let hung_up = async {
+            match &mut self.hang_up {
+                Some(signal) => signal.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+            _ = self.from_keyboard.recv() => {}
+            _ = hung_up => {}
         }
     }
 
@@ -118,6 +139,12 @@ impl Interrupt {
     #[cfg(not(unix))]
     pub(crate) fn listen() -> Outcome<Self> {
         Ok(Self {})
+    }
+
+    /// Starts to listen.
+    #[cfg(not(unix))]
+    pub(crate) fn listen_to_all() -> Outcome<Self> {
+        Self::listen()
     }
 
     /// Waits for Ctrl-C.

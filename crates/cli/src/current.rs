@@ -87,6 +87,14 @@ async fn named(context: &str) -> anyhow::Result<Config> {
 }
 
 impl Cluster {
+    /// The cluster that a client is connected to.
+    pub(crate) fn of(client: Client) -> Self {
+        Self {
+            namespace: client.default_namespace().to_owned(),
+            client,
+        }
+    }
+
     pub(crate) fn client(&self) -> &Client {
         &self.client
     }

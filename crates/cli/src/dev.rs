@@ -2,11 +2,16 @@
 
 pub(crate) mod account;
 pub(crate) mod actions;
+mod borrowed;
+mod cargo;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod place;
 pub(crate) mod play;
 pub(crate) mod program;
 pub(crate) mod reviews;
-pub(crate) mod start;
+pub(crate) mod running;
+pub(crate) mod session;
+pub(crate) mod sources;
+pub(crate) mod stage;
 pub(crate) mod wait;

@@ -95,7 +95,7 @@ impl Command {
             Self::Delete(arguments) => commands::delete::run(ui, arguments),
             Self::Edit(arguments) => commands::edit::run(ui, &arguments),
             Self::Manifests(arguments) => commands::manifests::run(ui, arguments),
-            Self::Dev(arguments) => commands::dev::run(ui, arguments),
+            Self::Dev(arguments) => commands::dev::run(ui, &arguments),
             Self::Replay(arguments) => commands::replay::run(ui, arguments),
             Self::Apiserver(arguments) => commands::apiserver::run(ui, arguments),
             Self::Certs(arguments) => commands::certs::run(ui, arguments),

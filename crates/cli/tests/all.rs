@@ -6,6 +6,7 @@ mod certs;
 mod command;
 mod dev;
 mod doctor;
+mod following;
 mod install;
 mod inventory;
 mod mirror;

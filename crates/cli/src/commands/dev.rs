@@ -9,15 +9,15 @@ use clap::Args;
 use kube::Client;
 use kubewright_apiserver::ApiServer;
 use kubewright_apiserver::admission::Chain;
-use kubewright_testing::apply;
-use serde_json::Value;
 
 use crate::cluster::{Controller, Interrupt, KubeconfigFile, controllers, listen};
 use crate::dev::actions::Actions;
 use crate::dev::demo::Demo;
-use crate::dev::program::Program;
+use crate::dev::program::{Asked, Program};
 use crate::dev::reviews::Reviews;
-use crate::dev::start::{Asked, beside};
+use crate::dev::session::Session;
+use crate::dev::sources::Sources;
+use crate::dev::stage::Stage;
 use crate::dev::{account, play};
 use crate::failure::{Failure, Outcome};
 use crate::ui::{Tone, Ui};
@@ -50,6 +50,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", default_value = ".kubewright/kubeconfig")]
     kubeconfig: PathBuf,
 
+    /// Leaves the program as it is when its sources change
+    #[arg(long)]
+    no_watch: bool,
+
     /// Keep every review with its answer in a file here, for `kubewright replay`
     #[arg(long, value_name = "DIRECTORY")]
     record: Option<PathBuf>,
@@ -59,33 +63,37 @@ pub(crate) struct Arguments {
     options: Vec<String>,
 }
 
-pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
+pub(crate) fn run(ui: &Arc<Ui>, arguments: &Arguments) -> Outcome {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    let once = arguments.once;
     runtime.block_on(async {
-        let mut interrupt = Interrupt::listen()?;
-        tokio::select! {
-            outcome = develop(ui, arguments) => outcome,
+        let mut interrupt = Interrupt::listen_to_all()?;
+        let mut session = None;
+        let outcome = tokio::select! {
+            outcome = develop(ui, arguments, &mut session) => outcome,
             () = interrupt.wait() => {
                 ui.note("stopped");
-                if once { Err(Failure::new("the demo was interrupted")) } else { Ok(()) }
+                if arguments.once { Err(Failure::new("the demo was interrupted")) } else { Ok(()) }
+            }
+        };
+        if let Some(session) = &mut session {
+            tokio::select! {
+                () = session.end() => {}
+                () = interrupt.wait() => ui.note("cut off"),
             }
         }
+        outcome
     })
 }
 
-async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
-    let Arguments {
-        folder,
-        once,
-        port,
-        controllers: named,
-        kubeconfig,
-        record,
-        options,
-    } = arguments;
-    let demo = Demo::read(&folder)?;
-    if once && demo.is_none() {
+/// Builds and runs a program. What has to be ended in order is in `session`, whenever the future is dropped.
+async fn develop<'a>(
+    ui: &'a Arc<Ui>,
+    arguments: &'a Arguments,
+    session: &mut Option<Session<'a>>,
+) -> Outcome {
+    let Arguments { folder, once, .. } = arguments;
+    let demo = Demo::read(folder)?;
+    if *once && demo.is_none() {
         return Err(
             Failure::new(format!("{} has no demo.yaml", folder.display()))
                 .hint("leave --once away, or write a demo: see examples/annotate-pod/demo.yaml"),
@@ -93,63 +101,46 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     }
 
     let step = ui.step(&format!("building {}", folder.display()));
-    let program = Program::build(&folder).await?;
+    let program = Program::build(folder).await?;
     step.done(&format!("built {}", program.name()));
+    let sources = if *once || arguments.no_watch {
+        None
+    } else {
+        Some(Sources::watch(program.packages(), program.executable())?)
+    };
 
     let step = ui.step("starting the embedded API server");
-    let actions = Actions::of(
-        Arc::clone(ui),
-        program.name(),
-        &account::user(program.name()),
-    );
+    let user = account::user(program.name());
+    let actions = Actions::of(Arc::clone(ui), program.name(), &user);
     let server = ApiServer::builder()
-        .controllers(controllers(&named))
+        .controllers(controllers(&arguments.controllers))
         .rbac()
         .admission(Chain::builder().observer(Arc::new(Reviews::new(Arc::clone(ui)))))
         .audit(actions.audit())
         .start();
-    let listening = listen(&server, port).await?;
-    let kubeconfig = KubeconfigFile::write(&kubeconfig, &listening.kubeconfig())?;
+    let listening = listen(&server, arguments.port).await?;
+    let kubeconfig = KubeconfigFile::write(&arguments.kubeconfig, &listening.kubeconfig())?;
     step.done(&format!(
         "the API server answers on https://{}",
         listening.local_addr()
     ));
 
-    let step = ui.step(&format!("starting {}", program.name()));
-    let client = Client::new(server.service(), "default");
     let asked = Asked {
-        options: &options,
-        record: record.as_deref(),
+        options: &arguments.options,
+        record: arguments.record.as_deref(),
     };
-    let mut started = beside(&client, &listening, &program, &asked).await?;
-    let running = &mut started.running;
-    if let Some(address) = running.address() {
-        let ca_file = started.folder.path().join("ca.crt");
-        let configurations = program.manifests(address, &ca_file, &options).await?;
-        register(&client, &configurations).await?;
-        step.done(&format!("{} serves on https://{address}", program.name()));
-    } else {
-        step.done(&format!("{} runs", program.name()));
-    }
+    let stage = Stage::beside(Client::new(server.service(), "default"), listening)?;
+    let session = session.insert(Session::new(ui, folder, asked, stage, program));
+    session.start().await?;
 
-    let mut failures = 0;
     if let Some(demo) = &demo {
-        failures = tokio::select! {
+        let failures = tokio::select! {
             failures = play::all(ui, &server, demo) => failures?,
-            failure = running.ended(ui) => return Err(failure),
+            failure = session.ended() => return Err(failure),
         };
-    }
-    if once {
-        started.running.stop().await;
-        return match failures {
-            0 => Ok(()),
-            1 => Err(Failure::new(
-                "one step of the demo did not come out as expected",
-            )),
-            n => Err(Failure::new(format!(
-                "{n} steps of the demo did not come out as expected"
-            ))),
-        };
+        if *once {
+            return came_out(failures);
+        }
     }
     ui.line("");
     ui.line(ui.paint(
@@ -161,17 +152,23 @@ async fn develop(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         kubeconfig.path().display()
     ));
     ui.line("  kubectl get pods");
-    Err(running.ended(ui).await)
+    match sources {
+        Some(sources) => {
+            session.follow(sources).await;
+            Ok(())
+        }
+        None => Err(session.ended().await),
+    }
 }
 
-async fn register(client: &Client, configurations: &[Value]) -> Outcome {
-    for configuration in configurations {
-        let name = configuration["metadata"]["name"]
-            .as_str()
-            .unwrap_or_default();
-        apply(client, "default", configuration)
-            .await
-            .with_context(|| format!("the API server refused the webhook configuration {name}"))?;
+fn came_out(failures: usize) -> Outcome {
+    match failures {
+        0 => Ok(()),
+        1 => Err(Failure::new(
+            "one step of the demo did not come out as expected",
+        )),
+        n => Err(Failure::new(format!(
+            "{n} steps of the demo did not come out as expected"
+        ))),
     }
-    Ok(())
 }

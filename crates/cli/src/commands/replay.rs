@@ -1,6 +1,7 @@
 //! `kubewright replay`: recorded reviews, asked of a program once more.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -13,8 +14,9 @@ use serde_json::{Value, json};
 
 use crate::cluster::listen;
 use crate::dev::diff;
-use crate::dev::program::Program;
-use crate::dev::start::{Asked, Started, beside};
+use crate::dev::program::{Asked, Program};
+use crate::dev::running::Running;
+use crate::dev::stage::Stage;
 use crate::failure::{Failure, Outcome};
 use crate::ui::{Tone, Ui};
 
@@ -33,12 +35,12 @@ pub(crate) struct Arguments {
     options: Vec<String>,
 }
 
-pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
+pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(replay(ui, arguments))
 }
 
-async fn replay(ui: &Ui, arguments: Arguments) -> Outcome {
+async fn replay(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     let Arguments {
         directory,
         package,
@@ -67,8 +69,10 @@ async fn replay(ui: &Ui, arguments: Arguments) -> Outcome {
         options: &options,
         record: None,
     };
-    let started = beside(&admin, &listening, &program, &asked).await?;
-    let hooks = to(&started)?;
+    let mut stage = Stage::beside(admin, listening)?;
+    stage.prepare(&program, &options).await?;
+    let running = stage.start(ui, &program, asked).await?;
+    let hooks = to(&running, &stage)?;
     step.done(&format!("{} serves", program.name()));
 
     let mut different = 0;
@@ -86,7 +90,7 @@ async fn replay(ui: &Ui, arguments: Arguments) -> Outcome {
             }
         }
     }
-    started.running.stop().await;
+    running.stop().await;
     match (recorded.len(), different) {
         (1, 0) => ui.line("the one review is answered as it was"),
         (all, 0) => ui.line(format!("all {all} reviews are answered as they were")),
@@ -100,15 +104,15 @@ async fn replay(ui: &Ui, arguments: Arguments) -> Outcome {
 }
 
 /// A client of the program's webhooks.
-fn to(started: &Started) -> Outcome<Client> {
-    let Some(address) = started.running.address() else {
+fn to(running: &Running, stage: &Stage) -> Outcome<Client> {
+    let Some(address) = running.address() else {
         return Err(Failure::new(
             "the program has no webhooks, so it cannot be asked anything",
         ));
     };
     let url = format!("https://{address}").parse();
     let mut config = Config::new(url.context("cannot name the address of the program")?);
-    let roots = started.trust.certificates().iter();
+    let roots = stage.trust().certificates().iter();
     config.root_cert = Some(roots.map(|root| root.to_vec()).collect());
     Ok(Client::try_from(config).context("cannot make a client of the program")?)
 }

@@ -5,6 +5,7 @@ use kube::Client;
 use kubewright_testing::apply;
 use serde_json::{Value, json};
 
+use super::place::Place;
 use crate::failure::Outcome;
 
 /// The user that the API server knows a program as.
@@ -44,6 +45,17 @@ pub(crate) async fn make(client: &Client, program: &str, roles: &[Value]) -> Out
         .with_context(|| format!("cannot get a token for the service account {name}"))?;
     let token = answer["status"]["token"].as_str();
     Ok(token.context("the API server gave no token")?.to_owned())
+}
+
+/// Deletes roles that a program has no more, and what gave them to its account.
+pub(crate) async fn take_away(client: &Client, roles: impl Iterator<Item = &Value>) -> Outcome {
+    for role in roles {
+        for object in [&binding(role, ""), role] {
+            // That it is gone already is as good.
+            Place::of(client, object).await?.delete().await?;
+        }
+    }
+    Ok(())
 }
 
 async fn make_one(client: &Client, object: &Value) -> Outcome {

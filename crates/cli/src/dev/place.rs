@@ -1,9 +1,9 @@
-//! Objects whose kind is only known when a demo is read.
+//! Objects whose kind is only known when they are read, from a demo or from what a program prints.
 
 use anyhow::Context as _;
 use kube::api::{
     ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
-    TypeMeta,
+    PostParams, TypeMeta,
 };
 use kube::discovery::{Scope, pinned_kind};
 use kube::{Api, Client, Error};
@@ -24,7 +24,7 @@ impl Place {
     /// The place of an object that says its kind; without a name, that of every object of this kind in its namespace.
     pub(crate) async fn of(client: &Client, object: &Value) -> Outcome<Self> {
         let types: TypeMeta = serde_json::from_value(object.clone())
-            .context("an object of the demo has no apiVersion and kind")?;
+            .context("an object has no apiVersion and kind")?;
         let kind = GroupVersionKind::try_from(&types)?;
         let (resource, capabilities): (ApiResource, _) = pinned_kind(client, &kind)
             .await
@@ -64,6 +64,25 @@ impl Place {
         Ok(values.collect::<Result<_, _>>()?)
     }
 
+    /// The object, if there is one of this name.
+    pub(crate) async fn object(&self) -> Outcome<Option<Value>> {
+        let found = self.api.get_opt(self.name()).await?;
+        Ok(found.map(serde_json::to_value).transpose()?)
+    }
+
+    /// Makes the object.
+    pub(crate) async fn create(&self, object: &Value) -> Result<(), Error> {
+        let object = typed(object)?;
+        self.api.create(&params(), &object).await.map(drop)
+    }
+
+    /// Puts another object in the place of the one that is there, of which it names the version.
+    pub(crate) async fn replace(&self, object: &Value) -> Result<Value, Error> {
+        let object = typed(object)?;
+        let stored = self.api.replace(self.name(), &params(), &object).await?;
+        serde_json::to_value(stored).map_err(Error::SerdeError)
+    }
+
     /// Changes the object by a JSON merge patch.
     pub(crate) async fn patch(&self, patch: &Value) -> Outcome<Refused> {
         let parameters = PatchParams::default();
@@ -79,6 +98,17 @@ impl Place {
 
     fn name(&self) -> &str {
         self.name.as_deref().unwrap_or_default()
+    }
+}
+
+fn typed(object: &Value) -> Result<DynamicObject, Error> {
+    serde_json::from_value(object.clone()).map_err(Error::SerdeError)
+}
+
+fn params() -> PostParams {
+    PostParams {
+        field_manager: Some("kubewright-dev".to_owned()),
+        ..PostParams::default()
     }
 }
 

@@ -1,0 +1,151 @@
+//! A program that runs as a child: what it prints is passed on, and it is told to end before it is ended.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, Command};
+
+use crate::failure::{Failure, Outcome};
+use crate::ui::Ui;
+
+/// A program that runs, and answers on an address if it has webhooks. It is killed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    address: Option<SocketAddr>,
+    name: String,
+}
+
+impl Running {
+    /// Waits until a program that was just started serves or, without webhooks, runs. Its output has to be piped.
+    pub(crate) async fn ready(ui: &Arc<Ui>, name: &str, mut command: Command) -> Outcome<Self> {
+        // A Ctrl-C goes to all of a group: the program is to live until nobody calls it any more.
+        #[cfg(unix)]
+        command.process_group(0);
+        let mut child = command
+            .kill_on_drop(true)
+            .spawn()
+            .with_context(|| format!("cannot run {name}"))?;
+        let stdout = child.stdout.take().context("the program has no output")?;
+        let stderr = child
+            .stderr
+            .take()
+            .context("the program has no error output")?;
+        let mut output = BufReader::new(stdout).lines();
+        let mut errors = BufReader::new(stderr).lines();
+        let Some(ready) = ready(&mut output).await? else {
+            let last = last_words(&mut errors).await;
+            return Err(
+                Failure::new(format!("{name} ended before it was ready:\n{last}"))
+                    .hint("a program under `kubewright dev` has to call kubewright::run"),
+            );
+        };
+        pass_on(ui, name, output);
+        pass_on(ui, name, errors);
+        Ok(Self {
+            child,
+            address: ready.address(),
+            name: name.to_owned(),
+        })
+    }
+
+    /// Where the program answers, if it has webhooks.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+
+    /// Waits until the program ends by itself.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub(crate) async fn ended(&mut self) -> Failure {
+        match self.child.wait().await {
+            Ok(status) => Failure::new(format!("{} ended: {status}", self.name)),
+            Err(error) => Failure::from(error),
+        }
+    }
+
+    /// Tells the program to end, and waits until it is gone.
+    ///
+    /// # Cancel safety
+    /// Dropping the future kills the program.
+    pub(crate) async fn stop(mut self) {
+        if tell_to_end(&self.child)
+            && tokio::time::timeout(PATIENCE, self.child.wait())
+                .await
+                .is_ok()
+        {
+            return;
+        }
+        // The only way to fail is that it has ended already.
+        let _ = self.child.kill().await;
+    }
+}
+
+/// Whether the program was told, and may be expected to end.
+#[cfg(unix)]
+fn tell_to_end(child: &Child) -> bool {
+    use rustix::process::{Pid, Signal, kill_process};
+    let id = child.id().and_then(|id| i32::try_from(id).ok());
+    let id = id.and_then(Pid::from_raw);
+    id.is_some_and(|id| kill_process(id, Signal::TERM).is_ok())
+}
+
+/// There is no way to tell it.
+#[cfg(not(unix))]
+fn tell_to_end(_: &Child) -> bool {
+    false
+}
+
+/// Shows what the program prints, for as long as it does.
+fn pass_on(ui: &Arc<Ui>, name: &str, mut lines: Lines<impl AsyncBufRead + Unpin + Send + 'static>) {
+    let (ui, name) = (Arc::clone(ui), name.to_owned());
+    tokio::spawn(async move {
+        while let Ok(Some(line)) = lines.next_line().await {
+            ui.note(format!("{name} | {line}"));
+        }
+    });
+}
+
+/// How a program says that it is ready.
+enum Ready {
+    Serving(SocketAddr),
+    /// It has no webhooks.
+    Running,
+}
+
+impl Ready {
+    fn address(self) -> Option<SocketAddr> {
+        match self {
+            Self::Serving(address) => Some(address),
+            Self::Running => None,
+        }
+    }
+}
+
+async fn ready(output: &mut Lines<impl AsyncBufRead + Unpin>) -> Outcome<Option<Ready>> {
+    while let Some(line) = output.next_line().await? {
+        if let Some((_, address)) = line.split_once("serving webhooks on https://") {
+            let address = address.trim().parse().context("the program's ready line")?;
+            return Ok(Some(Ready::Serving(address)));
+        }
+        if line.trim() == "running" {
+            return Ok(Some(Ready::Running));
+        }
+    }
+    Ok(None)
+}
+
+async fn last_words(errors: &mut Lines<impl AsyncBufRead + Unpin>) -> String {
+    let mut lines = Vec::new();
+    while let Ok(Some(line)) = errors.next_line().await {
+        lines.push(line);
+    }
+    lines.split_off(lines.len().saturating_sub(20)).join("\n")
+}
+
+/// A program has thirty seconds for its end unless it is told otherwise.
+const PATIENCE: Duration = Duration::from_secs(35);
