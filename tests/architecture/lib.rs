@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod edges;
+mod kubebuilder;
 mod prose;
 mod sources;
 mod tree;

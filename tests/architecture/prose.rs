@@ -62,26 +62,6 @@ fn links_between_documents_lead_somewhere() {
 }
 
 #[test]
-fn tests_that_the_page_for_those_who_come_from_kubebuilder_names_are_there() {
-    let mut missing = Vec::new();
-    for document in files(".md") {
-        let names = document.text.split('`').skip(1).step_by(2);
-        let tests = names.filter(|name| {
-            let is_ours = name.starts_with("tests/") || name.starts_with("crates/");
-            is_ours && !name.contains(['*', '<', ' ', '\n'])
-        });
-        for name in tests {
-            if document.path == "docs/guide/coming-from-kubebuilder.md"
-                && !root().join(name).exists()
-            {
-                missing.push(format!("{}: {name}", document.path));
-            }
-        }
-    }
-    assert!(missing.is_empty(), "{missing:#?}");
-}
-
-#[test]
 fn every_decision_says_what_was_decided_and_why() {
     for record in files(".md") {
         if record.path.starts_with("docs/decisions/") && !record.path.ends_with("README.md") {

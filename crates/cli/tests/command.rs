@@ -86,3 +86,11 @@ async fn a_project_takes_the_library_from_the_sources_that_the_command_was_built
         ran.err
     );
 }
+
+#[tokio::test]
+async fn it_says_which_version_it_is() {
+    let ran = run(Path::new("."), &["--version"]).await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let expected = format!("kubewright {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(ran.out, expected);
+}
