@@ -1,5 +1,7 @@
 //! The cluster of the current context, and putting objects there and taking them away.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::Context as _;
 use clap::Args;
 use kube::api::{
@@ -12,6 +14,7 @@ use kube::{Client, Config, Error};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome};
+use crate::files::{Readers, write};
 use crate::ui::Ui;
 
 /// Which cluster is meant.
@@ -52,16 +55,35 @@ impl Became {
 }
 
 impl ClusterFlags {
+    /// Whether a context is named, and the current one is not meant.
+    pub(crate) fn is_given(&self) -> bool {
+        self.context.is_some()
+    }
+
+    /// Says which cluster is meant, for a process that is started here. If a context is named, that is a kubeconfig in a folder.
+    pub(crate) async fn kubeconfig(&self, ui: &Ui, folder: &Path) -> Outcome<Option<PathBuf>> {
+        let Some(context) = &self.context else {
+            // Whoever needs none says nothing against there being none.
+            if let Ok(config) = Config::infer().await {
+                ui.note(format!("the cluster is {}", config.cluster_url));
+            }
+            return Ok(None);
+        };
+        let (config, kubeconfig) = named(context).await.map_err(unknown)?;
+        ui.note(format!("the cluster is {}", config.cluster_url));
+        let file = folder.join("kubeconfig");
+        let text = serde_json::to_string(&kubeconfig)?;
+        write(&file, &text, Readers::Owner)?;
+        Ok(Some(file))
+    }
+
     /// Connects, and says to whom.
     pub(crate) async fn connect(&self, ui: &Ui) -> Outcome<Cluster> {
-        let hint = "set KUBECONFIG, or name a context of it with --context";
         let config = match &self.context {
             None => Config::infer().await.map_err(anyhow::Error::from),
-            Some(context) => named(context).await,
+            Some(context) => named(context).await.map(|(config, _)| config),
         };
-        let config = config.map_err(|error| {
-            Failure::from(error.context("cannot tell which cluster is meant")).hint(hint)
-        })?;
+        let config = config.map_err(unknown)?;
         ui.note(format!("the cluster is {}", config.cluster_url));
         let namespace = config.default_namespace.clone();
         let client = Client::try_from(config).context("cannot make a client for the cluster")?;
@@ -69,12 +91,18 @@ impl ClusterFlags {
     }
 }
 
-async fn named(context: &str) -> anyhow::Result<Config> {
+fn unknown(error: anyhow::Error) -> Failure {
+    Failure::from(error.context("cannot tell which cluster is meant"))
+        .hint("set KUBECONFIG, or name a context of it with --context")
+}
+
+/// The cluster of a context, and a kubeconfig of which that context is the current one.
+pub(crate) async fn named(context: &str) -> anyhow::Result<(Config, Kubeconfig)> {
     let options = KubeConfigOptions {
         context: Some(context.to_owned()),
         ..KubeConfigOptions::default()
     };
-    let kubeconfig = Kubeconfig::read()?;
+    let mut kubeconfig = Kubeconfig::read()?;
     // Its own error speaks of a current context.
     if !kubeconfig
         .contexts
@@ -83,7 +111,9 @@ async fn named(context: &str) -> anyhow::Result<Config> {
     {
         anyhow::bail!("the kubeconfig has no context {context}");
     }
-    Ok(Config::from_custom_kubeconfig(kubeconfig, &options).await?)
+    kubeconfig.current_context = Some(context.to_owned());
+    let config = Config::from_custom_kubeconfig(kubeconfig.clone(), &options).await?;
+    Ok((config, kubeconfig))
 }
 
 impl Cluster {

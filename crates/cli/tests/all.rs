@@ -7,6 +7,7 @@ mod command;
 mod dev;
 mod doctor;
 mod following;
+mod given;
 mod install;
 mod inventory;
 mod mirror;

@@ -11,14 +11,17 @@ use kubewright_apiserver::ApiServer;
 use kubewright_apiserver::admission::Chain;
 
 use crate::cluster::{Controller, Interrupt, KubeconfigFile, controllers, listen};
+use crate::dev::account;
 use crate::dev::actions::Actions;
 use crate::dev::demo::Demo;
+use crate::dev::given::Given;
+use crate::dev::play::Ground;
 use crate::dev::program::{Asked, Program};
 use crate::dev::reviews::Reviews;
 use crate::dev::session::Session;
 use crate::dev::sources::Sources;
 use crate::dev::stage::Stage;
-use crate::dev::{account, play};
+use crate::dev::told::Told;
 use crate::failure::{Failure, Outcome};
 use crate::ui::{Tone, Ui};
 
@@ -31,6 +34,19 @@ pub(crate) struct Arguments {
     /// Ends after the demo, successfully only if everything came out as the demo expects
     #[arg(long)]
     once: bool,
+
+    /// Works with the cluster of this context of the kubeconfig, instead of an embedded one; in the end it is what it was
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["port", "controllers", "kubeconfig"])]
+    context: Option<String>,
+
+    /// The address at which that cluster reaches this machine
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        requires = "context",
+        default_value = "127.0.0.1"
+    )]
+    host: String,
 
     /// The port of the API server; 0 takes a free one
     #[arg(long, default_value_t = 0)]
@@ -67,21 +83,43 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: &Arguments) -> Outcome {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
         let mut interrupt = Interrupt::listen_to_all()?;
+        // Of a cluster that stays, only the program itself can tell what it was asked.
+        let told = match &arguments.context {
+            Some(_) => Some(Told::start(ui, arguments.record.as_deref())?),
+            None => None,
+        };
+        let asked = Asked {
+            options: &arguments.options,
+            record: told
+                .as_ref()
+                .map(Told::path)
+                .or(arguments.record.as_deref()),
+        };
         let mut session = None;
         let outcome = tokio::select! {
-            outcome = develop(ui, arguments, &mut session) => outcome,
+            outcome = develop(ui, arguments, asked, &mut session) => outcome,
             () = interrupt.wait() => {
                 ui.note("stopped");
                 if arguments.once { Err(Failure::new("the demo was interrupted")) } else { Ok(()) }
             }
         };
-        if let Some(session) = &mut session {
-            tokio::select! {
-                () = session.end() => {}
-                () = interrupt.wait() => ui.note("cut off"),
-            }
+        let ended = match &mut session {
+            None => Ok(()),
+            Some(session) => tokio::select! {
+                ended = session.end() => ended,
+                () = interrupt.wait() => Err(Failure::new("cut off before everything was ended")),
+            },
+        };
+        if let Some(told) = &told {
+            told.rest();
         }
-        outcome
+        match (outcome, ended) {
+            (Err(failure), Err(other)) => {
+                tell(ui, &other);
+                Err(failure)
+            }
+            (outcome, ended) => outcome.and(ended),
+        }
     })
 }
 
@@ -89,6 +127,7 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: &Arguments) -> Outcome {
 async fn develop<'a>(
     ui: &'a Arc<Ui>,
     arguments: &'a Arguments,
+    asked: Asked<'a>,
     session: &mut Option<Session<'a>>,
 ) -> Outcome {
     let Arguments { folder, once, .. } = arguments;
@@ -99,6 +138,14 @@ async fn develop<'a>(
                 .hint("leave --once away, or write a demo: see examples/annotate-pod/demo.yaml"),
         );
     }
+    let given = match &arguments.context {
+        Some(context) => {
+            let given = Given::connect(ui, context, &arguments.host).await?;
+            let borrowed = given.borrow(ui, folder).await?;
+            Some((given, borrowed))
+        }
+        None => None,
+    };
 
     let step = ui.step(&format!("building {}", folder.display()));
     let program = Program::build(folder).await?;
@@ -108,6 +155,20 @@ async fn develop<'a>(
     } else {
         Some(Sources::watch(program.packages(), program.executable())?)
     };
+
+    if let Some((given, borrowed)) = given {
+        let stage = Stage::on(&given, borrowed)?;
+        let session = session.insert(Session::new(ui, folder, asked, stage, program));
+        session.start().await?;
+        // In somebody's cluster, a demo is played only if that is asked for.
+        if let Some(demo) = demo.filter(|_| *once) {
+            return came_out(session.play(&Ground::Given(&given.config), &demo).await?);
+        }
+        let hint = "Reviews that the program answers are shown here. Ctrl-C ends it, and the cluster is what it was.";
+        ui.line("");
+        ui.line(ui.paint(Tone::Strong, hint));
+        return until_it_ends(session, sources).await;
+    }
 
     let step = ui.step("starting the embedded API server");
     let user = account::user(program.name());
@@ -124,20 +185,11 @@ async fn develop<'a>(
         "the API server answers on https://{}",
         listening.local_addr()
     ));
-
-    let asked = Asked {
-        options: &arguments.options,
-        record: arguments.record.as_deref(),
-    };
     let stage = Stage::beside(Client::new(server.service(), "default"), listening)?;
     let session = session.insert(Session::new(ui, folder, asked, stage, program));
     session.start().await?;
-
     if let Some(demo) = &demo {
-        let failures = tokio::select! {
-            failures = play::all(ui, &server, demo) => failures?,
-            failure = session.ended() => return Err(failure),
-        };
+        let failures = session.play(&Ground::Embedded(&server), demo).await?;
         if *once {
             return came_out(failures);
         }
@@ -152,12 +204,22 @@ async fn develop<'a>(
         kubeconfig.path().display()
     ));
     ui.line("  kubectl get pods");
+    until_it_ends(session, sources).await
+}
+
+async fn until_it_ends(session: &mut Session<'_>, sources: Option<Sources>) -> Outcome {
     match sources {
         Some(sources) => {
             session.follow(sources).await;
             Ok(())
         }
         None => Err(session.ended().await),
+    }
+}
+
+fn tell(ui: &Ui, failure: &Failure) {
+    for line in failure.lines() {
+        ui.note(ui.paint(Tone::Bad, &line));
     }
 }
 

@@ -1,6 +1,6 @@
 //! `kubewright replay`: recorded reviews, asked of a program once more.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -17,6 +17,7 @@ use crate::dev::diff;
 use crate::dev::program::{Asked, Program};
 use crate::dev::running::Running;
 use crate::dev::stage::Stage;
+use crate::dev::told::headline;
 use crate::failure::{Failure, Outcome};
 use crate::ui::{Tone, Ui};
 
@@ -163,23 +164,4 @@ fn difference(ui: &Ui, recording: &Recording, answered: &Answered) -> Outcome<Op
         lines.push(format!("{}: {said}", answered.code));
     }
     Ok(Some(lines))
-}
-
-/// Such as `team CREATE Pod blue/web`.
-fn headline(recording: &Recording) -> String {
-    let request = &recording.review()["request"];
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let name = [
-        &request["name"],
-        &request["object"]["metadata"]["generateName"],
-    ];
-    let name = name.map(text).into_iter().find(|name| !name.is_empty());
-    let place = Path::new(&text(&request["namespace"])).join(name.unwrap_or_default());
-    format!(
-        "{} {} {} {}",
-        recording.hook(),
-        text(&request["operation"]),
-        text(&request["kind"]["kind"]),
-        place.display(),
-    )
 }

@@ -1,11 +1,12 @@
 //! What `dev` changes in a cluster, and only for as long as it runs: each object becomes what the program says, and in the end
 //! what it was.
 
-use anyhow::Context as _;
 use kube::{Client, Error};
 use serde_json::{Value, json};
 
 use super::place::Place;
+use super::record::{Entry, Record};
+use super::wait;
 use crate::current::{Cluster, called};
 use crate::failure::{Failure, Outcome};
 use crate::ui::Ui;
@@ -13,27 +14,36 @@ use crate::ui::Ui;
 /// The objects that are changed for a while.
 pub(crate) struct Borrowed {
     client: Client,
-    entries: Vec<Entry>,
+    record: Record,
+    /// What stands in an object for as long as it is borrowed, by which others know.
+    mark: Option<String>,
 }
 
-/// An object, and what it was.
-#[derive(Clone, Debug)]
-struct Entry {
-    /// Its kind and its name.
-    object: Value,
-    before: Option<Value>,
-}
-
-/// What to say of an object that is as it was, or as near as may be.
+/// What became of an object, for people.
 type Said = String;
 
 impl Borrowed {
-    /// Nothing yet, of the cluster of a client.
+    /// Of a cluster that goes when the command does: nothing is kept in a file.
     pub(crate) fn of(client: Client) -> Self {
         Self {
             client,
-            entries: Vec::new(),
+            record: Record::default(),
+            mark: None,
         }
+    }
+
+    /// Of a cluster that stays. `mark` says who borrows.
+    pub(crate) fn with(client: Client, record: Record, mark: String) -> Self {
+        Self {
+            client,
+            record,
+            mark: Some(mark),
+        }
+    }
+
+    /// Whether there is something to give back.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.record.entries().is_empty()
     }
 
     /// Makes an object what it is to be, having kept what it was.
@@ -53,19 +63,36 @@ impl Borrowed {
         self.take_as(definition, over).await
     }
 
+    /// Keeps what an object is that somebody else will change, such as a demo.
+    pub(crate) async fn keep(&mut self, object: &Value) -> Outcome {
+        // One that is called by the API server is known when it is made.
+        if object["metadata"]["name"].is_string() && !self.record.has(object) {
+            let before = Place::of(&self.client, object).await?.object().await?;
+            self.record.add(Entry::new(object, before, false))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps that an object was not there before.
+    pub(crate) fn keep_made(&mut self, object: &Value) -> Outcome {
+        if self.record.has(object) {
+            return Ok(());
+        }
+        self.record.add(Entry::new(object, None, false))
+    }
+
     async fn take_as(&mut self, object: &Value, over: impl Fn(&Value, &Value) -> Value) -> Outcome {
         let place = Place::of(&self.client, object).await?;
+        let wanted = self.marked(object);
         for _ in 0..ATTEMPTS {
             let live = place.object().await?;
-            if !self.entries.iter().any(|entry| is_of(entry, object)) {
-                self.entries.push(Entry {
-                    object: identity(object),
-                    before: live.clone(),
-                });
+            if !self.record.has(object) {
+                let before = self.before(live.clone())?;
+                self.record.add(Entry::new(object, before, true))?;
             }
             let put = match &live {
-                None => place.create(object).await,
-                Some(live) => place.replace(&over(live, object)).await.map(drop),
+                None => place.create(&wanted).await,
+                Some(live) => place.replace(&over(live, &wanted)).await.map(drop),
             };
             match put {
                 Ok(()) => return Ok(()),
@@ -83,69 +110,144 @@ impl Borrowed {
         )))
     }
 
-    /// Makes what is not among these objects again what it was, the last first.
-    pub(crate) async fn keep_only(&mut self, ui: &Ui, objects: &[Value]) -> Outcome {
-        let is_kept = |entry: &Entry| objects.iter().any(|object| is_of(entry, object));
-        self.give_back(ui, |entry| !is_kept(entry)).await
+    fn marked(&self, object: &Value) -> Value {
+        let mut object = object.clone();
+        if let Some(mark) = &self.mark {
+            let annotations = &mut object["metadata"]["annotations"];
+            if annotations.is_null() {
+                *annotations = json!({});
+            }
+            annotations[MARK] = mark.as_str().into();
+        }
+        object
     }
 
-    async fn give_back(&mut self, ui: &Ui, which: impl Fn(&Entry) -> bool) -> Outcome {
-        let entries: Vec<Entry> = self
-            .entries
-            .iter()
-            .rev()
-            .filter(|e| which(e))
-            .cloned()
-            .collect();
-        let mut failures = Vec::new();
+    /// What a live object is to be in the end.
+    fn before(&self, live: Option<Value>) -> Outcome<Option<Value>> {
+        let Some(live) = live else {
+            return Ok(None);
+        };
+        let theirs = live["metadata"]["annotations"][MARK].as_str();
+        let Some(theirs) = theirs.filter(|_| self.mark.is_some()) else {
+            return Ok(Some(live));
+        };
+        let called = called(&live);
+        Err(Failure::new(format!(
+            "the {called} is used by another `kubewright dev`: {theirs}"
+        ))
+        .hint(
+            "end that one; if it was cut off, run it there again, which puts back what was before",
+        )
+        .hint(format!(
+            "run `kubectl annotate {} {MARK}-` if there is nothing to put back",
+            called.to_lowercase()
+        )))
+    }
+
+    /// Makes what is not among these objects of the program again what it was, the last first.
+    pub(crate) async fn keep_only(&mut self, ui: &Ui, objects: &[Value]) -> Outcome {
+        let is_kept = |entry: &Entry| objects.iter().any(|object| entry.is_of(object));
+        self.give_back_if(ui, |entry| entry.is_of_program && !is_kept(entry))
+            .await
+    }
+
+    /// Makes everything but definitions again what it was: from then on, nobody calls the program.
+    pub(crate) async fn give_back_calls(&mut self, ui: &Ui) -> Outcome {
+        self.give_back_if(ui, |entry| entry.kind() != DEFINITION)
+            .await
+    }
+
+    /// Makes everything again what it was.
+    pub(crate) async fn give_back(&mut self, ui: &Ui) -> Outcome {
+        self.give_back_if(ui, |_| true).await
+    }
+
+    async fn give_back_if(&mut self, ui: &Ui, which: impl Fn(&Entry) -> bool) -> Outcome {
+        let entries = self.record.entries().iter().rev();
+        let entries: Vec<Entry> = entries.filter(|entry| which(entry)).cloned().collect();
+        let mut failed = None;
         for entry in entries {
-            match give_back(&self.client, &entry).await {
+            match self.give_back_one(&entry).await {
                 Ok(said) => {
                     ui.note(said);
-                    self.entries.retain(|known| known.object != entry.object);
+                    self.record.remove(&entry)?;
                 }
-                Err(failure) => failures.push(failure),
+                Err(failure) => failed = Some(failure),
             }
         }
-        failures.into_iter().next().map_or(Ok(()), Err)
-    }
-}
-
-async fn give_back(client: &Client, entry: &Entry) -> Outcome<Said> {
-    let called = called(&entry.object);
-    let describe = || format!("cannot make the {called} what it was");
-    let place = Place::of(client, &entry.object).await?;
-    for _ in 0..ATTEMPTS {
-        let Some(live) = place.object().await? else {
-            return Ok(format!("the {called} is gone already"));
-        };
-        let Some(before) = &entry.before else {
-            return remove(client, &place, &live).await;
-        };
-        match place.replace(&over(&live, before)).await {
-            Ok(_) => return Ok(format!("the {called} is what it was")),
-            Err(Error::Api(status)) if status.is_conflict() => {}
-            Err(error) => Err(error).with_context(describe)?,
+        match (failed, self.record.file()) {
+            (None, _) => Ok(()),
+            (Some(failure), None) => Err(failure),
+            (Some(failure), Some(file)) => Err(failure.hint(format!(
+                "run the same command again to try it once more; what it was is kept in {}",
+                file.display()
+            ))),
         }
     }
-    Err(Failure::new(describe()))
-}
 
-/// Removes what was not there before, unless data would go with it.
-async fn remove(client: &Client, place: &Place, live: &Value) -> Outcome<Said> {
-    let called = called(live);
-    if live["kind"] == "CustomResourceDefinition" {
-        let count = Cluster::of(client.clone()).count(live).await?;
-        if count > 0 {
+    async fn give_back_one(&self, entry: &Entry) -> Outcome<Said> {
+        let called = called(&entry.object);
+        let place = Place::of(&self.client, &entry.object).await?;
+        for _ in 0..ATTEMPTS {
+            let put = match (place.object().await?, &entry.before) {
+                (None, Some(before)) if !entry.is_of_program => place.create(&anew(before)).await,
+                (None, _) => return Ok(format!("the {called} is gone already")),
+                (Some(live), _) if self.is_of_others(entry, &live) => {
+                    return Ok(format!(
+                        "the {called} was made anew by somebody else, and is left as it is"
+                    ));
+                }
+                (Some(live), None) => return self.remove(entry, &place, &live).await,
+                (Some(live), Some(before)) => put_back(&place, &live, before).await,
+            };
+            match put {
+                Ok(()) => return Ok(format!("the {called} is what it was")),
+                Err(Error::Api(status)) if status.is_conflict() => {}
+                Err(error) => {
+                    let what = format!("cannot make the {called} what it was");
+                    return Err(anyhow::Error::from(error).context(what).into());
+                }
+            }
+        }
+        Err(Failure::new(format!(
+            "cannot make the {called} what it was: somebody else changes it all the time"
+        )))
+    }
+
+    fn is_of_others(&self, entry: &Entry, live: &Value) -> bool {
+        let mark = live["metadata"]["annotations"][MARK].as_str();
+        entry.is_of_program && mark != self.mark.as_deref()
+    }
+
+    /// Removes what was not there before, unless data would go with it.
+    async fn remove(&self, entry: &Entry, place: &Place, live: &Value) -> Outcome<Said> {
+        let called = called(live);
+        if entry.kind() == DEFINITION {
+            let count = Cluster::of(self.client.clone()).count(live).await?;
+            if count > 0 {
+                let unmarked = json!({"metadata": {"annotations": {MARK: null}}});
+                place.patch(&unmarked).await?;
+                return Ok(format!(
+                    "the {called} stays: there are {count} objects of it, which would go with it"
+                ));
+            }
+        }
+        if let Some(why) = place.delete().await? {
+            return Err(Failure::new(format!("cannot remove the {called}: {why}")));
+        }
+        if !entry.is_of_program && !wait::for_no(place).await? {
             return Ok(format!(
-                "the {called} stays: there are {count} objects of it, which would go with it"
+                "the {called} is deleted, and waits for its finalizers"
             ));
         }
+        Ok(format!("the {called} is removed"))
     }
-    match place.delete().await? {
-        None => Ok(format!("the {called} is removed")),
-        Some(why) => Err(Failure::new(format!("cannot remove the {called}: {why}"))),
-    }
+}
+
+async fn put_back(place: &Place, live: &Value, before: &Value) -> Result<(), Error> {
+    let stored = place.replace(&over(live, before)).await?;
+    // Whoever changes a field has it from then on. A second time nothing differs, and who has which field is as it was, too.
+    place.replace(&over(&stored, before)).await.map(drop)
 }
 
 /// An object in the place of a live one: of that, what is not its maker's stays.
@@ -157,18 +259,24 @@ fn over(live: &Value, object: &Value) -> Value {
     object
 }
 
-fn identity(object: &Value) -> Value {
-    let metadata = &object["metadata"];
-    json!({
-        "apiVersion": object["apiVersion"],
-        "kind": object["kind"],
-        "metadata": {"name": metadata["name"], "namespace": metadata["namespace"]},
-    })
+/// An object as one that is made.
+fn anew(object: &Value) -> Value {
+    let mut object = object.clone();
+    for field in [
+        "resourceVersion",
+        "uid",
+        "creationTimestamp",
+        "managedFields",
+    ] {
+        object["metadata"][field] = Value::Null;
+    }
+    object
 }
 
-fn is_of(entry: &Entry, object: &Value) -> bool {
-    entry.object == identity(object)
-}
+const DEFINITION: &str = "CustomResourceDefinition";
+
+/// Says who borrows an object.
+const MARK: &str = "kubewright.dev/dev";
 
 /// How often somebody else may be faster.
 const ATTEMPTS: usize = 5;

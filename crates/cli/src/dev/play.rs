@@ -1,32 +1,83 @@
 //! Playing a demo: each step is done, and what comes of it is compared with what was expected.
 
-use kube::{Client, Error};
+use anyhow::Context as _;
+use kube::{Client, Config, Error};
 use kubewright_apiserver::ApiServer;
 use kubewright_testing::{acting_as, apply};
 use serde_json::Value;
 
-use super::demo::{Deed, Demo, Step};
+use super::borrowed::Borrowed;
+use super::demo::{Deed, Demo, Step, User};
 use super::place::Place;
 use super::{diff, wait};
 use crate::failure::Outcome;
 use crate::ui::{Tone, Ui};
 
+/// Where a demo is played.
+pub(crate) enum Ground<'a> {
+    /// The API server goes when the command ends, with all that the demo has made.
+    Embedded(&'a ApiServer),
+    /// What the demo changes is to be put back.
+    Given(&'a Config),
+}
+
+impl Ground<'_> {
+    /// A client for a step, as whoever the step is to be done as.
+    fn client(&self, user: Option<&User>) -> Outcome<Client> {
+        Ok(match (self, user) {
+            (Self::Embedded(server), None) => Client::new(server.service(), "default"),
+            (Self::Embedded(server), Some(user)) => {
+                let service = acting_as(server.service(), &user.user, &user.groups);
+                Client::new(service, "default")
+            }
+            (Self::Given(config), user) => {
+                let mut config = (*config).clone();
+                if let Some(user) = user {
+                    config.auth_info.impersonate = Some(user.user.clone());
+                    config.auth_info.impersonate_groups = Some(user.groups.clone());
+                }
+                Client::try_from(config).context("cannot make a client for the demo")?
+            }
+        })
+    }
+
+    /// Keeps what an object is before a step changes it.
+    async fn keep(&self, borrowed: &mut Borrowed, object: &Value) -> Outcome {
+        match self {
+            Self::Embedded(_) => Ok(()),
+            Self::Given(_) => borrowed.keep(object).await,
+        }
+    }
+}
+
 /// Plays all steps; returns how many did not come out as expected.
-pub(crate) async fn all(ui: &Ui, server: &ApiServer, demo: &Demo) -> Outcome<usize> {
+pub(crate) async fn all(
+    ui: &Ui,
+    ground: &Ground<'_>,
+    borrowed: &mut Borrowed,
+    demo: &Demo,
+) -> Outcome<usize> {
     let steps = demo.steps();
     let mut failures = 0;
     for (index, step) in steps.iter().enumerate() {
         ui.line("");
         let title = format!("{}/{} {}", index + 1, steps.len(), step.title);
         ui.line(ui.paint(Tone::Strong, &title));
-        let client = match &step.user {
-            Some(user) => Client::new(
-                acting_as(server.service(), &user.user, &user.groups),
-                "default",
-            ),
-            None => Client::new(server.service(), "default"),
+        let client = ground.client(step.user.as_ref())?;
+        let changed: Vec<&Value> = match step.deed() {
+            Deed::Apply(objects) => objects.iter().collect(),
+            Deed::Patch(object) | Deed::Delete(object) => vec![object],
         };
-        let problems = one(ui, &client, step).await?;
+        for object in changed {
+            ground.keep(borrowed, object).await?;
+        }
+        let (problems, stored) = one(ui, &client, step).await?;
+        if matches!(ground, Ground::Given(_)) {
+            let named = |object: &&Value| object["metadata"]["generateName"].is_string();
+            for object in stored.iter().filter(named) {
+                borrowed.keep_made(object)?;
+            }
+        }
         if problems.is_empty() {
             ui.line(format!("{} as expected", ui.paint(Tone::Good, "✓")));
         } else {
@@ -39,9 +90,11 @@ pub(crate) async fn all(ui: &Ui, server: &ApiServer, demo: &Demo) -> Outcome<usi
     Ok(failures)
 }
 
-async fn one(ui: &Ui, client: &Client, step: &Step) -> Outcome<Vec<String>> {
+/// Does a step; returns what did not come out as expected, and what was stored.
+async fn one(ui: &Ui, client: &Client, step: &Step) -> Outcome<(Vec<String>, Vec<Value>)> {
+    let mut stored = Vec::new();
     let mut problems = match step.deed() {
-        Deed::Apply(objects) => applied(ui, client, step, objects).await?,
+        Deed::Apply(objects) => applied(ui, client, step, objects, &mut stored).await?,
         Deed::Patch(patch) => {
             ui.line(format!("the {} is patched:", kind(patch)));
             print(ui, diff::yaml(patch).lines());
@@ -74,10 +127,16 @@ async fn one(ui: &Ui, client: &Client, step: &Step) -> Outcome<Vec<String>> {
             ));
         }
     }
-    Ok(problems)
+    Ok((problems, stored))
 }
 
-async fn applied(ui: &Ui, client: &Client, step: &Step, objects: &[Value]) -> Outcome<Vec<String>> {
+async fn applied(
+    ui: &Ui,
+    client: &Client,
+    step: &Step,
+    objects: &[Value],
+    all: &mut Vec<Value>,
+) -> Outcome<Vec<String>> {
     let mut problems = Vec::new();
     let mut refused = false;
     for object in objects {
@@ -94,6 +153,7 @@ async fn applied(ui: &Ui, client: &Client, step: &Step, objects: &[Value]) -> Ou
                     diff::lines(ui, object, &stored, diff::Context::Whole).iter(),
                 );
                 problems.extend(step.expect.missing_from(&stored));
+                all.push(stored);
             }
             Err(Error::Api(status)) => {
                 refused = true;
@@ -144,7 +204,11 @@ mod tests {
         let demo = json!({"steps": steps}).to_string();
         std::fs::write(folder.path().join("demo.yaml"), demo).unwrap();
         let demo = Demo::read(folder.path()).unwrap().unwrap();
-        all(&Ui::new(), &ApiServer::start(), &demo).await.unwrap()
+        let server = ApiServer::start();
+        let mut borrowed = Borrowed::of(Client::new(server.service(), "default"));
+        let ground = Ground::Embedded(&server);
+        let played = all(&Ui::new(), &ground, &mut borrowed, &demo).await;
+        played.unwrap()
     }
 
     fn step(expect: &Value) -> Value {

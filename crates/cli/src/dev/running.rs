@@ -22,9 +22,8 @@ pub(crate) struct Running {
 impl Running {
     /// Waits until a program that was just started serves or, without webhooks, runs. Its output has to be piped.
     pub(crate) async fn ready(ui: &Arc<Ui>, name: &str, mut command: Command) -> Outcome<Self> {
-        // A Ctrl-C goes to all of a group: the program is to live until nobody calls it any more.
-        #[cfg(unix)]
-        command.process_group(0);
+        // The program is to live until nobody calls it any more.
+        apart(&mut command);
         let mut child = command
             .kill_on_drop(true)
             .spawn()
@@ -85,9 +84,19 @@ impl Running {
     }
 }
 
+/// Spares a program the signals of the terminal, such as Ctrl-C: whoever starts it tells it to end.
+#[cfg(unix)]
+pub(crate) fn apart(command: &mut Command) {
+    command.process_group(0);
+}
+
+/// There are no groups.
+#[cfg(not(unix))]
+pub(crate) fn apart(_: &mut Command) {}
+
 /// Whether the program was told, and may be expected to end.
 #[cfg(unix)]
-fn tell_to_end(child: &Child) -> bool {
+pub(crate) fn tell_to_end(child: &Child) -> bool {
     use rustix::process::{Pid, Signal, kill_process};
     let id = child.id().and_then(|id| i32::try_from(id).ok());
     let id = id.and_then(Pid::from_raw);
@@ -96,7 +105,7 @@ fn tell_to_end(child: &Child) -> bool {
 
 /// There is no way to tell it.
 #[cfg(not(unix))]
-fn tell_to_end(_: &Child) -> bool {
+pub(crate) fn tell_to_end(_: &Child) -> bool {
     false
 }
 

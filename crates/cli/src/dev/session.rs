@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::demo::Demo;
+use super::play::{self, Ground};
 use super::program::{Asked, Program};
 use super::running::Running;
 use super::sources::Sources;
@@ -87,11 +89,28 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Ends the program.
-    pub(crate) async fn end(&mut self) {
+    /// Plays a demo, unless the program ends meanwhile; returns how many steps did not come out as expected.
+    pub(crate) async fn play(&mut self, ground: &Ground<'_>, demo: &Demo) -> Outcome<usize> {
+        tokio::select! {
+            failures = play::all(self.ui, ground, self.stage.borrowed(), demo) => failures,
+            failure = ended(&mut self.running) => Err(failure),
+        }
+    }
+
+    /// Ends the program. A cluster that stays becomes what it was: first nobody calls the program any more.
+    pub(crate) async fn end(&mut self) -> Outcome {
+        let ui = self.ui;
+        let mut outcome = Ok(());
+        if self.stage.stays() {
+            outcome = self.stage.borrowed().give_back_calls(ui).await;
+        }
         if let Some(running) = self.running.take() {
             running.stop().await;
         }
+        if self.stage.stays() && outcome.is_ok() {
+            outcome = self.stage.borrowed().give_back(ui).await;
+        }
+        outcome
     }
 
     /// Builds while the program that runs still answers.

@@ -1,5 +1,6 @@
 //! Where a program under development runs: with its kinds defined, as somebody, with a certificate, and called by an API server.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use tempfile::TempDir;
 
 use super::account;
 use super::borrowed::Borrowed;
+use super::given::Given;
 use super::program::{Asked, Program, Surroundings};
 use super::running::Running;
 use super::wait;
@@ -25,7 +27,9 @@ use crate::ui::Ui;
 pub(crate) struct Stage {
     client: Client,
     borrowed: Borrowed,
-    listening: Listening,
+    access: Access,
+    /// How the API server reaches this machine.
+    host: String,
     /// What its account may do.
     roles: Vec<Value>,
     /// The definitions of the program, without their conversions.
@@ -35,17 +39,40 @@ pub(crate) struct Stage {
     folder: TempDir,
 }
 
+/// As whom programs run.
+enum Access {
+    /// With an account of their own, that may do what they ask for.
+    Account(Listening),
+    /// As the person at the terminal, with this kubeconfig.
+    Person(String),
+}
+
 impl Stage {
     /// A stage beside an embedded API server, of which `client` is an administrator: programs have an account of their own.
     pub(crate) fn beside(client: Client, listening: Listening) -> Outcome<Self> {
+        let borrowed = Borrowed::of(client.clone());
+        Self::new(client, Access::Account(listening), borrowed, LOOPBACK)
+    }
+
+    /// A stage on a cluster that stays: programs run as the person at the terminal.
+    pub(crate) fn on(given: &Given, borrowed: Borrowed) -> Outcome<Self> {
+        let access = Access::Person(given.kubeconfig.clone());
+        Self::new(given.client.clone(), access, borrowed, &given.host)
+    }
+
+    fn new(client: Client, access: Access, borrowed: Borrowed, host: &str) -> Outcome<Self> {
         let folder = tempfile::tempdir().context("cannot make a folder for the certificate")?;
-        let names = ["localhost".to_owned(), LOOPBACK.to_owned()];
+        let mut names = vec!["localhost".to_owned(), LOOPBACK.to_owned()];
+        if !names.iter().any(|name| name == host) {
+            names.push(host.to_owned());
+        }
         let (authority, certificate) = certs::issue(&names, CERTIFICATE_LIFETIME)?;
         certs::save(folder.path(), &authority, &certificate)?;
         Ok(Self {
-            borrowed: Borrowed::of(client.clone()),
+            borrowed,
             client,
-            listening,
+            access,
+            host: host.to_owned(),
             roles: Vec::new(),
             definitions: Vec::new(),
             trust: authority.trust(),
@@ -61,20 +88,22 @@ impl Stage {
     /// Defines the kinds of a program, and lets it do what it has to.
     pub(crate) async fn prepare(&mut self, program: &Program, options: &[String]) -> Outcome {
         let definitions = program.crds(options).await?;
-        let roles = program.permissions(options).await?;
         for definition in &definitions {
             self.define(definition).await?;
         }
         self.definitions = definitions;
-        let name = program.name();
-        let token = account::make(&self.client, name, &roles).await?;
-        let gone = self
-            .roles
-            .iter()
-            .filter(|role| !roles.iter().any(|new| is_same(new, role)));
-        account::take_away(&self.client, gone).await?;
-        self.roles = roles;
-        let kubeconfig = self.listening.kubeconfig_with_token(name, &token);
+        let kubeconfig = match &self.access {
+            Access::Person(kubeconfig) => kubeconfig.clone(),
+            Access::Account(listening) => {
+                let roles = program.permissions(options).await?;
+                let token = account::make(&self.client, program.name(), &roles).await?;
+                let gone = self.roles.iter();
+                let gone = gone.filter(|role| !roles.iter().any(|new| is_same(new, role)));
+                account::take_away(&self.client, gone).await?;
+                self.roles = roles;
+                listening.kubeconfig_with_token(program.name(), &token)
+            }
+        };
         write(&self.kubeconfig(), &kubeconfig, Readers::Owner)
     }
 
@@ -87,7 +116,11 @@ impl Stage {
     ) -> Outcome<Running> {
         let kubeconfig = self.kubeconfig();
         let around = Surroundings {
-            listen: "127.0.0.1:0",
+            listen: if self.host == LOOPBACK {
+                "127.0.0.1:0"
+            } else {
+                "0.0.0.0:0"
+            },
             certificates: self.folder.path(),
             kubeconfig: &kubeconfig,
         };
@@ -105,7 +138,7 @@ impl Stage {
         let ca_file = self.folder.path().join("ca.crt");
         let mut objects = match running.address() {
             Some(address) => {
-                let url = format!("https://{LOOPBACK}:{}", address.port());
+                let url = self.url(address.port());
                 program.manifests(&url, &ca_file, options).await?
             }
             None => Vec::new(),
@@ -120,6 +153,22 @@ impl Stage {
             self.borrowed.take(object).await?;
         }
         self.borrowed.keep_only(ui, &objects).await
+    }
+
+    /// Whether the cluster stays when the command ends.
+    pub(crate) fn stays(&self) -> bool {
+        matches!(self.access, Access::Person(_))
+    }
+
+    pub(crate) fn borrowed(&mut self) -> &mut Borrowed {
+        &mut self.borrowed
+    }
+
+    fn url(&self, port: u16) -> String {
+        match self.host.parse() {
+            Ok(IpAddr::V6(address)) => format!("https://[{address}]:{port}"),
+            _ => format!("https://{}:{port}", self.host),
+        }
     }
 
     /// Defines a custom resource, and waits until it can be used. How its versions become each other is left as it is: while

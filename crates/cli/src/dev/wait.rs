@@ -48,6 +48,12 @@ pub(crate) async fn for_absence(client: &Client, object: &Value) -> Outcome<bool
     Ok(gone.await?.is_some())
 }
 
+/// Waits until there is no object of a name, and returns whether it is gone.
+pub(crate) async fn for_no(place: &Place) -> Outcome<bool> {
+    let gone = eventually(async || Ok(place.object().await?.is_none().then_some(())));
+    Ok(gone.await?.is_some())
+}
+
 /// Waits until a definition is in force, and returns whether it is.
 pub(crate) async fn for_definition(client: &Client, definition: &Value) -> Outcome<bool> {
     let place = Place::of(client, definition).await?;

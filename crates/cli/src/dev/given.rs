@@ -1,0 +1,60 @@
+//! A cluster that is there already, by the name of its context.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{Api, Client, Config};
+
+use super::borrowed::Borrowed;
+use super::record::Record;
+use crate::current::named;
+use crate::failure::{Failure, Outcome};
+use crate::ui::Ui;
+
+/// A cluster that stays when the command ends.
+pub(crate) struct Given {
+    pub(crate) config: Config,
+    pub(crate) client: Client,
+    /// A kubeconfig that leads there, for the program.
+    pub(crate) kubeconfig: String,
+    /// How the API server reaches this machine.
+    pub(crate) host: String,
+}
+
+impl Given {
+    /// Connects to the cluster of a context.
+    pub(crate) async fn connect(ui: &Ui, context: &str, host: &str) -> Outcome<Self> {
+        let (config, kubeconfig) = named(context).await.map_err(|error| {
+            Failure::from(error.context("cannot tell which cluster is meant"))
+                .hint("name one of those that `kubectl config get-contexts` lists")
+        })?;
+        ui.note(format!("the cluster is {}", config.cluster_url));
+        let client = Client::try_from(config.clone());
+        Ok(Self {
+            client: client.context("cannot make a client for the cluster")?,
+            config,
+            kubeconfig: serde_json::to_string(&kubeconfig)?,
+            host: host.to_owned(),
+        })
+    }
+
+    /// What may be changed for a while, for the program in a folder. What an earlier run has left is put back first.
+    pub(crate) async fn borrow(&self, ui: &Ui, folder: &Path) -> Outcome<Borrowed> {
+        // Some clusters let few see their namespaces: their address is the next best name.
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        let system = namespaces.get_metadata("kube-system").await.ok();
+        let name = system.and_then(|system| system.metadata.uid);
+        let name = name.unwrap_or_else(|| self.config.cluster_url.to_string());
+        let record = Record::of_cluster(&folder.join(".kubewright"), &name)?;
+        let absolute = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let machine = hostname::get().unwrap_or_default();
+        let mark = format!("{}:{}", machine.to_string_lossy(), absolute.display());
+        let mut borrowed = Borrowed::with(self.client.clone(), record, mark);
+        if !borrowed.is_empty() {
+            ui.note("an earlier run was cut off; what it has changed is put back first:");
+            borrowed.give_back(ui).await?;
+        }
+        Ok(borrowed)
+    }
+}
