@@ -14,3 +14,5 @@ pub(crate) mod install;
 pub(crate) mod manifests;
 mod project;
 pub(crate) mod replay;
+pub(crate) mod run;
+pub(crate) mod test;

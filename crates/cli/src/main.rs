@@ -51,6 +51,10 @@ enum Command {
     Manifests(commands::manifests::Arguments),
     /// Runs a program against an embedded API server and shows every review as it passes.
     Dev(commands::dev::Arguments),
+    /// Runs a program on this machine, with your rights in the cluster of the current context. Nothing is installed there.
+    Run(commands::run::Arguments),
+    /// Runs the tests of a project.
+    Test(commands::test::Arguments),
     /// Asks a program recorded reviews again, and shows what it answers otherwise.
     Replay(commands::replay::Arguments),
     /// Serves an embedded Kubernetes API server until it is told to stop.
@@ -96,6 +100,8 @@ impl Command {
             Self::Edit(arguments) => commands::edit::run(ui, &arguments),
             Self::Manifests(arguments) => commands::manifests::run(ui, arguments),
             Self::Dev(arguments) => commands::dev::run(ui, &arguments),
+            Self::Run(arguments) => commands::run::run(ui, &arguments),
+            Self::Test(arguments) => commands::test::run(ui, arguments),
             Self::Replay(arguments) => commands::replay::run(ui, arguments),
             Self::Apiserver(arguments) => commands::apiserver::run(ui, arguments),
             Self::Certs(arguments) => commands::certs::run(ui, arguments),

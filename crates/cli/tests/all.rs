@@ -13,4 +13,5 @@ mod inventory;
 mod mirror;
 mod place;
 mod replay;
+mod running;
 mod trusting;

@@ -4,7 +4,7 @@ mod inventory;
 mod place;
 mod sideload;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::http::Uri;
@@ -15,6 +15,7 @@ use crate::assets::index::PUBLISHED;
 use crate::assets::platform::Platform;
 use crate::assets::sources::Sources;
 use crate::assets::store::Store;
+use crate::assets::version::Selector;
 use crate::failure::Outcome;
 use crate::output::Output;
 use crate::ui::Ui;
@@ -60,6 +61,11 @@ pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
         Command::Sideload(arguments) => sideload::run(ui, arguments),
         Command::Verify(arguments) => inventory::verify(ui, &arguments),
     }
+}
+
+/// The folder of the version that a project is tested on, or of another one, which is installed and pinned unless it is.
+pub(crate) fn provided(ui: &Ui, folder: &Path, version: Option<Selector>) -> Outcome<PathBuf> {
+    place::provided(ui, folder, version)
 }
 
 /// Where installed versions are.

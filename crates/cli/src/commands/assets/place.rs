@@ -1,13 +1,13 @@
 //! `kubewright assets use`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Command, FromArgMatches as _, ValueEnum};
 use serde_json::json;
 
 use super::{MirrorFlags, PlatformFlags, StoreFlag};
 use crate::assets::pin::LockFile;
-use crate::assets::provide::{Network, Pins, Presence, Wanted, provide};
+use crate::assets::provide::{Network, Pins, Presence, Provided, Wanted, provide};
 use crate::assets::version::Selector;
 use crate::failure::{Failure, Outcome};
 use crate::ui::Ui;
@@ -73,7 +73,21 @@ pub(super) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
     outcome
 }
 
-fn place(ui: &Ui, arguments: Arguments) -> Outcome {
+/// As `assets use` does without a flag, in a folder.
+pub(super) fn provided(ui: &Ui, folder: &Path, version: Option<Selector>) -> Outcome<PathBuf> {
+    // By way of the command line, which knows what is not said: that is in variables, too.
+    let command = Arguments::augment_args(Command::new("use"));
+    let matches = command.get_matches_from(["use"]);
+    let arguments = Arguments::from_arg_matches(&matches).map_err(Failure::internal)?;
+    let arguments = Arguments {
+        selector: version,
+        ..arguments
+    };
+    let provided = bring(ui, folder, arguments)?;
+    Ok(provided.installed.folder)
+}
+
+fn bring(ui: &Ui, folder: &Path, arguments: Arguments) -> Outcome<Provided> {
     let wanted = Wanted {
         selector: arguments.selector,
         platform: arguments.platform.one()?,
@@ -95,10 +109,14 @@ fn place(ui: &Ui, arguments: Arguments) -> Outcome {
     };
     let store = arguments.store.open()?;
     let sources = arguments.mirrors.sources(ui)?;
-    let lock = LockFile::find(Path::new("."))?;
+    let lock = LockFile::find(folder)?;
     let runtime = tokio::runtime::Runtime::new().map_err(Failure::internal)?;
-    let provided = runtime.block_on(provide(ui, &store, sources, lock, &wanted))?;
+    runtime.block_on(provide(ui, &store, sources, lock, &wanted))
+}
 
+fn place(ui: &Ui, arguments: Arguments) -> Outcome {
+    let format = arguments.output;
+    let provided = bring(ui, Path::new("."), arguments)?;
     let installed = &provided.installed;
     let Some(path) = installed.folder.to_str() else {
         return Err(Failure::new(format!(
@@ -107,7 +125,7 @@ fn place(ui: &Ui, arguments: Arguments) -> Outcome {
         ))
         .hint("choose another one with --store"));
     };
-    match arguments.output {
+    match format {
         Format::Path => ui.line(path),
         Format::Env => ui.line(format!(
             "export KUBEBUILDER_ASSETS='{}'",
