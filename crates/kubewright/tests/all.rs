@@ -2,4 +2,5 @@
 
 #![cfg(test)]
 
+mod defaults_page;
 mod deployments;

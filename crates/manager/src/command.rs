@@ -427,9 +427,8 @@ fn command<O: Args>() -> Command {
     let manifests = own("manifests").about(
         "Prints everything that installs this program as YAML, or its webhook configurations alone, or writes files",
     );
-    let api_server = own("api-server")
-        .about("Prints what has an API server show its client certificate to this program");
-    let api_server = ApiServerFlags::augment_args(api_server)
+    let api_server = ApiServerFlags::augment_args(own("api-server"))
+        .about("Prints what has an API server show its client certificate to this program")
         .mut_subcommand("kubeconfig", |file| {
             file.mut_group("endpoint", |group| group.required(true))
         });
@@ -459,5 +458,7 @@ pub(crate) fn no_identity<O: Args>() -> clap::Error {
     )
 }
 
+#[cfg(test)]
+mod page;
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,7 @@ mod control_plane;
 mod control_plane_errors;
 mod conversions;
 mod faults;
+mod metrics_page;
 mod observed;
 mod permissions;
 mod programs;
