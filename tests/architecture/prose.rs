@@ -43,6 +43,55 @@ fn every_example_has_a_readme_a_demo_a_deployment_and_tests() {
     }
 }
 
+/// A page is run as a doc test where it is part of the guide's rustdoc. The tutorial is run as one project instead.
+#[test]
+fn no_page_of_the_guide_is_left_out_of_the_tests_or_of_its_order() {
+    let guide = std::fs::read_to_string(root().join("crates/kubewright/src/guide.rs")).unwrap();
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let (order, modules) = guide.split_once("\n\n").unwrap();
+    let mut listed = Vec::new();
+    for line in order.lines().filter(|line| line.contains("]: ")) {
+        let name = line.split(['`']).nth(1).unwrap();
+        listed.push(format!("docs/guide/{}.md", name.replace('_', "-")));
+    }
+    let mut missing = Vec::new();
+    let pages = files(".md");
+    let pages: Vec<&str> = pages
+        .iter()
+        .map(|page| page.path.as_str())
+        .filter(|path| path.starts_with("docs/guide/"))
+        .collect();
+    for page in &pages {
+        let included = format!("#[doc = include_str!(\"../../../{page}\")]\npub mod ");
+        let is_run = if *page == "docs/guide/tutorial.md" {
+            let project = std::fs::read_to_string(root().join("tests/scaffold/tutorial.rs"));
+            project.unwrap().contains(page)
+        } else {
+            modules.contains(&included)
+        };
+        if !is_run {
+            missing.push(format!("{page} is in no test"));
+        }
+        if !listed.iter().any(|listed| listed == page) {
+            missing.push(format!("{page} is not in the order of guide.rs"));
+        }
+        if !readme.contains(&format!("]({page})")) {
+            missing.push(format!("the README does not lead to {page}"));
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+    assert_eq!(
+        listed.len(),
+        pages.len(),
+        "a page is listed twice, or is not there"
+    );
+    let in_readme: Vec<usize> = listed
+        .iter()
+        .map(|page| readme.rfind(&format!("]({page})")).unwrap())
+        .collect();
+    assert!(in_readme.is_sorted(), "the README has another order");
+}
+
 #[test]
 fn links_between_documents_lead_somewhere() {
     let mut broken = Vec::new();

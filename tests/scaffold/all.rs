@@ -8,3 +8,4 @@ mod deployed;
 mod folder;
 mod programs;
 mod refusals;
+mod tutorial;

@@ -77,7 +77,7 @@ fn workspace() -> PathBuf {
 }
 
 /// The profiles of this workspace: with others, dependencies would be built anew.
-fn profiles() -> String {
+pub(crate) fn profiles() -> String {
     let manifest =
         std::fs::read_to_string(root().join("Cargo.toml")).expect("the workspace has a manifest");
     let start = manifest.find("[profile.dev]").expect("it has profiles");
