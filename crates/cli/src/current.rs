@@ -161,6 +161,46 @@ impl Cluster {
         })
     }
 
+    /// The namespace that an object goes to.
+    pub(crate) fn namespace_of<'a>(&'a self, object: &'a Value) -> &'a str {
+        let named = object["metadata"]["namespace"].as_str();
+        named.unwrap_or(&self.namespace)
+    }
+
+    /// The objects of a kind with these labels, in one namespace or in the whole cluster; none if the cluster does not know the
+    /// kind.
+    pub(crate) async fn labelled(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: Option<&str>,
+        labels: &str,
+    ) -> Outcome<Vec<Value>> {
+        let types = TypeMeta {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+        };
+        let described = GroupVersionKind::try_from(&types)?;
+        let resource = match pinned_kind(&self.client, &described).await {
+            Ok((resource, _)) => resource,
+            Err(Error::Api(status)) if status.code == 404 => return Ok(Vec::new()),
+            Err(Error::Discovery(_)) => return Ok(Vec::new()),
+            Err(error) => Err(error).with_context(|| format!("cannot tell what a {kind} is"))?,
+        };
+        let api: Api<DynamicObject> = match namespace {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
+            None => Api::all_with(self.client.clone(), &resource),
+        };
+        let list = api.list(&ListParams::default().labels(labels)).await;
+        let list = list.with_context(|| format!("cannot list the {}", resource.plural))?;
+        let items = list.items.into_iter().map(|mut object| {
+            // The objects of a list do not say what they are.
+            object.types = Some(types.clone());
+            serde_json::to_value(object)
+        });
+        Ok(items.collect::<Result<_, _>>()?)
+    }
+
     /// Deletes an object.
     pub(crate) async fn delete(&self, object: &Value) -> Outcome<Became> {
         let called = called(object);
@@ -221,6 +261,13 @@ impl Cluster {
         };
         Ok((api, name.to_owned()))
     }
+}
+
+/// Whether this command has applied an object.
+pub(crate) fn is_ours(object: &Value) -> bool {
+    let managers = object["metadata"]["managedFields"].as_array();
+    let mut managers = managers.into_iter().flatten();
+    managers.any(|known| known["manager"] == MANAGER && known["operation"] == "Apply")
 }
 
 /// An object, for people: `Service gardens-system/gardens`.

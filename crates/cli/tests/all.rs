@@ -4,6 +4,7 @@ mod apiserver;
 mod assets;
 mod certs;
 mod command;
+mod deploy;
 mod dev;
 mod doctor;
 mod following;

@@ -16,6 +16,20 @@ pub(crate) struct Ran {
 /// The command, to be run in `folder`, killed when it is dropped.
 pub(crate) fn kubewright(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kubewright"));
+    // What cargo tells a test of itself: dependencies that are built below would take it for a change, and be built again.
+    let told = [
+        "CARGO_PKG_",
+        "CARGO_MANIFEST_",
+        "CARGO_CRATE_",
+        "CARGO_BIN_",
+        "CARGO_TARGET_TMPDIR",
+    ];
+    for (name, _) in std::env::vars_os() {
+        let is_told = |name: &str| told.iter().any(|told| name.starts_with(told));
+        if name.to_str().is_some_and(is_told) {
+            command.env_remove(name);
+        }
+    }
     command
         .args(arguments)
         .current_dir(folder)

@@ -14,14 +14,14 @@ use tempfile::TempDir;
 use crate::command::{Ran, kubewright};
 
 /// A cluster, and a package whose program prints what ours do.
-struct World {
+pub(crate) struct World {
     folder: TempDir,
     server: ApiServer,
     listening: Listening,
 }
 
 impl World {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let server = ApiServer::builder()
             .controllers(Controllers::all())
             .rbac()
@@ -55,15 +55,15 @@ impl World {
         world
     }
 
-    fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }
 
-    fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         Client::new(self.server.service(), "default")
     }
 
-    async fn run(&self, arguments: &[&str]) -> Ran {
+    pub(crate) async fn run(&self, arguments: &[&str]) -> Ran {
         let mut command = kubewright(&self.path("package"), arguments);
         command.env("KUBECONFIG", self.path("kubeconfig"));
         // Tests are run with what cargo says about another package.
@@ -72,13 +72,13 @@ impl World {
     }
 
     /// Runs a command that has to go well, and gives its lines.
-    async fn lines(&self, arguments: &[&str]) -> Vec<String> {
+    pub(crate) async fn lines(&self, arguments: &[&str]) -> Vec<String> {
         let ran = self.run(arguments).await;
         assert_eq!(ran.code, Some(0), "{}", ran.err);
         ran.out.lines().map(str::to_owned).collect()
     }
 
-    fn gardens(&self) -> Api<DynamicObject> {
+    pub(crate) fn gardens(&self) -> Api<DynamicObject> {
         let kind = kube::api::GroupVersionKind::gvk("example.com", "v1", "Garden");
         Api::namespaced_with(self.client(), "default", &ApiResource::from_gvk(&kind))
     }
@@ -329,7 +329,7 @@ fn configuration() -> Value {
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingWebhookConfiguration",
-        "metadata": {"name": "gardens"},
+        "metadata": {"name": "gardens", "labels": {"app.kubernetes.io/name": "gardens"}},
         "webhooks": [{
             "name": "all.gardens.example.com",
             "clientConfig": {"service": {"namespace": "green", "name": "gardens", "path": "/all"}},

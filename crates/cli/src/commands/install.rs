@@ -1,6 +1,10 @@
 //! `kubewright install`, `uninstall`, `deploy` and `undeploy`: a program's objects, in the cluster of the current context.
 
+mod prune;
+mod rollout;
+
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -59,6 +63,26 @@ pub(crate) struct Deploy {
 
     #[command(flatten)]
     place: PlaceFlags,
+
+    /// Waits until the program runs, and has it called only then
+    #[arg(
+        long,
+        value_name = "BOOL",
+        default_value_t = true,
+        default_missing_value = "true",
+        num_args = 0..=1,
+        require_equals = true,
+        action = clap::ArgAction::Set
+    )]
+    wait: bool,
+
+    /// How long it waits, such as 90s or 5m
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = duration)]
+    timeout: Duration,
+
+    /// Deletes what an earlier deployment of the program had and this one has no more
+    #[arg(long)]
+    prune: bool,
 }
 
 #[derive(Debug, Args)]
@@ -173,7 +197,40 @@ pub(crate) fn deploy(ui: &Ui, arguments: &Deploy) -> Outcome {
     run(async {
         let objects = source.everything(ui, &arguments.place).await?;
         let cluster = source.cluster.connect(ui).await?;
-        apply(ui, &cluster, &objects, *force_conflicts, source.output).await
+        let mut changes = Changes::new(ui, &cluster, source.output);
+        // Whoever has a program called before it answers has everything refused meanwhile.
+        let (last, first): (Vec<&Value>, Vec<&Value>) = objects
+            .iter()
+            .partition(|object| arguments.wait && calls(object));
+        for object in first {
+            changes.apply(object, *force_conflicts).await?;
+        }
+        if arguments.wait {
+            let deployments = objects
+                .iter()
+                .filter(|object| object["kind"] == "Deployment");
+            for deployment in deployments {
+                let waited = rollout::wait(ui, &cluster, deployment, arguments.timeout).await;
+                waited.map_err(|failure| {
+                    if last.is_empty() {
+                        return failure;
+                    }
+                    let hint =
+                        "mend it and deploy again: the webhook configurations were not applied";
+                    failure.hint(hint)
+                })?;
+            }
+        }
+        for object in last {
+            changes.apply(object, *force_conflicts).await?;
+        }
+        if arguments.prune {
+            for object in prune::superfluous(ui, &cluster, &objects).await? {
+                changes.delete(&object).await?;
+            }
+        }
+        changes.end();
+        Ok(())
     })
 }
 
@@ -242,40 +299,87 @@ async fn apply(
     force: bool,
     output: Output,
 ) -> Outcome {
-    let mut results = Vec::new();
+    let mut changes = Changes::new(ui, cluster, output);
     for object in objects {
-        let became = cluster.apply(object, force).await?;
-        tell(ui, object, became, output, &mut results);
-        if object["kind"] == CRD && !wait::for_definition(cluster.client(), object).await? {
+        changes.apply(object, force).await?;
+    }
+    changes.end();
+    Ok(())
+}
+
+async fn delete(ui: &Ui, cluster: &Cluster, objects: Vec<&Value>, output: Output) -> Outcome {
+    let mut changes = Changes::new(ui, cluster, output);
+    for object in objects {
+        changes.delete(object).await?;
+    }
+    changes.end();
+    Ok(())
+}
+
+/// What is done to a cluster, as it is told.
+struct Changes<'a> {
+    ui: &'a Ui,
+    cluster: &'a Cluster,
+    output: Output,
+    results: Vec<Value>,
+}
+
+impl<'a> Changes<'a> {
+    fn new(ui: &'a Ui, cluster: &'a Cluster, output: Output) -> Self {
+        Self {
+            ui,
+            cluster,
+            output,
+            results: Vec::new(),
+        }
+    }
+
+    async fn apply(&mut self, object: &Value, force: bool) -> Outcome {
+        let became = self.cluster.apply(object, force).await?;
+        self.tell(object, became);
+        if object["kind"] == CRD && !wait::for_definition(self.cluster.client(), object).await? {
             return Err(
                 Failure::new(format!("the {} does not come into force", called(object)))
                     .hint("its names may be taken by another definition"),
             );
         }
+        Ok(())
     }
-    if output == Output::Json {
-        ui.json(&json!(results));
+
+    async fn delete(&mut self, object: &Value) -> Outcome {
+        let became = self.cluster.delete(object).await?;
+        self.tell(object, became);
+        Ok(())
     }
-    Ok(())
+
+    fn tell(&mut self, object: &Value, became: Became) {
+        match self.output {
+            Output::Json => self.results.push(told(object, became)),
+            Output::Text => {
+                let line = format!("{} {}", called(object), became.word());
+                self.ui.line(line);
+            }
+        }
+    }
+
+    fn end(self) {
+        if self.output == Output::Json {
+            self.ui.json(&json!(self.results));
+        }
+    }
 }
 
-async fn delete(ui: &Ui, cluster: &Cluster, objects: Vec<&Value>, output: Output) -> Outcome {
-    let mut results = Vec::new();
-    for object in objects {
-        let became = cluster.delete(object).await?;
-        tell(ui, object, became, output, &mut results);
-    }
-    if output == Output::Json {
-        ui.json(&json!(results));
-    }
-    Ok(())
-}
-
-fn tell(ui: &Ui, object: &Value, became: Became, output: Output, results: &mut Vec<Value>) {
-    match output {
-        Output::Json => results.push(told(object, became)),
-        Output::Text => ui.line(format!("{} {}", called(object), became.word())),
-    }
+/// Such as `90s`, `5m` or `1h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = |number: &str, unit: u64| {
+        let number: u64 = number.parse().ok()?;
+        number.checked_mul(unit).map(Duration::from_secs)
+    };
+    let units = [("s", 1), ("m", 60), ("h", 3600)];
+    let read = units
+        .into_iter()
+        .find_map(|(unit, length)| seconds(text.strip_suffix(unit)?, length));
+    read.ok_or_else(|| "a number with s, m or h behind it is a time, such as 90s or 5m".to_owned())
 }
 
 const CRD: &str = "CustomResourceDefinition";
