@@ -98,16 +98,38 @@ fn links_between_documents_lead_somewhere() {
     for document in files(".md") {
         let folder = root().join(&document.path).parent().unwrap().to_owned();
         for target in document.text.split("](").skip(1) {
-            let target = target.split([')', '#', ' ']).next().unwrap_or_default();
+            let target = target.split([')', ' ']).next().unwrap_or_default();
             if target.is_empty() || target.contains("://") {
                 continue;
             }
-            if !folder.join(target).exists() {
+            let (path, place) = target.split_once('#').unwrap_or((target, ""));
+            let path = match path {
+                "" => root().join(&document.path),
+                path => folder.join(path),
+            };
+            let leads = match (place, std::fs::read_to_string(&path)) {
+                ("", _) => path.exists(),
+                (place, Ok(text)) => headings(&text).any(|heading| heading == place),
+                (_, Err(_)) => false,
+            };
+            if !leads {
                 broken.push(format!("{}: {target}", document.path));
             }
         }
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// The headings of a page as links name them.
+fn headings(text: &str) -> impl Iterator<Item = String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    headings.map(|heading| {
+        let words = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = words
+            .chars()
+            .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    })
 }
 
 #[test]
