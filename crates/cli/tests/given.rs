@@ -155,16 +155,22 @@ impl Dev {
         said.join("\n")
     }
 
-    /// Ends it as nothing can be done about, and its program, too.
-    async fn cut_off(mut self) {
+    /// Ends it as nothing can be done about, and gives its program, which still runs.
+    async fn cut_off(mut self) -> String {
         let id = self.child.id().expect("it runs").to_string();
         let program = Command::new("pgrep").args(["-P", &id]).output().await;
         let program = String::from_utf8(program.expect("pgrep runs").stdout).expect("a number");
         self.signal("-KILL").await;
         self.child.wait().await.expect("it ends");
-        let told = Command::new("kill").arg(program.trim()).status().await;
-        assert!(told.expect("kill runs").success());
+        assert!(runs(&program).await);
+        program
     }
+}
+
+async fn runs(program: &str) -> bool {
+    let mut asked = Command::new("kill");
+    asked.args(["-0", program.trim()]).stderr(Stdio::null());
+    asked.status().await.expect("kill runs").success()
 }
 
 async fn wait_for(lines: &mut Lines<BufReader<impl AsyncRead + Unpin>>, text: &str) {
@@ -216,7 +222,7 @@ async fn a_program_here_answers_for_a_cluster_which_is_what_it_was_in_the_end() 
     assert_eq!(world.annotation("other").await, None);
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn what_was_cut_off_is_put_back_by_the_next_run() {
     let world = World::new().await;
@@ -224,7 +230,7 @@ async fn what_was_cut_off_is_put_back_by_the_next_run() {
     let annotate = example("annotate-pod");
     let mut dev = world.start(&annotate);
     dev.says("✓ annotate-pod serves on").await;
-    dev.cut_off().await;
+    let program = dev.cut_off().await;
     assert_ne!(world.configuration().await, before);
 
     // Somebody else's program of the same name does not take it for what was there before.
@@ -240,6 +246,11 @@ async fn what_was_cut_off_is_put_back_by_the_next_run() {
     let put_back = "an earlier run was cut off; what it has changed is put back first:\n\
                     the MutatingWebhookConfiguration test-mutating-webhook is what it was\n";
     assert!(ran.err.contains(put_back), "{}", ran.err);
+    let ended = format!(
+        "the program of that run, process {}, has ended\n",
+        program.trim()
+    );
+    assert!(ran.err.contains(&ended), "{}", ran.err);
     assert!(ran.out.contains("✓ as expected"), "{}", ran.out);
     assert!(
         ran.out.contains("CREATE Pod default/nginx  changed"),

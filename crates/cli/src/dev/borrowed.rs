@@ -5,7 +5,8 @@ use kube::{Client, Error};
 use serde_json::{Value, json};
 
 use super::place::Place;
-use super::record::{Entry, Record};
+use super::record::{Entry, Process, Record};
+use super::running;
 use super::wait;
 use crate::current::{Cluster, called};
 use crate::failure::{Failure, Outcome};
@@ -41,9 +42,30 @@ impl Borrowed {
         }
     }
 
-    /// Whether there is something to give back.
+    /// Whether there is something to give back, or to end.
     pub(crate) fn is_empty(&self) -> bool {
-        self.record.entries().is_empty()
+        self.record.entries().is_empty() && self.record.program().is_none()
+    }
+
+    /// Keeps which program runs, or that none does.
+    pub(crate) fn runs(&mut self, program: Option<Process>) -> Outcome {
+        self.record.runs(program)
+    }
+
+    /// Does what an earlier run could not do at its end.
+    pub(crate) async fn make_up(&mut self, ui: &Ui) -> Outcome {
+        // Some objects go only when their controller lets them.
+        let given_back = self.give_back(ui).await;
+        if let Some(program) = self.record.program() {
+            if running::end_left_over(program).await {
+                ui.note(format!(
+                    "the program of that run, process {}, has ended",
+                    program.id
+                ));
+            }
+            self.record.runs(None)?;
+        }
+        given_back
     }
 
     /// Makes an object what it is to be, having kept what it was.

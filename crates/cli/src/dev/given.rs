@@ -53,7 +53,7 @@ impl Given {
         let mut borrowed = Borrowed::with(self.client.clone(), record, mark);
         if !borrowed.is_empty() {
             ui.note("an earlier run was cut off; what it has changed is put back first:");
-            borrowed.give_back(ui).await?;
+            borrowed.make_up(ui).await?;
         }
         Ok(borrowed)
     }

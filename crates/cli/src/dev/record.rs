@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -30,6 +31,14 @@ struct Kept {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Contents {
     objects: Vec<Entry>,
+    program: Option<Process>,
+}
+
+/// A program that runs for as long as objects are borrowed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Process {
+    pub(crate) id: u32,
+    pub(crate) executable: PathBuf,
 }
 
 /// An object, and what it was.
@@ -82,7 +91,7 @@ impl Record {
         let path = kept.file.display();
         let text = match std::fs::read_to_string(&kept.file) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) => Err(error).with_context(|| format!("cannot read {path}"))?,
         };
         self.contents = serde_json::from_str(&text)
@@ -92,6 +101,17 @@ impl Record {
 
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.contents.objects
+    }
+
+    /// The program that runs meanwhile, as far as anybody knows.
+    pub(crate) fn program(&self) -> Option<&Process> {
+        self.contents.program.as_ref()
+    }
+
+    /// Keeps which program runs, or that none does.
+    pub(crate) fn runs(&mut self, program: Option<Process>) -> Outcome {
+        self.contents.program = program;
+        self.save()
     }
 
     /// Where it is kept, if it is.
@@ -121,9 +141,13 @@ impl Record {
         let Some(kept) = &self.kept else {
             return Ok(());
         };
-        if self.contents.objects.is_empty() {
-            let gone = std::fs::remove_file(&kept.file);
-            return Ok(gone.with_context(|| format!("cannot delete {}", kept.file.display()))?);
+        if self.contents.objects.is_empty() && self.contents.program.is_none() {
+            return match std::fs::remove_file(&kept.file) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    Err(error).with_context(|| format!("cannot delete {}", kept.file.display()))?
+                }
+                _ => Ok(()),
+            };
         }
         let text = serde_json::to_string_pretty(&self.contents)?;
         write(&kept.file, &text, Readers::Owner)

@@ -1,6 +1,7 @@
 //! A program that runs as a child: what it prints is passed on, and it is told to end before it is ended.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use anyhow::Context as _;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, Command};
 
+use super::record::Process;
 use crate::failure::{Failure, Outcome};
 use crate::ui::Ui;
 
@@ -56,6 +58,14 @@ impl Running {
         self.address
     }
 
+    /// What others know the program by.
+    pub(crate) fn process(&self, executable: &Path) -> Option<Process> {
+        Some(Process {
+            id: self.child.id()?,
+            executable: executable.canonicalize().ok()?,
+        })
+    }
+
     /// Waits until the program ends by itself.
     ///
     /// # Cancel safety
@@ -93,6 +103,41 @@ pub(crate) fn apart(command: &mut Command) {
 /// There are no groups.
 #[cfg(not(unix))]
 pub(crate) fn apart(_: &mut Command) {}
+
+/// Ends a program whose starter was killed, and returns whether it still ran.
+#[cfg(target_os = "linux")]
+pub(crate) async fn end_left_over(program: &Process) -> bool {
+    use rustix::process::{Pid, Signal, kill_process};
+    let path = format!("/proc/{}/exe", program.id);
+    let expected = program.executable.display();
+    // The number may be another program's by now. One that was built again since is called as in the second name.
+    let names = [expected.to_string(), format!("{expected} (deleted)")];
+    let runs = || {
+        let found = std::fs::read_link(&path).ok();
+        found.is_some_and(|found| names.iter().any(|name| found == Path::new(name)))
+    };
+    let id = i32::try_from(program.id).ok().and_then(Pid::from_raw);
+    let Some(id) = id.filter(|_| runs()) else {
+        return false;
+    };
+    // It may end by itself at this very moment.
+    let _ = kill_process(id, Signal::TERM);
+    let ended = async {
+        while runs() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    if tokio::time::timeout(PATIENCE, ended).await.is_err() && runs() {
+        let _ = kill_process(id, Signal::KILL);
+    }
+    true
+}
+
+/// Nobody says what a process runs.
+#[cfg(not(target_os = "linux"))]
+pub(crate) async fn end_left_over(_: &Process) -> bool {
+    false
+}
 
 /// Whether the program was told, and may be expected to end.
 #[cfg(unix)]

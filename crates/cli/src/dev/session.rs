@@ -107,6 +107,8 @@ impl<'a> Session<'a> {
         if let Some(running) = self.running.take() {
             running.stop().await;
         }
+        let ended = self.stage.borrowed().runs(None);
+        outcome = outcome.and(ended);
         if self.stage.stays() && outcome.is_ok() {
             outcome = self.stage.borrowed().give_back(ui).await;
         }
@@ -159,6 +161,8 @@ impl<'a> Session<'a> {
         let step = self.ui.step(&format!("starting {name}"));
         let running = self.stage.start(self.ui, &self.program, self.asked).await?;
         let running = self.running.insert(running);
+        let process = running.process(self.program.executable());
+        self.stage.borrowed().runs(process)?;
         self.stage
             .register(self.ui, &self.program, running, self.asked.options)
             .await?;
