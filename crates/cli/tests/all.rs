@@ -3,6 +3,7 @@
 mod apiserver;
 mod assets;
 mod certs;
+mod cluster;
 mod command;
 mod deploy;
 mod dev;

@@ -1,55 +1,31 @@
 //! `kubewright doctor`, on an embedded API server.
 
-use std::fs;
 use std::time::Duration;
 
-use kube::Client;
-use kubewright_apiserver::{ApiServer, Listening};
 use kubewright_certificates::Authority;
 use kubewright_testing::apply;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::net::TcpListener;
 
-use crate::command::{Ran, kubewright};
+use crate::cluster::World;
+use crate::command::Ran;
 use crate::place::acceptor;
 
-struct World {
-    folder: TempDir,
-    server: ApiServer,
-    _listening: Listening,
-}
-
 impl World {
-    async fn new() -> Self {
-        let server = ApiServer::builder().rbac().start();
-        let address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-        let listening = server.listen(address).await.expect("a port");
-        let folder = tempfile::tempdir().expect("a folder");
-        fs::write(folder.path().join("kubeconfig"), listening.kubeconfig()).expect("a file");
-        Self {
-            folder,
-            server,
-            _listening: listening,
-        }
-    }
-
     async fn has(&self, objects: &[Value]) {
-        let client = Client::new(self.server.service(), "default");
+        let client = self.client();
         for object in objects {
             apply(&client, "default", object).await.expect("an object");
         }
     }
 
-    async fn run(&self, arguments: &[&str]) -> Ran {
-        let arguments = [&["doctor"], arguments].concat();
-        let mut command = kubewright(self.folder.path(), &arguments);
-        Ran::of(command.env("KUBECONFIG", self.folder.path().join("kubeconfig"))).await
+    async fn examine(&self, arguments: &[&str]) -> Ran {
+        self.run(&[&["doctor"], arguments].concat()).await
     }
 
     /// The findings about one webhook, and the exit code.
     async fn findings(&self, webhook: &str) -> (Vec<String>, Option<i32>) {
-        let ran = self.run(&["--output", "json"]).await;
+        let ran = self.examine(&["--output", "json"]).await;
         let all: Value = serde_json::from_str(&ran.out).expect(&ran.err);
         let all = all.as_array().expect("a list").iter();
         let mut meant = all.filter(|one| one["webhook"] == format!("{webhook}.example.com"));
@@ -81,15 +57,15 @@ async fn a_webhook_whose_service_answers_and_is_believed_is_good() {
         "clientConfig": {"service": {"namespace": "blue", "name": "hook"}, "caBundle": bundle},
         "rules": [rule("configmaps")],
     }))]).await;
-    let ran = world.run(&[]).await;
+    let ran = world.examine(&[]).await;
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert_eq!(
         ran.out,
         "one.example.com of ValidatingWebhookConfiguration one\n  good: what it trusts can be read and is in force\n  \
          good: 1 are ready behind the Service blue/hook\n  good: its own program starts without it\n"
     );
-    assert_eq!(world.run(&["one"]).await.out, ran.out);
-    let other = world.run(&["two"]).await;
+    assert_eq!(world.examine(&["one"]).await.out, ran.out);
+    let other = world.examine(&["two"]).await;
     assert_eq!((other.code, other.out.as_str()), (Some(1), ""));
     assert!(
         other
@@ -299,7 +275,7 @@ async fn conversions_are_examined_with_the_webhooks_of_their_server() {
         definition,
     ];
     world.has(&objects).await;
-    let ran = world.run(&["gardens.example.com"]).await;
+    let ran = world.examine(&["gardens.example.com"]).await;
     assert_eq!(ran.code, Some(1), "{}", ran.err);
     assert_eq!(
         ran.out,

@@ -1,54 +1,17 @@
 //! `kubewright certs csr` and `inject`, on an embedded API server.
 
 use std::fs;
-use std::path::PathBuf;
 
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use kube::Client;
 use kube::api::{Api, ListParams, Patch, PatchParams};
-use kubewright_apiserver::{ApiServer, Listening};
 use kubewright_certificates::Authority;
 use kubewright_testing::{apply, eventually};
 use rcgen::{CertificateSigningRequestParams, Issuer, KeyPair};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use x509_parser::pem::parse_x509_pem;
 
-use crate::command::{Ran, kubewright};
-
-struct World {
-    folder: TempDir,
-    server: ApiServer,
-    _listening: Listening,
-}
-
-impl World {
-    async fn new() -> Self {
-        let server = ApiServer::builder().rbac().start();
-        let address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-        let listening = server.listen(address).await.expect("a port");
-        let folder = tempfile::tempdir().expect("a folder");
-        fs::write(folder.path().join("kubeconfig"), listening.kubeconfig()).expect("a file");
-        Self {
-            folder,
-            server,
-            _listening: listening,
-        }
-    }
-
-    fn path(&self, path: &str) -> PathBuf {
-        self.folder.path().join(path)
-    }
-
-    fn client(&self) -> Client {
-        Client::new(self.server.service(), "default")
-    }
-
-    async fn run(&self, arguments: &[&str]) -> Ran {
-        let mut command = kubewright(self.folder.path(), arguments);
-        Ran::of(command.env("KUBECONFIG", self.path("kubeconfig"))).await
-    }
-}
+use crate::cluster::World;
 
 const CSR: [&str; 5] = [
     "certs",
