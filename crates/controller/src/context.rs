@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, OwnerReference, Time};
 
 use crate::clock::Clock;
-use crate::{Applier, Entry, Keeper, Kept, Kind, Object, RequestError};
+use crate::{Applier, ConditionStatus, Entry, Keeper, Kept, Kind, Object, RequestError};
 
 /// What a reconcile knows besides its object. It is not generic, so that functions take it freely; clones are cheap.
 #[derive(Clone, Debug)]
@@ -43,6 +43,28 @@ impl Context {
             uid: self.entry.metadata().uid().to_owned(),
             controller: Some(true),
             block_owner_deletion: Some(true),
+        }
+    }
+
+    /// Returns a condition of the object in its present generation, for its status. `reason` is a word for programs, such as
+    /// `Kept`; `message` is for people.
+    ///
+    /// [`set_condition`](crate::set_condition) puts it among the conditions of the status,
+    /// [`StatusWriter::keep`](crate::StatusWriter::keep) writes that.
+    pub fn condition(
+        &self,
+        name: &str,
+        status: impl Into<ConditionStatus>,
+        reason: &str,
+        message: &str,
+    ) -> Condition {
+        Condition {
+            type_: name.to_owned(),
+            status: status.into().to_string(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            observed_generation: self.entry.metadata().generation(),
+            last_transition_time: Time(self.now()),
         }
     }
 

@@ -97,7 +97,7 @@
 //! | [`Writer`] | create, update, patch, delete |
 //! | [`Applier`] | create, patch; server-side apply |
 //! | [`Keeper`] | get, list, watch, create, update; what is missing is made, and what was changed is put back |
-//! | [`StatusWriter`] | patch, of the status alone |
+//! | [`StatusWriter`] | patch, of the status alone; [conditions](Context::condition) in Kubernetes' standard form |
 //! | [`Deleter`] | delete |
 //! | [`Finalizer`] | patch, for the finalizer alone |
 //! | [`Recorder`] | create and patch, of Events |
@@ -110,6 +110,7 @@ mod action;
 mod backoff;
 mod changed;
 mod clock;
+mod conditions;
 mod context;
 mod controller;
 mod election;
@@ -128,6 +129,7 @@ mod watch;
 pub use action::{Action, Error};
 pub use backoff::Backoff;
 pub use changed::Changed;
+pub use conditions::{ConditionStatus, set_condition};
 pub use context::Context;
 pub use controller::{AnyController, Controller};
 pub use election::{Campaign, Election, ElectionError, Term};

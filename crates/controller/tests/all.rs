@@ -6,3 +6,4 @@ mod controllers;
 mod elections;
 mod faults;
 mod models;
+mod statuses;

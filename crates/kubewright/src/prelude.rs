@@ -9,7 +9,7 @@ pub use kubewright_certificates::SharedAuthority;
 pub use kubewright_controller::{
     Action, Applier, Cached, Changed, Context, Controller, Deleter, Election, Error, Finalizer,
     Keeper, Kept, Life, ObjectRef, Reader, Reconcile, Recorder, StatusWriter, Writer, owned,
-    related,
+    related, set_condition,
 };
 pub use kubewright_manager::{App, Live, Needs};
 pub use kubewright_manifests::Install;

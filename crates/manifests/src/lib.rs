@@ -2,6 +2,7 @@
 
 mod admission;
 mod compatibility;
+mod conditions;
 mod endpoint;
 mod install;
 mod installer;
@@ -13,6 +14,7 @@ mod webhooks;
 
 pub use admission::ApiServerAccess;
 pub use compatibility::{Break, breaks};
+pub use conditions::conditions;
 pub use endpoint::{Endpoint, EndpointError};
 pub use install::Install;
 pub use installer::{Controllers, Installer, Parts, self_lock};

@@ -35,8 +35,8 @@ pub fn round_trips(conversion: impl Into<Conversion>) {
 
 /// A check that nothing is lost between the versions of a custom resource.
 ///
-/// What is absent, null and empty is the same. A string with a pattern needs [values](RoundTrips::values): a pattern says what a
-/// value may be, and not which ones there are.
+/// What is absent, null and empty is the same. A string with a pattern that no common word matches needs
+/// [values](RoundTrips::values): a pattern says what a value may be, and not which ones there are.
 #[derive(Debug)]
 #[must_use = "nothing is checked before `.check()`"]
 pub struct RoundTrips {

@@ -10,6 +10,7 @@ mod keeper;
 mod reader;
 mod recorder;
 mod request;
+mod status;
 mod undecodable;
 mod writer;
 
@@ -23,5 +24,6 @@ pub use reader::Reader;
 pub use recorder::Recorder;
 pub use request::RequestError;
 pub(crate) use request::ask;
+pub use status::StatusWriter;
 pub(crate) use undecodable::Undecodable;
-pub use writer::{Deleter, StatusWriter, Writer};
+pub use writer::{Deleter, Writer};

@@ -4,24 +4,22 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use kube::core::params::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::request::{ask_about, body, requests};
 use crate::{Connection, Object, ObjectRef, RequestError, Scope};
 
 /// Creates, replaces, changes and deletes objects of a kind. Clones are cheap.
 ///
-/// Where less is enough there are handles with less: [`Applier`](crate::Applier), [`StatusWriter`] and [`Deleter`].
+/// Where less is enough there are handles with less: [`Applier`](crate::Applier), [`StatusWriter`](crate::StatusWriter) and
+/// [`Deleter`].
 pub struct Writer<K>(Handle<K>);
 
 /// Deletes objects of a kind, and does nothing else. Clones are cheap.
 pub struct Deleter<K>(Handle<K>);
 
-/// Writes the status of objects of a kind, and nothing else of them. Clones are cheap.
-pub struct StatusWriter<K>(Handle<K>);
-
-struct Handle<K> {
-    connection: Connection,
+pub(super) struct Handle<K> {
+    pub(super) connection: Connection,
     scope: Scope,
     kind: PhantomData<fn() -> K>,
 }
@@ -142,38 +140,8 @@ impl<K: Object> Deleter<K> {
     }
 }
 
-impl<K: Object> StatusWriter<K> {
-    /// Writes objects of a scope by a connection.
-    pub fn new(connection: &Connection, scope: Scope) -> Self {
-        Self(Handle::new(connection, scope))
-    }
-
-    /// Changes the status of an object, by a JSON merge patch of the status alone.
-    ///
-    /// # Errors
-    ///
-    /// When the object is gone or its kind has no status, or the API server refuses or does not answer.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping the future leaves open whether the status is changed.
-    pub async fn merge(
-        &self,
-        object: impl Into<ObjectRef<K>>,
-        status: &Value,
-    ) -> Result<K, RequestError> {
-        let reference = object.into();
-        let key = reference.key();
-        let parameters = self.0.patch().await;
-        let patch = Patch::Merge(json!({"status": status}));
-        let request =
-            requests::<K>(key).patch_subresource("status", key.name(), &parameters, &patch);
-        self.0.ask("patch the status of", &reference, request).await
-    }
-}
-
 impl<K: Object> Handle<K> {
-    fn new(connection: &Connection, scope: Scope) -> Self {
+    pub(super) fn new(connection: &Connection, scope: Scope) -> Self {
         Self {
             connection: connection.clone(),
             scope,
@@ -188,14 +156,14 @@ impl<K: Object> Handle<K> {
         }
     }
 
-    async fn patch(&self) -> PatchParams {
+    pub(super) async fn patch(&self) -> PatchParams {
         PatchParams {
             field_manager: Some(self.connection.link().await.program.to_string()),
             ..PatchParams::default()
         }
     }
 
-    async fn ask(
+    pub(super) async fn ask(
         &self,
         verb: &str,
         object: &ObjectRef<K>,
@@ -254,12 +222,6 @@ impl<K> Clone for Deleter<K> {
     }
 }
 
-impl<K> Clone for StatusWriter<K> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
 impl<K> fmt::Debug for Writer<K> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -273,15 +235,6 @@ impl<K> fmt::Debug for Deleter<K> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_tuple("Deleter")
-            .field(&self.0.connection)
-            .finish()
-    }
-}
-
-impl<K> fmt::Debug for StatusWriter<K> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_tuple("StatusWriter")
             .field(&self.0.connection)
             .finish()
     }
