@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod cases;
+mod combinations;
 mod command;
 mod deployed;
 mod folder;

@@ -19,8 +19,10 @@ fn cases() -> PathBuf {
 pub(crate) fn commands(case: &str, name: &str) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(cases().join(case).join("commands"));
     let text = text.expect("a case has commands");
+    let definitions = concat!(env!("CARGO_MANIFEST_DIR"), "/definitions");
     let words = text.lines().map(|line| {
         let line = line.replace("NAME", name);
+        let line = line.replace("DEFINITIONS", definitions);
         line.split_whitespace().map(str::to_owned).collect()
     });
     words.collect()
@@ -186,6 +188,10 @@ cases! {
     conversion_later
     groups
     everything
+    external_webhooks
+    external_controller
+    external_both
+    external_deleted
     edited
     left_to_you
     deleted

@@ -70,6 +70,12 @@ pub(crate) async fn works(project: &Path, program: &Path, name: &str) {
         labels.expect("it was completed")["example.com/team"],
         "unknown"
     );
+    eventually("the condition Ready", async || {
+        let list = lists.get("sample").await.expect("an answer");
+        let ready = &list.data["status"]["conditions"][0];
+        (ready["type"] == "Ready" && ready["status"] == "True").then_some(())
+    })
+    .await;
     let config_maps: Api<ConfigMap> = Api::default_namespaced(admin);
     let kept = eventually("the ConfigMap", async || {
         config_maps

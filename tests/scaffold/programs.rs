@@ -1,4 +1,5 @@
-//! What is made, built and run: its tests pass as they come, and its demo comes out as it says.
+//! What is made, built and run: its tests pass as they come, nothing is left to format or to lint, and its demo comes out as
+//! it says.
 //!
 //! All projects are one cargo workspace with the versions that this workspace has, so that dependencies are built once, most of
 //! them before this test.
@@ -12,7 +13,12 @@ use crate::deployed;
 
 /// The cases whose programs are built. Together they have everything that is ever made; the last one has what all of them
 /// depend on, so that it can be built alone without building that again.
-const PROGRAMS: [&str; 3] = ["validating-built-in", "groups", "everything"];
+const PROGRAMS: [&str; 4] = [
+    "validating-built-in",
+    "external-both",
+    "groups",
+    "everything",
+];
 
 #[test]
 fn what_is_made_passes_its_tests_and_does_what_its_demo_says() {
@@ -21,12 +27,25 @@ fn what_is_made_passes_its_tests_and_does_what_its_demo_says() {
         &workspace,
         &["test", "--workspace", "--all-targets", "--offline"],
     );
+    nothing_is_left_to_mend(&workspace);
     let everything = workspace.join("everything");
-    succeeds(&everything, &["dev", "--once"]);
+    for project in [&workspace.join("external-both"), &everything] {
+        succeeds(project, &["dev", "--once"]);
+    }
     manifests_are_written_and_held(&everything);
     let program = target().join("debug/made-everything");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(deployed::works(&everything, &program, "made-everything"));
+}
+
+/// What the workflow of a project asks for, besides its tests.
+fn nothing_is_left_to_mend(workspace: &Path) {
+    cargo(workspace, &["fmt", "--all", "--check"]);
+    let linted = ["clippy", "--workspace", "--all-targets", "--offline"];
+    cargo(
+        workspace,
+        &[&linted[..], &["--", "-D", "warnings"]].concat(),
+    );
 }
 
 fn manifests_are_written_and_held(project: &Path) {

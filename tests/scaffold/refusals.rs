@@ -56,6 +56,59 @@ fn a_kind_of_several_groups_needs_its_group() {
     );
 }
 
+/// With an empty project, then commands about the definitions of another one.
+fn of_tickets(commands: &[&str], last: &str) -> String {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/definitions/tickets.yaml");
+    let commands: Vec<String> = [INIT]
+        .iter()
+        .chain(commands)
+        .map(|command| command.replace("FILE", file))
+        .collect();
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    refused(&commands, &last.replace("FILE", file))
+}
+
+#[test]
+fn a_definition_that_does_not_fit_is_refused() {
+    for (last, why) in [
+        (
+            "create webhook --kind Seat --validating --crd FILE",
+            "error: the file does not define Seat\nhint: it defines Ticket\n",
+        ),
+        (
+            "create webhook --kind Ticket --group example.com --validating --crd FILE",
+            "error: the file defines Ticket of example.org, and not of example.com\n",
+        ),
+        (
+            "create webhook --kind Ticket --version v2 --validating --crd FILE",
+            "error: Ticket has no version v2 that is served\n",
+        ),
+        (
+            "create webhook --kind Ticket --version v1alpha1 --validating --crd FILE",
+            "error: Ticket has no spec\nhint: write its type by hand, or use kube's `DynamicObject`\n",
+        ),
+    ] {
+        assert_eq!(of_tickets(&[], last), why);
+    }
+    let said = of_tickets(
+        &[],
+        "create webhook --kind Ticket --validating --crd nowhere.yaml",
+    );
+    assert!(said.contains("cannot read nowhere.yaml"), "{said}");
+}
+
+#[test]
+fn a_kind_of_another_project_is_not_defined_again() {
+    let known = "create webhook --kind Ticket --validating --crd FILE";
+    let again = "create api --group example.org --version v1 --kind Ticket --controller";
+    assert_eq!(
+        of_tickets(&[known], again),
+        "error: Ticket is defined by another project already\nhint: add --no-resource\n"
+    );
+    let said = of_tickets(&[known], "delete api --kind Ticket");
+    assert!(said.contains("Ticket of v1 has webhooks"), "{said}");
+}
+
 #[test]
 fn a_webhook_has_to_do_something() {
     let said = refused(&[INIT], "create webhook --kind Pod");

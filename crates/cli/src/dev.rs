@@ -7,6 +7,7 @@ mod cargo;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod given;
+pub(crate) mod others;
 pub(crate) mod place;
 pub(crate) mod play;
 pub(crate) mod program;

@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 use std::fmt::{self, Debug};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -146,6 +147,43 @@ impl Builder {
         match serde_json::to_value(K::crd()) {
             Ok(definition) => self.definitions.push(definition),
             Err(error) => fail(format_args!("cannot write {}: {error}", K::crd_name())),
+        }
+        self
+    }
+
+    /// Defines the custom resources of others before anything else runs: all that the files of a folder define. On a real API
+    /// server the definitions stay.
+    ///
+    /// ```
+    /// use kubewright_testing::{Server, TestCluster};
+    /// use serde_json::{Value, json};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let crds = folder.path();
+    /// # std::fs::write(crds.join("tickets.yaml"), r#"
+    /// # kind: CustomResourceDefinition
+    /// # metadata: {name: tickets.example.org}
+    /// # spec:
+    /// #   group: example.org
+    /// #   scope: Namespaced
+    /// #   names: {plural: tickets, kind: Ticket}
+    /// #   versions:
+    /// #   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+    /// # "#).unwrap();
+    /// let cluster = TestCluster::builder().on(Server::Embedded).definitions(crds).start().await;
+    /// let ticket = json!({"apiVersion": "example.org/v1", "kind": "Ticket", "metadata": {"name": "a"}});
+    /// let _: Value = cluster.apply(&ticket).await.expect_allowed();
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// The folder or one of its files cannot be read, or has no definition in it.
+    pub fn definitions(mut self, folder: impl AsRef<Path>) -> Self {
+        match definitions::of_folder(folder.as_ref()) {
+            Ok(found) => self.definitions.extend(found),
+            Err(why) => fail(format_args!("{why}")),
         }
         self
     }

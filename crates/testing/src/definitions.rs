@@ -1,5 +1,7 @@
 //! Custom resources, defined before a test begins.
 
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kube::Client;
@@ -45,6 +47,33 @@ fn add_version(definition: &mut Value, version: &Value) {
         version["storage"] = false.into();
         versions.push(version);
     }
+}
+
+/// The definitions in the files of a folder, in the order of their names.
+pub(crate) fn of_folder(folder: &Path) -> Result<Vec<Value>, String> {
+    let cannot = |path: &Path, error: &dyn fmt::Display| {
+        format!("cannot read the definitions in {}: {error}", path.display())
+    };
+    let entries = folder.read_dir().map_err(|error| cannot(folder, &error))?;
+    let files = entries.map(|entry| entry.map(|entry| entry.path()));
+    let files: Result<Vec<PathBuf>, _> = files.collect();
+    let mut files = files.map_err(|error| cannot(folder, &error))?;
+    files.retain(|path| {
+        path.extension()
+            .is_some_and(|it| it == "yaml" || it == "yml")
+    });
+    files.sort();
+    let mut found = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path).map_err(|error| cannot(&path, &error))?;
+        let objects: Vec<Value> =
+            serde_saphyr::from_multiple(&text).map_err(|error| cannot(&path, &error))?;
+        found.extend(objects.into_iter().filter(is_one));
+    }
+    if found.is_empty() {
+        return Err(cannot(folder, &"there are none"));
+    }
+    Ok(found)
 }
 
 /// Whether an object is a definition.

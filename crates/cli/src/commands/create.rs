@@ -1,5 +1,8 @@
 //! `kubewright create`: APIs and webhooks for a project.
 
+use std::path::PathBuf;
+
+use anyhow::Context as _;
 use clap::{ArgAction, Args, Subcommand};
 
 use super::project::Place;
@@ -35,25 +38,27 @@ pub(crate) struct Api {
     #[arg(long)]
     plural: Option<Plural>,
 
-    /// Whether its objects are in namespaces
+    /// Whether its objects are in namespaces: true unless said, or as the other versions have it
     #[arg(
         long,
         value_name = "BOOL",
-        default_value_t = true,
         default_missing_value = "true",
         num_args = 0..=1,
         require_equals = true,
         action = ArgAction::Set
     )]
-    namespaced: bool,
+    namespaced: Option<bool>,
 
     /// Makes a controller, too
     #[arg(long)]
     controller: bool,
 
-    /// Makes no type: the kind is in the project already, or is one that every cluster has
+    /// Makes no type: the kind is in the project already, is one that every cluster has, or is defined by --crd
     #[arg(long)]
     no_resource: bool,
+
+    #[command(flatten)]
+    crd: Definitions,
 
     #[command(flatten)]
     place: Place,
@@ -86,7 +91,28 @@ pub(crate) struct Webhook {
     conversion: bool,
 
     #[command(flatten)]
+    crd: Definitions,
+
+    #[command(flatten)]
     place: Place,
+}
+
+#[derive(Debug, Args)]
+struct Definitions {
+    /// For a kind of another project: the file with its CustomResourceDefinition
+    #[arg(long, value_name = "FILE")]
+    crd: Option<PathBuf>,
+}
+
+impl Definitions {
+    fn read(&self) -> Outcome<Option<String>> {
+        let Some(path) = &self.crd else {
+            return Ok(None);
+        };
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(Some(text))
+    }
 }
 
 pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
@@ -100,6 +126,7 @@ pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
                 namespaced: api.namespaced,
                 resource: !api.no_resource,
                 controller: api.controller,
+                definition: api.crd.read()?,
             };
             api.place.change(ui, NEXT, |tree| create_api(tree, &new))
         }
@@ -111,6 +138,7 @@ pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
                 defaulting: webhook.defaulting,
                 validating: webhook.validating,
                 conversion: webhook.conversion,
+                definition: webhook.crd.read()?,
             };
             webhook
                 .place

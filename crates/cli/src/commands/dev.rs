@@ -15,6 +15,7 @@ use crate::dev::account;
 use crate::dev::actions::Actions;
 use crate::dev::demo::Demo;
 use crate::dev::given::Given;
+use crate::dev::others;
 use crate::dev::play::Ground;
 use crate::dev::program::{Asked, Program};
 use crate::dev::reviews::Reviews;
@@ -185,7 +186,9 @@ async fn develop<'a>(
         "the API server answers on https://{}",
         listening.local_addr()
     ));
-    let stage = Stage::beside(Client::new(server.service(), "default"), listening)?;
+    let client = Client::new(server.service(), "default");
+    others::define(&client, folder).await?;
+    let stage = Stage::beside(client, listening)?;
     let session = session.insert(Session::new(ui, folder, asked, stage, program));
     session.start().await?;
     if let Some(demo) = &demo {

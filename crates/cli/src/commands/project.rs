@@ -182,7 +182,7 @@ impl From<Refused> for Failure {
 }
 
 /// Where files of the scaffolder are. Whatever else a project has may be large.
-const FOLDERS: [&str; 4] = [".github", "demo", "src", "tests"];
+const FOLDERS: [&str; 5] = [".github", "crds", "demo", "src", "tests"];
 
-/// No source that a person edits is as long as this.
-const LARGEST: u64 = 1 << 20;
+/// No source that a person edits is as long as this, and no definition that an API server takes.
+const LARGEST: u64 = 1 << 21;

@@ -200,7 +200,7 @@ fn read_yaml<T: serde::de::DeserializeOwned>(path: &Path) -> Outcome<T> {
         .with_context(|| format!("cannot understand {}", path.display()))?)
 }
 
-fn read_documents(path: &Path) -> Outcome<Vec<Value>> {
+pub(crate) fn read_documents(path: &Path) -> Outcome<Vec<Value>> {
     let text = read(path)?;
     let documents = serde_saphyr::from_multiple(&text);
     Ok(documents.with_context(|| format!("cannot understand {}", path.display()))?)

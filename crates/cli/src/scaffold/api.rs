@@ -2,10 +2,11 @@
 
 use minijinja::context;
 
+use super::definition::Definition;
 use super::names::{self, hyphened, module};
 use super::project::{Api, Project, Target};
 use super::{Group, Kind, Plural, Refused, Tree, Version};
-use super::{demo, dependencies, rust, templates};
+use super::{demo, dependencies, external, rust, templates};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -14,10 +15,13 @@ pub(crate) struct NewApi {
     pub(crate) version: Version,
     pub(crate) kind: Kind,
     pub(crate) plural: Option<Plural>,
-    pub(crate) namespaced: bool,
+    /// Whether its objects are in namespaces; those of a new kind are unless it is said.
+    pub(crate) namespaced: Option<bool>,
     /// Whether the type is made; if not, the kind is there already.
     pub(crate) resource: bool,
     pub(crate) controller: bool,
+    /// Definitions of another project, with that of the kind.
+    pub(crate) definition: Option<String>,
 }
 
 /// Makes a kind, a controller for it, or both.
@@ -26,6 +30,9 @@ pub(crate) fn create(tree: &mut Tree, new: &NewApi) -> Result<(), Refused> {
     let (group, version) = (new.group.as_ref(), new.version.as_ref());
     let kind = new.kind.as_ref();
     let mut target = if new.resource {
+        if new.definition.is_some() {
+            return Err(foreign(kind));
+        }
         define(tree, &mut project, new)?
     } else {
         if !new.controller {
@@ -34,7 +41,13 @@ pub(crate) fn create(tree: &mut Tree, new: &NewApi) -> Result<(), Refused> {
                     .hint("leave --no-resource away, or add --controller"),
             );
         }
-        project.find(kind, Some(group), Some(version))?
+        if let Some(text) = &new.definition {
+            let definition = Definition::find(text, kind, Some(version))?;
+            external::adopt(tree, &mut project, &definition, Some(group))?;
+        }
+        let target = project.find(kind, Some(group), Some(version))?;
+        agree(&target.api, new)?;
+        target
     };
     if new.controller {
         let others = project.apis().into_iter();
@@ -58,14 +71,66 @@ pub(crate) fn create(tree: &mut Tree, new: &NewApi) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The table of kinds as the file of a kind's type is declared in it.
-pub(super) fn entry(target: &Target) -> [String; 3] {
-    let kind = &target.api.kind;
-    [
-        module(&target.api.group),
-        module(kind),
-        format!("{{{kind}, {kind}Spec}}"),
-    ]
+/// Declares the file of a kind's type, which is there, in the table of kinds.
+pub(super) fn declare(tree: &mut Tree, target: &Target) -> Result<(), Refused> {
+    if tree.text(TABLE).is_none() {
+        tree.create(TABLE, &templates::APIS.fill(context! {}))?;
+    }
+    let (kind, name) = (&target.api.kind, module(&target.api.kind));
+    let public = match status(tree, target) {
+        Some(status) => format!("{{{kind}, {kind}Spec, {status}}}"),
+        None => format!("{{{kind}, {kind}Spec}}"),
+    };
+    let path = type_file(target);
+    tree.edit(TABLE, format!("declare `mod {name};` for {path}"), |text| {
+        in_table(target, &public, |entry| rust::add_api(text, entry))
+    });
+    tree.edit(LIBRARY, "add `pub mod api;`", |text| {
+        rust::add_module(text, "pub ", "api")
+    });
+    Ok(())
+}
+
+/// Takes the file of a kind's type from the table of kinds.
+pub(super) fn undeclare(tree: &mut Tree, target: &Target) {
+    let (name, version) = (module(&target.api.kind), &target.api.version);
+    tree.edit(
+        TABLE,
+        format!("take `mod {name};` from `{version}`"),
+        |text| in_table(target, "", |entry| rust::remove_api(text, entry)),
+    );
+}
+
+fn in_table<T>(target: &Target, public: &str, edit: impl FnOnce(&rust::Api<'_>) -> T) -> T {
+    edit(&rust::Api {
+        group: &module(&target.api.group),
+        group_name: &target.group_name,
+        version: &target.api.version,
+        module: &module(&target.api.kind),
+        public,
+    })
+}
+
+/// What the kind is made of, as its file has it now.
+pub(super) fn parts(tree: &Tree, target: &Target) -> Result<rust::Parts, String> {
+    let text = tree.text(&type_file(target)).ok_or("it is not there")?;
+    rust::parts(text, &target.api.kind)
+}
+
+/// The type of the status that the file of a kind has.
+fn status(tree: &Tree, target: &Target) -> Option<String> {
+    let status = parts(tree, target).ok()?.status;
+    status.map(|status| status.name)
+}
+
+/// Whether the status of a kind is such as a controller is made for.
+fn has_conditions(tree: &Tree, target: &Target) -> bool {
+    let status = parts(tree, target).ok().and_then(|parts| parts.status);
+    let has = |name: &str, fields: &[rust::Field]| fields.iter().any(|field| field.name == name);
+    target.api.resource
+        && status.is_some_and(|status| {
+            has("conditions", &status.fields) && has("observed_generation", &status.fields)
+        })
 }
 
 /// The file of a kind's type.
@@ -95,33 +160,56 @@ pub(super) fn controller(target: &Target, needs: &str) -> String {
     )
 }
 
+fn foreign(kind: &str) -> Refused {
+    Refused::new(format!("{kind} is defined by another project already")).hint("add --no-resource")
+}
+
+/// Refuses what is said of a kind that is there and is not so.
+fn agree(known: &Api, new: &NewApi) -> Result<(), Refused> {
+    let plural = new.plural.as_ref().map(AsRef::as_ref);
+    if new.namespaced.is_none_or(|said| said == known.namespaced)
+        && plural.is_none_or(|said| said == known.plural)
+    {
+        return Ok(());
+    }
+    let scope = if known.namespaced {
+        "namespaced"
+    } else {
+        "cluster-scoped"
+    };
+    Err(Refused::new(format!(
+        "{} of {} is {scope} and has the plural {} in {}",
+        known.kind, known.group, known.plural, known.version
+    ))
+    .hint("all versions of a kind share both"))
+}
+
 fn define(tree: &mut Tree, project: &mut Project, new: &NewApi) -> Result<Target, Refused> {
     let (group, version, kind) = (new.group.as_ref(), new.version.as_ref(), new.kind.as_ref());
     let made = project.versions(group, kind);
-    let plural = new.plural.as_ref().map(|plural| plural.as_ref().to_owned());
-    let plural = plural.or_else(|| Some(made.first()?.plural.clone()));
+    if let Some(known) = made.first() {
+        agree(known, new)?;
+    }
+    let mut apis = project.apis().into_iter();
+    if apis.any(|api| api.definition.is_some() && api.group == group && api.kind == kind) {
+        return Err(foreign(kind));
+    }
+    let plural = match (made.first(), &new.plural) {
+        (Some(known), _) => known.plural.clone(),
+        (None, Some(said)) => said.as_ref().to_owned(),
+        (None, None) => names::plural(&kind.to_lowercase()),
+    };
+    let namespaced = made.first().map(|known| known.namespaced);
     let api = Api {
         group: group.to_owned(),
         version: version.to_owned(),
         kind: kind.to_owned(),
-        plural: plural.unwrap_or_else(|| names::plural(&kind.to_lowercase())),
-        namespaced: new.namespaced,
+        plural,
+        namespaced: namespaced.or(new.namespaced).unwrap_or(true),
         resource: true,
         controller: false,
+        definition: None,
     };
-    let same = |known: &Api| known.plural == api.plural && known.namespaced == api.namespaced;
-    if let Some(other) = made.iter().find(|known| !same(known)) {
-        let scope = if other.namespaced {
-            "namespaced"
-        } else {
-            "cluster-scoped"
-        };
-        return Err(Refused::new(format!(
-            "{kind} of {group} is {scope} and has the plural {} in {}",
-            other.plural, other.version
-        ))
-        .hint("all versions of a kind share both"));
-    }
     if let Some(known) = made.iter().find(|known| known.version == version) {
         return Ok(project.target(known.clone()));
     }
@@ -160,23 +248,7 @@ fn write_type(
         }),
     };
     tree.create(&path, &text)?;
-    if tree.text(TABLE).is_none() {
-        tree.create(TABLE, &templates::APIS.fill(context! {}))?;
-    }
-    let [group, name, public] = entry(target);
-    let entry = rust::Api {
-        group: &group,
-        group_name: &target.group_name,
-        version,
-        module: &name,
-        public: &public,
-    };
-    tree.edit(TABLE, format!("declare `mod {name};` for {path}"), |text| {
-        rust::add_api(text, &entry)
-    });
-    tree.edit(LIBRARY, "add `pub mod api;`", |text| {
-        rust::add_module(text, "pub ", "api")
-    });
+    declare(tree, target)?;
     tree.edit(
         "Cargo.toml",
         "add the dependencies kube, schemars, serde and serde_json",
@@ -217,7 +289,7 @@ pub(super) fn stored_step(target: &Target) -> String {
 }
 
 fn control(tree: &mut Tree, project: &Project, target: &Target) -> Result<(), Refused> {
-    let files = controller_files(project, target);
+    let files = controller_files(tree, project, target);
     for (path, text) in &files {
         tree.create(path, text)?;
     }
@@ -261,7 +333,11 @@ fn control(tree: &mut Tree, project: &Project, target: &Target) -> Result<(), Re
 }
 
 /// The files of a controller, with their text.
-pub(super) fn controller_files(project: &Project, target: &Target) -> [(String, String); 2] {
+pub(super) fn controller_files(
+    tree: &Tree,
+    project: &Project,
+    target: &Target,
+) -> [(String, String); 2] {
     let module = &target.module;
     let values = context! {
         kind => target.api.kind.as_str(),
@@ -272,6 +348,8 @@ pub(super) fn controller_files(project: &Project, target: &Target) -> [(String, 
         path => target.in_library(),
         test_path => target.in_tests(&project.library()),
         own => target.api.resource,
+        local => target.is_local(),
+        status => has_conditions(tree, target),
         namespaced => target.api.namespaced,
         domain => project.domain(),
         sample => target.sample(),

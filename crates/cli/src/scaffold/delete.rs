@@ -3,7 +3,7 @@
 use super::api::{self, APP, CONTROLLERS, DEMO, LIBRARY, TABLE, TESTS};
 use super::project::{Project, Target};
 use super::webhook::{self, PARTS, ROOT, WEBHOOKS, conversion_files};
-use super::{Kind, Refused, Tree, Version, demo, rust, templates};
+use super::{Kind, Refused, Tree, Version, demo, external, rust, templates};
 
 /// Deletes a version of a kind with its controller.
 pub(crate) fn api(
@@ -36,7 +36,7 @@ pub(crate) fn api(
     };
     let target = project.find(kind, Some(&api.group), Some(&api.version))?;
     if let Some(hooks) = project.hooks_of(&api.group, kind)
-        && api.resource
+        && (api.resource || api.definition.is_some())
         && (hooks.version == api.version || hooks.converting.contains(&api.version))
     {
         let refused = Refused::new(format!("{kind} of {} has webhooks", api.version));
@@ -58,6 +58,7 @@ pub(crate) fn api(
         }
         undefine(tree, &project, &target, versions.len() == 1, force)?;
     }
+    external::forget(tree, &project, &target, force)?;
     project.forget_api(&api);
     tidy(tree, &project);
     project.save(tree);
@@ -151,7 +152,7 @@ fn uncontrol(
     target: &Target,
     force: bool,
 ) -> Result<(), Refused> {
-    for (path, made) in api::controller_files(project, target) {
+    for (path, made) in api::controller_files(tree, project, target) {
         tree.remove(&path, &made, force)?;
     }
     let what = format!("take `{}` from the App", api::controller(target, "needs"));
@@ -162,7 +163,7 @@ fn uncontrol(
     drop_module(tree, CONTROLLERS, &target.module);
     drop_module(tree, TESTS, &format!("{}_controller", target.module));
     drop_step(tree, &api::controller_step(project, target));
-    if !target.api.resource {
+    if !target.is_local() {
         let mut left = project.hooks().into_iter();
         if !left.any(|hooks| hooks.group == target.api.group && hooks.kind == target.api.kind) {
             tree.remove(&target.sample(), "", true)?;
@@ -195,19 +196,7 @@ fn undefine(
         }),
     };
     tree.remove(&path, &made, force)?;
-    let [group, name, public] = api::entry(target);
-    let entry = rust::Api {
-        group: &group,
-        group_name: &target.group_name,
-        version,
-        module: &name,
-        public: &public,
-    };
-    tree.edit(
-        TABLE,
-        format!("take `mod {name};` from `{version}`"),
-        |text| rust::remove_api(text, &entry),
-    );
+    api::undeclare(tree, target);
     if is_last {
         drop_call(tree, LIBRARY, APP, &api::definition(target));
         drop_step(tree, &api::stored_step(target));
@@ -220,7 +209,12 @@ fn undefine(
 fn tidy(tree: &mut Tree, project: &Project) {
     let apis = project.apis();
     let lists = [
-        (TABLE, "api", apis.iter().any(|api| api.resource)),
+        (
+            TABLE,
+            "api",
+            apis.iter()
+                .any(|api| api.resource || api.definition.is_some()),
+        ),
         (
             CONTROLLERS,
             "controllers",

@@ -39,6 +39,12 @@ pub(super) const FOR_KINDS: [Dependency; 4] = [
     },
 ];
 
+/// What the types of kinds that others define need: they have no schema.
+pub(super) const FOR_EXTERNAL_KINDS: [Dependency; 3] = {
+    let [kube, _, serde, serde_json] = FOR_KINDS;
+    [kube, serde, serde_json]
+};
+
 /// Adds crates to `[dependencies]` that are not there yet.
 pub(super) fn add(text: &str, crates: &[Dependency]) -> Result<String, String> {
     let mut document: DocumentMut = text

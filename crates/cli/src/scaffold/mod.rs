@@ -5,9 +5,11 @@
 //! [`rust`], `Cargo.toml` by [`dependencies`], the demo by [`demo`]. A change that is not safe is left to the person, in words.
 
 mod api;
+mod definition;
 mod delete;
 mod demo;
 mod dependencies;
+mod external;
 mod init;
 mod kinds;
 mod names;

@@ -1,7 +1,10 @@
 //! `kubewright.toml`: what has been made in a project, so that nothing is made twice.
 
+use std::collections::BTreeMap;
+
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, Value};
 
+use super::definition::Definition;
 use super::kinds::{self, BuiltIn};
 use super::names::{hyphened, module};
 use super::{Refused, Tree};
@@ -12,6 +15,8 @@ pub(crate) const RECORD: &str = "kubewright.toml";
 /// The record of a project.
 pub(super) struct Project {
     document: DocumentMut,
+    /// What objects of kinds that others define need, by the files with the definitions.
+    bodies: BTreeMap<String, String>,
 }
 
 /// A kind that the project defines, or that is its own only in having a controller.
@@ -25,6 +30,8 @@ pub(super) struct Api {
     /// Whether the project has its type.
     pub(super) resource: bool,
     pub(super) controller: bool,
+    /// The file with its definition, if another project defines it.
+    pub(super) definition: Option<String>,
 }
 
 /// The webhooks for a kind.
@@ -61,7 +68,10 @@ impl Project {
         if let Some(mut first) = document.key_mut("domain") {
             first.leaf_decor_mut().set_prefix(ABOUT);
         }
-        Self { document }
+        Self {
+            document,
+            bodies: BTreeMap::new(),
+        }
     }
 
     pub(super) fn read(tree: &Tree) -> Result<Self, Refused> {
@@ -72,13 +82,29 @@ impl Project {
         let document = text
             .parse()
             .map_err(|error| Refused::new(format!("{RECORD} is not TOML: {error}")))?;
-        let project = Self { document };
+        let mut project = Self {
+            document,
+            bodies: BTreeMap::new(),
+        };
         for key in ["domain", "name"] {
             if project.text(key).is_empty() {
                 return Err(Refused::new(format!("{RECORD} says no `{key}`")));
             }
         }
+        project.look_up(tree);
         Ok(project)
+    }
+
+    /// Reads what the definitions of others say of objects.
+    pub(super) fn look_up(&mut self, tree: &Tree) {
+        for api in self.apis() {
+            let Some(path) = api.definition else { continue };
+            let text = tree.text(&path).unwrap_or_default();
+            // What cannot be read is missing in objects, where tests show it.
+            if let Ok(found) = Definition::find(text, &api.kind, Some(&api.version)) {
+                self.bodies.insert(path, found.body());
+            }
+        }
     }
 
     pub(super) fn save(&self, tree: &mut Tree) {
@@ -115,6 +141,7 @@ impl Project {
             namespaced: boolean(table, "namespaced"),
             resource: boolean(table, "resource"),
             controller: boolean(table, "controller"),
+            definition: Some(string(table, "definition")).filter(|path| !path.is_empty()),
         });
         apis.collect()
     }
@@ -155,6 +182,9 @@ impl Project {
         set(table, "namespaced", api.namespaced.into());
         set(table, "resource", api.resource.into());
         set(table, "controller", api.controller.into());
+        if let Some(path) = &api.definition {
+            set(table, "definition", path.as_str().into());
+        }
         if name != module(&api.kind) {
             set(table, "module", name.into());
         }
@@ -198,7 +228,8 @@ impl Project {
         let own: Vec<Api> = self
             .apis()
             .into_iter()
-            .filter(|api| api.resource && api.kind == kind && is_wanted(&api.group, &api.version))
+            .filter(|api| api.resource || api.definition.is_some())
+            .filter(|api| api.kind == kind && is_wanted(&api.group, &api.version))
             .collect();
         let known = kinds::all();
         let built_in = known
@@ -228,13 +259,22 @@ impl Project {
         Err(unknown(kind, &names))
     }
 
-    /// A kind that the project defines.
+    /// A kind that the project has a type of.
     pub(super) fn target(&self, api: Api) -> Target {
-        let group_name = format!("{}.{}", api.group, self.domain());
+        let (group_name, body) = match &api.definition {
+            None => (
+                format!("{}.{}", api.group, self.domain()),
+                "spec:\n  foo: bar\n".to_owned(),
+            ),
+            Some(path) => {
+                let body = self.bodies.get(path).cloned().unwrap_or_default();
+                (api.group.clone(), body)
+            }
+        };
         Target {
             path: format!("{{}}::api::{}::{}", module(&api.group), api.version),
             module: self.module(&api.group, &api.kind),
-            body: "spec:\n  foo: bar\n".to_owned(),
+            body,
             group_name,
             api,
         }
@@ -254,6 +294,7 @@ impl Project {
             namespaced: known.namespaced,
             resource: false,
             controller: false,
+            definition: None,
         });
         Target {
             group_name: known.group.to_owned(),
@@ -333,6 +374,11 @@ impl Project {
 }
 
 impl Target {
+    /// Whether the project has its type.
+    pub(super) fn is_local(&self) -> bool {
+        self.api.resource || self.api.definition.is_some()
+    }
+
     /// The path of its type as the library says it.
     pub(super) fn in_library(&self) -> String {
         format!("{}::{}", self.path.replace("{}", "crate"), self.api.kind)
@@ -385,7 +431,7 @@ fn unknown(kind: &str, names: &[String]) -> Refused {
     match near {
         Some((_, name)) => refused.hint(format!("did you mean {name}?")),
         None => refused.hint(
-            "make it with `kubewright create api`; kinds of other projects are not known here",
+            "make it with `kubewright create api`, or name the file that defines it with --crd",
         ),
     }
 }

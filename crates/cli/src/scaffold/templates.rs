@@ -30,6 +30,8 @@ templates! {
     APIS = "apis.rs.jinja";
     /// A kind.
     API = "api.rs.jinja";
+    /// A kind that another project defines.
+    EXTERNAL = "external.rs.jinja";
     /// The list of controllers, before there is one.
     CONTROLLERS = "controllers.rs.jinja";
     CONTROLLER = "controller.rs.jinja";

@@ -2,12 +2,13 @@
 
 use minijinja::{Value, context};
 
-use super::api::{DEMO, LIBRARY, TESTS, indented, list, sample, type_file};
+use super::api::{DEMO, LIBRARY, TESTS, indented, list, parts, sample, type_file};
+use super::definition::Definition;
 use super::names::{hyphened, module};
 use super::project::{Hooks, Project, Target};
 use super::templates::Template;
 use super::{Group, Kind, Refused, Tree, Version};
-use super::{demo, rust, templates};
+use super::{demo, external, rust, templates};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct NewWebhook {
     pub(crate) defaulting: bool,
     pub(crate) validating: bool,
     pub(crate) conversion: bool,
+    /// Definitions of another project, with that of the kind.
+    pub(crate) definition: Option<String>,
 }
 
 /// Makes webhooks, beside those that there are.
@@ -29,6 +32,10 @@ pub(crate) fn create(tree: &mut Tree, new: &NewWebhook) -> Result<(), Refused> {
     let mut project = Project::read(tree)?;
     let group = new.group.as_ref().map(AsRef::as_ref);
     let version = new.version.as_ref().map(AsRef::as_ref);
+    if let Some(text) = &new.definition {
+        let definition = Definition::find(text, new.kind.as_ref(), version)?;
+        external::adopt(tree, &mut project, &definition, group)?;
+    }
     let target = project.find(new.kind.as_ref(), group, version)?;
     let known = project.hooks_of(&target.api.group, &target.api.kind);
     let mut hooks = known.unwrap_or_else(|| Hooks {
@@ -206,6 +213,7 @@ pub(super) fn values(project: &Project, target: &Target) -> Value {
         test_path => target.in_tests(&project.library()),
         api_version => target.api_version(),
         own => target.api.resource,
+        local => target.is_local(),
         namespaced => target.api.namespaced,
         domain => project.domain(),
         sample => target.sample(),
@@ -298,14 +306,12 @@ fn convert(
     Ok(())
 }
 
-/// The fields that both versions have, and that can be handed over as they are.
-fn fields(tree: &Tree, hub: &Target, spoke: &Target) -> Result<Vec<String>, Refused> {
+/// What both versions have and can be handed over as it is: the names of the fields of the spec, the type of the status, and the
+/// names of its fields.
+fn fields(tree: &Tree, hub: &Target, spoke: &Target) -> Result<Value, Refused> {
     let read = |target: &Target| {
         let path = type_file(target);
-        let text = tree
-            .text(&path)
-            .ok_or_else(|| format!("{path} is not there"))?;
-        rust::fields(text, &target.api.kind).map_err(|why| format!("{path}: {why}"))
+        parts(tree, target).map_err(|why| format!("{path}: {why}"))
     };
     let cannot = |why: String| {
         Refused::new(format!(
@@ -314,19 +320,26 @@ fn fields(tree: &Tree, hub: &Target, spoke: &Target) -> Result<Vec<String>, Refu
         ))
         .hint("write `impl From` for both ways by hand, and `converting::<Hub>().spoke::<Other>()` into src/webhooks.rs")
     };
-    let (mut one, mut other) = (read(hub).map_err(cannot)?, read(spoke).map_err(cannot)?);
-    one.sort_by(|a, b| a.name.cmp(&b.name));
-    other.sort_by(|a, b| a.name.cmp(&b.name));
+    let (one, other) = (read(hub).map_err(cannot)?, read(spoke).map_err(cannot)?);
     if one != other {
         return Err(cannot("they do not have the same fields".to_owned()));
     }
-    if let Some(field) = one.iter().find(|field| field.plain.is_none()) {
+    let of_status = one.status.iter().flat_map(|status| &status.fields);
+    let mut all = one.spec.iter().chain(of_status);
+    if let Some(field) = all.find(|field| field.plain.is_none()) {
         return Err(cannot(format!(
             "the field `{}` is of a type of their own",
             field.name
         )));
     }
-    Ok(one.into_iter().map(|field| field.name).collect())
+    let names = |fields: &[rust::Field]| -> Vec<String> {
+        fields.iter().map(|field| field.name.clone()).collect()
+    };
+    let status = one.status.as_ref();
+    Ok(context! {
+        spec => names(&one.spec),
+        status => status.map(|status| context! { type => status.name.as_str(), fields => names(&status.fields) }),
+    })
 }
 
 pub(super) use super::api::APP;

@@ -30,6 +30,18 @@ pub(crate) fn append(text: &str, root: &str, call: &str) -> Result<String, Strin
     Ok(new)
 }
 
+/// Puts a call in front of the others of the chain, if it is not there yet: for those that end in something that is no builder.
+pub(crate) fn prepend(text: &str, root: &str, call: &str) -> Result<String, String> {
+    let source = Source::read(text)?;
+    let chain = Chain::only(&source, root)?;
+    if chain.position(call).is_some() {
+        return Ok(text.to_owned());
+    }
+    let first = chain.calls.first();
+    let at = first.map_or(chain.range.end, |first| range(&*first.receiver).end);
+    Ok(source.insert(at, call))
+}
+
 /// Takes a call from the chain, if it is there.
 pub(crate) fn remove(text: &str, root: &str, call: &str) -> Result<String, String> {
     let source = Source::read(text)?;
@@ -223,6 +235,22 @@ pub fn app(_: &mut Needs) -> App {
         );
         let twice = append(&once, "App::new", ".webhooks( webhooks::all( ) )").unwrap();
         assert_eq!(twice, once);
+    }
+
+    #[test]
+    fn a_call_is_put_before_the_others_and_taken_away_again() {
+        let text = "async fn c() -> C {\n    C::new().app(app).start().await\n}\n";
+        let new = prepend(text, "C::new", ".definitions(\"crds\")").unwrap();
+        let expected = text.replace(".app", ".definitions(\"crds\").app");
+        assert_eq!(new, expected);
+        assert_eq!(
+            prepend(&new, "C::new", ".definitions(\"crds\")").unwrap(),
+            new
+        );
+        assert_eq!(
+            remove(&new, "C::new", ".definitions(\"crds\")").unwrap(),
+            text
+        );
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! What a kind is made of: read from its Rust file, for a version after it and for the conversion between them.
 
 use syn::{
-    Attribute, Expr, ExprLit, Fields, Item, ItemStruct, Lit, Meta, MetaNameValue, Token, Type,
+    Attribute, Expr, ExprLit, Fields, Item, ItemStruct, ItemUse, Lit, Meta, MetaNameValue, Token,
+    Type, UseTree,
 };
 
 use super::{Source, range};
 
-/// A field of a spec.
+/// A field of a spec or a status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) name: String,
@@ -14,28 +15,90 @@ pub(crate) struct Field {
     pub(crate) plain: Option<String>,
 }
 
-/// The fields of the spec of a kind.
-pub(crate) fn fields(text: &str, kind: &str) -> Result<Vec<Field>, String> {
+/// What a kind is made of besides its metadata.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Parts {
+    pub(crate) spec: Vec<Field>,
+    pub(crate) status: Option<Status>,
+}
+
+/// The type of a status, and its fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Status {
+    pub(crate) name: String,
+    pub(crate) fields: Vec<Field>,
+}
+
+/// The parts of a kind, of which the types are in its file.
+pub(crate) fn parts(text: &str, kind: &str) -> Result<Parts, String> {
     let source = Source::read(text)?;
     let (spec, attribute) = spec(&source, kind)?;
-    if values(attribute)?
-        .iter()
-        .any(|value| value.path.is_ident("status"))
-    {
-        return Err(format!("{kind} has a status"));
-    }
-    let Fields::Named(fields) = &spec.fields else {
-        return Err(format!("the fields of `{}` have no names", spec.ident));
-    };
-    let fields = fields.named.iter().map(|field| Field {
-        name: field
-            .ident
-            .as_ref()
-            .map(ToString::to_string)
-            .unwrap_or_default(),
-        plain: is_plain(&field.ty).then(|| quote::ToTokens::to_token_stream(&field.ty).to_string()),
+    let values = values(attribute)?;
+    let status = values.iter().find(|value| value.path.is_ident("status"));
+    let status = status.map(|status| {
+        let name = string(&status.value).unwrap_or_default();
+        let known = structs(&source).find(|item| item.ident == name);
+        let item = known.ok_or_else(|| format!("it has no struct `{name}`"))?;
+        let fields = fields(&source, item)?;
+        Ok::<_, String>(Status { name, fields })
     });
-    Ok(fields.collect())
+    Ok(Parts {
+        spec: fields(&source, spec)?,
+        status: status.transpose()?,
+    })
+}
+
+fn fields(source: &Source<'_>, item: &ItemStruct) -> Result<Vec<Field>, String> {
+    let Fields::Named(fields) = &item.fields else {
+        return Err(format!("the fields of `{}` have no names", item.ident));
+    };
+    let shared = shared(source);
+    let mut fields: Vec<Field> = fields
+        .named
+        .iter()
+        .map(|field| Field {
+            name: field
+                .ident
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+            plain: is_plain(&field.ty, &shared)
+                .then(|| quote::ToTokens::to_token_stream(&field.ty).to_string()),
+        })
+        .collect();
+    fields.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(fields)
+}
+
+/// The types of Kubernetes that a file imports by their own names: they are the same in every file that does.
+fn shared(source: &Source<'_>) -> Vec<String> {
+    fn names(tree: &UseTree, found: &mut Vec<String>) {
+        match tree {
+            UseTree::Path(path) => names(&path.tree, found),
+            UseTree::Name(name) => found.push(name.ident.to_string()),
+            UseTree::Group(group) => group.items.iter().for_each(|tree| names(tree, found)),
+            UseTree::Rename(_) | UseTree::Glob(_) => {}
+        }
+    }
+    let mut found = Vec::new();
+    for item in &source.file.items {
+        if let Item::Use(ItemUse {
+            tree: UseTree::Path(path),
+            ..
+        }) = item
+            && path.ident == "k8s_openapi"
+        {
+            names(&path.tree, &mut found);
+        }
+    }
+    found
+}
+
+fn structs<'a>(source: &'a Source<'_>) -> impl Iterator<Item = &'a ItemStruct> {
+    source.file.items.iter().filter_map(|item| match item {
+        Item::Struct(item) => Some(item),
+        _ => None,
+    })
 }
 
 /// The file of a kind for another version of it: the same, but for the version.
@@ -51,11 +114,7 @@ pub(crate) fn with_version(text: &str, kind: &str, version: &str) -> Result<Stri
 
 /// The struct that a kind is derived from, and the attribute that says so.
 fn spec<'a>(source: &'a Source<'_>, kind: &str) -> Result<(&'a ItemStruct, &'a Attribute), String> {
-    let structs = source.file.items.iter().filter_map(|item| match item {
-        Item::Struct(item) => Some(item),
-        _ => None,
-    });
-    for item in structs {
+    for item in structs(source) {
         for attribute in item
             .attrs
             .iter()
@@ -94,8 +153,8 @@ fn string(value: &Expr) -> Option<String> {
     }
 }
 
-/// Whether a type is made of what every file knows.
-fn is_plain(tested: &Type) -> bool {
+/// Whether a type is made of what every file knows, or of types that are shared.
+fn is_plain(tested: &Type, shared: &[String]) -> bool {
     let Type::Path(path) = tested else {
         return false;
     };
@@ -109,10 +168,10 @@ fn is_plain(tested: &Type) -> bool {
     };
     let name = last.ident.to_string();
     match &last.arguments {
-        syn::PathArguments::None => PLAIN.contains(&name.as_str()),
+        syn::PathArguments::None => PLAIN.contains(&name.as_str()) || shared.contains(&name),
         syn::PathArguments::AngleBracketed(arguments) if CONTAINERS.contains(&name.as_str()) => {
             arguments.args.iter().all(|argument| match argument {
-                syn::GenericArgument::Type(inner) => is_plain(inner),
+                syn::GenericArgument::Type(inner) => is_plain(inner, shared),
                 _ => false,
             })
         }
@@ -139,28 +198,53 @@ pub struct BoxSpec {
 }
 "#;
 
+    fn field(name: &str, plain: Option<&str>) -> Field {
+        Field {
+            name: name.to_owned(),
+            plain: plain.map(str::to_owned),
+        }
+    }
+
     #[test]
     fn fields_are_read_and_types_of_the_file_are_told_apart() {
-        let plain = Some("Option < Vec < u32 > >".to_owned());
+        let found = parts(FILE, "Box").unwrap();
         assert_eq!(
-            fields(FILE, "Box").unwrap(),
+            found.spec,
             [
-                Field {
-                    name: "size".to_owned(),
-                    plain
-                },
-                Field {
-                    name: "lid".to_owned(),
-                    plain: None
-                }
+                field("lid", None),
+                field("size", Some("Option < Vec < u32 > >"))
             ]
         );
+        assert_eq!(found.status, None);
         assert_eq!(
-            fields(FILE, "Bag").unwrap_err(),
+            parts(FILE, "Bag").unwrap_err(),
             "the file derives no kind Bag"
         );
+    }
+
+    #[test]
+    fn a_status_is_read_with_the_types_that_kubernetes_has_for_it() {
         let with_status = FILE.replace("namespaced", "status = \"BoxStatus\"");
-        assert_eq!(fields(&with_status, "Box").unwrap_err(), "Box has a status");
+        assert_eq!(
+            parts(&with_status, "Box").unwrap_err(),
+            "it has no struct `BoxStatus`"
+        );
+        let whole = format!(
+            "use k8s_openapi::apimachinery::v1::{{Condition, Time as Moment}};\n{with_status}\n\
+             pub struct BoxStatus {{ pub at: Moment, pub conditions: Vec<Condition> }}"
+        );
+        let status = parts(&whole, "Box").unwrap().status.unwrap();
+        assert_eq!(status.name, "BoxStatus");
+        assert_eq!(
+            status.fields,
+            [
+                field("at", None),
+                field("conditions", Some("Vec < Condition >"))
+            ]
+        );
+        let own = whole.replace("k8s_openapi", "mine");
+        let status = parts(&own, "Box").unwrap().status.unwrap();
+        assert_eq!(status.fields[1], field("conditions", None));
     }
 
     #[test]

@@ -6,8 +6,8 @@ mod chain;
 mod fields;
 mod modules;
 
-pub(super) use chain::{append, parameter, remove, unname};
-pub(super) use fields::{fields, with_version};
+pub(super) use chain::{append, parameter, prepend, remove, unname};
+pub(super) use fields::{Field, Parts, parts, with_version};
 pub(super) use modules::{Api, add_api, add_module, remove_api, remove_module};
 
 use proc_macro2::Span;

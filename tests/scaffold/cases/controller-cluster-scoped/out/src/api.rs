@@ -1,4 +1,4 @@
-//! The kinds that this program defines: their groups, and the versions of those.
+//! The kinds that this program has types of: their groups, and the versions of those.
 
 /// `police.example.com`
 pub mod police {
@@ -6,6 +6,6 @@ pub mod police {
     pub mod v1 {
         mod harbor;
 
-        pub use harbor::{Harbor, HarborSpec};
+        pub use harbor::{Harbor, HarborSpec, HarborStatus};
     }
 }

@@ -1,4 +1,4 @@
-//! The kinds that this program defines: their groups, and the versions of those.
+//! The kinds that this program has types of: their groups, and the versions of those.
 
 /// `police.example.com`
 pub mod police {
@@ -6,6 +6,6 @@ pub mod police {
     pub mod v1beta1 {
         mod white_list;
 
-        pub use white_list::{WhiteList, WhiteListSpec};
+        pub use white_list::{WhiteList, WhiteListSpec, WhiteListStatus};
     }
 }

@@ -1,4 +1,4 @@
-//! The kinds that this program defines: their groups, and the versions of those.
+//! The kinds that this program has types of: their groups, and the versions of those.
 
 /// `police.example.com`
 pub mod police {
@@ -6,21 +6,21 @@ pub mod police {
     pub mod v1beta1 {
         mod white_list;
 
-        pub use white_list::{WhiteList, WhiteListSpec};
+        pub use white_list::{WhiteList, WhiteListSpec, WhiteListStatus};
     }
 
     /// `police.example.com/v1`
     pub mod v1 {
         mod white_list;
 
-        pub use white_list::{WhiteList, WhiteListSpec};
+        pub use white_list::{WhiteList, WhiteListSpec, WhiteListStatus};
     }
 
     /// `police.example.com/v2`
     pub mod v2 {
         mod white_list;
 
-        pub use white_list::{WhiteList, WhiteListSpec};
+        pub use white_list::{WhiteList, WhiteListSpec, WhiteListStatus};
     }
 }
 
@@ -30,6 +30,6 @@ pub mod ship {
     pub mod v1alpha1 {
         mod harbor;
 
-        pub use harbor::{Harbor, HarborSpec};
+        pub use harbor::{Harbor, HarborSpec, HarborStatus};
     }
 }

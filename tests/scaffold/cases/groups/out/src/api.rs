@@ -1,4 +1,4 @@
-//! The kinds that this program defines: their groups, and the versions of those.
+//! The kinds that this program has types of: their groups, and the versions of those.
 
 /// `police.example.com`
 pub mod police {
@@ -6,7 +6,7 @@ pub mod police {
     pub mod v1 {
         mod patrol;
 
-        pub use patrol::{Patrol, PatrolSpec};
+        pub use patrol::{Patrol, PatrolSpec, PatrolStatus};
     }
 }
 
@@ -17,7 +17,7 @@ pub mod ship {
         mod patrol;
         mod pod;
 
-        pub use patrol::{Patrol, PatrolSpec};
-        pub use pod::{Pod, PodSpec};
+        pub use patrol::{Patrol, PatrolSpec, PatrolStatus};
+        pub use pod::{Pod, PodSpec, PodStatus};
     }
 }

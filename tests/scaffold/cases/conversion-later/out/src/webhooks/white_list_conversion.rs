@@ -17,6 +17,10 @@ impl From<police::v1beta1::WhiteList> for police::v1::WhiteList {
         Self {
             metadata: hub.metadata,
             spec: police::v1::WhiteListSpec { foo: hub.spec.foo },
+            status: hub.status.map(|status| police::v1::WhiteListStatus {
+                conditions: status.conditions,
+                observed_generation: status.observed_generation,
+            }),
         }
     }
 }
@@ -28,6 +32,10 @@ impl From<police::v1::WhiteList> for police::v1beta1::WhiteList {
             spec: police::v1beta1::WhiteListSpec {
                 foo: spoke.spec.foo,
             },
+            status: spoke.status.map(|status| police::v1beta1::WhiteListStatus {
+                conditions: status.conditions,
+                observed_generation: status.observed_generation,
+            }),
         }
     }
 }
@@ -37,6 +45,10 @@ impl From<police::v1beta1::WhiteList> for police::v2::WhiteList {
         Self {
             metadata: hub.metadata,
             spec: police::v2::WhiteListSpec { foo: hub.spec.foo },
+            status: hub.status.map(|status| police::v2::WhiteListStatus {
+                conditions: status.conditions,
+                observed_generation: status.observed_generation,
+            }),
         }
     }
 }
@@ -48,6 +60,10 @@ impl From<police::v2::WhiteList> for police::v1beta1::WhiteList {
             spec: police::v1beta1::WhiteListSpec {
                 foo: spoke.spec.foo,
             },
+            status: spoke.status.map(|status| police::v1beta1::WhiteListStatus {
+                conditions: status.conditions,
+                observed_generation: status.observed_generation,
+            }),
         }
     }
 }

@@ -15,6 +15,10 @@ impl From<police::v1::WhiteList> for police::v2::WhiteList {
         Self {
             metadata: hub.metadata,
             spec: police::v2::WhiteListSpec { foo: hub.spec.foo },
+            status: hub.status.map(|status| police::v2::WhiteListStatus {
+                conditions: status.conditions,
+                observed_generation: status.observed_generation,
+            }),
         }
     }
 }
@@ -26,6 +30,10 @@ impl From<police::v2::WhiteList> for police::v1::WhiteList {
             spec: police::v1::WhiteListSpec {
                 foo: spoke.spec.foo,
             },
+            status: spoke.status.map(|status| police::v1::WhiteListStatus {
+                conditions: status.conditions,
+                observed_generation: status.observed_generation,
+            }),
         }
     }
 }

@@ -12,18 +12,29 @@ use crate::api::ship::v1alpha1::Harbor;
 pub(crate) fn controller(needs: &mut Needs) -> Controller<Harbor> {
     let reconciler = HarborReconciler {
         config_maps: needs.keeper(),
+        statuses: needs.status_writer(),
     };
-    Controller::new("harbors", reconciler).watch(owned::<ConfigMap>())
+    Controller::new("harbors", reconciler)
+        .when(Changed::generation())
+        .watch(owned::<ConfigMap>())
 }
 
 struct HarborReconciler {
     config_maps: Keeper<ConfigMap>,
+    statuses: StatusWriter<Harbor>,
 }
 
 impl Reconcile<Harbor> for HarborReconciler {
     async fn reconcile(&self, object: Arc<Harbor>, cx: Context) -> Result<Action, Error> {
         // Made if it is missing, put back if it has been changed, deleted with its owner.
         cx.keep(&self.config_maps, config_map(&object)).await?;
+
+        // Written if it says something else, and only over what was read. After an error it is about an earlier generation.
+        let mut status = object.status.clone().unwrap_or_default();
+        status.observed_generation = object.metadata.generation;
+        let ready = cx.condition("Ready", true, "Kept", "its ConfigMap is as it is to be");
+        set_condition(&mut status.conditions, ready);
+        self.statuses.keep(&object, &status).await?;
         Ok(Action::await_change())
     }
 }

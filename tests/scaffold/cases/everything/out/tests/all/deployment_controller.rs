@@ -39,13 +39,15 @@ async fn a_config_map_that_somebody_deletes_is_made_again() {
     let cluster = cluster().await;
     let object = cluster.create(&sample()).await.expect_allowed();
     let first = config_map(&cluster, &object).await;
-    cluster
-        .delete::<ConfigMap>(&first.name_any())
-        .await
-        .expect_allowed();
+    deleted_and_made_again(&cluster, &first).await;
+}
+
+async fn deleted_and_made_again(cluster: &TestCluster, config_map: &ConfigMap) {
+    let name = config_map.name_any();
+    cluster.delete::<ConfigMap>(&name).await.expect_allowed();
     eventually("another ConfigMap", async || {
-        let found: ConfigMap = cluster.get(&first.name_any()).await?;
-        (found.uid() != first.uid()).then_some(())
+        let found: ConfigMap = cluster.get(&name).await?;
+        (found.uid() != config_map.uid()).then_some(())
     })
     .await;
 }

@@ -19,6 +19,18 @@ async fn config_map(cluster: &TestCluster, object: &Harbor) -> ConfigMap {
     eventually("the ConfigMap", async || cluster.get(&name).await).await
 }
 
+/// An object, once it is ready.
+async fn ready(cluster: &TestCluster, name: &str) -> Harbor {
+    eventually("the condition Ready", async || {
+        let object: Harbor = cluster.get(name).await?;
+        let status = object.status.as_ref()?;
+        let ready = status.conditions.iter().find(|it| it.type_ == "Ready")?;
+        let is_current = status.observed_generation == object.metadata.generation;
+        (is_current && ready.status == "True").then_some(object)
+    })
+    .await
+}
+
 #[tokio::test]
 async fn a_config_map_is_made() {
     let cluster = cluster().await;
@@ -36,13 +48,29 @@ async fn a_config_map_that_somebody_deletes_is_made_again() {
     let cluster = cluster().await;
     let object = cluster.create(&sample()).await.expect_allowed();
     let first = config_map(&cluster, &object).await;
-    cluster
-        .delete::<ConfigMap>(&first.name_any())
-        .await
-        .expect_allowed();
+    deleted_and_made_again(&cluster, &first).await;
+}
+
+#[tokio::test]
+async fn what_is_ready_stays_as_it_is() {
+    let cluster = cluster().await;
+    let object = cluster.create(&sample()).await.expect_allowed();
+    let before = ready(&cluster, &object.name_any()).await;
+    // An object is reconciled once at a time: who makes the second ConfigMap is done with the first.
+    for _ in 0..2 {
+        let config_map = config_map(&cluster, &object).await;
+        deleted_and_made_again(&cluster, &config_map).await;
+    }
+    let after = ready(&cluster, &object.name_any()).await;
+    assert_eq!(after.resource_version(), before.resource_version());
+}
+
+async fn deleted_and_made_again(cluster: &TestCluster, config_map: &ConfigMap) {
+    let name = config_map.name_any();
+    cluster.delete::<ConfigMap>(&name).await.expect_allowed();
     eventually("another ConfigMap", async || {
-        let found: ConfigMap = cluster.get(&first.name_any()).await?;
-        (found.uid() != first.uid()).then_some(())
+        let found: ConfigMap = cluster.get(&name).await?;
+        (found.uid() != config_map.uid()).then_some(())
     })
     .await;
 }

@@ -12,18 +12,29 @@ use crate::api::police::v1beta1::WhiteList;
 pub(crate) fn controller(needs: &mut Needs) -> Controller<WhiteList> {
     let reconciler = WhiteListReconciler {
         config_maps: needs.keeper(),
+        statuses: needs.status_writer(),
     };
-    Controller::new("white-lists", reconciler).watch(owned::<ConfigMap>())
+    Controller::new("white-lists", reconciler)
+        .when(Changed::generation())
+        .watch(owned::<ConfigMap>())
 }
 
 struct WhiteListReconciler {
     config_maps: Keeper<ConfigMap>,
+    statuses: StatusWriter<WhiteList>,
 }
 
 impl Reconcile<WhiteList> for WhiteListReconciler {
     async fn reconcile(&self, object: Arc<WhiteList>, cx: Context) -> Result<Action, Error> {
         // Made if it is missing, put back if it has been changed, deleted with its owner.
         cx.keep(&self.config_maps, config_map(&object)).await?;
+
+        // Written if it says something else, and only over what was read. After an error it is about an earlier generation.
+        let mut status = object.status.clone().unwrap_or_default();
+        status.observed_generation = object.metadata.generation;
+        let ready = cx.condition("Ready", true, "Kept", "its ConfigMap is as it is to be");
+        set_condition(&mut status.conditions, ready);
+        self.statuses.keep(&object, &status).await?;
         Ok(Action::await_change())
     }
 }

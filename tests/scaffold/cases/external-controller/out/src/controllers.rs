@@ -1,0 +1,3 @@
+//! What the program keeps as it is to be.
+
+pub(crate) mod ticket;

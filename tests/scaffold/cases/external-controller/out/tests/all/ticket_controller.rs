@@ -1,0 +1,53 @@
+//! What the controller makes of Tickets.
+
+use guard::api::example_org::v1::Ticket;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kubewright::prelude::*;
+use kubewright::testing::{TestCluster, eventually, unique, yaml};
+
+use super::cluster;
+
+fn sample() -> Ticket {
+    let mut object: Ticket = yaml(include_str!("../../demo/ticket.yaml"));
+    object.metadata.name = Some(unique("sample"));
+    object
+        .labels_mut()
+        .insert("example.com/team".to_owned(), "blue".to_owned());
+    object
+}
+
+/// The ConfigMap of an object, once it is there.
+async fn config_map(cluster: &TestCluster, object: &Ticket) -> ConfigMap {
+    let name = format!("{}-ticket", object.name_any());
+    eventually("the ConfigMap", async || cluster.get(&name).await).await
+}
+
+#[tokio::test]
+async fn a_config_map_is_made() {
+    let cluster = cluster().await;
+    let object = cluster.create(&sample()).await.expect_allowed();
+    let config_map = config_map(&cluster, &object).await;
+    assert_eq!(config_map.data.unwrap()["for"], object.name_any());
+    assert_eq!(
+        config_map.metadata.owner_references.unwrap()[0].name,
+        object.name_any()
+    );
+}
+
+#[tokio::test]
+async fn a_config_map_that_somebody_deletes_is_made_again() {
+    let cluster = cluster().await;
+    let object = cluster.create(&sample()).await.expect_allowed();
+    let first = config_map(&cluster, &object).await;
+    deleted_and_made_again(&cluster, &first).await;
+}
+
+async fn deleted_and_made_again(cluster: &TestCluster, config_map: &ConfigMap) {
+    let name = config_map.name_any();
+    cluster.delete::<ConfigMap>(&name).await.expect_allowed();
+    eventually("another ConfigMap", async || {
+        let found: ConfigMap = cluster.get(&name).await?;
+        (found.uid() != config_map.uid()).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,52 @@
+//! What becomes of Tickets on their way into the cluster.
+
+use guard::api::example_org::v1::Ticket;
+use kubewright::prelude::*;
+use kubewright::testing::{unique, yaml};
+
+use super::cluster;
+
+fn sample() -> Ticket {
+    let mut object: Ticket = yaml(include_str!("../../demo/ticket.yaml"));
+    object.metadata.name = Some(unique("sample"));
+    object
+}
+
+#[tokio::test]
+async fn what_names_no_team_is_of_an_unknown_one() {
+    let stored = cluster().await.create(&sample()).await.expect_allowed();
+    assert_eq!(stored.labels()["example.com/team"], "unknown");
+}
+
+#[tokio::test]
+async fn a_team_that_is_named_stays() {
+    let mut object = sample();
+    object
+        .labels_mut()
+        .insert("example.com/team".to_owned(), "blue".to_owned());
+    let stored = cluster().await.create(&object).await.expect_allowed();
+    assert_eq!(stored.labels()["example.com/team"], "blue");
+}
+
+#[tokio::test]
+async fn a_team_with_a_name_is_allowed() {
+    let mut object = sample();
+    object
+        .labels_mut()
+        .insert("example.com/team".to_owned(), "blue".to_owned());
+    cluster().await.create(&object).await.expect_allowed();
+}
+
+#[tokio::test]
+async fn a_team_without_a_name_is_denied() {
+    let mut object = sample();
+    object
+        .labels_mut()
+        .insert("example.com/team".to_owned(), String::new());
+    let denied = cluster().await.create(&object).await.expect_denied();
+    assert_eq!(denied.by(), "validate-ticket.example.com");
+    assert_eq!(
+        denied.message(),
+        "the label `example.com/team` has to name a team"
+    );
+}
