@@ -52,5 +52,6 @@ ci:
 thorough:
     KUBEWRIGHT_THOROUGH=1 cargo test -p kubewright-controller -- f17_ f22_ f23_
     KUBEWRIGHT_THOROUGH=1 cargo test -p kubewright-certificates --features shared -- model
+    KUBEWRIGHT_THOROUGH=1 cargo test -p scaffold -- what_is_made
     KUBEWRIGHT_HAND_OVERS=200 cargo test --release -p replicas --test hand_over
     KUBEWRIGHT_ROTATIONS=200 cargo test --release -p replicas --test rotation

@@ -97,6 +97,25 @@ fn expected(case: &str) -> BTreeMap<String, String> {
     files
 }
 
+/// Every case.
+fn names() -> Vec<String> {
+    let mut names: Vec<String> = cases()
+        .read_dir()
+        .expect("the cases are there")
+        .flatten()
+        .map(|entry| entry.file_name().into_string().expect("names are UTF-8"))
+        .collect();
+    names.sort();
+    names
+}
+
+/// The cases that begin with an empty folder.
+pub(crate) fn from_scratch() -> Vec<String> {
+    let mut names = names();
+    names.retain(|case| !cases().join(case).join("in").exists());
+    names
+}
+
 /// Whether a case begins with an empty folder, and so with the files of the case `init`.
 fn is_from_scratch(case: &str) -> bool {
     case != "init" && !cases().join(case).join("in").exists()
@@ -157,14 +176,7 @@ macro_rules! cases {
         fn every_case_is_held() {
             let mut named = [$(stringify!($name).replace('_', "-")),+];
             named.sort();
-            let mut found: Vec<String> = cases()
-                .read_dir()
-                .expect("the cases are there")
-                .flatten()
-                .map(|entry| entry.file_name().into_string().expect("names are UTF-8"))
-                .collect();
-            found.sort();
-            assert_eq!(found, named);
+            assert_eq!(names(), named);
         }
     };
 }

@@ -7,12 +7,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cases::{commands, run};
+use crate::cases::{commands, from_scratch, run};
 use crate::command::{clean, errors, kubewright, root, succeeds, target};
 use crate::deployed;
 
-/// The cases whose programs are built. Together they have everything that is ever made; the last one has what all of them
-/// depend on, so that it can be built alone without building that again.
+/// The cases whose programs are built, unless `KUBEWRIGHT_THOROUGH` has all of them built. Together they have everything that is
+/// ever made; the last one has what all of them depend on, so that it can be built alone without building that again.
 const PROGRAMS: [&str; 4] = [
     "validating-built-in",
     "external-both",
@@ -22,15 +22,16 @@ const PROGRAMS: [&str; 4] = [
 
 #[test]
 fn what_is_made_passes_its_tests_and_does_what_its_demo_says() {
-    let workspace = workspace();
+    let programs = programs();
+    let workspace = workspace(&programs);
     cargo(
         &workspace,
         &["test", "--workspace", "--all-targets", "--offline"],
     );
     nothing_is_left_to_mend(&workspace);
     let everything = workspace.join("everything");
-    for project in [&workspace.join("external-both"), &everything] {
-        succeeds(project, &["dev", "--once"]);
+    for case in programs {
+        succeeds(&workspace.join(case), &["dev", "--once"]);
     }
     manifests_are_written_and_held(&everything);
     let program = target().join("debug/made-everything");
@@ -71,21 +72,27 @@ fn manifests_are_written_and_held(project: &Path) {
     succeeds(project, &["manifests"]);
 }
 
+fn programs() -> Vec<String> {
+    match std::env::var_os("KUBEWRIGHT_THOROUGH") {
+        Some(_) => from_scratch(),
+        None => PROGRAMS.map(str::to_owned).to_vec(),
+    }
+}
+
 /// The projects, in a folder that stays where it is: what is built there is found again.
-fn workspace() -> PathBuf {
+fn workspace(programs: &[String]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("scaffold");
     // What an earlier run has left.
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("a folder can be made");
-    let members = PROGRAMS.map(|case| format!("{case:?}")).join(", ");
     let manifest = format!(
-        "[workspace]\nresolver = \"3\"\nmembers = [{members}]\n\n{}",
+        "[workspace]\nresolver = \"3\"\nmembers = {programs:?}\n\n{}",
         profiles()
     );
     std::fs::write(folder.join("Cargo.toml"), manifest).expect("a file can be written");
     std::fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock"))
         .expect("the versions are known");
-    for case in PROGRAMS {
+    for case in programs {
         let project = folder.join(case);
         std::fs::create_dir(&project).expect("a folder can be made");
         for command in commands(case, &format!("made-{case}")) {
