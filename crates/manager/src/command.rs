@@ -422,8 +422,10 @@ fn written<O: Args>(matches: &ArgMatches) -> Vec<String> {
 /// The commands, each of which takes the program's own options: they decide what is served and
 /// therefore what the manifests say.
 fn command<O: Args>() -> Command {
-    let own = |name: &'static str| O::augment_args(Command::new(name));
-    let run = own("run").about("Serves until it is told to stop (the default)");
+    // What options say of themselves is not said of the commands that take them.
+    let own = |name: &'static str| O::augment_args(Command::new(name)).long_about(None);
+    let run =
+        RunFlags::augment_args(own("run")).about("Serves until it is told to stop (the default)");
     let manifests = own("manifests").about(
         "Prints everything that installs this program as YAML, or its webhook configurations alone, or writes files",
     );
@@ -442,7 +444,7 @@ fn command<O: Args>() -> Command {
         // `program manifests …` needs none of the flags of `program run`.
         .subcommand_negates_reqs(true)
         .args_conflicts_with_subcommands(true)
-        .subcommand(RunFlags::augment_args(run))
+        .subcommand(run)
         .subcommand(ManifestFlags::added_to(manifests))
         .subcommand(api_server)
         .subcommand(crds)

@@ -290,3 +290,18 @@ fn help_tells_of_the_program_its_options_and_commands() {
     );
     assert!(!help.contains("--listen"), "{help}");
 }
+
+#[test]
+fn what_options_say_of_themselves_is_not_said_of_the_commands_that_take_them() {
+    /// How gardens are watered.
+    ///
+    /// There are two ways.
+    #[derive(Debug, Args)]
+    struct Watering {}
+
+    for command in command::<Watering>().get_subcommands() {
+        let about = command.get_about().map(ToString::to_string);
+        assert!(about.is_some_and(|about| !about.contains("gardens")));
+        assert_eq!(command.get_long_about().map(ToString::to_string), None);
+    }
+}

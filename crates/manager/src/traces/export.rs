@@ -28,7 +28,6 @@ use tracing_subscriber::filter::filter_fn;
 
 use crate::logging::Spans;
 
-/// Where spans are sent, and how many of them.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct TraceFlags {
     #[arg(
