@@ -1,9 +1,11 @@
 //! The definition of a kind that another project defines, as far as a type, an object and the record need it.
 
+use std::collections::BTreeSet;
+
 use heck::ToSnakeCase;
 use serde_json::{Map, Value, json};
 
-use super::Refused;
+use super::{Domain, Plural, Refused};
 
 /// A version of a kind, and the document that defines it.
 #[derive(Clone, Debug)]
@@ -74,7 +76,7 @@ impl Definition {
             return Err(Refused::new(format!("{kind} has no spec"))
                 .hint("write its type by hand, or use kube's `DynamicObject`"));
         }
-        Ok(Self {
+        let definition = Self {
             name: text(&value["metadata"]["name"]),
             group: text(&spec["group"]),
             version: text(&chosen["name"]),
@@ -83,7 +85,34 @@ impl Definition {
             spec: schema.clone(),
             document,
             kind,
-        })
+        };
+        definition.check()?;
+        Ok(definition)
+    }
+
+    /// Its names become names of files and of modules, and stand in code: they are what an API server takes, and nothing else.
+    fn check(&self) -> Result<(), Refused> {
+        let kind = &self.kind;
+        let refused = |what: &str, name: &str, why: &str| {
+            Err(Refused::new(format!(
+                "the definition of {kind} has the {what} {name:?}: {why}"
+            )))
+        };
+        if let Err(why) = self.group.parse::<Domain>() {
+            return refused("group", &self.group, &why);
+        }
+        if let Err(why) = self.plural.parse::<Plural>() {
+            return refused("plural", &self.plural, &why);
+        }
+        if !is_word(&self.version) || self.version.parse::<Plural>().is_err() {
+            let why = "a version is such as v1, v1beta1 or v1alpha1";
+            return refused("version", &self.version, why);
+        }
+        let name = format!("{}.{}", self.plural, self.group);
+        if self.name != name {
+            return refused("name", &self.name, &format!("it has to be {name}"));
+        }
+        Ok(())
     }
 
     /// The file that the project keeps it in.
@@ -99,8 +128,15 @@ impl Definition {
     pub(super) fn fields(&self) -> Vec<Field> {
         let properties = self.spec["properties"].as_object();
         let fields = properties.into_iter().flatten();
+        let mut taken = BTreeSet::new();
         fields
-            .map(|(name, schema)| field(name, schema, is_required(&self.spec, name)))
+            .map(|(name, schema)| {
+                let mut known = word(name);
+                while !taken.insert(known.clone()) {
+                    known.push('_');
+                }
+                field(name, known, schema, is_required(&self.spec, name))
+            })
             .collect()
     }
 
@@ -111,6 +147,9 @@ impl Definition {
         serde_saphyr::to_string(&spec).unwrap_or_else(|_| format!("spec: {}\n", spec["spec"]))
     }
 }
+
+/// How many items of a list are made at most: lists may be in lists.
+const MOST_ITEMS: usize = 10;
 
 /// The folder of a project with the definitions of others.
 pub(super) const FOLDER: &str = "crds";
@@ -134,10 +173,26 @@ fn documents(text: &str) -> Vec<String> {
     documents
 }
 
-fn field(name: &str, schema: &Value, required: bool) -> Field {
+/// What a field is called in Rust.
+fn word(name: &str) -> String {
     let snake = name.to_snake_case();
-    let is_word = syn::parse_str::<syn::Ident>(&snake).is_ok();
-    let ident = if is_word { snake } else { format!("{snake}_") };
+    if is_word(&snake) {
+        return snake;
+    }
+    // The first is for words of Rust, the second for what begins with a digit or has no letters.
+    let with_end = format!("{snake}_");
+    if is_word(&with_end) {
+        with_end
+    } else {
+        format!("field_{snake}")
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    syn::parse_str::<syn::Ident>(text).is_ok()
+}
+
+fn field(name: &str, ident: String, schema: &Value, required: bool) -> Field {
     let about = schema["description"].as_str().unwrap_or_default();
     let about = about.split("\n\n").next().unwrap_or_default();
     let about = about.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -207,7 +262,8 @@ fn example(schema: &Value) -> Value {
         Some("integer" | "number") => bound("minimum").unwrap_or(1).into(),
         Some("array") => {
             let least = usize::try_from(bound("minItems").unwrap_or(0)).unwrap_or(0);
-            vec![example(&schema["items"]); least].into()
+            // Whoever asks for more than that gets an object that the tests show to be too small.
+            vec![example(&schema["items"]); least.min(MOST_ITEMS)].into()
         }
         _ if schema["x-kubernetes-int-or-string"] == true => 1.into(),
         _ => {
@@ -317,5 +373,70 @@ spec:
             object,
             json!({"spec": {"holderRef": {"name": "example"}, "seats": [3], "type": "Day"}})
         );
+    }
+
+    #[test]
+    fn names_that_no_api_server_takes_reach_neither_paths_nor_code() {
+        for (ours, theirs, what) in [
+            (
+                "{name: tickets.example.org}",
+                "{name: ../../out}",
+                "name \"../../out\"",
+            ),
+            (
+                "group: example.org",
+                "group: 'example.org\")] fn f'",
+                "group",
+            ),
+            (
+                "plural: tickets",
+                "plural: ../tickets",
+                "plural \"../tickets\"",
+            ),
+            ("- name: v1\n", "- name: ../v1\n", "version \"../v1\""),
+            ("- name: v1\n", "- name: 1v\n", "version \"1v\""),
+        ] {
+            assert!(FILE.contains(ours));
+            let file = FILE.replace(ours, theirs);
+            let error = Definition::find(&file, "Ticket", None).unwrap_err().message;
+            let begin = format!("the definition of Ticket has the {what}");
+            assert!(error.starts_with(&begin), "{theirs}: {error}");
+        }
+    }
+
+    #[test]
+    fn whatever_fields_are_called_each_has_a_name_of_its_own_that_rust_takes() {
+        let mut found = find(None).unwrap();
+        let names = [
+            "$ref",
+            "1st",
+            "-",
+            "self",
+            "twoWords",
+            "two_words",
+            "two-words",
+            "a\"b",
+        ];
+        let properties = names.map(|name| (name.to_owned(), json!({"type": "string"})));
+        found.spec = json!({"properties": Map::from_iter(properties)});
+        let fields = found.fields();
+        let made: BTreeSet<&str> = fields.iter().map(|field| &*field.name).collect();
+        assert_eq!(made.len(), names.len(), "{made:?}");
+        for field in &fields {
+            assert!(is_word(&field.name), "{field:?}");
+            let called = field
+                .rename
+                .clone()
+                .unwrap_or_else(|| camel_case(&field.name));
+            assert!(names.contains(&&*called), "{field:?}");
+        }
+    }
+
+    #[test]
+    fn lists_that_ask_for_too_much_are_cut_short() {
+        let list =
+            |items: Value| json!({"type": "array", "minItems": 1_000_000_000, "items": items});
+        let made = example(&list(list(json!({"type": "boolean"}))));
+        assert_eq!(made.as_array().unwrap().len(), MOST_ITEMS);
     }
 }

@@ -110,6 +110,10 @@ fn type_text(definition: &Definition) -> String {
                  required,
                  about,
              }| {
+                // It stands between quotes.
+                let rename = rename
+                    .as_ref()
+                    .map(|name| name.escape_default().to_string());
                 context! { name, rename, type => r#type, required, about }
             },
         )
