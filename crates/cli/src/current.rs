@@ -270,6 +270,18 @@ pub(crate) fn is_ours(object: &Value) -> bool {
     managers.any(|known| known["manager"] == MANAGER && known["operation"] == "Apply")
 }
 
+/// Whether two objects are one and the same, as somebody wants it and as it is.
+pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
+    let of = |object: &'_ Value, field: &str| object["metadata"][field].clone();
+    one["kind"] == other["kind"]
+        && ["name", "namespace"]
+            .iter()
+            .all(|field| of(one, field) == of(other, field))
+}
+
+/// The kind of definitions.
+pub(crate) const DEFINITION: &str = "CustomResourceDefinition";
+
 /// An object, for people: `Service gardens-system/gardens`.
 pub(crate) fn called(object: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -19,7 +19,7 @@ use crate::dev::others;
 use crate::dev::play::Ground;
 use crate::dev::program::{Asked, Program};
 use crate::dev::reviews::Reviews;
-use crate::dev::session::Session;
+use crate::dev::session::{Session, complain};
 use crate::dev::sources::Sources;
 use crate::dev::stage::Stage;
 use crate::dev::told::Told;
@@ -116,7 +116,7 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: &Arguments) -> Outcome {
         }
         match (outcome, ended) {
             (Err(failure), Err(other)) => {
-                tell(ui, &other);
+                complain(ui, &other);
                 Err(failure)
             }
             (outcome, ended) => outcome.and(ended),
@@ -217,12 +217,6 @@ async fn until_it_ends(session: &mut Session<'_>, sources: Option<Sources>) -> O
             Ok(())
         }
         None => Err(session.ended().await),
-    }
-}
-
-fn tell(ui: &Ui, failure: &Failure) {
-    for line in failure.lines() {
-        ui.note(ui.paint(Tone::Bad, &line));
     }
 }
 

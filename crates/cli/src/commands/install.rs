@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::current::{Became, Cluster, ClusterFlags, called, told};
+use crate::current::{Became, Cluster, ClusterFlags, DEFINITION, called, told};
 use crate::dev::program::Program;
 use crate::dev::wait;
 use crate::failure::{Failure, Outcome};
@@ -263,12 +263,12 @@ pub(crate) fn undeploy(ui: &Ui, arguments: &Undeploy) -> Outcome {
         let (first, rest): (Vec<&Value>, Vec<&Value>) = objects
             .iter()
             .rev()
-            .filter(|object| object["kind"] != CRD)
+            .filter(|object| object["kind"] != DEFINITION)
             .filter(|object| object["kind"] != "Namespace" || arguments.with_namespace)
             .partition(|object| calls(object));
         let all = first.into_iter().chain(rest).collect();
         delete(ui, &cluster, all, source.output).await?;
-        if objects.iter().any(|object| object["kind"] == CRD) {
+        if objects.iter().any(|object| object["kind"] == DEFINITION) {
             ui.note("the definitions of custom resources stay, with their objects; `kubewright uninstall` deletes them");
         }
         if !arguments.with_namespace {
@@ -337,11 +337,8 @@ impl<'a> Changes<'a> {
     async fn apply(&mut self, object: &Value, force: bool) -> Outcome {
         let became = self.cluster.apply(object, force).await?;
         self.tell(object, became);
-        if object["kind"] == CRD && !wait::for_definition(self.cluster.client(), object).await? {
-            return Err(
-                Failure::new(format!("the {} does not come into force", called(object)))
-                    .hint("its names may be taken by another definition"),
-            );
+        if object["kind"] == DEFINITION {
+            wait::for_definition(self.cluster.client(), object).await?;
         }
         Ok(())
     }
@@ -381,5 +378,3 @@ fn duration(text: &str) -> Result<Duration, String> {
         .find_map(|(unit, length)| seconds(text.strip_suffix(unit)?, length));
     read.ok_or_else(|| "a number with s, m or h behind it is a time, such as 90s or 5m".to_owned())
 }
-
-const CRD: &str = "CustomResourceDefinition";

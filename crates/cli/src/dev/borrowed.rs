@@ -8,7 +8,7 @@ use super::place::Place;
 use super::record::{Entry, Process, Record};
 use super::running;
 use super::wait;
-use crate::current::{Cluster, called};
+use crate::current::{Cluster, DEFINITION, called};
 use crate::failure::{Failure, Outcome};
 use crate::ui::Ui;
 
@@ -294,8 +294,6 @@ fn anew(object: &Value) -> Value {
     }
     object
 }
-
-const DEFINITION: &str = "CustomResourceDefinition";
 
 /// Says who borrows an object.
 const MARK: &str = "kubewright.dev/dev";

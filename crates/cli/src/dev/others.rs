@@ -8,7 +8,8 @@ use kubewright_testing::apply;
 
 use super::demo::read_documents;
 use super::wait;
-use crate::failure::{Failure, Outcome};
+use crate::current::DEFINITION;
+use crate::failure::Outcome;
 
 /// Defines what the files in the folder `crds` of a project define, if there is one, and waits until it can be used.
 pub(crate) async fn define(client: &Client, project: &Path) -> Outcome {
@@ -27,15 +28,12 @@ pub(crate) async fn define(client: &Client, project: &Path) -> Outcome {
     files.sort();
     for path in files {
         let mut definitions = read_documents(&path)?;
-        definitions.retain(|object| object["kind"] == "CustomResourceDefinition");
+        definitions.retain(|object| object["kind"] == DEFINITION);
         for definition in definitions {
             let name = definition["metadata"]["name"].as_str().unwrap_or_default();
             let applied = apply(client, "default", &definition).await;
             applied.with_context(|| format!("the API server refused the definition {name}"))?;
-            if !wait::for_definition(client, &definition).await? {
-                let why = format!("the definition {name} does not come into force");
-                return Err(Failure::new(why).hint("its names may be taken by another definition"));
-            }
+            wait::for_definition(client, &definition).await?;
         }
     }
     Ok(())

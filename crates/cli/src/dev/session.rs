@@ -185,7 +185,8 @@ async fn ended(running: &mut Option<Running>) -> Failure {
     }
 }
 
-fn complain(ui: &Ui, failure: &Failure) {
+/// Shows a failure that is not the end of the command.
+pub(crate) fn complain(ui: &Ui, failure: &Failure) {
     for line in failure.lines() {
         ui.note(ui.paint(Tone::Bad, &line));
     }

@@ -19,7 +19,8 @@ use super::program::{Asked, Program, Surroundings};
 use super::running::Running;
 use super::wait;
 use crate::commands::certs;
-use crate::failure::{Failure, Outcome};
+use crate::current::is_same;
+use crate::failure::Outcome;
 use crate::files::{Readers, write};
 use crate::ui::Ui;
 
@@ -116,11 +117,7 @@ impl Stage {
     ) -> Outcome<Running> {
         let kubeconfig = self.kubeconfig();
         let around = Surroundings {
-            listen: if self.host == LOOPBACK {
-                "127.0.0.1:0"
-            } else {
-                "0.0.0.0:0"
-            },
+            listen: listening(&self.host),
             certificates: self.folder.path(),
             kubeconfig: &kubeconfig,
         };
@@ -174,15 +171,8 @@ impl Stage {
     /// Defines a custom resource, and waits until it can be used. How its versions become each other is left as it is: while
     /// nobody is there to convert them, none may be taken for another.
     async fn define(&mut self, definition: &Value) -> Outcome {
-        let name = definition["metadata"]["name"].as_str().unwrap_or_default();
         self.borrowed.take_but_conversion(definition).await?;
-        if !wait::for_definition(&self.client, definition).await? {
-            return Err(
-                Failure::new(format!("the definition {name} does not come into force"))
-                    .hint("its names may be taken by another definition"),
-            );
-        }
-        Ok(())
+        wait::for_definition(&self.client, definition).await
     }
 
     fn kubeconfig(&self) -> PathBuf {
@@ -190,14 +180,37 @@ impl Stage {
     }
 }
 
-fn is_same(one: &Value, other: &Value) -> bool {
-    let metadata = [&one["metadata"], &other["metadata"]];
-    one["kind"] == other["kind"]
-        && metadata[0]["name"] == metadata[1]["name"]
-        && metadata[0]["namespace"] == metadata[1]["namespace"]
+/// Where a program listens that is reached by a name or an address: nowhere else, if that is this machine alone.
+fn listening(host: &str) -> &'static str {
+    match host.parse() {
+        Ok(IpAddr::V6(address)) if address.is_loopback() => "[::1]:0",
+        Ok(IpAddr::V6(_)) => "[::]:0",
+        Ok(IpAddr::V4(address)) if address.is_loopback() => "127.0.0.1:0",
+        _ if host == "localhost" => "127.0.0.1:0",
+        _ => "0.0.0.0:0",
+    }
 }
 
 const LOOPBACK: &str = "127.0.0.1";
 
 /// The certificate of a development run: nobody develops for a month without a restart.
 const CERTIFICATE_LIFETIME: Duration = Duration::from_hours(30 * 24);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_listens_where_it_is_reached() {
+        for (host, address) in [
+            (LOOPBACK, "127.0.0.1:0"),
+            ("localhost", "127.0.0.1:0"),
+            ("::1", "[::1]:0"),
+            ("172.17.0.1", "0.0.0.0:0"),
+            ("host.docker.internal", "0.0.0.0:0"),
+            ("fd00::1", "[::]:0"),
+        ] {
+            assert_eq!(listening(host), address, "{host}");
+        }
+    }
+}

@@ -8,7 +8,8 @@ use tokio::time::Instant;
 
 use super::demo;
 use super::place::Place;
-use crate::failure::Outcome;
+use crate::current::called;
+use crate::failure::{Failure, Outcome};
 
 /// Waits until there is an object that has all that is expected; otherwise returns what is missing in the end.
 ///
@@ -54,8 +55,8 @@ pub(crate) async fn for_no(place: &Place) -> Outcome<bool> {
     Ok(gone.await?.is_some())
 }
 
-/// Waits until a definition is in force, and returns whether it is.
-pub(crate) async fn for_definition(client: &Client, definition: &Value) -> Outcome<bool> {
+/// Waits until a definition is in force.
+pub(crate) async fn for_definition(client: &Client, definition: &Value) -> Outcome {
     let place = Place::of(client, definition).await?;
     let established = eventually(async || {
         let found = place.objects().await?;
@@ -67,7 +68,14 @@ pub(crate) async fn for_definition(client: &Client, definition: &Value) -> Outco
             conditions.filter(|known| known["type"] == "Established" && known["status"] == "True");
         Ok(established.next().map(drop))
     });
-    Ok(established.await?.is_some())
+    match established.await? {
+        Some(()) => Ok(()),
+        None => Err(Failure::new(format!(
+            "the {} does not come into force",
+            called(definition)
+        ))
+        .hint("its names may be taken by another definition")),
+    }
 }
 
 async fn eventually<T>(mut ask: impl AsyncFnMut() -> Outcome<Option<T>>) -> Outcome<Option<T>> {

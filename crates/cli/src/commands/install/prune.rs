@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::current::{Cluster, called, is_ours};
+use crate::current::{Cluster, DEFINITION, called, is_ours, is_same};
 use crate::failure::Outcome;
 use crate::ui::Ui;
 
@@ -57,17 +57,7 @@ fn label(object: &Value) -> Option<&str> {
     object["metadata"]["labels"][LABEL].as_str()
 }
 
-fn is_same(one: &Value, other: &Value) -> bool {
-    let of = |object: &Value| {
-        let metadata = &object["metadata"];
-        [&object["kind"], &metadata["namespace"], &metadata["name"]].map(Clone::clone)
-    };
-    of(one) == of(other)
-}
-
 const LABEL: &str = "app.kubernetes.io/name";
-
-const DEFINITION: &str = "CustomResourceDefinition";
 
 /// What manifests have, in the order in which it goes.
 const CLUSTER: [(&str, &str); 5] = [
