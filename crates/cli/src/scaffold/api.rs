@@ -4,7 +4,8 @@ use minijinja::context;
 
 use super::definition::Definition;
 use super::names::{self, hyphened, module};
-use super::project::{Api, Project, Target};
+use super::project::{Api, Project};
+use super::target::Target;
 use super::{Group, Kind, Plural, Refused, Tree, Version};
 use super::{demo, dependencies, external, rust, templates};
 

@@ -1,7 +1,8 @@
 //! `kubewright delete`: takes back what was made, unless somebody has written into it.
 
 use super::api::{self, APP, CONTROLLERS, DEMO, LIBRARY, TABLE, TESTS};
-use super::project::{Project, Target};
+use super::project::Project;
+use super::target::Target;
 use super::webhook::{self, PARTS, ROOT, WEBHOOKS, conversion_files};
 use super::{Kind, Refused, Tree, Version, demo, external, rust, templates};
 

@@ -4,7 +4,8 @@ use minijinja::context;
 
 use super::api::{TESTS, declare, sample, type_file, undeclare};
 use super::definition::{Definition, Field};
-use super::project::{Api, Project, Target};
+use super::project::{Api, Project};
+use super::target::Target;
 use super::{Refused, Tree, dependencies, rust, templates};
 
 /// Adds a kind that a definition describes to those that the project knows, unless it does.

@@ -16,6 +16,7 @@ mod names;
 mod project;
 mod rust;
 mod settings;
+mod target;
 mod templates;
 mod tree;
 mod webhook;
