@@ -110,6 +110,8 @@ pub(crate) struct Type {
     pub(crate) atomic: bool,
     /// By name.
     pub(crate) fields: Vec<Field>,
+    /// How the fields' names begin: comparing words finds a field faster than comparing texts.
+    pub(crate) beginnings: Vec<u64>,
     /// Which of the fields are written even when nothing is in them.
     pub(crate) always: Vec<usize>,
 }
@@ -290,11 +292,14 @@ impl Reference {
 
 impl Type {
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
-        let at = self
-            .fields
-            .binary_search_by(|field| field.name.cmp(name))
-            .ok()?;
-        Some(&self.fields[at])
+        let wanted = beginning(name);
+        let first = self.beginnings.partition_point(|found| *found < wanted);
+        let mut candidates = self.beginnings.iter().zip(&self.fields).skip(first);
+        candidates
+            .by_ref()
+            .take_while(|(found, _)| **found == wanted)
+            .map(|(_, field)| field)
+            .find(|field| field.name == name)
     }
 
     /// Whether the type is part of kinds that the real server stores as JSON.
@@ -315,6 +320,14 @@ impl Type {
             None => short.to_owned(),
         }
     }
+}
+
+/// The first eight bytes, in the order of the texts.
+fn beginning(name: &str) -> u64 {
+    let mut bytes = [0; 8];
+    let length = name.len().min(bytes.len());
+    bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
+    u64::from_be_bytes(bytes)
 }
 
 impl fmt::Debug for TypeRef {

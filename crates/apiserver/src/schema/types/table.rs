@@ -4,7 +4,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use crate::kinds::GroupVersionKind;
 
-use super::{Empty, Field, Merge, Ownership, Reference, Shape, Slot, Type};
+use super::{Empty, Field, Merge, Ownership, Reference, Shape, Slot, Type, beginning};
 
 pub(super) static TABLE: LazyLock<Table> = LazyLock::new(Table::index);
 
@@ -137,6 +137,7 @@ fn read(entry: &Entry) -> Type {
         name: entry.name,
         kind,
         atomic: entry.atomic,
+        beginnings: fields.iter().map(|field| beginning(field.name)).collect(),
         fields,
         always,
     }
