@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::platform::windows;
 use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
-use crate::kinds::internal::shown as shown_as;
 use crate::kinds::validation::check::{Errors, one_of_if_set};
 use crate::kinds::view::View;
 
@@ -68,8 +67,10 @@ pub(super) fn container(context: &Value, host_users: bool, path: &Path<'_>, erro
     }
     profiles(context, path, errors);
     if context.at("allowPrivilegeEscalation").as_bool() == Some(false) {
-        let value = shown("SecurityContext", context);
-        let mut refuse = |detail| errors.push(FieldError::invalid_shown(path, &value, detail));
+        let mut refuse = |detail| {
+            let value = shown("SecurityContext", context);
+            errors.push(FieldError::invalid_shown(path, &value, detail));
+        };
         if context.flag("privileged") {
             refuse("cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
         }
@@ -151,7 +152,7 @@ fn is_padded(profile: &Value) -> bool {
 }
 
 fn profiles(context: &Value, path: &Path<'_>, errors: &mut Errors) {
-    for (field, shown, of) in [
+    for (field, word, of) in [
         ("seccompProfile", "seccomp", "seccompProfile"),
         ("appArmorProfile", "AppArmor", "appArmorProfile"),
     ] {
@@ -176,15 +177,15 @@ fn profiles(context: &Value, path: &Path<'_>, errors: &mut Errors) {
                 errors.push(FieldError::invalid(&local, value, detail));
             }
             "Localhost" if profile.text("localhostProfile").is_empty() => {
-                let detail = format!("must be set when {shown} type is Localhost");
+                let detail = format!("must be set when {word} type is Localhost");
                 errors.push(FieldError::required(&local, &detail));
             }
             "RuntimeDefault" | "Unconfined" if profile.has("localhostProfile") => {
-                let detail = format!("can only be set when {shown} type is Localhost");
+                let detail = format!("can only be set when {word} type is Localhost");
                 let value = if field == "seccompProfile" {
-                    shown_as("SeccompProfile", profile)
+                    shown("SeccompProfile", profile)
                 } else {
-                    shown_as("s", profile.at("localhostProfile"))
+                    shown("s", profile.at("localhostProfile"))
                 };
                 errors.push(FieldError::invalid_shown(&local, &value, &detail));
             }
