@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde_json::Value;
 
 use crate::kinds::{GroupVersionKind, Resource};
+use crate::managers;
 use crate::schema::{self, Medium};
 
 /// The operation word of an admission review.
@@ -76,6 +78,8 @@ pub struct Attributes {
     pub empties: bool,
     /// The `managedFields` as they were before a webhook's patch reached them, if one did.
     pub managed_fields: Option<Value>,
+    /// The JSON of the `managedFields` of a new object, as long as nobody had to read them: `object` has none then.
+    pub owners: Option<Bytes>,
     /// The object as it is stored; null for CREATE and CONNECT.
     pub old_object: Value,
     /// When the request must be answered.
@@ -83,6 +87,13 @@ pub struct Attributes {
 }
 
 impl Attributes {
+    /// Has the `managedFields` stand in the object, where they can be read and changed.
+    pub(crate) fn settle_owners(&mut self) {
+        if let Some(owners) = self.owners.take() {
+            managers::put(&mut self.object, &owners);
+        }
+    }
+
     /// Makes the object what comes back from where it is written.
     pub(crate) fn write_empties(&mut self, medium: Medium) {
         if std::mem::take(&mut self.empties) {

@@ -61,6 +61,9 @@ impl Chain {
         attributes: &mut Attributes,
         notes: &Notes,
     ) -> Result<()> {
+        if self.webhooks.are_observed() {
+            attributes.settle_owners();
+        }
         let mut reinvocation = Reinvocation::default();
         self.mutate_round(cluster, attributes, notes, &mut reinvocation)
             .await?;

@@ -25,6 +25,15 @@ pub(super) fn compare(shape: Shape<'_>, old: &Value, new: &Value) -> Comparison 
     }
 }
 
+/// The paths to what is added or modified of one member that both states have.
+pub(super) fn compare_member(of: Members<'_>, name: &str, old: &Value, new: &Value) -> Set {
+    let mut found = Found::default();
+    if let Some((shape, _)) = of.get(name) {
+        found.descend(&of.element(name), shape, Some(old), Some(new));
+    }
+    Set::of_nodes(found.modified).union(Set::of_nodes(found.added))
+}
+
 impl Comparison {
     /// The comparison without what is in `ignored` or below.
     pub(super) fn without(self, ignored: &Set) -> Self {

@@ -88,6 +88,16 @@ impl Set {
         Some(&self.nodes[self.find(element).ok()?])
     }
 
+    /// What is at and below a field.
+    pub(super) fn field(&self, name: &str) -> Option<&Node> {
+        let at = self.nodes.binary_search_by(|node| match &node.element {
+            Element::Field(field) => (**field).cmp(name),
+            // Fields come first.
+            _ => Ordering::Greater,
+        });
+        Some(&self.nodes[at.ok()?])
+    }
+
     pub(super) fn has(&self, path: &[Element]) -> bool {
         let Some((first, rest)) = path.split_first() else {
             return false;

@@ -1,9 +1,11 @@
 //! Who owns what after creates, updates and applies.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{ApplyError, Tracked, apply, check, empty, update};
+use super::{ApplyError, Tracked, apply, check, create, empty, update};
 use crate::kinds::{GroupVersionKind, Registry};
+use crate::schema::conform::tests::{kind_of, random};
 
 const NOW: &str = "2030-01-01T00:00:00Z";
 
@@ -102,6 +104,58 @@ fn owners(object: &Value) -> Vec<(String, Value)> {
 
 fn message(error: ApplyError) -> String {
     error.into_status().message().to_owned()
+}
+
+/// What two roads say of the owners of a new object: comparing it with an empty one, and writing them as text at once.
+fn owners_of_new(object: &Value, empties: bool) -> [String; 2] {
+    let kind = kind_of(object);
+    let resource = Registry::with_all_versions().by_kind(&kind).unwrap();
+    let tracked = Tracked {
+        versions: &super::Versions::default(),
+        resource: &resource,
+        kind: &kind,
+        subresource: "",
+        registry: Registry::with_all_versions(),
+        now: NOW,
+    };
+    let written = create(&tracked, &empty(&kind), object, empties, "m");
+    let written = written.unwrap_or_else(|| "null".into());
+    let mut object = object.clone();
+    update(&tracked, &empty(&kind), &mut object, empties, "m");
+    let compared = &object["metadata"]["managedFields"];
+    [
+        compared.to_string(),
+        String::from_utf8(written.to_vec()).unwrap(),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn the_owners_of_a_new_object_are_those_that_a_comparison_with_nothing_finds(seed in any::<u64>()) {
+        let mut object = random::object(seed);
+        let conformed = crate::schema::conform(&kind_of(&object), &mut object).unwrap();
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("managedFields");
+            metadata.remove("uid");
+        }
+        let [compared, written] = owners_of_new(&object, conformed.empties);
+        prop_assert_eq!(written, compared);
+    }
+}
+
+#[test]
+fn items_whose_keys_are_numbers_stand_in_the_order_of_their_text() {
+    let ports = [443, 80, 8080].map(|port| json!({"containerPort": port}));
+    let annotations = json!({"a\"b": "1", "é": "2"});
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "p", "annotations": annotations, "finalizers": ["b/b", "a/a"]},
+        "spec": {"containers": [{"name": "c", "ports": ports}, {"name": "d"}, {"name": "d"}]},
+        "status": {"phase": "Running"}
+    });
+    let [compared, written] = owners_of_new(&pod, false);
+    assert_eq!(written, compared);
+    assert!(written.contains(r#""k:{\"containerPort\":443"#) && !written.contains("phase"));
 }
 
 #[test]

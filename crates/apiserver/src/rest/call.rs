@@ -133,7 +133,7 @@ impl Call {
     }
 
     /// Whether what a built-in kind stores is in the request's version.
-    fn stores_its_own_form(&self) -> bool {
+    pub(crate) fn stores_its_own_form(&self) -> bool {
         Arc::ptr_eq(&self.resource, &self.storage)
     }
 
@@ -173,6 +173,7 @@ impl Call {
             object: Value::Null,
             empties: false,
             managed_fields: None,
+            owners: None,
             old_object: Value::Null,
             deadline: self.deadline,
         }

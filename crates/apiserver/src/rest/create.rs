@@ -18,7 +18,7 @@ use crate::admission::{Attributes, Operation};
 use crate::kinds::{Verb, defaults, strategy, validation};
 use crate::schema::Medium;
 use crate::status::{Result, Status};
-use crate::store::Raced;
+use crate::store::{Draft, Raced};
 
 /// Creates the object in the body.
 pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
@@ -122,7 +122,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         metadata_mut(&mut attributes.object).remove("selfLink");
         attributes.write_empties(Medium::Storage);
         strategy::read_back(&call.resource, &mut attributes.object);
-        let present = match write(call, options, &attributes.object, &name).await? {
+        let present = match write(call, options, &attributes, &name).await? {
             Ok(shown) => {
                 if let Some(allocation) = allocation.filter(|_| !options.dry_run) {
                     allocation.keep(call, &attributes.object);
@@ -210,11 +210,14 @@ fn refuse_without_effect(call: &Call) -> Result<()> {
 async fn write(
     call: &Call,
     options: &WriteOptions,
-    object: &Value,
+    attributes: &Attributes,
     name: &str,
 ) -> Result<std::result::Result<Shown, Raced>> {
     let key = call.key(name);
-    let draft = call.to_storage(object).await?;
+    let draft = match &attributes.owners {
+        Some(owners) => Draft::owned(&attributes.object, Some(owners)),
+        None => call.to_storage(&attributes.object).await?,
+    };
     let store = &call.shared.store;
     if options.dry_run {
         return Ok(match store.get(&call.table, &key) {

@@ -9,7 +9,7 @@ use super::call::{Call, metadata, metadata_mut};
 use super::metadata::now;
 use super::negotiate::content_type;
 use super::query::WriteOptions;
-use crate::admission::Attributes;
+use crate::admission::{Attributes, Operation};
 use crate::kinds::GroupVersionKind;
 use crate::managers::{self, Tracked};
 use crate::status::Result;
@@ -22,28 +22,49 @@ pub(crate) async fn mutate(
 ) -> Result<()> {
     // Who applies has said what is theirs.
     if !is_apply(call) {
-        let manager = manager(call, options);
-        let nothing = || managers::empty(&attributes.kind);
-        let live = Some(&attributes.old_object).filter(|old| !old.is_null());
-        let live = live.map_or_else(|| Cow::Owned(nothing()), Cow::Borrowed);
-        let (kind, empties) = (&attributes.kind, attributes.empties);
-        let object = &mut attributes.object;
-        let track = |object: &mut Value| {
-            for_managers(call, kind, |tracked| {
-                managers::update(tracked, &live, object, empties, &manager);
-            });
-        };
-        let sent = by_webhook(call).then(|| object.clone());
-        track(object);
-        if let Some(sent) = sent {
-            track_again(call, track, &sent, object).await;
-        }
+        track(call, options, attributes).await;
     }
     call.mutate(attributes).await?;
     if let Some(before) = attributes.managed_fields.take() {
         keep_readable(call, before, &mut attributes.object);
     }
     Ok(())
+}
+
+/// Whether the request is for a new object of a built-in kind, in the form in which it is stored, that says nothing of owners:
+/// then they need not be read until it is stored.
+fn brings_no_owners(call: &Call, attributes: &Attributes) -> bool {
+    attributes.operation == Operation::Create
+        && attributes.subresource.is_empty()
+        && call.resource.custom.is_none()
+        && call.stores_its_own_form()
+        && !metadata(&attributes.object).contains_key("managedFields")
+}
+
+async fn track(call: &Call, options: &WriteOptions, attributes: &mut Attributes) {
+    let manager = manager(call, options);
+    let nothing = || managers::empty(&attributes.kind);
+    let live = Some(&attributes.old_object).filter(|old| !old.is_null());
+    let live = live.map_or_else(|| Cow::Owned(nothing()), Cow::Borrowed);
+    let (kind, empties) = (&attributes.kind, attributes.empties);
+    if brings_no_owners(call, attributes) {
+        let object = &attributes.object;
+        attributes.owners = for_managers(call, kind, |tracked| {
+            managers::create(tracked, &live, object, empties, &manager)
+        });
+        return;
+    }
+    let object = &mut attributes.object;
+    let track = |object: &mut Value| {
+        for_managers(call, kind, |tracked| {
+            managers::update(tracked, &live, object, empties, &manager);
+        });
+    };
+    let sent = by_webhook(call).then(|| object.clone());
+    track(object);
+    if let Some(sent) = sent {
+        track_again(call, track, &sent, object).await;
+    }
 }
 
 /// Whether the request is a server-side apply.

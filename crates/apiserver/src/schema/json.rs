@@ -9,7 +9,7 @@ mod write;
 
 use serde_json::Value;
 
-pub(crate) use write::{write, write_string};
+pub(crate) use write::{write, write_members, write_string};
 
 use read::{Fault, read};
 

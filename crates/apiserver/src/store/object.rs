@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use crate::schema::json::{write, write_string};
+use crate::schema::json::{write, write_members};
 
 /// An object as it was written at one revision. GET, LIST and every watcher share its bytes.
 #[derive(Debug)]
@@ -33,13 +33,18 @@ pub(crate) struct Draft {
 impl Draft {
     /// Encodes an object. Its own `metadata.resourceVersion` is left out.
     pub(crate) fn new(object: &Value) -> Self {
+        Self::owned(object, None)
+    }
+
+    /// Encodes an object whose `managedFields` are text already.
+    pub(crate) fn owned(object: &Value, owners: Option<&[u8]>) -> Self {
         let empty = Map::new();
         let object = object.as_object().unwrap_or(&empty);
         let metadata = object
             .get("metadata")
             .and_then(Value::as_object)
             .unwrap_or(&empty);
-        let mut text = Vec::with_capacity(8192);
+        let mut text = Vec::with_capacity(8192 + owners.map_or(0, <[u8]>::len));
         text.extend_from_slice(b"{\"kind\":");
         write(&mut text, object.get("kind").unwrap_or(&Value::Null));
         text.extend_from_slice(b",\"apiVersion\":");
@@ -49,9 +54,9 @@ impl Draft {
         text.extend_from_slice(b"\"metadata\":{\"resourceVersion\":\"");
         let hole = text.len();
         text.push(b'"');
-        write_members(&mut text, metadata, &["resourceVersion"]);
+        write_members(&mut text, metadata, &["resourceVersion"], owners);
         text.push(b'}');
-        write_members(&mut text, object, &["apiVersion", "kind", "metadata"]);
+        write_members(&mut text, object, &["apiVersion", "kind", "metadata"], None);
         text.extend_from_slice(b"}\n");
         let labels = match metadata.get("labels") {
             Some(Value::Object(labels)) => labels.clone(),
@@ -149,17 +154,6 @@ impl Object {
 
     pub(super) fn size(&self) -> usize {
         self.text.len()
-    }
-}
-
-fn write_members(text: &mut Vec<u8>, members: &Map<String, Value>, except: &[&str]) {
-    for (name, value) in members {
-        if !except.contains(&name.as_str()) {
-            text.push(b',');
-            write_string(text, name);
-            text.push(b':');
-            write(text, value);
-        }
     }
 }
 

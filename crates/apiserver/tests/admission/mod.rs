@@ -9,6 +9,7 @@ mod audit;
 mod hook;
 mod operations;
 mod outcomes;
+mod owners;
 mod simulated;
 mod subresources;
 

@@ -225,6 +225,7 @@ pub(in crate::admission) fn request(
         object,
         empties: false,
         managed_fields: None,
+        owners: None,
         old_object,
         deadline: Instant::now() + Duration::from_secs(34),
     }

@@ -1,5 +1,7 @@
 //! The objects of a request in each version that a webhook wants, converted and encoded at most once.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -8,7 +10,8 @@ use super::select::Invocation;
 use crate::admission::attributes::Attributes;
 use crate::custom::convert;
 use crate::kinds::GroupVersionKind;
-use crate::schema::json::write;
+use crate::managers;
+use crate::schema::json::{write, write_members, write_string};
 use crate::schema::{self, Medium};
 use crate::status::Result;
 
@@ -36,7 +39,10 @@ struct Converted {
 /// The objects as one webhook gets them.
 #[derive(Debug)]
 pub(super) struct Form<'a> {
+    /// Complete where the webhook has conditions that read it.
     pub(super) object: &'a Value,
+    /// The text of the object's `managedFields` if they do not stand in it.
+    owners: Option<&'a Bytes>,
     pub(super) old: &'a Value,
     texts: &'a mut Texts,
 }
@@ -49,9 +55,11 @@ impl Forms {
         attributes: &'a Attributes,
         invocation: &Invocation,
     ) -> Result<Form<'a>> {
-        if invocation.kind == attributes.kind && !attributes.empties {
+        let read = attributes.owners.is_some() && !invocation.hook.conditions.is_empty();
+        if invocation.kind == attributes.kind && !attributes.empties && !read {
             return Ok(Form {
                 object: &attributes.object,
+                owners: attributes.owners.as_ref(),
                 old: &attributes.old_object,
                 texts: &mut self.own,
             });
@@ -70,6 +78,7 @@ impl Forms {
         let form = &mut self.converted[at];
         Ok(Form {
             object: &form.object,
+            owners: None,
             old: &form.old,
             texts: &mut form.texts,
         })
@@ -87,7 +96,11 @@ impl Forms {
             .into_iter()
             .find(|form| form.kind == invocation.kind)
         {
-            Some(form) => form.object,
+            Some(form) => {
+                // They stand in what was converted.
+                attributes.owners = None;
+                form.object
+            }
             None => std::mem::take(&mut attributes.object),
         }
     }
@@ -107,7 +120,11 @@ impl Converted {
             convert::between(reach, from, to, object.clone()).await
         };
         let old = convert(&attributes.old_object).await?;
-        let mut object = convert(&attributes.object).await?;
+        let mut own = Cow::Borrowed(&attributes.object);
+        if let Some(owners) = &attributes.owners {
+            managers::put(own.to_mut(), owners);
+        }
+        let mut object = convert(&own).await?;
         if attributes.empties {
             schema::write_empties(&invocation.kind, &mut object, Medium::Json);
         }
@@ -126,22 +143,48 @@ impl Form<'_> {
         let object = self
             .texts
             .object
-            .get_or_insert_with(|| encode(self.object))
+            .get_or_insert_with(|| encode(self.object, self.owners.map(|owners| &**owners)))
             .clone();
         let old = self
             .texts
             .old
-            .get_or_insert_with(|| encode(self.old))
+            .get_or_insert_with(|| encode(self.old, None))
             .clone();
         (object, old)
     }
 }
 
-fn encode(value: &Value) -> Bytes {
-    if value.is_null() {
-        return Bytes::from_static(b"null");
+/// In the order of the real server.
+fn encode(value: &Value, owners: Option<&[u8]>) -> Bytes {
+    const FIRST: [&str; 3] = ["kind", "apiVersion", "metadata"];
+    let mut out = Vec::with_capacity(8192 + owners.map_or(0, <[u8]>::len));
+    let Value::Object(object) = value else {
+        write(&mut out, value);
+        return out.into();
+    };
+    for name in FIRST {
+        let Some(member) = object.get(name) else {
+            continue;
+        };
+        out.push(b',');
+        write_string(&mut out, name);
+        out.push(b':');
+        match (member, owners) {
+            (Value::Object(metadata), Some(owners)) if name == "metadata" => {
+                let start = out.len();
+                write_members(&mut out, metadata, &[], Some(owners));
+                // The braces stand around the members, where the first comma is.
+                out[start] = b'{';
+                out.push(b'}');
+            }
+            _ => write(&mut out, member),
+        }
     }
-    let mut out = Vec::with_capacity(4096);
-    write(&mut out, value);
+    write_members(&mut out, object, &FIRST, None);
+    match out.first_mut() {
+        Some(first) => *first = b'{',
+        None => out.push(b'{'),
+    }
+    out.push(b'}');
     out.into()
 }

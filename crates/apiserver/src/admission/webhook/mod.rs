@@ -61,6 +61,11 @@ impl Webhooks {
         }
     }
 
+    /// Whether somebody sees the objects of every call.
+    pub(super) fn are_observed(&self) -> bool {
+        self.observer.is_some()
+    }
+
     pub(super) fn services(&self) -> &ServiceTable {
         self.client.services()
     }

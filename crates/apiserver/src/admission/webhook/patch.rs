@@ -75,6 +75,15 @@ pub(super) async fn apply(
             "admission webhook {name} attempted to modify the object, which is not supported for this operation"
         )));
     }
+    let changes = if invocation.kind == attributes.kind {
+        patch.changes()
+    } else {
+        Changes::Whole
+    };
+    let reaches_owners = changes.reach(&["metadata", "managedFields"]);
+    if reaches_owners {
+        attributes.settle_owners();
+    }
     // The patch is of the JSON that the webhook saw.
     let had_empties = attributes.empties;
     attributes.write_empties(Medium::Json);
@@ -84,12 +93,7 @@ pub(super) async fn apply(
     // of a request always counts as a change (measured: corrections, row 9).
     let counts = reinvocation.first_patch() && is_built_in(&attributes.kind);
     let before = (!counts).then(|| object.clone());
-    let changes = if invocation.kind == attributes.kind {
-        patch.changes()
-    } else {
-        Changes::Whole
-    };
-    if attributes.managed_fields.is_none() && changes.reach(&["metadata", "managedFields"]) {
+    if attributes.managed_fields.is_none() && reaches_owners {
         attributes.managed_fields = Some(object.at("metadata").at("managedFields").clone());
     }
     patch

@@ -1,6 +1,6 @@
 //! Writes JSON trees as `serde_json` does, but looks through strings in steps of words, and writes fractions as Go does.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::plain::is_plain;
 
@@ -41,6 +41,37 @@ pub(crate) fn write(out: &mut Vec<u8>, value: &Value) {
             }
             out.push(b'}');
         }
+    }
+}
+
+/// Appends members of an object, each behind a comma, but those named in `except`. `owners` is the text of `managedFields`
+/// that do not stand among them.
+pub(crate) fn write_members(
+    out: &mut Vec<u8>,
+    members: &Map<String, Value>,
+    except: &[&str],
+    mut owners: Option<&[u8]>,
+) {
+    const OWNERS: &str = "managedFields";
+    let write_owners = |out: &mut Vec<u8>, owners: &[u8]| {
+        out.push(b',');
+        write_string(out, OWNERS);
+        out.push(b':');
+        out.extend_from_slice(owners);
+    };
+    for (name, member) in members {
+        if let Some(owners) = owners.take_if(|_| name.as_str() > OWNERS) {
+            write_owners(out, owners);
+        }
+        if !except.contains(&name.as_str()) {
+            out.push(b',');
+            write_string(out, name);
+            out.push(b':');
+            write(out, member);
+        }
+    }
+    if let Some(owners) = owners {
+        write_owners(out, owners);
     }
 }
 
