@@ -26,6 +26,10 @@ pub(crate) fn compare(
     subject: &Process,
     pairs: usize,
 ) -> Result<Comparison> {
+    ensure!(
+        pairs > 0,
+        "a comparison takes one pair of runs at least: --pairs 1"
+    );
     let requests = case.requests();
     // The first run of each warms it up and does not count.
     run(echo, case, Answer::Constant, requests / 4, 0)?;
