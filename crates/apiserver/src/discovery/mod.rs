@@ -31,7 +31,7 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
     if routed && request.parts.method != Method::GET {
         return Err(Status::method_not_allowed());
     }
-    let registry = &*shared.served.now();
+    let registry = &shared.served.now();
     Ok(match words {
         [] | ["index.html"] => answer::value(StatusCode::OK, &Output::json(), &paths(shared)),
         ["version"] => {

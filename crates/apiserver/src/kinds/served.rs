@@ -15,10 +15,11 @@ pub(crate) struct Served {
     extended: ArcSwapOption<Registry>,
 }
 
-/// The registry as it was when somebody asked.
+/// The registry as it was when somebody asked. The built-in one is made when it is looked at: what a server is asked first
+/// often names no kind.
 #[derive(Clone, Debug)]
 pub(crate) enum Snapshot {
-    Builtin(&'static Registry),
+    Builtin(&'static LazyLock<Registry>),
     Extended(Arc<Registry>),
 }
 
