@@ -128,7 +128,8 @@ async fn a_webhook_of_another_version_sees_the_owners() {
         hook.webhook_at("m.example.com", "/mutate"),
         json!({"rules": rules}),
     );
-    cluster.mutating("m", &[webhook.clone()]).await;
+    let webhooks = std::slice::from_ref(&webhook);
+    cluster.mutating("m", webhooks).await;
     cluster
         .validating("v", &[but(webhook, json!({"name": "v.example.com"}))])
         .await;
