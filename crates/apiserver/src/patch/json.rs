@@ -64,15 +64,22 @@ impl Patch {
 
     /// The parts of a document that this patch may change.
     pub(crate) fn changes(&self) -> Changes {
-        let mut changes = Changes::default();
-        for operation in &self.0 {
-            if operation.op != "test" {
-                for pointer in operation.path.iter().chain(&operation.from) {
-                    changes.add(pointer.split('/').skip(1).map(unescape));
-                }
+        self.places(|operation| operation.op != "test")
+    }
+
+    /// The parts of a document that this patch may change or depends on.
+    pub(crate) fn looks_at(&self) -> Changes {
+        self.places(|_| true)
+    }
+
+    fn places(&self, counts: impl Fn(&Operation) -> bool) -> Changes {
+        let mut places = Changes::default();
+        for operation in self.0.iter().filter(|operation| counts(operation)) {
+            for pointer in operation.path.iter().chain(&operation.from) {
+                places.add(pointer.split('/').skip(1).map(unescape));
             }
         }
-        changes
+        places
     }
 
     /// Applies all operations in order.

@@ -89,6 +89,34 @@ async fn a_webhook_may_change_and_take_away_the_owners() {
 }
 
 #[tokio::test]
+async fn a_webhook_may_test_and_copy_what_the_owners_are() {
+    let cluster = start();
+    let manager = "/metadata/managedFields/0/manager";
+    let operations = json!([
+        {"op": "test", "path": "/metadata/managedFields/0/operation", "value": "Update"},
+        {"op": "add", "path": "/metadata/labels", "value": {}},
+        {"op": "copy", "from": manager, "path": "/metadata/labels/by"},
+    ]);
+    let hook = Hook::start(move |call| {
+        // The first webhook only tests.
+        let most = if call.target.starts_with("/tests") {
+            1
+        } else {
+            3
+        };
+        patch(call, &operations.as_array().unwrap()[..most].into())
+    })
+    .await;
+    let webhooks = ["tests", "copies"]
+        .map(|name| hook.webhook_at(&format!("{name}.example.com"), &format!("/{name}")));
+    cluster.mutating("m", &webhooks).await;
+    let path = format!("{CONFIG_MAPS}?fieldManager=me");
+    let created = cluster.post(&path, &config_map("a")).await;
+    assert_eq!(created.code, 201, "{created:?}");
+    assert_eq!(created.json()["metadata"]["labels"], json!({"by": "me"}));
+}
+
+#[tokio::test]
 async fn conditions_read_the_owners_of_a_new_object() {
     let (cluster, hook) = (start(), Hook::start(super::hook::allow).await);
     for (name, holds) in [("reads", true), ("other", false)] {

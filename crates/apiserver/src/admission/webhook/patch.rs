@@ -24,6 +24,9 @@ use crate::status::Status;
 /// The call site that the real server's decoder of objects names itself after.
 const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";
 
+/// Where the owners of an object's fields stand.
+const OWNERS: [&str; 2] = ["metadata", "managedFields"];
+
 /// A patch that was applied.
 #[derive(Debug)]
 pub(super) struct Patched {
@@ -80,8 +83,7 @@ pub(super) async fn apply(
     } else {
         Changes::Whole
     };
-    let reaches_owners = changes.reach(&["metadata", "managedFields"]);
-    if reaches_owners {
+    if attributes.owners.is_some() && patch.looks_at().reach(&OWNERS) {
         attributes.settle_owners();
     }
     // The patch is of the JSON that the webhook saw.
@@ -93,7 +95,7 @@ pub(super) async fn apply(
     // of a request always counts as a change (measured: corrections, row 9).
     let counts = reinvocation.first_patch() && is_built_in(&attributes.kind);
     let before = (!counts).then(|| object.clone());
-    if attributes.managed_fields.is_none() && reaches_owners {
+    if attributes.managed_fields.is_none() && changes.reach(&OWNERS) {
         attributes.managed_fields = Some(object.at("metadata").at("managedFields").clone());
     }
     patch
