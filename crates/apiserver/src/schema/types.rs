@@ -294,11 +294,12 @@ impl Type {
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
         let wanted = beginning(name);
         let first = self.beginnings.partition_point(|found| *found < wanted);
-        let mut candidates = self.beginnings.iter().zip(&self.fields).skip(first);
-        candidates
-            .by_ref()
-            .take_while(|(found, _)| **found == wanted)
-            .map(|(_, field)| field)
+        let alike = self.beginnings[first..]
+            .iter()
+            .take_while(|found| **found == wanted)
+            .count();
+        self.fields[first..first + alike]
+            .iter()
             .find(|field| field.name == name)
     }
 

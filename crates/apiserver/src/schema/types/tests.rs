@@ -39,7 +39,12 @@ fn every_type_can_be_read_and_its_fields_are_found() {
     let mut fields = 0;
     for ty in all() {
         for field in ty.fields() {
-            assert!(ty.field(field.name()).is_some(), "{ty:?}.{}", field.name());
+            let (name, found) = (field.name(), |name: &str| {
+                ty.field(name).map(FieldRef::name)
+            });
+            assert_eq!(found(name), Some(name), "{ty:?}");
+            // Names that only begin like it.
+            assert_eq!(found(&format!("{name}$")), None, "{ty:?}");
             let _ = field.slot().object();
             fields += 1;
         }
