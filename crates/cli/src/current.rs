@@ -272,11 +272,10 @@ pub(crate) fn is_ours(object: &Value) -> bool {
 
 /// Whether two objects are one and the same, as somebody wants it and as it is.
 pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
-    let of = |object: &'_ Value, field: &str| object["metadata"][field].clone();
+    let (mine, theirs) = (&one["metadata"], &other["metadata"]);
     one["kind"] == other["kind"]
-        && ["name", "namespace"]
-            .iter()
-            .all(|field| of(one, field) == of(other, field))
+        && mine["name"] == theirs["name"]
+        && mine["namespace"] == theirs["namespace"]
 }
 
 /// The kind of definitions.
