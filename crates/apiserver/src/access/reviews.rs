@@ -58,7 +58,6 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     attributes.object = review;
     attributes.empties = empties;
     tracking::mutate(call, &options, &mut attributes).await?;
-    attributes.settle_owners();
     call.validate(&attributes).await?;
     attributes.write_empties(Medium::Json);
     let mut review = attributes.object;

@@ -101,7 +101,8 @@ impl<'a> Except<'a> {
         Some((itself.is_none_or(|node| !node.member), except))
     }
 
-    fn of(self, set: Set) -> Set {
+    /// The paths of a set that somebody can own.
+    fn owned_of(self, set: Set) -> Set {
         let set = match self.whole {
             Some(whole) => set.without_all_below(whole),
             None => set,
@@ -150,7 +151,7 @@ fn members(
             }
             _ => {}
         }
-        let changed = except.of(compare_member(of, name, before, value));
+        let changed = except.owned_of(compare_member(of, name, before, value));
         if let Value::Object(changed) = fields_v1::write(&changed) {
             for (element, below) in &changed {
                 separate(text);

@@ -57,7 +57,7 @@ pub(crate) async fn admit_and_store(
     refuse_while_terminating(call, &attributes.name)?;
     attributes.object = object;
     attributes.empties = empties;
-    tracking::mutate(call, options, &mut attributes).await?;
+    tracking::mutate_to_store(call, options, &mut attributes).await?;
     dedup_owners(&mut attributes.object, Stage::Mutated, &call.notes);
     escalation::check(call, &attributes.object, &Value::Null)?;
     store(call, options, attributes).await
@@ -215,6 +215,7 @@ async fn write(
 ) -> Result<std::result::Result<Shown, Raced>> {
     let key = call.key(name);
     let draft = match &attributes.owners {
+        // They are left beside an object only in the form in which it is stored.
         Some(owners) => Draft::owned(&attributes.object, Some(owners)),
         None => call.to_storage(&attributes.object).await?,
     };

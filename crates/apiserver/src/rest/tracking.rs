@@ -20,6 +20,17 @@ pub(crate) async fn mutate(
     options: &WriteOptions,
     attributes: &mut Attributes,
 ) -> Result<()> {
+    mutate_to_store(call, options, attributes).await?;
+    attributes.settle_owners();
+    Ok(())
+}
+
+/// As [`mutate`], for an object that is stored next: its owners may be left beside it.
+pub(crate) async fn mutate_to_store(
+    call: &Call,
+    options: &WriteOptions,
+    attributes: &mut Attributes,
+) -> Result<()> {
     // Who applies has said what is theirs.
     if !is_apply(call) {
         track(call, options, attributes).await;

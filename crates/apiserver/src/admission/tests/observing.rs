@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::hook::{Hook, Reply, answer, but, patch};
+use super::hook::{Hook, Reply, allow, answer, but, patch};
 use super::setting::{Setting, config_map, create};
 use crate::admission::{Call, Chain, Observer, Verdict};
 
@@ -64,6 +64,30 @@ async fn an_observer_sees_patches_with_the_object_before() {
             r#"m/one.example.com true false CREATE blue/settings allowed [{"op":"add","path":"/data/a","value":"b"}] 1 []"#
         ]
     );
+}
+
+/// Keeps the `managedFields` of the last object that was seen.
+#[derive(Debug, Default)]
+struct Owners(Mutex<Value>);
+
+impl Observer for Owners {
+    fn called(&self, call: &Call<'_>) {
+        assert_eq!(call.request.owners, None);
+        *self.0.lock() = call.request.object["metadata"]["managedFields"].clone();
+    }
+}
+
+#[tokio::test]
+async fn an_observer_sees_the_owners_within_the_object() {
+    let seen = Arc::new(Owners::default());
+    let setting = Setting::with(Chain::builder().observer(Arc::clone(&seen) as Arc<dyn Observer>));
+    let hook = Hook::start(allow).await;
+    let setting = setting.mutating("m", [hook.webhook("one.example.com")]);
+    let mut attributes = create(config_map());
+    let owners = json!([{"manager": "me"}]);
+    attributes.owners = Some(owners.to_string().into());
+    setting.mutate(&mut attributes).await.unwrap();
+    assert_eq!(*seen.0.lock(), owners);
 }
 
 #[tokio::test]

@@ -42,7 +42,7 @@ pub(super) struct Form<'a> {
     /// Complete where the webhook has conditions that read it.
     pub(super) object: &'a Value,
     /// The text of the object's `managedFields` if they do not stand in it.
-    owners: Option<&'a Bytes>,
+    owners: Option<&'a [u8]>,
     pub(super) old: &'a Value,
     texts: &'a mut Texts,
 }
@@ -59,7 +59,7 @@ impl Forms {
         if invocation.kind == attributes.kind && !attributes.empties && !read {
             return Ok(Form {
                 object: &attributes.object,
-                owners: attributes.owners.as_ref(),
+                owners: attributes.owners.as_deref(),
                 old: &attributes.old_object,
                 texts: &mut self.own,
             });
@@ -97,7 +97,7 @@ impl Forms {
             .find(|form| form.kind == invocation.kind)
         {
             Some(form) => {
-                // They stand in what was converted.
+                // The owners stand in what was converted.
                 attributes.owners = None;
                 form.object
             }
@@ -143,7 +143,7 @@ impl Form<'_> {
         let object = self
             .texts
             .object
-            .get_or_insert_with(|| encode(self.object, self.owners.map(|owners| &**owners)))
+            .get_or_insert_with(|| encode(self.object, self.owners))
             .clone();
         let old = self
             .texts
@@ -154,7 +154,7 @@ impl Form<'_> {
     }
 }
 
-/// In the order of the real server.
+/// The JSON of an object, its members in the order of the real server.
 fn encode(value: &Value, owners: Option<&[u8]>) -> Bytes {
     const FIRST: [&str; 3] = ["kind", "apiVersion", "metadata"];
     let mut out = Vec::with_capacity(8192 + owners.map_or(0, <[u8]>::len));

@@ -125,6 +125,29 @@ mod tests {
         assert_eq!(written(&value), value.to_string());
     }
 
+    #[test]
+    fn owners_stand_in_the_order_of_the_members() {
+        for (members, expected) in [
+            (json!({}), r#","managedFields":[1]"#),
+            (json!({"a": 1}), r#","a":1,"managedFields":[1]"#),
+            (json!({"name": 1}), r#","managedFields":[1],"name":1"#),
+            (
+                json!({"a": 1, "name": 1, "uid": 2}),
+                r#","a":1,"managedFields":[1],"uid":2"#,
+            ),
+        ] {
+            let mut out = Vec::new();
+            let members = members.as_object().unwrap();
+            let except = if members.len() > 1 {
+                &["name"][..]
+            } else {
+                &[]
+            };
+            write_members(&mut out, members, except, Some(b"[1]"));
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
+
     proptest! {
         #[test]
         fn every_string_is_written_as_serde_json_writes_it(
