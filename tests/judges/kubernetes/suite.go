@@ -1,0 +1,131 @@
+// Kubernetes' e2e suite: built from its module, run by ginkgo, its report read.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// suite is where the two programs are that the run needs.
+type suite struct {
+	ginkgo, e2e string
+}
+
+// buildSuite compiles what is not in Go's cache. The flags are those of tests/kube-apiserver/build, so that the packages
+// which both need are compiled once where both have one GOCACHE.
+func buildSuite() (suite, error) {
+	folder, err := filepath.Abs("../../../.kubewright/judges/kubernetes")
+	if err != nil {
+		return suite{}, err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return suite{}, fmt.Errorf("making the folder of the suite: %w", err)
+	}
+	built := suite{ginkgo: filepath.Join(folder, "ginkgo"), e2e: filepath.Join(folder, "e2e.test")}
+	const renamed = "k8s.io/apimachinery"
+	at, err := golang("list", "-m", "-f", "{{.Dir}}", renamed).Output()
+	if err != nil {
+		return suite{}, fmt.Errorf("finding the module %s: %w", renamed, err)
+	}
+	gcflags := fmt.Sprintf("-gcflags=%s/pkg/runtime=-trimpath=%s=>%s", renamed, strings.TrimSpace(string(at)), renamed)
+	for _, arguments := range [][]string{
+		{"build", gcflags, "-o", built.ginkgo, "github.com/onsi/ginkgo/v2/ginkgo"},
+		{"test", "-c", gcflags, "-ldflags=-s -w", "-o", built.e2e, "k8s.io/kubernetes/test/e2e"},
+	} {
+		began := time.Now()
+		build := golang(arguments...)
+		build.Stdout = os.Stderr
+		if err := build.Run(); err != nil {
+			return suite{}, fmt.Errorf("building %s: %w", arguments[len(arguments)-1], err)
+		}
+		say("built %s in %.0f s", arguments[len(arguments)-1], time.Since(began).Seconds())
+	}
+	return built, nil
+}
+
+func golang(arguments ...string) *exec.Cmd {
+	command := exec.Command("go", arguments...)
+	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly -trimpath -buildvcs=false")
+	command.Stderr = os.Stderr
+	return command
+}
+
+// run runs the chosen specs, and no others, and has ginkgo write its report.
+func (s suite) run(kubeconfig, report string, chosen []spec, processes int, timeout time.Duration) error {
+	names := make([]string, len(chosen))
+	for i, one := range chosen {
+		names[i] = regexp.QuoteMeta(one.name)
+	}
+	// ginkgo matches the regular expression with the name of the suite, a blank and the name of the spec.
+	focus := "^Kubernetes e2e suite (" + strings.Join(names, "|") + ")$"
+	say("running %d specs, %d at a time", len(chosen), processes)
+	run := exec.Command(s.ginkgo,
+		"--procs="+strconv.Itoa(processes), "--timeout="+timeout.String(), "--focus="+focus, "--no-color", "--succinct",
+		"--silence-skips", "--keep-going", "--output-dir="+filepath.Dir(report), "--json-report="+filepath.Base(report),
+		s.e2e, "--",
+		"--kubeconfig="+kubeconfig, "--provider=skeleton", "--allowed-not-ready-nodes=-1", "--num-nodes=1",
+		"--disable-log-dump=true", "--report-dir=", "--kubectl-path="+kubectl(),
+	)
+	output, err := os.Create(filepath.Join(filepath.Dir(report), "output"))
+	if err != nil {
+		return fmt.Errorf("keeping what the suite prints: %w", err)
+	}
+	defer output.Close()
+	run.Stdout, run.Stderr = output, output
+	return run.Run()
+}
+
+func kubectl() string {
+	if found, err := exec.LookPath("kubectl"); err == nil {
+		return found
+	}
+	return "kubectl"
+}
+
+// result is what became of one spec.
+type result struct {
+	state, failure string
+	seconds        float64
+}
+
+// readReport reads the parts of ginkgo's report that say what became of each spec.
+func readReport(path string) (map[string]result, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the report of the suite: %w", err)
+	}
+	var reports []struct {
+		SpecReports []struct {
+			LeafNodeType            string
+			LeafNodeText            string
+			ContainerHierarchyTexts []string
+			State                   string
+			RunTime                 time.Duration
+			Failure                 struct{ Message string }
+		}
+	}
+	if err := json.Unmarshal(text, &reports); err != nil {
+		return nil, fmt.Errorf("reading the report of the suite: %w", err)
+	}
+	results := map[string]result{}
+	for _, report := range reports {
+		for _, one := range report.SpecReports {
+			if one.LeafNodeType != "It" {
+				if one.State == "failed" {
+					results[one.LeafNodeType] = result{state: one.State, failure: one.Failure.Message}
+				}
+				continue
+			}
+			name := strings.Join(append(one.ContainerHierarchyTexts, one.LeafNodeText), " ")
+			results[name] = result{one.State, one.Failure.Message, one.RunTime.Seconds()}
+		}
+	}
+	return results, nil
+}

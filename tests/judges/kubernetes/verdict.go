@@ -1,0 +1,62 @@
+// What became of the specs, held to the list.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+func say(format string, values ...any) {
+	fmt.Fprintf(os.Stderr, "kubernetes: "+format+"\n", values...)
+}
+
+// judge prints every spec that is not what the list says, and the sums.
+func judge(chosen []spec, results map[string]result, took time.Duration) error {
+	passed, failed, surprises := 0, 0, 0
+	for _, one := range chosen {
+		result, ran := results[one.name]
+		if result.state == "passed" {
+			passed++
+			if one.verdict == fail {
+				surprises++
+				fmt.Printf("passes, list it as passing: %s\n", one.name)
+			}
+			continue
+		}
+		failed++
+		if one.verdict != fail {
+			surprises++
+		}
+		if !ran {
+			result.state = "not run"
+		}
+		fmt.Printf("%s (%.0f s): %s\n    %s\n", result.state, result.seconds, one.name,
+			strings.ReplaceAll(shorten(result.failure, 600), "\n", "\n    "))
+	}
+	for _, node := range []string{"SynchronizedBeforeSuite", "SynchronizedAfterSuite"} {
+		if broken, ok := results[node]; ok {
+			surprises++
+			fmt.Printf("%s failed: %s\n", node, shorten(broken.failure, 2000))
+		}
+	}
+	fmt.Printf("%d passed, %d failed\n", passed, failed)
+	say("%d specs in %.0f s", len(chosen), took.Seconds())
+	if surprises > 0 {
+		return fmt.Errorf("judging: %d specs are not what specs.tsv says", surprises)
+	}
+	if passed == 0 {
+		return errors.New("judging: no spec passed")
+	}
+	return nil
+}
+
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return text[:most] + fmt.Sprintf(" … (%d bytes)", len(text))
+}
+
