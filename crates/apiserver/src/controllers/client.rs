@@ -59,6 +59,7 @@ pub(super) type Answer = Result<Value, Failure>;
 pub(super) const PODS: Api = Api::core("pods");
 pub(super) const EVENTS: Api = Api::core("events");
 pub(super) const REPLICA_SETS: Api = Api::new("/apis/apps/v1", "replicasets");
+pub(super) const REPLICATION_CONTROLLERS: Api = Api::core("replicationcontrollers");
 pub(super) const DEPLOYMENTS: Api = Api::new("/apis/apps/v1", "deployments");
 pub(super) const STATEFUL_SETS: Api = Api::new("/apis/apps/v1", "statefulsets");
 pub(super) const DAEMON_SETS: Api = Api::new("/apis/apps/v1", "daemonsets");

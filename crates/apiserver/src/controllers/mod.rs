@@ -82,7 +82,7 @@ impl Controllers {
         self
     }
 
-    /// Makes pods of Deployments, StatefulSets, DaemonSets and Jobs, and lets them seem to run.
+    /// Makes pods of Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets and Jobs, and reports them as running.
     pub fn workloads(mut self, workloads: Workloads) -> Self {
         self.workloads = Some(workloads);
         self
@@ -101,7 +101,10 @@ impl Controllers {
         }
         if let Some(simulated) = &self.workloads {
             chosen.push(Box::new(workloads::deployments::Deployments));
-            chosen.push(Box::new(workloads::replica_sets::ReplicaSets));
+            chosen.push(Box::new(workloads::replica_sets::ReplicaSets::of_apps()));
+            chosen.push(Box::new(
+                workloads::replica_sets::ReplicaSets::replication_controllers(),
+            ));
             chosen.push(Box::new(workloads::stateful_sets::StatefulSets));
             chosen.push(Box::new(workloads::daemon_sets::DaemonSets));
             chosen.push(Box::new(workloads::jobs::Jobs));

@@ -10,8 +10,14 @@ use super::super::work::Context;
 use crate::selector::Labels;
 
 /// The selector of a workload; one that cannot be read selects nothing.
+///
+/// A ReplicationController's is a plain map of labels.
 pub(super) fn selector(object: &Value) -> Option<Labels> {
-    Labels::from_object(&object["spec"]["selector"]).ok()?
+    let selector = &object["spec"]["selector"];
+    if object["kind"] == "ReplicationController" {
+        return Labels::from_object(&json!({"matchLabels": selector})).ok()?;
+    }
+    Labels::from_object(selector).ok()?
 }
 
 /// The objects of a table that the owner manages, after it has adopted what it selects and nobody manages, and let go

@@ -22,14 +22,14 @@ use tokio::time::Duration;
 /// How the workload simulator behaves.
 ///
 /// It is simulated: no container runs, no image is pulled, no probe is asked, no volume is bound. Deployments,
-/// ReplicaSets, StatefulSets, DaemonSets and Jobs make pods under the names of the real controllers, a scheduler gives the
+/// ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets and Jobs make pods under the names of the real controllers, a scheduler gives the
 /// pods to nodes, and the pods say that they run and are ready; those of Jobs succeed. A pod with the annotation
 /// `kubewright.dev/simulate` does not: with `unready` it runs and never becomes ready, with `failure` its containers fail,
 /// once in a Job and again and again elsewhere.
 ///
 /// What is not there: resources are not counted, priorities and preferences not looked at. A StatefulSet's claims are
 /// kept, whatever its retention policy says. Jobs have neither success nor pod failure policies nor back-off limits per
-/// index. There are no CronJobs, no ReplicationControllers, no endpoints, no autoscalers.
+/// index. There are no CronJobs, no endpoints, no autoscalers.
 ///
 /// # Example: pods that take a second to become ready, on three nodes
 ///
