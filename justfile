@@ -33,6 +33,10 @@ test-real *filter:
     tests/kube-apiserver/samples {{filter}}
     cargo test -p kubewright-testing --features real
 
+# Random cases on both servers: a seed, and how many of each family.
+generated seed count *options:
+    cargo run -q -p conformance -- generate {{seed}} {{count}} {{options}}
+
 # What the real kube-apiserver answers, for machines that have none.
 record *filter:
     cargo run -q -p conformance -- record {{filter}}

@@ -215,7 +215,24 @@ pub fn read_all(folder: &Path) -> Result<Vec<Case>> {
 /// # Errors
 /// The text is not a file of cases.
 pub fn read(file: &str, text: &str) -> Result<Vec<Case>> {
-    let written: File = serde_saphyr::from_str(text).context("read the cases")?;
+    spread(
+        file,
+        serde_saphyr::from_str(text).context("read the cases")?,
+    )
+}
+
+/// Reads the cases of one file that is a structure already.
+///
+/// # Errors
+/// The structure is not a file of cases.
+pub fn from_value(file: &str, written: Value) -> Result<Vec<Case>> {
+    spread(
+        file,
+        serde_json::from_value(written).context("read the cases")?,
+    )
+}
+
+fn spread(file: &str, written: File) -> Result<Vec<Case>> {
     ensure!(!written.about.trim().is_empty(), "`about` says nothing");
     let mut cases = Vec::new();
     for entry in written.cases {

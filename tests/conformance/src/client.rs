@@ -140,6 +140,9 @@ pub(crate) struct Watch {
 impl Watch {
     /// Reads events until there are so many, or the stream ends, or is silent for too long, which is told as one more.
     pub(crate) async fn events(mut self, count: Option<usize>) -> Result<Vec<Value>> {
+        if !(200..300).contains(&self.status) {
+            return self.refusal().await;
+        }
         let mut events = Vec::new();
         while count.is_none_or(|count| events.len() < count) {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
@@ -168,6 +171,18 @@ impl Watch {
             }
         }
         Ok(events)
+    }
+}
+
+impl Watch {
+    /// The answer to a watch that is refused, which is one document on as many lines as the server likes.
+    async fn refusal(self) -> Result<Vec<Value>> {
+        let body = http_body_util::Limited::new(self.body, LARGEST).collect();
+        let body = timeout(SILENCE, body)
+            .await
+            .context("read the refusal of a watch")?;
+        let body = body.map_err(|error| anyhow::anyhow!(error))?.to_bytes();
+        Ok(vec![read(&body), "the stream ended".into()])
     }
 }
 

@@ -11,6 +11,7 @@ mod converters;
 pub mod differences;
 pub mod embedded;
 pub mod first_objects;
+pub mod generate;
 mod hooks;
 pub mod mutants;
 mod openapi;

@@ -11,10 +11,11 @@ use std::process::ExitCode;
 use tokio::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use conformance::case::{self, Case};
 use conformance::differences::Known;
 use conformance::embedded::Embedded;
+use conformance::generate::{Family, Plan, generate};
 use conformance::mutants::{self, Fate, Nursery};
 use conformance::real::Real;
 use conformance::report::Report;
@@ -35,7 +36,7 @@ struct Arguments {
     real: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 enum Command {
     /// Runs the cases on both servers and compares the answers.
     Compare,
@@ -47,6 +48,30 @@ enum Command {
     FirstObjects,
     /// Breaks the embedded server on purpose, in a copy, and asserts that the recordings show each break.
     Mutants,
+    /// Makes random cases, runs them on both servers and prints the smallest case of each difference.
+    Generate(Generate),
+}
+
+#[derive(Args, Clone, Debug)]
+struct Generate {
+    /// The seed: the same one makes the same cases.
+    #[arg(required_unless_present = "kept")]
+    seed: Option<u64>,
+    /// The number of cases of each family.
+    #[arg(required_unless_present = "kept")]
+    count: Option<u64>,
+    /// Only cases of this family.
+    #[arg(long)]
+    family: Option<Family>,
+    /// Only the case of this number.
+    #[arg(long)]
+    only: Option<u64>,
+    /// How many differences are shrunk.
+    #[arg(long, default_value_t = 40)]
+    shrinks: usize,
+    /// The cases that found something before, as `seeds.tsv` lists them, instead.
+    #[arg(long, conflicts_with_all = ["seed", "count", "family", "only"])]
+    kept: bool,
 }
 
 #[tokio::main]
@@ -67,6 +92,9 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
     if matches!(arguments.command, Command::Mutants) {
         return try_mutants(here, &arguments.filter);
     }
+    if let Command::Generate(what) = &arguments.command {
+        return try_generated(here, what).await;
+    }
     if matches!(arguments.command, Command::FirstObjects) {
         let real = Real::start().await?;
         let table = first_objects::read(real.server()).await?;
@@ -81,7 +109,7 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
     ensure!(!cases.is_empty(), "no case contains `{}`", arguments.filter);
 
     let real = match arguments.command {
-        Command::Embedded | Command::FirstObjects | Command::Mutants => {
+        Command::Embedded | Command::FirstObjects | Command::Mutants | Command::Generate(_) => {
             recording::read(&recordings, &cases)?
         }
         Command::Compare | Command::Record => {
@@ -120,6 +148,27 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
         println!("known differences on the list: {}", known.len());
     }
     Ok(holds)
+}
+
+/// Whether generated cases show no difference that is not known.
+async fn try_generated(here: &Path, what: &Generate) -> Result<bool> {
+    let known = Known::read(&here.join("../../crates/apiserver/DIFFERENCES.md"))?;
+    let plan = match (what.seed, what.count) {
+        (Some(seed), Some(count)) => {
+            let families = what
+                .family
+                .map_or_else(|| Family::value_variants().to_vec(), |family| vec![family]);
+            let plan = Plan::new(&families, seed, count, what.shrinks);
+            match what.only {
+                Some(index) => plan.only(index),
+                None => plan,
+            }
+        }
+        _ => Plan::kept(&here.join("seeds.tsv"), what.shrinks)?,
+    };
+    let table = generate(&plan, &known, |line| println!("{line}")).await?;
+    print!("{table}");
+    Ok(table.holds())
 }
 
 /// Whether every mutant was caught.

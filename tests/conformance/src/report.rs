@@ -105,7 +105,8 @@ impl Display for Report {
     }
 }
 
-fn shown(value: Option<&Value>) -> String {
+/// A side of a difference, as JSON.
+pub(crate) fn shown(value: Option<&Value>) -> String {
     match value {
         None => "(nothing)".to_owned(),
         Some(value) => value.to_string(),

@@ -41,44 +41,68 @@ pub struct Run {
 /// # Errors
 /// The server or the scripted webhook cannot be reached at all.
 pub async fn run(server: &Server, cases: &[Case], progress: impl Fn(usize)) -> Result<Run> {
-    let runner = Arc::new(Runner {
-        server: server.clone(),
-        client: tokio::sync::Mutex::default(),
-        audit: AuditLog::new(server.audit_log.clone()),
-        hooks: Hooks::start().await?,
-        discovery: Discovery::default(),
-        reviews: Mutex::default(),
-    });
-    first_objects::made(&runner.client().await?).await?;
-    // A server that is asked a second time still has the namespaces of the first.
-    let run = token();
-    let (first, others): (Vec<_>, Vec<_>) = cases.iter().cloned().partition(|case| case.first);
-    let (alone, together): (Vec<_>, Vec<_>) = others.into_iter().partition(|case| case.alone);
-    let mut outcomes = BTreeMap::new();
-    for (cases, at_once) in [(first, 1), (together, AT_ONCE), (alone, 1)] {
-        let mut running = stream::iter(cases)
-            .map(|mut case: Case| {
-                let runner = runner.clone();
-                let written = case.namespace.clone();
-                case.namespace = format!("{written}-{run}");
-                tokio::spawn(async move { (case.title(), runner.case(&case, &written).await) })
-            })
-            .buffer_unordered(at_once);
-        while let Some(done) = running.next().await {
-            let (title, outcome) = done.context("a case panicked")?;
-            let outcome = outcome.unwrap_or_else(|error| json!({"cannot": format!("{error:#}")}));
-            outcomes.insert(title, outcome);
-            progress(outcomes.len());
-        }
+    Session::start(server).await?.run(cases, progress).await
+}
+
+/// A server that cases run against, more than once.
+#[derive(Clone, Debug)]
+pub struct Session(Arc<Runner>);
+
+impl Session {
+    /// Connects to a server and waits until it has made its first objects.
+    ///
+    /// # Errors
+    /// The server or the scripted webhook cannot be reached at all.
+    pub async fn start(server: &Server) -> Result<Self> {
+        let runner = Arc::new(Runner {
+            server: server.clone(),
+            client: tokio::sync::Mutex::default(),
+            audit: AuditLog::new(server.audit_log.clone()),
+            hooks: Hooks::start().await?,
+            discovery: Discovery::default(),
+            reviews: Mutex::default(),
+        });
+        first_objects::made(&runner.client().await?).await?;
+        Ok(Self(runner))
     }
-    let mut reviews = runner
-        .reviews
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    Ok(Run {
-        outcomes,
-        reviews: std::mem::take(&mut reviews),
-    })
+
+    /// Runs every case.
+    ///
+    /// # Errors
+    /// A case panicked.
+    pub async fn run(&self, cases: &[Case], progress: impl Fn(usize)) -> Result<Run> {
+        // A server that is asked a second time still has the namespaces of the first.
+        let run = token();
+        let (first, others): (Vec<_>, Vec<_>) = cases.iter().cloned().partition(|case| case.first);
+        let (alone, together): (Vec<_>, Vec<_>) = others.into_iter().partition(|case| case.alone);
+        let mut outcomes = BTreeMap::new();
+        for (cases, at_once) in [(first, 1), (together, AT_ONCE), (alone, 1)] {
+            let mut running = stream::iter(cases)
+                .map(|mut case: Case| {
+                    let runner = self.0.clone();
+                    let written = case.namespace.clone();
+                    case.namespace = format!("{written}-{run}");
+                    tokio::spawn(async move { (case.title(), runner.case(&case, &written).await) })
+                })
+                .buffer_unordered(at_once);
+            while let Some(done) = running.next().await {
+                let (title, outcome) = done.context("a case panicked")?;
+                let outcome =
+                    outcome.unwrap_or_else(|error| json!({"cannot": format!("{error:#}")}));
+                outcomes.insert(title, outcome);
+                progress(outcomes.len());
+            }
+        }
+        let mut reviews = self
+            .0
+            .reviews
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        Ok(Run {
+            outcomes,
+            reviews: std::mem::take(&mut reviews),
+        })
+    }
 }
 
 /// Five characters that no other run has.

@@ -1,0 +1,296 @@
+//! Random but meaningful cases, and the differences between the two servers that they show.
+//!
+//! A case depends on its family, a seed and its number alone, so that each can be repeated.
+
+mod finding;
+mod kept;
+mod kinds;
+mod pair;
+mod random;
+mod reads;
+mod schemas;
+mod sequences;
+mod shrink;
+mod webhooks;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Display};
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use crate::case::{self, Case};
+use crate::differences::Known;
+use crate::generate::finding::{Finding, Signature};
+use crate::generate::pair::Pair;
+use crate::generate::random::Random;
+
+/// How many cases run on both servers before their answers are compared.
+const BATCH: usize = 96;
+
+/// What cases are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[non_exhaustive]
+pub enum Family {
+    /// Definitions with every keyword of a schema, and objects on, at and beyond each bound.
+    Schemas,
+    /// Objects of every built-in kind, changed in a field or two.
+    Kinds,
+    /// Sequences of writes over few names of few kinds.
+    Sequences,
+    /// Webhook configurations with good and broken answers.
+    Webhooks,
+    /// Lists, watches and selectors.
+    Reads,
+}
+
+impl Family {
+    fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    fn entry(self, random: &mut Random) -> Map<String, Value> {
+        match self {
+            Self::Schemas => schemas::entry(random),
+            Self::Kinds => kinds::entry(random),
+            Self::Sequences => sequences::entry(random),
+            Self::Webhooks => webhooks::entry(random),
+            Self::Reads => reads::entry(random),
+        }
+    }
+
+    /// How many cases two servers run before they are started anew: definitions slow a real one down.
+    fn of_one_pair(self) -> usize {
+        match self {
+            Self::Schemas => 480,
+            Self::Kinds => 2880,
+            Self::Sequences | Self::Webhooks => 960,
+            Self::Reads => 1920,
+        }
+    }
+}
+
+/// Which cases to make.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Plan {
+    /// The families, seeds and numbers of the cases.
+    pub cases: Vec<(Family, u64, u64)>,
+    /// How many differences are shrunk.
+    pub shrinks: usize,
+}
+
+impl Plan {
+    /// The first cases of each of some families.
+    pub fn new(families: &[Family], seed: u64, count: u64, shrinks: usize) -> Self {
+        let of_family = |family: &Family| {
+            let family = *family;
+            (0..count).map(move |index| (family, seed, index))
+        };
+        let cases = families.iter().flat_map(of_family).collect();
+        Self { cases, shrinks }
+    }
+
+    /// Only the cases of this number.
+    #[must_use]
+    pub fn only(mut self, index: u64) -> Self {
+        self.cases.retain(|(_, _, found)| *found == index);
+        self
+    }
+}
+
+/// A case as it is written in a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Generated {
+    family: Family,
+    entry: Map<String, Value>,
+}
+
+impl Generated {
+    fn new(family: Family, seed: u64, index: u64) -> Self {
+        let mut random = Random::of_case(&family.name(), seed, index);
+        let mut entry = family.entry(&mut random);
+        let about = entry.get("name").and_then(Value::as_str);
+        let about = about.map(|about| format!(": {about}")).unwrap_or_default();
+        entry.insert(
+            "name".into(),
+            format!("seed {seed}, case {index}{about}").into(),
+        );
+        Self { family, entry }
+    }
+
+    fn case(&self) -> Result<Case> {
+        let name = &self.entry["name"];
+        read(self.family, &Value::Object(self.entry.clone()))
+            .with_context(|| format!("in the generated case {name}"))
+    }
+}
+
+/// The one case of an entry.
+fn read(family: Family, entry: &Value) -> Result<Case> {
+    let file = format!("generate/{}", family.name());
+    let written = json!({"about": "Generated cases", "cases": [entry]});
+    let mut cases = case::from_value(&file, written)?;
+    cases.pop().context("an entry is one case")
+}
+
+/// What became of the cases of one family.
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    cases: usize,
+    requests: usize,
+    equal: usize,
+    known: usize,
+    differ: usize,
+    found: usize,
+    once: usize,
+    broken: usize,
+    seconds: f64,
+}
+
+/// What became of all cases.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Table {
+    rows: BTreeMap<Family, Row>,
+}
+
+impl Table {
+    /// Whether no unknown difference was found.
+    pub fn holds(&self) -> bool {
+        self.rows
+            .values()
+            .all(|row| row.found == 0 && row.cases > 0)
+    }
+}
+
+impl Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "family     cases  requests  equal  known  differ  differences  not repeated  not compared  seconds"
+        )?;
+        for (family, row) in &self.rows {
+            writeln!(
+                f,
+                "{:<9}{:>7}{:>10}{:>7}{:>7}{:>8}{:>13}{:>14}{:>14}{:>9.0}",
+                family.name(),
+                row.cases,
+                row.requests,
+                row.equal,
+                row.known,
+                row.differ,
+                row.found,
+                row.once,
+                row.broken,
+                row.seconds,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes the cases, runs them on both servers, and tells each new difference as the smallest case that shows it.
+///
+/// # Errors
+/// A server does not start, or a generated case is not written as cases are.
+pub async fn generate(plan: &Plan, known: &Known, say: impl Fn(&str)) -> Result<Table> {
+    let mut table = Table::default();
+    let mut seen: BTreeMap<Signature, usize> = BTreeMap::new();
+    let mut small = BTreeSet::new();
+    let mut shrinks = plan.shrinks;
+    for cases in plan.cases.chunk_by(|one, other| one.0 == other.0) {
+        let family = cases[0].0;
+        for cases in cases.chunks(family.of_one_pair()) {
+            let begun = Instant::now();
+            let pair = Pair::start().await?;
+            for batch in cases.chunks(BATCH) {
+                let generated: Vec<Generated> = batch
+                    .iter()
+                    .map(|(family, seed, index)| Generated::new(*family, *seed, *index))
+                    .collect();
+                let findings = run(&pair, known, &generated, &mut table, &say).await?;
+                for mut finding in findings {
+                    let times = seen.entry(finding.signature.clone()).or_default();
+                    *times += 1;
+                    if *times > 1 {
+                        continue;
+                    }
+                    if shrinks > 0 {
+                        shrinks -= 1;
+                        finding.shrink(&pair, known).await?;
+                        // Two cases may come down to the same one.
+                        if !small.insert(finding.signature.clone()) {
+                            continue;
+                        }
+                    }
+                    table.rows.entry(family).or_default().found += 1;
+                    say(&finding.to_string());
+                }
+                let row = table.rows.entry(family).or_default();
+                say(&format!(
+                    "{}: {} cases, {} requests: {} equal, {} differ, {} differences",
+                    family.name(),
+                    row.cases,
+                    row.requests,
+                    row.equal,
+                    row.differ,
+                    row.found
+                ));
+            }
+            pair.stop().await;
+            let row = table.rows.entry(family).or_default();
+            row.seconds += begun.elapsed().as_secs_f64();
+        }
+    }
+    for (signature, times) in &seen {
+        say(&format!("{times} cases: {signature}"));
+    }
+    Ok(table)
+}
+
+/// Runs some cases; what differs runs once more on its own.
+async fn run(
+    pair: &Pair,
+    known: &Known,
+    generated: &[Generated],
+    table: &mut Table,
+    say: &impl Fn(&str),
+) -> Result<Vec<Finding>> {
+    let cases: Vec<Case> = generated
+        .iter()
+        .map(Generated::case)
+        .collect::<Result<_>>()?;
+    let report = pair.compare(&cases, known).await?;
+    for broken in &report.broken {
+        say(&format!("cannot compare {broken}"));
+    }
+    let mut findings = Vec::new();
+    for (case, generated) in cases.iter().zip(generated) {
+        let row = table.rows.entry(generated.family).or_default();
+        row.cases += 1;
+        row.requests += case.steps.len();
+        let title = case.title();
+        if !report.unknown.iter().any(|(found, _)| *found == title) {
+            continue;
+        }
+        let again = pair.compare(std::slice::from_ref(case), known).await?;
+        if let Some((_, differences)) = again.unknown.into_iter().next() {
+            row.differ += 1;
+            findings.extend(Finding::of(generated, &differences));
+        } else {
+            row.once += 1;
+            say(&format!("not repeated: {title}"));
+        }
+    }
+    if let Some(first) = generated.first() {
+        let row = table.rows.entry(first.family).or_default();
+        row.equal += report.equal;
+        row.known += report.known;
+        row.broken += report.broken.len();
+    }
+    Ok(findings)
+}

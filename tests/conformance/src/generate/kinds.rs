@@ -1,0 +1,139 @@
+//! Objects of the built-in kinds, each changed in a field or two: created, and put in the place of a valid one.
+
+mod fields;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use kubewright_apiserver::kinds::GroupVersionKind;
+use kubewright_apiserver::schema::types::{self, TypeRef};
+use serde_json::{Map, Value, json};
+
+use crate::generate::random::Random;
+
+/// Valid objects: the path of the collection and the object, a line each.
+const OBJECTS: &str = include_str!("kinds/objects.tsv");
+
+#[derive(Debug)]
+struct Valid {
+    path: &'static str,
+    object: Value,
+}
+
+static VALID: LazyLock<BTreeMap<String, Vec<Valid>>> = LazyLock::new(|| {
+    let mut kinds: BTreeMap<String, Vec<Valid>> = BTreeMap::new();
+    for (path, object) in OBJECTS.lines().filter_map(|line| line.split_once('\t')) {
+        let object: Value = serde_json::from_str(object).expect("the table holds JSON");
+        let kind = format!(
+            "{} of {}",
+            text(&object, "kind"),
+            text(&object, "apiVersion")
+        );
+        kinds.entry(kind).or_default().push(Valid { path, object });
+    }
+    kinds
+});
+
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}
+
+fn root(object: &Value) -> Option<TypeRef> {
+    let both = text(object, "apiVersion");
+    let (group, version) = both.split_once('/').unwrap_or(("", both));
+    types::root(&GroupVersionKind {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        kind: text(object, "kind").to_owned(),
+    })
+}
+
+/// One kind, and some requests with objects of it.
+pub(crate) fn entry(random: &mut Random) -> Map<String, Value> {
+    let kinds: Vec<&String> = VALID.keys().collect();
+    let kind = random.one_of(&kinds);
+    let valid = &VALID[kind];
+    let valid = &valid[random.below(valid.len())];
+    let mut entry = Map::new();
+    entry.insert("name".into(), format!("a {kind}").into());
+    let name = valid.object["metadata"]["name"].as_str();
+    let Some(name) = name.filter(|_| !kind.contains("Review")) else {
+        let steps = (0..3).map(|_| post(random, valid, None));
+        entry.insert("steps".into(), steps.collect());
+        return entry;
+    };
+    let mut steps = vec![post(random, valid, Some(&format!("{name}-1")))];
+    let mut whole = json!({"send": format!("POST {}", valid.path), "body": valid.object});
+    whole["save"] = json!({"version": "/metadata/resourceVersion"});
+    steps.push(whole);
+    // A controller of the real server writes the status of these as soon as they are there.
+    let written = kind.contains("of flowcontrol.apiserver.k8s.io");
+    for _ in 0..if written { 0 } else { random.between(1, 3) } {
+        steps.push(put(random, valid, name));
+    }
+    entry.insert("steps".into(), steps.into());
+    entry
+}
+
+fn changed(random: &mut Random, valid: &Valid) -> Value {
+    let mut object = valid.object.clone();
+    if let (Some(root), Value::Object(fields)) = (root(&valid.object), &mut object) {
+        for _ in 0..random.one_of(&[1, 1, 1, 2, 3]) {
+            fields::change(random, root, fields);
+        }
+    }
+    object
+}
+
+fn query(random: &mut Random) -> &'static str {
+    random.pick(&[
+        "",
+        "",
+        "",
+        "?fieldValidation=Strict",
+        "?fieldValidation=Warn",
+        "?fieldValidation=Ignore",
+    ])
+}
+
+fn post(random: &mut Random, valid: &Valid, name: Option<&str>) -> Value {
+    let mut object = changed(random, valid);
+    let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+    if let (Some(name), Some(metadata)) = (name, metadata)
+        && metadata.get("name") == valid.object["metadata"].get("name")
+    {
+        metadata.insert("name".into(), name.into());
+    }
+    json!({"send": format!("POST {}{}", valid.path, query(random)), "body": object})
+}
+
+fn put(random: &mut Random, valid: &Valid, name: &str) -> Value {
+    let mut object = changed(random, valid);
+    let part = if random.one_in(6) { "/status" } else { "" };
+    let path = format!("{}/{name}{part}", valid.path);
+    if random.one_in(5) {
+        return json!({
+            "send": format!("PATCH {path}"),
+            "headers": {"Content-Type": random.pick(&["application/merge-patch+json", "application/strategic-merge-patch+json"])},
+            "body": object,
+        });
+    }
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
+        && !random.one_in(4)
+    {
+        metadata.insert("resourceVersion".into(), "{version}".into());
+    }
+    json!({"send": format!("PUT {path}{}", query(random)), "body": object})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_valid_object_is_of_a_kind_with_a_type() {
+        for valid in VALID.values().flatten() {
+            assert!(root(&valid.object).is_some(), "{}", valid.object);
+        }
+    }
+}
