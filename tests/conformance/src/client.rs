@@ -141,7 +141,9 @@ impl Watch {
     /// Reads events until there are so many, or the stream ends, or is silent for too long, which is told as one more.
     pub(crate) async fn events(mut self, count: Option<usize>) -> Result<Vec<Value>> {
         if !(200..300).contains(&self.status) {
-            return self.refusal().await;
+            let mut events = self.refusal().await?;
+            events.truncate(count.unwrap_or(usize::MAX));
+            return Ok(events);
         }
         let mut events = Vec::new();
         while count.is_none_or(|count| events.len() < count) {
