@@ -6,10 +6,10 @@ use anyhow::Context as _;
 use clap::Args;
 use kube::api::{
     Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch,
-    PatchParams, TypeMeta, ValidationDirective,
+    PatchParams, Preconditions, TypeMeta, ValidationDirective,
 };
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::discovery::{Scope, pinned_kind};
+use kube::discovery::{ApiCapabilities, Scope, pinned_kind};
 use kube::{Client, Config, Error};
 use serde_json::{Value, json};
 
@@ -40,6 +40,10 @@ pub(crate) enum Became {
     Unchanged,
     Deleted,
     Absent,
+    /// It belonged to another owner until now.
+    Adopted,
+    /// It belongs to another owner.
+    Left,
 }
 
 impl Became {
@@ -50,6 +54,8 @@ impl Became {
             Self::Unchanged => "unchanged",
             Self::Deleted => "deleted",
             Self::Absent => "was not there",
+            Self::Adopted => "adopted",
+            Self::Left => "left as it is",
         }
     }
 }
@@ -129,12 +135,27 @@ impl Cluster {
         &self.client
     }
 
+    /// The object as it is stored; none if the cluster does not know its kind.
+    pub(crate) async fn find(&self, object: &Value) -> Outcome<Option<Value>> {
+        let Some((api, name)) = self.known(object).await? else {
+            return Ok(None);
+        };
+        let found = api.get_opt(&name).await;
+        let found = found.with_context(|| format!("reading the {}", called(object)))?;
+        Ok(found.map(serde_json::to_value).transpose()?)
+    }
+
     /// Applies an object, as `kubectl apply --server-side` does; fields that others keep are an error unless `force` is set.
-    pub(crate) async fn apply(&self, object: &Value, force: bool) -> Outcome<Became> {
+    /// `before` is the object as it was.
+    pub(crate) async fn apply(
+        &self,
+        object: &Value,
+        before: Option<&Value>,
+        force: bool,
+    ) -> Outcome<Became> {
         let called = called(object);
         let describe = || format!("cannot apply the {called}");
         let (api, name) = self.api(object).await?;
-        let before = api.get_opt(&name).await.with_context(describe)?;
         let params = PatchParams {
             field_manager: Some(MANAGER.to_owned()),
             field_validation: Some(ValidationDirective::Strict),
@@ -154,11 +175,26 @@ impl Cluster {
         })?;
         Ok(match before {
             None => Became::Created,
-            Some(before) if before.metadata.resource_version == after.metadata.resource_version => {
+            Some(before)
+                if before["metadata"]["resourceVersion"].as_str()
+                    == after.metadata.resource_version.as_deref() =>
+            {
                 Became::Unchanged
             }
             Some(_) => Became::Changed,
         })
+    }
+
+    /// Changes an object by a JSON merge patch.
+    pub(crate) async fn patch(&self, object: &Value, patch: &Value) -> Outcome {
+        let (api, name) = self.api(object).await?;
+        let params = PatchParams {
+            field_manager: Some(MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let patched = api.patch(&name, &params, &Patch::Merge(patch)).await;
+        patched.with_context(|| format!("changing the {}", called(object)))?;
+        Ok(())
     }
 
     /// The namespace that an object goes to.
@@ -181,11 +217,8 @@ impl Cluster {
             kind: kind.to_owned(),
         };
         let described = GroupVersionKind::try_from(&types)?;
-        let resource = match pinned_kind(&self.client, &described).await {
-            Ok((resource, _)) => resource,
-            Err(Error::Api(status)) if status.code == 404 => return Ok(Vec::new()),
-            Err(Error::Discovery(_)) => return Ok(Vec::new()),
-            Err(error) => Err(error).with_context(|| format!("cannot tell what a {kind} is"))?,
+        let Some((resource, _)) = known_kind(&self.client, &described).await? else {
+            return Ok(Vec::new());
         };
         let api: Api<DynamicObject> = match namespace {
             Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
@@ -201,11 +234,18 @@ impl Cluster {
         Ok(items.collect::<Result<_, _>>()?)
     }
 
-    /// Deletes an object.
-    pub(crate) async fn delete(&self, object: &Value) -> Outcome<Became> {
-        let called = called(object);
-        let (api, name) = self.api(object).await?;
-        match api.delete(&name, &DeleteParams::background()).await {
+    /// Deletes an object, but not one that was created in its place since it was read.
+    pub(crate) async fn delete(&self, stored: &Value) -> Outcome<Became> {
+        let called = called(stored);
+        let (api, name) = self.api(stored).await?;
+        let parameters = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: stored["metadata"]["uid"].as_str().map(str::to_owned),
+                resource_version: None,
+            }),
+            ..DeleteParams::background()
+        };
+        match api.delete(&name, &parameters).await {
             Ok(_) => Ok(Became::Deleted),
             Err(Error::Api(status)) if status.is_not_found() => Ok(Became::Absent),
             Err(error) => Err(error).with_context(|| format!("cannot delete the {called}"))?,
@@ -242,12 +282,19 @@ impl Cluster {
     }
 
     async fn api(&self, object: &Value) -> Outcome<(Api<DynamicObject>, String)> {
+        let known = self.known(object).await?;
+        let kind = object["kind"].as_str().unwrap_or_default();
+        Ok(known.with_context(|| format!("the cluster does not know the kind {kind}"))?)
+    }
+
+    /// Where an object is, if the cluster knows its kind.
+    async fn known(&self, object: &Value) -> Outcome<Option<(Api<DynamicObject>, String)>> {
         let types: TypeMeta = serde_json::from_value(object.clone())
             .context("an object of the manifests has no apiVersion and kind")?;
         let kind = GroupVersionKind::try_from(&types)?;
-        let (resource, capabilities) = pinned_kind(&self.client, &kind)
-            .await
-            .with_context(|| format!("the cluster does not know the kind {}", kind.kind))?;
+        let Some((resource, capabilities)) = known_kind(&self.client, &kind).await? else {
+            return Ok(None);
+        };
         let metadata = &object["metadata"];
         let name = metadata["name"]
             .as_str()
@@ -259,15 +306,22 @@ impl Cluster {
                 Api::namespaced_with(self.client.clone(), namespace, &resource)
             }
         };
-        Ok((api, name.to_owned()))
+        Ok(Some((api, name.to_owned())))
     }
 }
 
-/// Whether this command has applied an object.
-pub(crate) fn is_ours(object: &Value) -> bool {
-    let managers = object["metadata"]["managedFields"].as_array();
-    let mut managers = managers.into_iter().flatten();
-    managers.any(|known| known["manager"] == MANAGER && known["operation"] == "Apply")
+/// A kind as the API server knows it; none if it does not.
+pub(crate) async fn known_kind(
+    client: &Client,
+    kind: &GroupVersionKind,
+) -> Outcome<Option<(ApiResource, ApiCapabilities)>> {
+    match pinned_kind(client, kind).await {
+        Ok(known) => Ok(Some(known)),
+        Err(Error::Api(status)) if status.code == 404 => Ok(None),
+        Err(Error::Discovery(_)) => Ok(None),
+        Err(error) => Err(error)
+            .with_context(|| format!("asking the API server for the kind {}", kind.kind))?,
+    }
 }
 
 /// Whether two objects are one and the same, as somebody wants it and as it is.

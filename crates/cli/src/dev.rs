@@ -3,7 +3,7 @@
 pub(crate) mod account;
 pub(crate) mod actions;
 mod borrowed;
-mod cargo;
+pub(crate) mod cargo;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod given;
@@ -11,7 +11,7 @@ pub(crate) mod others;
 pub(crate) mod place;
 pub(crate) mod play;
 pub(crate) mod program;
-mod record;
+pub(crate) mod record;
 pub(crate) mod reviews;
 pub(crate) mod running;
 pub(crate) mod session;

@@ -18,20 +18,53 @@ pub(crate) enum Readers {
 /// Writes a file beside its place and moves it there, so that no reader ever sees half of it.
 pub(crate) fn write(path: &Path, contents: &str, readers: Readers) -> Outcome {
     let describe = || format!("cannot write {}", path.display());
+    let file = beside(path, contents, readers).with_context(describe)?;
+    file.persist(path).with_context(describe)?;
+    Ok(())
+}
+
+/// As [`write`], and returns only when the file survives a power failure.
+pub(crate) fn write_durably(path: &Path, contents: &str, readers: Readers) -> Outcome {
+    let describe = || format!("cannot write {}", path.display());
+    let file = beside(path, contents, readers).with_context(describe)?;
+    file.as_file().sync_all().with_context(describe)?;
+    file.persist(path).with_context(describe)?;
+    Ok(sync_folder(folder_of(path)).with_context(describe)?)
+}
+
+/// Has the names of the files in a folder survive a power failure.
+#[cfg(unix)]
+pub(crate) fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    fs::File::open(folder)?.sync_all()
+}
+
+/// Other systems open no folders; they write names in order.
+#[cfg(not(unix))]
+pub(crate) fn sync_folder(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// The folder that a file is in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).with_context(describe)?;
-    let mut file = tempfile::Builder::new()
-        .tempfile_in(folder)
-        .with_context(describe)?;
-    file.write_all(contents.as_bytes()).with_context(describe)?;
+    folder.unwrap_or(Path::new("."))
+}
+
+fn beside(
+    path: &Path,
+    contents: &str,
+    readers: Readers,
+) -> std::io::Result<tempfile::NamedTempFile> {
+    let folder = folder_of(path);
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new().tempfile_in(folder)?;
+    file.write_all(contents.as_bytes())?;
     if readers == Readers::Everyone {
-        allow_everyone(file.path()).with_context(describe)?;
+        allow_everyone(file.path())?;
     }
-    file.persist(path).with_context(describe)?;
-    Ok(())
+    Ok(file)
 }
 
 /// Opens a file to write behind what it has.

@@ -9,6 +9,7 @@ mod doctor;
 mod failure;
 mod files;
 mod output;
+mod ownership;
 #[cfg(test)]
 mod reference;
 mod scaffold;

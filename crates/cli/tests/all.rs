@@ -13,7 +13,11 @@ mod given;
 mod install;
 mod inventory;
 mod mirror;
+mod ownership;
 mod place;
 mod replay;
+#[cfg(target_os = "linux")]
+mod restoring;
 mod running;
+mod snapshot;
 mod trusting;

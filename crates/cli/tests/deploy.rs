@@ -13,7 +13,7 @@ use crate::install::World;
 
 impl World {
     /// Has the program print other manifests than it did.
-    fn manifests(&self, change: impl FnOnce(&mut Vec<Value>)) {
+    pub(crate) fn manifests(&self, change: impl FnOnce(&mut Vec<Value>)) {
         let path = self.path("package/manifests.yaml");
         let text = fs::read_to_string(&path).expect("manifests");
         let mut objects: Vec<Value> = serde_saphyr::from_multiple(&text).expect("YAML");

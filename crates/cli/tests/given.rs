@@ -57,6 +57,10 @@ impl World {
     fn command(&self, example: &Path, more: &[&str]) -> Command {
         let mut arguments = vec!["dev", example.to_str().expect("a path")];
         arguments.extend(["--context", "lab"]);
+        arguments.extend([
+            "--adopt",
+            "MutatingWebhookConfiguration/test-mutating-webhook",
+        ]);
         arguments.extend(more);
         let mut command = kubewright(self.folder.path(), &arguments);
         command.env("KUBECONFIG", self.folder.path().join("kubeconfig"));

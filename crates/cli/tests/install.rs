@@ -229,6 +229,54 @@ async fn definitions_go_only_when_their_objects_may() {
 }
 
 #[tokio::test]
+async fn the_conversion_of_a_deployed_program_stays_when_its_definitions_are_installed() {
+    let world = World::new().await;
+    world.lines(&["install"]).await;
+    let kind =
+        kube::api::GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let definitions: Api<DynamicObject> =
+        Api::all_with(world.client(), &ApiResource::from_gvk(&kind));
+    let conversion = json!({"spec": {"conversion": {
+        "strategy": "Webhook",
+        "webhook": {
+            "clientConfig": {"url": "https://127.0.0.1:1/convert"},
+            "conversionReviewVersions": ["v1"],
+        },
+    }}});
+    let name = "gardens.example.com";
+    let patch = Patch::Merge(&conversion);
+    let params = PatchParams::default();
+    definitions.patch(name, &params, &patch).await.unwrap();
+    world.lines(&["install"]).await;
+    let stored = definitions.get(name).await.unwrap();
+    assert_eq!(stored.data["spec"]["conversion"]["strategy"], "Webhook");
+}
+
+#[tokio::test]
+async fn a_cluster_that_does_not_answer_is_not_taken_for_one_without_the_kind() {
+    let world = World::new().await;
+    let kubeconfig = world.listening.kubeconfig();
+    let (_, address) = kubeconfig.split_once("https://").unwrap();
+    let address = address.split(['\n', '"', '/']).next().unwrap();
+    fs::write(
+        world.path("kubeconfig"),
+        kubeconfig.replace(address, "127.0.0.1:1"),
+    )
+    .unwrap();
+    let ran = world.run(&["deploy"]).await;
+    assert_eq!(ran.code, Some(1));
+    let error = ran.err.lines().find(|line| line.starts_with("error: "));
+    let error = error.unwrap();
+    assert!(
+        error.starts_with("error: reading the Namespace green: "),
+        "{error}"
+    );
+    assert!(error.contains("Connection refused"), "{error}");
+    assert_eq!(error.matches("onnection refused").count(), 1, "{error}");
+    assert!(!error.contains("does not know the kind"), "{error}");
+}
+
+#[tokio::test]
 async fn what_others_keep_is_taken_over_only_if_that_is_asked_for() {
     let world = World::new().await;
     world.lines(&["deploy"]).await;
@@ -289,9 +337,7 @@ async fn who_may_not_is_told_what_and_a_cluster_that_nobody_knows_is_named() {
     let refused = world.run(&["deploy"]).await;
     assert_eq!((refused.code, refused.out.as_str()), (Some(1), ""));
     assert!(
-        refused
-            .err
-            .contains("error: cannot apply the Namespace green: "),
+        refused.err.contains("error: reading the Namespace green: "),
         "{}",
         refused.err
     );

@@ -14,16 +14,18 @@ use crate::cluster::{Controller, Interrupt, KubeconfigFile, controllers, listen}
 use crate::dev::account;
 use crate::dev::actions::Actions;
 use crate::dev::demo::Demo;
-use crate::dev::given::Given;
+use crate::dev::given::{Given, state};
 use crate::dev::others;
 use crate::dev::play::Ground;
 use crate::dev::program::{Asked, Program};
+use crate::dev::record::Record;
 use crate::dev::reviews::Reviews;
 use crate::dev::session::{Session, complain};
 use crate::dev::sources::Sources;
 use crate::dev::stage::Stage;
 use crate::dev::told::Told;
 use crate::failure::{Failure, Outcome};
+use crate::ownership::Adopt;
 use crate::ui::{Tone, Ui};
 
 #[derive(Debug, Args)]
@@ -49,6 +51,17 @@ pub(crate) struct Arguments {
     )]
     host: String,
 
+    /// Put back what a run with `--context` that was killed has left, and build nothing; without `--context`, in every cluster
+    #[arg(long, conflicts_with_all = ["once", "record", "adopt", "fail_closed", "options"])]
+    restore: bool,
+
+    /// Keep the failure policy of webhooks in that cluster; without it they fail open (`Ignore`) while they are borrowed
+    #[arg(long, requires = "context")]
+    fail_closed: bool,
+
+    #[command(flatten)]
+    adopt: Adopt,
+
     /// The port of the API server; 0 takes a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
@@ -64,7 +77,11 @@ pub(crate) struct Arguments {
     controllers: Vec<Controller>,
 
     /// Where to write the kubeconfig for kubectl
-    #[arg(long, value_name = "FILE", default_value = ".kubewright/kubeconfig")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = ".kubewright/dev.kubeconfig"
+    )]
     kubeconfig: PathBuf,
 
     /// Leaves the program as it is when its sources change
@@ -82,6 +99,9 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(ui: &Arc<Ui>, arguments: &Arguments) -> Outcome {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    if arguments.restore {
+        return runtime.block_on(restore(ui, arguments));
+    }
     runtime.block_on(async {
         let mut interrupt = Interrupt::listen_to_all()?;
         // Of a cluster that stays, only the program itself can tell what it was asked.
@@ -124,6 +144,23 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: &Arguments) -> Outcome {
     })
 }
 
+/// Puts back what a run that was killed has left.
+async fn restore(ui: &Ui, arguments: &Arguments) -> Outcome {
+    let Arguments { folder, .. } = arguments;
+    let contexts = match &arguments.context {
+        Some(context) => vec![context.clone()],
+        None => Record::contexts(&state(folder))?,
+    };
+    if contexts.is_empty() {
+        ui.note("nothing is borrowed");
+    }
+    for context in &contexts {
+        let given = Given::connect(ui, context, &arguments.host).await?;
+        given.restore(ui, folder).await?;
+    }
+    Ok(())
+}
+
 /// Builds and runs a program. What has to be ended in order is in `session`, whenever the future is dropped.
 async fn develop<'a>(
     ui: &'a Arc<Ui>,
@@ -142,7 +179,7 @@ async fn develop<'a>(
     let given = match &arguments.context {
         Some(context) => {
             let given = Given::connect(ui, context, &arguments.host).await?;
-            let borrowed = given.borrow(ui, folder).await?;
+            let borrowed = given.borrow(ui, folder, arguments.adopt.clone()).await?;
             Some((given, borrowed))
         }
         None => None,
@@ -158,7 +195,10 @@ async fn develop<'a>(
     };
 
     if let Some((given, borrowed)) = given {
-        let stage = Stage::on(&given, borrowed)?;
+        let stage = Stage::on(&given, borrowed, arguments.fail_closed)?;
+        if !arguments.fail_closed {
+            ui.note("webhooks fail open while they are borrowed (failurePolicy: Ignore); --fail-closed keeps their own policy");
+        }
         let session = session.insert(Session::new(ui, folder, asked, stage, program));
         session.start().await?;
         // In somebody's cluster, a demo is played only if that is asked for.

@@ -1,5 +1,6 @@
 //! `kubewright install`, `uninstall`, `deploy` and `undeploy`: a program's objects, in the cluster of the current context.
 
+mod claims;
 mod prune;
 mod rollout;
 
@@ -10,11 +11,13 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
 
+use self::claims::{Claim, Standing};
 use crate::current::{Became, Cluster, ClusterFlags, DEFINITION, called, told};
 use crate::dev::program::Program;
 use crate::dev::wait;
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
+use crate::ownership::{Adopt, Installation, belongs};
 use crate::ui::Ui;
 
 /// A program, and the cluster that it goes to.
@@ -26,6 +29,9 @@ pub(crate) struct Source {
 
     #[command(flatten)]
     cluster: ClusterFlags,
+
+    #[command(flatten)]
+    adopt: Adopt,
 
     /// How the result is printed
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
@@ -158,34 +164,50 @@ impl Source {
         Ok(program)
     }
 
-    async fn definitions(&self, ui: &Ui) -> Outcome<Vec<Value>> {
+    async fn everything(&self, ui: &Ui, place: &PlaceFlags) -> Outcome<(Program, Vec<Value>)> {
         let program = self.build(ui).await?;
-        let crds = program.crds(&self.options).await?;
-        if crds.is_empty() {
-            ui.note(format!("{} defines no custom resources", program.name()));
-        }
-        Ok(crds)
+        let objects = program.installer(&place.options(), &self.options).await?;
+        self.adopt.check(&objects)?;
+        Ok((program, objects))
     }
 
-    async fn everything(&self, ui: &Ui, place: &PlaceFlags) -> Outcome<Vec<Value>> {
+    /// The definitions of a program, and the installation that they belong to.
+    async fn definitions(&self, ui: &Ui) -> Outcome<(Cluster, Installation, Vec<Value>)> {
         let program = self.build(ui).await?;
-        program.installer(&place.options(), &self.options).await
+        let definitions = program.crds(&self.options).await?;
+        if definitions.is_empty() {
+            ui.note(format!("{} defines no custom resources", program.name()));
+        }
+        self.adopt.check(&definitions)?;
+        let cluster = self.cluster.connect(ui).await?;
+        // Some programs cannot be deployed, and have definitions all the same.
+        let objects = program.installer(&[], &self.options).await;
+        let objects = objects.unwrap_or_default();
+        let installation = Installation::of(cluster.client(), program.name(), &objects).await?;
+        Ok((cluster, installation, definitions))
     }
 }
 
 pub(crate) fn install(ui: &Ui, arguments: &Install) -> Outcome {
     let source = &arguments.source;
     run(async {
-        let objects = source.definitions(ui).await?;
-        let cluster = source.cluster.connect(ui).await?;
-        apply(
-            ui,
-            &cluster,
-            &objects,
-            arguments.force_conflicts,
-            source.output,
-        )
-        .await
+        let (cluster, installation, mut objects) = source.definitions(ui).await?;
+        for definition in &mut objects {
+            // A deployed program converts its versions: an apply without the conversion would end that.
+            let stored = cluster.find(definition).await?.unwrap_or_default();
+            let conversion = &stored["spec"]["conversion"];
+            if conversion["strategy"] == "Webhook" && definition["spec"]["conversion"].is_null() {
+                definition["spec"]["conversion"] = conversion.clone();
+            }
+        }
+        let claims = claims::of(&cluster, &installation, &source.adopt, &objects).await?;
+        claims::hold(&claims)?;
+        let mut changes = Changes::new(ui, &cluster, source.output, installation);
+        for claim in &claims {
+            changes.apply(claim, arguments.force_conflicts).await?;
+        }
+        changes.end();
+        Ok(())
     })
 }
 
@@ -195,21 +217,33 @@ pub(crate) fn deploy(ui: &Ui, arguments: &Deploy) -> Outcome {
         force_conflicts,
     } = &arguments.install;
     run(async {
-        let objects = source.everything(ui, &arguments.place).await?;
+        let (program, objects) = source.everything(ui, &arguments.place).await?;
         let cluster = source.cluster.connect(ui).await?;
-        let mut changes = Changes::new(ui, &cluster, source.output);
+        let installation = Installation::of(cluster.client(), program.name(), &objects).await?;
+        let claims = claims::of(&cluster, &installation, &source.adopt, &objects).await?;
+        claims::hold(&claims)?;
+        let deployments = || {
+            let deployments = objects.iter();
+            deployments.filter(|object| object["kind"] == "Deployment")
+        };
+        let configures_namespace = |claim: &Claim<'_>| {
+            claim.object["kind"] == "Namespace" && claim.standing != Standing::Foreign
+        };
+        if installation.has_namespace() && !claims.iter().any(configures_namespace) {
+            for deployment in deployments() {
+                claims::check_pod_security(ui, &cluster, deployment).await?;
+            }
+        }
+        let mut changes = Changes::new(ui, &cluster, source.output, installation);
         // Whoever has a program called before it answers has everything refused meanwhile.
-        let (last, first): (Vec<&Value>, Vec<&Value>) = objects
+        let (last, first): (Vec<&Claim<'_>>, Vec<&Claim<'_>>) = claims
             .iter()
-            .partition(|object| arguments.wait && calls(object));
-        for object in first {
-            changes.apply(object, *force_conflicts).await?;
+            .partition(|claim| arguments.wait && calls(claim.object));
+        for claim in first {
+            changes.apply(claim, *force_conflicts).await?;
         }
         if arguments.wait {
-            let deployments = objects
-                .iter()
-                .filter(|object| object["kind"] == "Deployment");
-            for deployment in deployments {
+            for deployment in deployments() {
                 let waited = rollout::wait(ui, &cluster, deployment, arguments.timeout).await;
                 waited.map_err(|failure| {
                     if last.is_empty() {
@@ -221,11 +255,12 @@ pub(crate) fn deploy(ui: &Ui, arguments: &Deploy) -> Outcome {
                 })?;
             }
         }
-        for object in last {
-            changes.apply(object, *force_conflicts).await?;
+        for claim in last {
+            changes.apply(claim, *force_conflicts).await?;
         }
         if arguments.prune {
-            for object in prune::superfluous(ui, &cluster, &objects).await? {
+            let installation = &changes.installation;
+            for object in prune::superfluous(ui, &cluster, installation, &objects).await? {
                 changes.delete(&object).await?;
             }
         }
@@ -237,27 +272,37 @@ pub(crate) fn deploy(ui: &Ui, arguments: &Deploy) -> Outcome {
 pub(crate) fn uninstall(ui: &Ui, arguments: &Uninstall) -> Outcome {
     let source = &arguments.source;
     run(async {
-        let objects = source.definitions(ui).await?;
-        let cluster = source.cluster.connect(ui).await?;
-        for definition in objects.iter().filter(|_| !arguments.with_objects) {
-            let count = cluster.count(definition).await?;
+        let (cluster, installation, objects) = source.definitions(ui).await?;
+        let objects = objects.iter().rev();
+        let claims = claims::of(&cluster, &installation, &source.adopt, objects).await?;
+        let deleted = claims
+            .iter()
+            .filter(|claim| claim.standing != Standing::Foreign);
+        for claim in deleted.filter(|_| !arguments.with_objects) {
+            let count = cluster.count(claim.object).await?;
             if count > 0 {
-                let name = called(definition);
+                let name = called(claim.object);
                 return Err(Failure::new(format!(
                     "there are {count} objects of the {name}, which would go with it; nothing was deleted"
                 ))
                 .hint("pass --with-objects if they are to go"));
             }
         }
-        delete(ui, &cluster, objects.iter().rev().collect(), source.output).await
+        let mut changes = Changes::new(ui, &cluster, source.output, installation);
+        for claim in &claims {
+            changes.remove(claim).await?;
+        }
+        changes.end();
+        Ok(())
     })
 }
 
 pub(crate) fn undeploy(ui: &Ui, arguments: &Undeploy) -> Outcome {
     let source = &arguments.source;
     run(async {
-        let objects = source.everything(ui, &arguments.place).await?;
+        let (program, objects) = source.everything(ui, &arguments.place).await?;
         let cluster = source.cluster.connect(ui).await?;
+        let installation = Installation::of(cluster.client(), program.name(), &objects).await?;
         // The reverse of the order of applying: nobody is called any more before nobody answers, and what the program has made
         // for itself goes with its service account, after it.
         let (first, rest): (Vec<&Value>, Vec<&Value>) = objects
@@ -266,9 +311,30 @@ pub(crate) fn undeploy(ui: &Ui, arguments: &Undeploy) -> Outcome {
             .filter(|object| object["kind"] != DEFINITION)
             .filter(|object| object["kind"] != "Namespace" || arguments.with_namespace)
             .partition(|object| calls(object));
-        let all = first.into_iter().chain(rest).collect();
-        delete(ui, &cluster, all, source.output).await?;
-        if objects.iter().any(|object| object["kind"] == DEFINITION) {
+        let all = first.into_iter().chain(rest);
+        let claims = claims::of(&cluster, &installation, &source.adopt, all).await?;
+        let is_foreign_namespace = |claim: &&Claim<'_>| {
+            claim.object["kind"] == "Namespace" && claim.standing == Standing::Foreign
+        };
+        if let Some(claim) = claims.iter().find(is_foreign_namespace) {
+            let namespace = belongs(claim.stored.as_ref().unwrap_or(claim.object));
+            return Err(
+                Failure::new(format!("the {namespace}; nothing was deleted"))
+                    .hint("leave --with-namespace away, which deletes everything in the namespace"),
+            );
+        }
+        let mut changes = Changes::new(ui, &cluster, source.output, installation);
+        let definitions = objects.iter().filter(|object| object["kind"] == DEFINITION);
+        if arguments.with_namespace {
+            for definition in definitions.clone() {
+                changes.outlive_namespace(definition).await?;
+            }
+        }
+        for claim in &claims {
+            changes.remove(claim).await?;
+        }
+        changes.end();
+        if definitions.count() > 0 {
             ui.note("the definitions of custom resources stay, with their objects; `kubewright uninstall` deletes them");
         }
         if !arguments.with_namespace {
@@ -292,60 +358,84 @@ fn run(work: impl Future<Output = Outcome>) -> Outcome {
     runtime.block_on(work)
 }
 
-async fn apply(
-    ui: &Ui,
-    cluster: &Cluster,
-    objects: &[Value],
-    force: bool,
-    output: Output,
-) -> Outcome {
-    let mut changes = Changes::new(ui, cluster, output);
-    for object in objects {
-        changes.apply(object, force).await?;
-    }
-    changes.end();
-    Ok(())
-}
-
-async fn delete(ui: &Ui, cluster: &Cluster, objects: Vec<&Value>, output: Output) -> Outcome {
-    let mut changes = Changes::new(ui, cluster, output);
-    for object in objects {
-        changes.delete(object).await?;
-    }
-    changes.end();
-    Ok(())
-}
-
-/// What is done to a cluster, as it is told.
+/// Changes objects of an installation, and prints what became of each.
 struct Changes<'a> {
     ui: &'a Ui,
     cluster: &'a Cluster,
     output: Output,
+    installation: Installation,
     results: Vec<Value>,
 }
 
 impl<'a> Changes<'a> {
-    fn new(ui: &'a Ui, cluster: &'a Cluster, output: Output) -> Self {
+    fn new(ui: &'a Ui, cluster: &'a Cluster, output: Output, installation: Installation) -> Self {
         Self {
             ui,
             cluster,
             output,
+            installation,
             results: Vec::new(),
         }
     }
 
-    async fn apply(&mut self, object: &Value, force: bool) -> Outcome {
-        let became = self.cluster.apply(object, force).await?;
+    async fn apply(&mut self, claim: &Claim<'_>, force: bool) -> Outcome {
+        let object = claim.object;
+        if claim.standing == Standing::Foreign {
+            self.tell(object, Became::Left);
+            return Ok(());
+        }
+        let marked = self.installation.marked(object);
+        let stored = claim.stored.as_ref();
+        if let Some(stored) = stored
+            && let Some(patch) = self.installation.hand_over(stored)
+        {
+            // The field manager of the mark may be another one, with which an apply of another value would conflict.
+            self.cluster.patch(stored, &patch).await?;
+        }
+        let mut became = self.cluster.apply(&marked, stored, force).await?;
+        if claim.standing == Standing::Adopted {
+            became = Became::Adopted;
+        }
         self.tell(object, became);
         if object["kind"] == DEFINITION {
             wait::for_definition(self.cluster.client(), object).await?;
         }
+        if object["kind"] == "Namespace" {
+            // What follows is marked with its UID.
+            let client = self.cluster.client();
+            self.installation.find_namespace(client).await?;
+        }
         Ok(())
     }
 
-    async fn delete(&mut self, object: &Value) -> Outcome {
-        let became = self.cluster.delete(object).await?;
-        self.tell(object, became);
+    /// Deletes the object of a claim, unless another owner has it.
+    async fn remove(&mut self, claim: &Claim<'_>) -> Outcome {
+        match (&claim.stored, claim.standing) {
+            (None, _) => self.tell(claim.object, Became::Absent),
+            (Some(stored), Standing::Foreign) => {
+                self.tell(claim.object, Became::Left);
+                self.ui.note(format!("the {}", belongs(stored)));
+            }
+            (Some(stored), _) => self.delete(stored).await?,
+        }
+        Ok(())
+    }
+
+    async fn delete(&mut self, stored: &Value) -> Outcome {
+        let became = self.cluster.delete(stored).await?;
+        self.tell(stored, became);
+        Ok(())
+    }
+
+    /// Has a definition of this installation belong to the next one in a namespace of the same name.
+    async fn outlive_namespace(&mut self, definition: &Value) -> Outcome {
+        let stored = self.cluster.find(definition).await?;
+        let Some(stored) = stored.filter(|stored| self.installation.owns(stored)) else {
+            return Ok(());
+        };
+        if let Some(patch) = self.installation.without_namespace().hand_over(&stored) {
+            self.cluster.patch(&stored, &patch).await?;
+        }
         Ok(())
     }
 

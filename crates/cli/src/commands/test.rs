@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use crate::assets::version::Selector;
 use crate::commands::assets;
 use crate::current::ClusterFlags;
+use crate::dev::cargo::not_run;
 use crate::failure::{Failure, Outcome};
 use crate::ui::Ui;
 
@@ -94,7 +95,7 @@ pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
             cargo.env("KUBECONFIG", kubeconfig);
         }
     }
-    let status = cargo.args(options).status().context("cannot run cargo")?;
+    let status = cargo.args(options).status().map_err(not_run)?;
     if status.success() {
         Ok(())
     } else {

@@ -4,20 +4,32 @@
 use kube::{Client, Error};
 use serde_json::{Value, json};
 
-use super::place::Place;
+use super::place::{Place, is_written_here};
 use super::record::{Entry, Process, Record};
 use super::running;
 use super::wait;
 use crate::current::{Cluster, DEFINITION, called};
 use crate::failure::{Failure, Outcome};
+use crate::ownership::{Adopt, Installation, refusal};
 use crate::ui::Ui;
 
 /// The objects that are changed for a while.
 pub(crate) struct Borrowed {
     client: Client,
     record: Record,
-    /// What stands in an object for as long as it is borrowed, by which others know.
-    mark: Option<String>,
+    /// None on a cluster that ends with the command.
+    borrower: Option<Borrower>,
+}
+
+/// Who borrows objects of a cluster that stays.
+#[derive(Debug)]
+pub(crate) struct Borrower {
+    /// The value of an annotation of borrowed objects, which other processes read.
+    pub(crate) mark: String,
+    /// The objects of other owners that may be borrowed.
+    pub(crate) adopt: Adopt,
+    /// Known once the program is built.
+    pub(crate) installation: Option<Installation>,
 }
 
 /// What became of an object, for people.
@@ -29,17 +41,56 @@ impl Borrowed {
         Self {
             client,
             record: Record::default(),
-            mark: None,
+            borrower: None,
         }
     }
 
-    /// Of a cluster that stays. `mark` says who borrows.
-    pub(crate) fn with(client: Client, record: Record, mark: String) -> Self {
+    /// Of a cluster that stays.
+    pub(crate) fn with(client: Client, record: Record, borrower: Borrower) -> Self {
         Self {
             client,
             record,
-            mark: Some(mark),
+            borrower: Some(borrower),
         }
+    }
+
+    /// Says which installation the objects belong to.
+    pub(crate) fn belong_to(&mut self, installation: Installation) {
+        if let Some(borrower) = &mut self.borrower {
+            borrower.installation = Some(installation);
+        }
+    }
+
+    /// Fails if objects belong to other owners and may not be borrowed.
+    pub(crate) async fn check(&self, objects: &[Value]) -> Outcome {
+        let mut foreign = Vec::new();
+        for object in objects {
+            let named = object["metadata"]["name"].is_string();
+            if self.borrower.is_none() || !named || self.record.has(object) {
+                continue;
+            }
+            // An object whose kind the cluster does not know does not exist.
+            let live = Cluster::of(self.client.clone()).find(object).await?;
+            if let Some(live) = live.filter(|live| self.is_foreign(live)) {
+                foreign.push(live);
+            }
+        }
+        if foreign.is_empty() {
+            Ok(())
+        } else {
+            Err(refusal(&foreign))
+        }
+    }
+
+    fn is_foreign(&self, live: &Value) -> bool {
+        let Some(borrower) = &self.borrower else {
+            return false;
+        };
+        let installation = borrower.installation.as_ref();
+        let is_own = installation.is_some_and(|installation| installation.owns(live));
+        // The annotation of a borrower is checked by itself, with a remedy of its own.
+        let is_borrowed = live["metadata"]["annotations"][MARK].is_string();
+        !is_own && !is_borrowed && !borrower.adopt.names(live)
     }
 
     /// Whether there is something to give back, or to end.
@@ -109,6 +160,9 @@ impl Borrowed {
         for _ in 0..ATTEMPTS {
             let live = place.object().await?;
             if !self.record.has(object) {
+                if let Some(live) = live.as_ref().filter(|live| self.is_foreign(live)) {
+                    return Err(refusal(std::slice::from_ref(live)));
+                }
                 let before = self.before(live.clone())?;
                 self.record.add(Entry::new(object, before, true))?;
             }
@@ -133,14 +187,18 @@ impl Borrowed {
     }
 
     fn marked(&self, object: &Value) -> Value {
-        let mut object = object.clone();
-        if let Some(mark) = &self.mark {
-            let annotations = &mut object["metadata"]["annotations"];
-            if annotations.is_null() {
-                *annotations = json!({});
-            }
-            annotations[MARK] = mark.as_str().into();
+        let Some(borrower) = &self.borrower else {
+            return object.clone();
+        };
+        let mut object = match &borrower.installation {
+            Some(installation) => installation.marked(object),
+            None => object.clone(),
+        };
+        let annotations = &mut object["metadata"]["annotations"];
+        if annotations.is_null() {
+            *annotations = json!({});
         }
+        annotations[MARK] = borrower.mark.as_str().into();
         object
     }
 
@@ -150,16 +208,14 @@ impl Borrowed {
             return Ok(None);
         };
         let theirs = live["metadata"]["annotations"][MARK].as_str();
-        let Some(theirs) = theirs.filter(|_| self.mark.is_some()) else {
+        let Some(theirs) = theirs.filter(|_| self.borrower.is_some()) else {
             return Ok(Some(live));
         };
         let called = called(&live);
         Err(Failure::new(format!(
             "the {called} is used by another `kubewright dev`: {theirs}"
         ))
-        .hint(
-            "end that one; if it was cut off, run it there again, which puts back what was before",
-        )
+        .hint("end that one; if it was killed, run `kubewright dev --restore` there")
         .hint(format!(
             "run `kubectl annotate {} {MARK}-` if there is nothing to put back",
             called.to_lowercase()
@@ -201,7 +257,7 @@ impl Borrowed {
             (None, _) => Ok(()),
             (Some(failure), None) => Err(failure),
             (Some(failure), Some(file)) => Err(failure.hint(format!(
-                "run the same command again to try it once more; what it was is kept in {}",
+                "run `kubewright dev --restore` to try it once more; what it was is kept in {}",
                 file.display()
             ))),
         }
@@ -214,6 +270,13 @@ impl Borrowed {
             let put = match (place.object().await?, &entry.before) {
                 (None, Some(before)) if !entry.is_of_program => place.create(&anew(before)).await,
                 (None, _) => return Ok(format!("the {called} is gone already")),
+                // An earlier attempt was cut off before its last write, or before the first one.
+                (Some(live), Some(before)) if is_restored(&live, before) => {
+                    if live["metadata"]["managedFields"] == before["metadata"]["managedFields"] {
+                        return Ok(format!("the {called} is what it was"));
+                    }
+                    place.replace(&over(&live, before)).await.map(drop)
+                }
                 (Some(live), _) if self.is_of_others(entry, &live) => {
                     return Ok(format!(
                         "the {called} was made anew by somebody else, and is left as it is"
@@ -238,7 +301,16 @@ impl Borrowed {
 
     fn is_of_others(&self, entry: &Entry, live: &Value) -> bool {
         let mark = live["metadata"]["annotations"][MARK].as_str();
-        entry.is_of_program && mark != self.mark.as_deref()
+        let own = self
+            .borrower
+            .as_ref()
+            .map(|borrower| borrower.mark.as_str());
+        match (entry.is_of_program, &entry.before) {
+            (true, _) => mark != own,
+            // What a demo creates has no annotation that its program would see.
+            (false, None) => !is_written_here(live),
+            (false, Some(_)) => false,
+        }
     }
 
     /// Removes what was not there before, unless data would go with it.
@@ -270,6 +342,20 @@ async fn put_back(place: &Place, live: &Value, before: &Value) -> Result<(), Err
     let stored = place.replace(&over(live, before)).await?;
     // Whoever changes a field has it from then on. A second time nothing differs, and who has which field is as it was, too.
     place.replace(&over(&stored, before)).await.map(drop)
+}
+
+/// Whether an object is what it was, but for what every write changes.
+fn is_restored(live: &Value, before: &Value) -> bool {
+    let [live, before] = [live, before].map(|object| {
+        let mut object = object.clone();
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            for field in ["resourceVersion", "generation", "managedFields"] {
+                metadata.remove(field);
+            }
+        }
+        object
+    });
+    live == before
 }
 
 /// An object in the place of a live one: of that, what is not its maker's stays.

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use anyhow::Context as _;
 use serde_json::Value;
 use tokio::process::Command;
 
@@ -41,9 +40,9 @@ pub(crate) async fn build(folder: &Path) -> Outcome<Built> {
         .stderr(Stdio::inherit())
         .kill_on_drop(true)
         .spawn()
-        .context("cannot run cargo")?;
+        .map_err(not_run)?;
     // Not `output`, which would take standard error, too, and with it whatever the compiler has to say.
-    let output = cargo.wait_with_output().await.context("cannot run cargo")?;
+    let output = cargo.wait_with_output().await.map_err(not_run)?;
     if !output.status.success() {
         return Err(Failure::new(format!(
             "cargo could not build {}",
@@ -58,6 +57,17 @@ pub(crate) async fn build(folder: &Path) -> Outcome<Built> {
         );
     }
     Ok(built)
+}
+
+/// The failure to start cargo.
+pub(crate) fn not_run(error: std::io::Error) -> Failure {
+    let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+    let failure = Failure::from(anyhow::Error::from(error).context("cannot run cargo"));
+    if is_missing {
+        failure.hint("install Rust from https://rustup.rs, or add the folder with cargo to PATH")
+    } else {
+        failure
+    }
 }
 
 /// Reads what cargo says to programs: a line of JSON for each thing that it has made, or found made already.

@@ -24,6 +24,7 @@
 //!       - {apiVersion: v1, kind: Pod, metadata: {name: old}}
 //! ```
 
+use std::fmt;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -157,6 +158,16 @@ impl Refusal {
                 Some(text) => rest.strip_prefix(": ") == Some(text),
                 None => true,
             })
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "admission webhook \"{}\" denied the request", self.by)?;
+        match &self.message {
+            Some(message) => write!(f, ": {message}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -2,13 +2,14 @@
 
 use anyhow::Context as _;
 use kube::api::{
-    ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
-    PostParams, TypeMeta,
+    DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
+    TypeMeta,
 };
-use kube::discovery::{Scope, pinned_kind};
+use kube::discovery::Scope;
 use kube::{Api, Client, Error};
 use serde_json::Value;
 
+use crate::current::known_kind;
 use crate::failure::Outcome;
 
 /// Where an object is, or a whole kind.
@@ -26,8 +27,8 @@ impl Place {
         let types: TypeMeta = serde_json::from_value(object.clone())
             .context("an object has no apiVersion and kind")?;
         let kind = GroupVersionKind::try_from(&types)?;
-        let (resource, capabilities): (ApiResource, _) = pinned_kind(client, &kind)
-            .await
+        let (resource, capabilities) = known_kind(client, &kind)
+            .await?
             .with_context(|| format!("the API server does not know the kind {}", kind.kind))?;
         let text = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
         let api = match capabilities.scope {
@@ -76,6 +77,19 @@ impl Place {
         self.api.create(&params(), &object).await.map(drop)
     }
 
+    /// Creates the object, or changes the one that has its name by a JSON merge patch.
+    pub(crate) async fn apply(&self, object: &Value) -> Result<Value, Error> {
+        let created = self.api.create(&params(), &typed(object)?).await;
+        let stored = match (created, &self.name) {
+            (Err(Error::Api(status)), Some(name)) if status.is_already_exists() => {
+                let patch = Patch::Merge(object);
+                self.api.patch(name, &patch_params(), &patch).await
+            }
+            (created, _) => created,
+        };
+        serde_json::to_value(stored?).map_err(Error::SerdeError)
+    }
+
     /// Puts another object in the place of the one that is there, of which it names the version.
     pub(crate) async fn replace(&self, object: &Value) -> Result<Value, Error> {
         let object = typed(object)?;
@@ -85,9 +99,8 @@ impl Place {
 
     /// Changes the object by a JSON merge patch.
     pub(crate) async fn patch(&self, patch: &Value) -> Outcome<Refused> {
-        let parameters = PatchParams::default();
         let patch = Patch::Merge(patch);
-        refused(self.api.patch(self.name(), &parameters, &patch).await)
+        refused(self.api.patch(self.name(), &patch_params(), &patch).await)
     }
 
     /// Deletes the object.
@@ -107,10 +120,27 @@ fn typed(object: &Value) -> Result<DynamicObject, Error> {
 
 fn params() -> PostParams {
     PostParams {
-        field_manager: Some("kubewright-dev".to_owned()),
+        field_manager: Some(MANAGER.to_owned()),
         ..PostParams::default()
     }
 }
+
+fn patch_params() -> PatchParams {
+    PatchParams {
+        field_manager: Some(MANAGER.to_owned()),
+        ..PatchParams::default()
+    }
+}
+
+/// Whether `dev` has written an object.
+pub(crate) fn is_written_here(object: &Value) -> bool {
+    let entries = object["metadata"]["managedFields"].as_array();
+    let mut entries = entries.into_iter().flatten();
+    entries.any(|entry| entry["manager"] == MANAGER)
+}
+
+/// The field manager of `dev`.
+const MANAGER: &str = "kubewright-dev";
 
 fn refused<T>(answer: Result<T, Error>) -> Outcome<Refused> {
     match answer {

@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use kube::{Client, Config, Error};
 use kubewright_apiserver::ApiServer;
-use kubewright_testing::{acting_as, apply};
+use kubewright_testing::acting_as;
 use serde_json::Value;
 
 use super::borrowed::Borrowed;
@@ -58,6 +58,13 @@ pub(crate) async fn all(
     demo: &Demo,
 ) -> Outcome<usize> {
     let steps = demo.steps();
+    if matches!(ground, Ground::Given(_)) {
+        let objects = steps.iter().flat_map(|step| match step.deed() {
+            Deed::Apply(objects) => objects.clone(),
+            Deed::Patch(object) | Deed::Delete(object) => vec![object.clone()],
+        });
+        borrowed.check(&objects.collect::<Vec<_>>()).await?;
+    }
     let mut failures = 0;
     for (index, step) in steps.iter().enumerate() {
         ui.line("");
@@ -142,7 +149,7 @@ async fn applied(
     for object in objects {
         ui.line(format!("the {} as it is applied:", kind(object)));
         print(ui, diff::yaml(object).lines());
-        match apply(client, "default", object).await {
+        match Place::of(client, object).await?.apply(object).await {
             Ok(stored) => {
                 ui.line(format!(
                     "the {} as it is stored, with the API server's defaults:",
@@ -161,22 +168,26 @@ async fn applied(
                     "the API server: {}",
                     ui.paint(Tone::Bad, &status.message)
                 ));
-                if !step
-                    .expect
-                    .denied
-                    .as_ref()
-                    .is_some_and(|refusal| refusal.is(&status.message))
-                {
-                    problems.push("this was not to be refused, or not in these words".to_owned());
+                let denied = step.expect.denied.as_ref();
+                if !denied.is_some_and(|refusal| refusal.is(&status.message)) {
+                    let expected = match denied {
+                        Some(refusal) => refusal.to_string(),
+                        None => format!("the {} is accepted", kind(object)),
+                    };
+                    problems.push(mismatch(&expected, &status.message));
                 }
             }
             Err(error) => return Err(error.into()),
         }
     }
-    if step.expect.denied.is_some() && !refused {
-        problems.push("this was to be denied, and was not".to_owned());
+    if let Some(refusal) = step.expect.denied.as_ref().filter(|_| !refused) {
+        problems.push(mismatch(&refusal.to_string(), "every object is accepted"));
     }
     Ok(problems)
+}
+
+fn mismatch(expected: &str, actual: &str) -> String {
+    format!("expected: {expected}\n    actual: {actual}")
 }
 
 fn print(ui: &Ui, lines: impl Iterator<Item = impl AsRef<str>>) {

@@ -1,4 +1,4 @@
-//! What a cluster was like before `dev` changed it, in a file: whoever is cut off finds it again.
+//! The file with the objects that `dev` changed in a cluster, as they were before. It survives a killed process and a power failure.
 
 use std::fmt::Write as _;
 use std::fs::{File, TryLockError};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome};
-use crate::files::{Readers, write};
+use crate::files::{Readers, folder_of, sync_folder, write_durably};
 
 /// What objects were, the first that was changed first.
 #[derive(Debug, Default)]
@@ -24,12 +24,15 @@ pub(crate) struct Record {
 #[derive(Debug)]
 struct Kept {
     file: PathBuf,
-    lock: PathBuf,
+    /// Its file stays when the lock is released: a process that waits for it would lock one that another cannot find.
     _locked: File,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Contents {
+    /// The context that leads to the cluster.
+    #[serde(default)]
+    context: Option<String>,
     objects: Vec<Entry>,
     program: Option<Process>,
 }
@@ -54,11 +57,11 @@ pub(crate) struct Entry {
 impl Record {
     /// The record of a cluster, in a folder, with whatever an earlier run has left there. `cluster` is what tells it from all
     /// others, whatever its context is called today.
-    pub(crate) fn of_cluster(folder: &Path, cluster: &str) -> Outcome<Self> {
+    pub(crate) fn of_cluster(folder: &Path, cluster: &str, context: &str) -> Outcome<Self> {
         let name = file_name(cluster);
         let [file, lock] = ["json", "lock"].map(|end| folder.join(format!("{name}.{end}")));
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make {}", folder.display()))?;
+        let made = std::fs::create_dir_all(folder).and_then(|()| sync_folder(folder_of(folder)));
+        made.with_context(|| format!("cannot make {}", folder.display()))?;
         let describe = || format!("cannot lock {}", lock.display());
         let locked = File::create(&lock).with_context(describe)?;
         match locked.try_lock() {
@@ -73,7 +76,6 @@ impl Record {
         }
         let kept = Kept {
             file,
-            lock,
             _locked: locked,
         };
         let mut record = Self {
@@ -81,21 +83,42 @@ impl Record {
             kept: Some(kept),
         };
         record.read()?;
+        record.contents.context = Some(context.to_owned());
         Ok(record)
     }
 
+    /// The contexts of the clusters that have records in a folder.
+    pub(crate) fn contexts(folder: &Path) -> Outcome<Vec<String>> {
+        let entries = match folder.read_dir() {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => {
+                Err(error).with_context(|| format!("cannot read {}", folder.display()))?
+            }
+        };
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let is_record = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("cluster-") && name.ends_with(".json")
+        };
+        let mut contexts = Vec::new();
+        for path in paths.filter(is_record) {
+            let contents = Contents::read(&path)?.unwrap_or_default();
+            contexts.push(contents.context.with_context(|| {
+                format!(
+                    "{} does not name the context of its cluster",
+                    path.display()
+                )
+            })?);
+        }
+        contexts.sort();
+        Ok(contexts)
+    }
+
     fn read(&mut self) -> Outcome {
-        let Some(kept) = &self.kept else {
-            return Ok(());
-        };
-        let path = kept.file.display();
-        let text = match std::fs::read_to_string(&kept.file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(error) => Err(error).with_context(|| format!("cannot read {path}"))?,
-        };
-        self.contents = serde_json::from_str(&text)
-            .with_context(|| format!("{path} does not say what the cluster was like"))?;
+        if let Some(kept) = &self.kept {
+            self.contents = Contents::read(&kept.file)?.unwrap_or_default();
+        }
         Ok(())
     }
 
@@ -142,15 +165,30 @@ impl Record {
             return Ok(());
         };
         if self.contents.objects.is_empty() && self.contents.program.is_none() {
-            return match std::fs::remove_file(&kept.file) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    Err(error).with_context(|| format!("cannot delete {}", kept.file.display()))?
-                }
-                _ => Ok(()),
+            let removed = match std::fs::remove_file(&kept.file) {
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+                Err(error) => Err(error),
+                Ok(()) => sync_folder(folder_of(&kept.file)),
             };
+            return Ok(removed.with_context(|| format!("cannot delete {}", kept.file.display()))?);
         }
         let text = serde_json::to_string_pretty(&self.contents)?;
-        write(&kept.file, &text, Readers::Owner)
+        write_durably(&kept.file, &text, Readers::Owner)
+    }
+}
+
+impl Contents {
+    fn read(path: &Path) -> Outcome<Option<Self>> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display()))?,
+        };
+        let contents = serde_json::from_str(&text);
+        let path = path.display();
+        Ok(Some(contents.with_context(|| {
+            format!("{path} does not say what the cluster was like")
+        })?))
     }
 }
 
@@ -170,14 +208,6 @@ impl Entry {
 
     pub(crate) fn kind(&self) -> &str {
         self.object["kind"].as_str().unwrap_or_default()
-    }
-}
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        // It is still locked: whoever comes now makes another one. A folder with something in it stays.
-        let _ = std::fs::remove_file(&self.lock);
-        let _ = self.lock.parent().map(std::fs::remove_dir);
     }
 }
 
@@ -216,7 +246,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_found_again_and_gone_when_nothing_is_left() {
         let folder = tempfile::tempdir().unwrap();
-        let open = || Record::of_cluster(folder.path(), "here");
+        let open = || Record::of_cluster(folder.path(), "here", "lab");
         let mut record = open().unwrap();
         let file = record.file().unwrap().to_owned();
         record.add(entry("one")).unwrap();
@@ -231,22 +261,35 @@ mod tests {
         assert!(record.has(&entry("one").object) && !record.has(&entry("three").object));
         for name in ["one", "two"] {
             assert!(file.exists());
+            assert_eq!(Record::contexts(folder.path()).unwrap(), ["lab"]);
             record.remove(&entry(name)).unwrap();
         }
-        drop(record);
-        assert!(!folder.path().exists());
+        assert!(!file.exists());
+        assert!(Record::contexts(folder.path()).unwrap().is_empty());
     }
 
     #[test]
     fn two_runs_do_not_have_one_record() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("kept");
-        let record = Record::of_cluster(&folder, "here").unwrap();
-        let error = Record::of_cluster(&folder, "here").unwrap_err();
+        let open = |cluster: &str| Record::of_cluster(&folder, cluster, "lab");
+        let record = open("here").unwrap();
+        let error = open("here").unwrap_err();
         assert!(error.lines()[0].contains("another `kubewright dev`"));
-        Record::of_cluster(&folder, "there").unwrap();
+        open("there").unwrap();
         drop(record);
-        Record::of_cluster(&folder, "here").unwrap();
-        assert!(!folder.exists());
+        open("here").unwrap();
+    }
+
+    #[test]
+    fn a_lock_file_stays_when_its_lock_is_released() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(Record::of_cluster(folder.path(), "here", "lab").unwrap());
+        // Opened while the file had its name, as by a process that waits for the lock.
+        let lock = folder.path().join(format!("{}.lock", file_name("here")));
+        let waiting = File::open(&lock).unwrap();
+        drop(Record::of_cluster(folder.path(), "here", "lab").unwrap());
+        waiting.lock().unwrap();
+        assert!(Record::of_cluster(folder.path(), "here", "lab").is_err());
     }
 }

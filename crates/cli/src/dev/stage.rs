@@ -22,6 +22,7 @@ use crate::commands::certs;
 use crate::current::is_same;
 use crate::failure::Outcome;
 use crate::files::{Readers, write};
+use crate::ownership::Installation;
 use crate::ui::Ui;
 
 /// A cluster, and what programs need on it.
@@ -31,6 +32,8 @@ pub(crate) struct Stage {
     access: Access,
     /// How the API server reaches this machine.
     host: String,
+    /// Whether webhooks keep their failure policy on a cluster that stays.
+    fail_closed: bool,
     /// What its account may do.
     roles: Vec<Value>,
     /// The definitions of the program, without their conversions.
@@ -52,16 +55,23 @@ impl Stage {
     /// A stage beside an embedded API server, of which `client` is an administrator: programs have an account of their own.
     pub(crate) fn beside(client: Client, listening: Listening) -> Outcome<Self> {
         let borrowed = Borrowed::of(client.clone());
-        Self::new(client, Access::Account(listening), borrowed, LOOPBACK)
+        Self::new(client, Access::Account(listening), borrowed, LOOPBACK, true)
     }
 
     /// A stage on a cluster that stays: programs run as the person at the terminal.
-    pub(crate) fn on(given: &Given, borrowed: Borrowed) -> Outcome<Self> {
+    pub(crate) fn on(given: &Given, borrowed: Borrowed, fail_closed: bool) -> Outcome<Self> {
         let access = Access::Person(given.kubeconfig.clone());
-        Self::new(given.client.clone(), access, borrowed, &given.host)
+        let client = given.client.clone();
+        Self::new(client, access, borrowed, &given.host, fail_closed)
     }
 
-    fn new(client: Client, access: Access, borrowed: Borrowed, host: &str) -> Outcome<Self> {
+    fn new(
+        client: Client,
+        access: Access,
+        borrowed: Borrowed,
+        host: &str,
+        fail_closed: bool,
+    ) -> Outcome<Self> {
         let folder = tempfile::tempdir().context("cannot make a folder for the certificate")?;
         let mut names = vec!["localhost".to_owned(), LOOPBACK.to_owned()];
         if !names.iter().any(|name| name == host) {
@@ -74,6 +84,7 @@ impl Stage {
             client,
             access,
             host: host.to_owned(),
+            fail_closed,
             roles: Vec::new(),
             definitions: Vec::new(),
             trust: authority.trust(),
@@ -89,6 +100,9 @@ impl Stage {
     /// Defines the kinds of a program, and lets it do what it has to.
     pub(crate) async fn prepare(&mut self, program: &Program, options: &[String]) -> Outcome {
         let definitions = program.crds(options).await?;
+        if self.stays() {
+            self.check(program, options, &definitions).await?;
+        }
         for definition in &definitions {
             self.define(definition).await?;
         }
@@ -106,6 +120,26 @@ impl Stage {
             }
         };
         write(&self.kubeconfig(), &kubeconfig, Readers::Owner)
+    }
+
+    /// Finds out which installation the program belongs to, and fails before anything is changed if it would change objects of
+    /// other owners.
+    async fn check(
+        &mut self,
+        program: &Program,
+        options: &[String],
+        definitions: &[Value],
+    ) -> Outcome {
+        // Some programs cannot be deployed, and can be run all the same.
+        let installed = program.installer(&[], options).await.unwrap_or_default();
+        let installation = Installation::of(&self.client, program.name(), &installed).await?;
+        self.borrowed.belong_to(installation);
+        // A program without webhooks has none to print. What it would say of it is said when it is registered.
+        let (url, ca_file) = (self.url(443), self.ca_file());
+        let called = program.manifests(&url, &ca_file, options).await;
+        let mut objects = called.unwrap_or_default();
+        objects.extend_from_slice(definitions);
+        self.borrowed.check(&objects).await
     }
 
     /// Starts a program that was prepared for.
@@ -132,11 +166,10 @@ impl Stage {
         running: &Running,
         options: &[String],
     ) -> Outcome {
-        let ca_file = self.folder.path().join("ca.crt");
         let mut objects = match running.address() {
             Some(address) => {
                 let url = self.url(address.port());
-                program.manifests(&url, &ca_file, options).await?
+                program.manifests(&url, &self.ca_file(), options).await?
             }
             None => Vec::new(),
         };
@@ -145,6 +178,9 @@ impl Stage {
             if !objects.iter().any(|object| is_same(object, definition)) {
                 objects.push(definition.clone());
             }
+        }
+        if self.stays() && !self.fail_closed {
+            objects.iter_mut().for_each(fail_open);
         }
         for object in &objects {
             self.borrowed.take(object).await?;
@@ -175,8 +211,20 @@ impl Stage {
         wait::for_definition(&self.client, definition).await
     }
 
+    fn ca_file(&self) -> PathBuf {
+        self.folder.path().join("ca.crt")
+    }
+
     fn kubeconfig(&self) -> PathBuf {
         self.folder.path().join("kubeconfig")
+    }
+}
+
+/// Has an API server go on without the webhooks of a configuration when it cannot reach them.
+fn fail_open(object: &mut Value) {
+    let webhooks = object["webhooks"].as_array_mut();
+    for webhook in webhooks.into_iter().flatten() {
+        webhook["failurePolicy"] = "Ignore".into();
     }
 }
 

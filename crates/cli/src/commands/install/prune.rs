@@ -4,17 +4,19 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::current::{Cluster, DEFINITION, called, is_ours, is_same};
+use crate::current::{Cluster, DEFINITION, called, is_same};
 use crate::failure::Outcome;
+use crate::ownership::Installation;
 use crate::ui::Ui;
 
 /// The objects that can go, those that have the program called first and definitions last.
 ///
-/// They have the program's label, were applied by this command, and are not among the objects that were applied now. In the
+/// They have the program's label, belong to this installation, and are not among the objects that were applied now. In the
 /// namespaces of others nothing is looked for, and a namespace itself never goes: more may be in it.
 pub(super) async fn superfluous(
     ui: &Ui,
     cluster: &Cluster,
+    installation: &Installation,
     applied: &[Value],
 ) -> Outcome<Vec<Value>> {
     let labels: BTreeSet<&str> = applied.iter().filter_map(label).collect();
@@ -35,7 +37,9 @@ pub(super) async fn superfluous(
             }
         }
     }
-    superfluous.retain(|object| is_ours(object) && !applied.iter().any(|one| is_same(one, object)));
+    superfluous.retain(|object| {
+        installation.owns(object) && !applied.iter().any(|one| is_same(one, object))
+    });
     let (definitions, mut superfluous): (Vec<Value>, Vec<Value>) = superfluous
         .into_iter()
         .partition(|object| object["kind"] == DEFINITION);
