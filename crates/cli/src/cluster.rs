@@ -54,28 +54,37 @@ pub(crate) async fn listen(server: &ApiServer, port: u16) -> Outcome<Listening> 
     })
 }
 
-/// A kubeconfig on disk, removed when the cluster that it leads to ends.
+/// A kubeconfig on disk, removed when its cluster ends unless another one has replaced it.
 #[derive(Debug)]
-pub(crate) struct KubeconfigFile(PathBuf);
+pub(crate) struct KubeconfigFile {
+    path: PathBuf,
+    contents: String,
+}
 
 impl KubeconfigFile {
     /// Writes the kubeconfig; only its owner may read it, since it holds a key.
     pub(crate) fn write(path: &Path, contents: &str) -> Outcome<Self> {
         write(path, contents, Readers::Owner)?;
         let path = std::path::absolute(path).context("cannot name the kubeconfig")?;
-        Ok(Self(path))
+        Ok(Self {
+            path,
+            contents: contents.to_owned(),
+        })
     }
 
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 }
 
 impl Drop for KubeconfigFile {
     fn drop(&mut self) {
-        // Somebody may have removed it before us.
-        let _ = std::fs::remove_file(&self.0);
+        let found = std::fs::read_to_string(&self.path);
+        if found.is_ok_and(|found| found == self.contents) {
+            // A user may have removed it at this moment.
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 

@@ -98,6 +98,47 @@ async fn what_a_controller_does_is_shown() {
 
 #[cfg(unix)]
 #[tokio::test]
+async fn a_demo_leaves_the_kubeconfig_of_an_api_server_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = kubewright(folder.path(), &["apiserver"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    assert!(
+        lines
+            .next_line()
+            .await
+            .unwrap()
+            .unwrap()
+            .starts_with("ready: ")
+    );
+    let kubeconfig = folder.path().join(".kubewright/kubeconfig");
+    let before = std::fs::read_to_string(&kubeconfig).unwrap();
+    for more in [&[][..], &["--kubeconfig", ".kubewright/kubeconfig"]] {
+        let example = example("annotate-pod");
+        let arguments = [&["dev", example.to_str().unwrap(), "--once"], more].concat();
+        let ran = run(folder.path(), &arguments).await;
+        assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
+        if more.is_empty() {
+            assert_eq!(std::fs::read_to_string(&kubeconfig).unwrap(), before);
+        }
+    }
+    // The server does not remove a file that another command has replaced meanwhile.
+    std::fs::write(&kubeconfig, "another one").unwrap();
+    let id = server.id().unwrap().to_string();
+    let told = tokio::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status()
+        .await;
+    assert!(told.unwrap().success());
+    assert!(server.wait().await.unwrap().success());
+    assert_eq!(std::fs::read_to_string(&kubeconfig).unwrap(), "another one");
+}
+
+#[cfg(unix)]
+#[tokio::test]
 async fn an_interrupt_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let mut dev = kubewright(
@@ -114,7 +155,7 @@ async fn an_interrupt_leaves_nothing_behind() {
             break;
         }
     }
-    let kubeconfig = folder.path().join(".kubewright/kubeconfig");
+    let kubeconfig = folder.path().join(".kubewright/dev.kubeconfig");
     assert!(kubeconfig.exists());
     let id = dev.id().unwrap().to_string();
     tokio::process::Command::new("kill")

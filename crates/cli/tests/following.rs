@@ -246,7 +246,7 @@ async fn a_webhook_answers_as_its_sources_say_while_the_objects_of_the_cluster_s
     let (folder, target) = project();
     let mut development = Development::start(folder, &target, &[]);
     development.says("✓ greeter serves on").await;
-    let kubeconfig = development.folder.path().join(".kubewright/kubeconfig");
+    let kubeconfig = development.folder.path().join(".kubewright/dev.kubeconfig");
     let kubeconfig = Kubeconfig::read_from(kubeconfig).expect("a kubeconfig");
     let options = KubeConfigOptions::default();
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;

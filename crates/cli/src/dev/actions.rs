@@ -77,7 +77,7 @@ impl Actions {
         let key = format!(
             "{resource}.{} {}/{}",
             text("/objectRef/apiGroup"),
-            text("/objectRef/namespace"),
+            namespace(event).unwrap_or_default(),
             name(event),
         );
         let before = {
@@ -106,11 +106,15 @@ impl Actions {
                 "{} {place}",
                 self.ui.paint(Tone::Removed, "deleted")
             ))],
-            (_, None) if status.is_empty() => {
+            (_, None) if status.is_empty() && code == 201 => {
                 vec![self.line(&format!(
                     "{} {place}",
                     self.ui.paint(Tone::Added, "created")
                 ))]
+            }
+            // It was not created, and what it was is not known.
+            (_, None) if status.is_empty() => {
+                vec![self.line(&format!("{} {place}", self.ui.paint(Tone::Good, "changed")))]
             }
             (_, before) => {
                 let mut before = before.unwrap_or_default();
@@ -164,11 +168,18 @@ fn name(event: &Value) -> String {
     named.or(made).unwrap_or_default().to_owned()
 }
 
+/// The namespace of an object. Requests for a Namespace by its name are in it, and those that create one are not.
+fn namespace(event: &Value) -> Option<&str> {
+    let reference = &event["objectRef"];
+    let namespace = reference["namespace"].as_str();
+    namespace.filter(|_| reference["resource"] != "namespaces")
+}
+
 /// Such as `Deployment default/web`.
 fn place(event: &Value, object: &Value, resource: &str) -> String {
     let kind = object["kind"].as_str().filter(|kind| *kind != "Status");
     let kind = kind.unwrap_or(resource);
-    match event["objectRef"]["namespace"].as_str() {
+    match namespace(event) {
         Some(namespace) => format!("{kind} {namespace}/{}", name(event)),
         None => format!("{kind} {}", name(event)),
     }
@@ -198,10 +209,11 @@ mod tests {
     }
 
     fn event(user: &str, verb: &str, subresource: &str, object: &Value) -> Value {
+        let code = if verb == "create" { 201 } else { 200 };
         json!({
             "user": {"username": user}, "verb": verb, "requestURI": "/x",
             "objectRef": {"resource": "configmaps", "namespace": "blue", "name": "beds", "subresource": subresource},
-            "responseStatus": {"code": 200}, "responseObject": object,
+            "responseStatus": {"code": code}, "responseObject": object,
         })
     }
 
@@ -228,6 +240,26 @@ mod tests {
         assert_eq!(
             told("delete", json!({"kind": "Status"})),
             ["gardens deleted ConfigMap blue/beds"]
+        );
+    }
+
+    #[test]
+    fn an_object_that_existed_is_not_said_to_be_created() {
+        let actions = actions();
+        let namespace = json!({"kind": "Namespace", "metadata": {"name": "beds"}});
+        let mut told = event(PROGRAM, "create", "", &namespace);
+        // A request that creates a Namespace is in none, and one for a Namespace is in that.
+        told["objectRef"] = json!({"resource": "namespaces", "name": "beds"});
+        assert_eq!(actions.describe(&told), ["gardens created Namespace beds"]);
+        told["verb"] = "update".into();
+        told["responseStatus"]["code"] = 200.into();
+        told["objectRef"]["namespace"] = "beds".into();
+        assert_eq!(actions.describe(&told), [""; 0]);
+
+        let unknown = event(PROGRAM, "patch", "", &map("1"));
+        assert_eq!(
+            actions.describe(&unknown),
+            ["gardens changed ConfigMap blue/beds"]
         );
     }
 
