@@ -189,6 +189,7 @@ async fn what_one_mirror_has_not_got_or_has_wrong_comes_from_the_next() {
         (Answer::Status(404), "the server answers 404"),
         (Answer::Status(503), "the server answers 503"),
         (Answer::Silence, "the server said nothing for 1 s"),
+        (Answer::Announced(1 << 40), "it has more than 1024 MiB"),
         (
             Answer::Breaking(programs("1.36.2"), 0),
             "the connection broke",

@@ -36,6 +36,8 @@ pub(crate) enum Answer {
     Redirect(String),
     /// A head, and then nothing.
     Silence,
+    /// The head of an answer of this length.
+    Announced(u64),
 }
 
 impl Mirror {
@@ -160,6 +162,11 @@ async fn answer(
                 .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n")
                 .await
                 .ok()?;
+            return std::future::pending().await;
+        }
+        Some(Answer::Announced(length)) => {
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n");
+            stream.write_all(head.as_bytes()).await.ok()?;
             return std::future::pending().await;
         }
         Some(Answer::Bytes(bytes)) => ranged(bytes, range, usize::MAX),

@@ -116,6 +116,31 @@ async fn without_a_signer_or_an_approval_it_says_so_and_writes_nothing() {
 }
 
 #[tokio::test]
+async fn a_signer_of_the_control_plane_is_not_waited_for_where_there_is_none() {
+    let world = World::new().await;
+    let arguments = [
+        "certs",
+        "csr",
+        "hook.blue.svc",
+        "--signer",
+        "kubernetes.io/kube-apiserver-client",
+    ];
+    let ran = world.run(&arguments).await;
+    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""));
+    let why = "error: the embedded API server has no signer kubernetes.io/kube-apiserver-client";
+    assert!(ran.err.contains(why), "{}", ran.err);
+    assert!(
+        ran.err
+            .contains("hint: make a certificate here with `kubewright certs`"),
+        "{}",
+        ran.err
+    );
+    let requests: Api<CertificateSigningRequest> = Api::all(world.client());
+    let left = requests.list(&ListParams::default()).await.unwrap();
+    assert!(left.items.is_empty());
+}
+
+#[tokio::test]
 async fn a_request_that_is_denied_is_not_waited_for() {
     let world = World::new().await;
     let requests: Api<CertificateSigningRequest> = Api::all(world.client());

@@ -88,9 +88,7 @@ async fn attempt(ui: &Ui, http: &Http, place: &Uri, part: &Path) -> Result<(), B
         status => return Err(Broken::Refused(anyhow!("the server answers {status}"))),
     };
     let file = open(part, begins).map_err(|error| Broken::Refused(error.into()));
-    receive(ui, http, answer, file?, begins)
-        .await
-        .map_err(Broken::Midway)
+    receive(ui, http, answer, file?, begins).await
 }
 
 async fn receive(
@@ -99,17 +97,34 @@ async fn receive(
     answer: Response<Body>,
     mut file: File,
     begins: u64,
-) -> anyhow::Result<()> {
+) -> Result<(), Broken> {
     let length = answer.headers().get(CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    let mut progress = Progress::new(ui, begins, length.map(|length| begins + length));
+    let whole = length.map(|length| begins.saturating_add(length));
+    check_length(whole.unwrap_or_default()).map_err(Broken::Refused)?;
+    let mut received = begins;
+    let mut progress = Progress::new(ui, begins, whole);
     let mut body = answer.into_body();
-    while let Some(piece) = http.piece(&mut body).await? {
-        file.write_all(&piece)
-            .context("cannot write the download")?;
+    while let Some(piece) = http.piece(&mut body).await.map_err(Broken::Midway)? {
+        received = received.saturating_add(piece.len() as u64);
+        check_length(received).map_err(Broken::Refused)?;
+        let written = file.write_all(&piece);
+        let written = written.context("cannot write the download");
+        written.map_err(Broken::Midway)?;
         progress.add(piece.len());
     }
-    file.sync_data().context("cannot write the download")
+    let synced = file.sync_data().context("cannot write the download");
+    synced.map_err(Broken::Midway)
+}
+
+fn check_length(bytes: u64) -> anyhow::Result<()> {
+    if bytes > LARGEST {
+        bail!(
+            "it has more than {} MiB, as no archive of programs does",
+            LARGEST >> 20
+        );
+    }
+    Ok(())
 }
 
 /// Opens the file to write from this byte on.
@@ -133,6 +148,9 @@ fn resumes_at(answer: &Response<Body>) -> Option<u64> {
 fn size(part: &Path) -> u64 {
     fs::metadata(part).map_or(0, |metadata| metadata.len())
 }
+
+/// A server that sends without end must not fill the disk: archives of a control plane have about 100 MiB.
+const LARGEST: u64 = 1 << 30;
 
 /// How often in a row a place may break off without having brought anything.
 const ATTEMPTS: u32 = 3;

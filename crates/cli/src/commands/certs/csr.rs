@@ -105,9 +105,28 @@ struct Signed {
     certificate: Vec<u8>,
 }
 
+/// Whether the API server is the one of `kubewright apiserver`, which no control plane is beside. It is built from no commit of
+/// Kubernetes.
+async fn is_embedded(client: &Client) -> Outcome<bool> {
+    let version = client.apiserver_version().await;
+    let version = version.context("cannot ask the API server for its version")?;
+    Ok(version.git_commit.is_empty())
+}
+
 async fn sign(ui: &Ui, client: &Client, arguments: &Arguments, request: String) -> Outcome<Signed> {
     let api: Api<CertificateSigningRequest> = Api::all(client.clone());
     let signer = arguments.signer.clone().unwrap_or_default();
+    if is_embedded(client).await? {
+        if signer.starts_with("kubernetes.io/") {
+            return Err(Failure::new(format!(
+                "the embedded API server has no signer {signer}: kube-controller-manager is that one"
+            ))
+            .hint("make a certificate here with `kubewright certs`, or use a cluster with a control plane"));
+        }
+        ui.note(format!(
+            "the embedded API server signs nothing itself: run a signer {signer}, or make a certificate with `kubewright certs`"
+        ));
+    }
     let usages = ["digital signature", "key encipherment", "server auth"];
     let asked = CertificateSigningRequest {
         metadata: ObjectMeta {
