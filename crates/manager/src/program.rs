@@ -207,10 +207,20 @@ impl Program {
         self.app.publish().is_some() && !Target::all_of(&self.app).is_empty()
     }
 
-    /// Writes the definitions of the custom resources that the program works with.
+    /// Writes the definitions of the custom resources that the program works with, each with all its versions. How the versions
+    /// are converted depends on where the program is reached, and is written by [`Self::manifests`] and [`Self::deployment`].
     #[must_use]
     pub fn crds(&self) -> Manifests {
-        self.app.crds().iter().cloned().collect()
+        let mut crds = self.app.crds().to_vec();
+        for conversion in self.app.hooks().conversions() {
+            let name = conversion.definition["metadata"]["name"].clone();
+            let mut known = crds.iter_mut();
+            match known.find(|crd| crd["metadata"]["name"] == name) {
+                Some(crd) => *crd = conversion.definition,
+                None => crds.push(conversion.definition),
+            }
+        }
+        crds.into_iter().collect()
     }
 
     /// Writes the roles that grant what the program asked for, and nothing else.
