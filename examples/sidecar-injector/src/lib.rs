@@ -57,14 +57,27 @@ fn install() -> Install {
 
 /// The webhook alone, for tests without a program.
 pub fn webhooks(sidecars: Live<Sidecars>) -> Webhooks {
-    // Creation only: a pod cannot gain containers later, so a rule for updates would deny every
-    // later change of the pods that run already.
-    Webhooks::new("morven.me").with(
-        mutating("sidecar-injector", Injector { sidecars })
-            .at("/inject")
-            .on([Create])
-            .in_namespaces(Selector::label("sidecar-injection", "enabled")),
-    )
+    // The original's label, and the one of the article about it. A selector joins labels by AND, so each has a hook.
+    let original = Selector::label("sidecar-injection", "enabled");
+    let article = Selector::label("sidecar-injector", "enabled");
+    Webhooks::new("morven.me")
+        .with(hook("sidecar-injector", sidecars.clone(), original).at("/inject"))
+        .with(
+            hook(
+                "sidecar-injector-enabled",
+                sidecars,
+                article.without("sidecar-injection", ["enabled"]),
+            )
+            .at("/inject/enabled"),
+        )
+}
+
+/// Creation only: a pod cannot gain containers later, so a rule for updates would deny every later change of the pods that run
+/// already.
+fn hook(name: &str, sidecars: Live<Sidecars>, namespaces: Selector) -> Hook {
+    mutating(name, Injector { sidecars })
+        .on([Create])
+        .in_namespaces(namespaces)
 }
 
 /// Adds what the configuration says to the pods that do not decline.

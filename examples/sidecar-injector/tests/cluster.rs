@@ -68,6 +68,20 @@ async fn a_pod_in_a_labelled_namespace_gets_the_sidecar() {
 }
 
 #[tokio::test]
+async fn the_label_of_the_article_is_as_good_and_both_inject_once() {
+    let cluster = cluster(Path::new("/nowhere/sidecarconfig.yaml")).await;
+    let article = ("sidecar-injector", "enabled");
+    let both = [article, ("sidecar-injection", "enabled")];
+    for labels in [&[article][..], &both] {
+        let namespace = cluster.new_namespace(&unique("article"), labels).await;
+        let mut sleep: Pod = yaml(include_str!("../demo/alpine.yaml"));
+        sleep.metadata.namespace = None;
+        let stored = namespace.create(&sleep).await.expect_allowed();
+        assert_eq!(containers(&stored), ["alpine", "sidecar-nginx"]);
+    }
+}
+
+#[tokio::test]
 async fn a_pod_elsewhere_is_left_alone() {
     let cluster = injection().await;
     let elsewhere = cluster.new_namespace(&unique("elsewhere"), &[]).await;

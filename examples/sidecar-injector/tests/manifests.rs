@@ -23,17 +23,12 @@ fn installer() -> Installer {
 
 #[test]
 fn the_configuration_is_the_one_that_users_know() {
-    assert_eq!(
-        manifests().objects(),
-        [json!({
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": "MutatingWebhookConfiguration",
-            "metadata": {"name": "sidecar-injector-webhook"},
-            "webhooks": [{
-                "name": "sidecar-injector.morven.me",
+    let webhook = |name: &str, path: &str, namespaces: Value| {
+        json!({
+                "name": name,
                 "clientConfig": {"service": {
                     "namespace": "sidecar-injector", "name": "sidecar-injector",
-                    "path": "/inject", "port": 443,
+                    "path": path, "port": 443,
                 }},
                 "rules": [{
                     "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"],
@@ -43,11 +38,35 @@ fn the_configuration_is_the_one_that_users_know() {
                 "sideEffects": "None",
                 "admissionReviewVersions": ["v1"],
                 "matchPolicy": "Equivalent",
-                "namespaceSelector": {"matchLabels": {"sidecar-injection": "enabled"}},
+                "namespaceSelector": namespaces,
                 "objectSelector": {},
                 "reinvocationPolicy": "Never",
                 "timeoutSeconds": 10,
-            }],
+        })
+    };
+    assert_eq!(
+        manifests().objects(),
+        [json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "MutatingWebhookConfiguration",
+            "metadata": {"name": "sidecar-injector-webhook"},
+            "webhooks": [
+                webhook(
+                    "sidecar-injector.morven.me",
+                    "/inject",
+                    json!({"matchLabels": {"sidecar-injection": "enabled"}}),
+                ),
+                webhook(
+                    "sidecar-injector-enabled.morven.me",
+                    "/inject/enabled",
+                    json!({
+                        "matchLabels": {"sidecar-injector": "enabled"},
+                        "matchExpressions": [
+                            {"key": "sidecar-injection", "operator": "NotIn", "values": ["enabled"]},
+                        ],
+                    }),
+                ),
+            ],
         })]
     );
 }
