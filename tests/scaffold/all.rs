@@ -7,6 +7,7 @@ mod combinations;
 mod command;
 mod deployed;
 mod folder;
+mod images;
 mod programs;
 mod refusals;
 mod tutorial;

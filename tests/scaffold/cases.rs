@@ -79,12 +79,16 @@ fn hold(case: &str) {
 
 /// Files without the place of this workspace.
 fn portable(files: BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let here = root().join("crates/kubewright");
-    let here = here.to_str().expect("paths are UTF-8");
+    let checkout = root();
+    let library = checkout.join("crates/kubewright");
+    let [checkout, library] =
+        [&checkout, &library].map(|path| path.to_str().expect("paths are UTF-8"));
     let files = files.into_iter();
-    files
-        .map(|(path, text)| (path, text.replace(here, "/kubewright")))
-        .collect()
+    let portable = |text: String| {
+        let text = text.replace(library, "/kubewright");
+        text.replace(checkout, "/checkout")
+    };
+    files.map(|(path, text)| (path, portable(text))).collect()
 }
 
 fn expected(case: &str) -> BTreeMap<String, String> {

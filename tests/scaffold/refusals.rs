@@ -149,6 +149,91 @@ fn versions_of_a_kind_agree_on_where_they_are() {
 }
 
 #[test]
+fn a_kind_that_would_hide_a_type_of_rust_is_refused() {
+    let said = refused(
+        &[INIT],
+        "create api --group police --version v1 --kind Option",
+    );
+    assert_eq!(
+        said,
+        "error: a kind cannot be called Option: a type Option would hide that of Rust in its file\n\
+         hint: choose another name, such as MyOption\n"
+    );
+}
+
+#[test]
+fn a_license_is_an_expression_of_spdx() {
+    for command in [
+        "init . --name other --domain example.com --license Nonsense!!",
+        "edit --license Nonsense!!",
+    ] {
+        let said = refused(&[INIT], command);
+        assert!(said.contains("write an SPDX expression, such as"), "{said}");
+    }
+}
+
+#[test]
+fn webhooks_that_are_given_handles_are_served_and_not_served_again() {
+    let folder = tempfile::tempdir().expect("there is room for a project");
+    let folder = folder.path();
+    let run = |command: &str| succeeds(folder, &command.split(' ').collect::<Vec<_>>());
+    run(INIT);
+    run("create webhook --kind Pod --validating");
+    // As the tutorial does it.
+    for (file, from, to) in [
+        ("src/lib.rs", "_: &mut Needs", "needs: &mut Needs"),
+        ("src/lib.rs", "webhooks::all()", "webhooks::all(needs)"),
+        (
+            "src/webhooks.rs",
+            "pub fn all()",
+            "pub fn all(needs: &mut Needs)",
+        ),
+        (
+            "src/webhooks.rs",
+            "pod::validator()",
+            "pod::validator(needs)",
+        ),
+    ] {
+        let path = folder.join(file);
+        let text = std::fs::read_to_string(&path).expect("it was made");
+        assert!(text.contains(from), "{file} has no {from}");
+        std::fs::write(path, text.replace(from, to)).expect("it can be written");
+    }
+    run("create webhook --kind Deployment --validating");
+    let library = std::fs::read_to_string(folder.join("src/lib.rs")).expect("a file");
+    assert_eq!(
+        library.matches(".webhooks(webhooks::all(needs))").count(),
+        1,
+        "{library}"
+    );
+    run("create webhook --kind Pod --validating");
+}
+
+#[test]
+fn an_app_with_webhooks_of_its_own_is_left_to_its_author() {
+    let folder = tempfile::tempdir().expect("there is room for a project");
+    let folder = folder.path();
+    succeeds(folder, &INIT.split(' ').collect::<Vec<_>>());
+    let path = folder.join("src/lib.rs");
+    let text = std::fs::read_to_string(&path).expect("it was made");
+    let own = text.replace(
+        "App::new(\"guard\")",
+        "App::new(\"guard\").webhooks(mine())",
+    );
+    assert_ne!(own, text);
+    std::fs::write(&path, own).expect("it can be written");
+    let output = kubewright(
+        folder,
+        &["create", "webhook", "--kind", "Pod", "--validating"],
+    );
+    assert_eq!(output.status.code(), Some(1));
+    let said = errors(&output);
+    let hint = "hint: in src/lib.rs (`App::new` has another `.webhooks` already), \
+                an App has one Webhooks: hand the hooks of src/webhooks.rs to the one that `.webhooks(…)` is given\n";
+    assert!(said.contains(hint), "{said}");
+}
+
+#[test]
 fn a_kind_has_one_controller() {
     let controlled = format!("{API} --controller");
     let said = refused(

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::init::license;
 use super::project::Place;
 use crate::failure::Outcome;
 use crate::scaffold::{Settings, edit};
@@ -10,11 +11,18 @@ use crate::ui::Ui;
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The license of the package, as an SPDX expression; an empty one takes it away
-    #[arg(long, value_name = "SPDX")]
+    #[arg(long, value_name = "SPDX", value_parser = license_or_none)]
     license: Option<String>,
 
     #[command(flatten)]
     place: Place,
+}
+
+fn license_or_none(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        return Ok(String::new());
+    }
+    license(text)
 }
 
 pub(crate) fn run(ui: &Ui, arguments: &Arguments) -> Outcome {

@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     name: Option<Name>,
 
     /// The license of the package, as an SPDX expression such as Apache-2.0
-    #[arg(long, value_name = "SPDX")]
+    #[arg(long, value_name = "SPDX", value_parser = license)]
     license: Option<String>,
 
     /// Takes the crate `kubewright` from this folder; without it, from the sources that this command was built in, or, if it
@@ -68,6 +68,17 @@ pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
         ui.note(only_here);
     }
     Ok(())
+}
+
+/// A license as crates.io accepts it.
+pub(super) fn license(text: &str) -> Result<String, String> {
+    let expression = spdx::Expression::parse(text);
+    expression.map(|_| text.to_owned()).map_err(|error| {
+        format!(
+            "{}: write an SPDX expression, such as Apache-2.0 or MIT OR Apache-2.0",
+            error.reason
+        )
+    })
 }
 
 fn name_of(folder: &Path) -> Outcome<Name> {

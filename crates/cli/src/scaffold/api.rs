@@ -3,7 +3,7 @@
 use minijinja::context;
 
 use super::definition::Definition;
-use super::names::{self, hyphened, module};
+use super::names::{self, check_own_kind, hyphened, module};
 use super::project::{Api, Project};
 use super::target::Target;
 use super::{Group, Kind, Plural, Refused, Tree, Version};
@@ -34,6 +34,10 @@ pub(crate) fn create(tree: &mut Tree, new: &NewApi) -> Result<(), Refused> {
         if new.definition.is_some() {
             return Err(foreign(kind));
         }
+        check_own_kind(&new.kind).map_err(|why| {
+            Refused::new(format!("a kind cannot be called {kind}: {why}"))
+                .hint(format!("choose another name, such as My{kind}"))
+        })?;
         define(tree, &mut project, new)?
     } else {
         if !new.controller {

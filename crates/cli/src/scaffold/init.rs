@@ -38,6 +38,7 @@ pub(crate) fn init(tree: &mut Tree, new: &NewProject) -> Result<(), Refused> {
         library => project.library(),
         license => new.license.as_deref(),
         kubewright => new.kubewright.as_deref(),
+        checkout => new.kubewright.as_deref().map(checkout),
         version => env!("CARGO_PKG_VERSION"),
         rust => env!("CARGO_PKG_RUST_VERSION"),
     };
@@ -46,6 +47,12 @@ pub(crate) fn init(tree: &mut Tree, new: &NewProject) -> Result<(), Refused> {
     }
     project.save(tree);
     Ok(())
+}
+
+/// The folder of the workspace that the crate `kubewright` is in, of which it takes its versions and its other crates.
+fn checkout(kubewright: &str) -> &str {
+    let mut above = kubewright.rmatch_indices(['/', '\\']);
+    above.nth(1).map_or(kubewright, |(at, _)| &kubewright[..at])
 }
 
 const FILES: [(&str, Template); 9] = [

@@ -119,6 +119,105 @@ fn is_kind(text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks the name of a kind that the project defines: its type stands beside other names in what is made.
+pub(crate) fn check_own_kind(kind: &Kind) -> Result<(), String> {
+    let kind = kind.as_ref();
+    if STANDARD.contains(&kind) {
+        return Err(format!("a type {kind} would hide that of Rust in its file"));
+    }
+    if USED.contains(&kind) {
+        return Err(format!(
+            "a type {kind} would hide one that webhooks and controllers use"
+        ));
+    }
+    Ok(())
+}
+
+/// What every Rust file has without an import.
+const STANDARD: [&str; 42] = [
+    "AsMut",
+    "AsRef",
+    "Box",
+    "Clone",
+    "Copy",
+    "Debug",
+    "Default",
+    "DoubleEndedIterator",
+    "Drop",
+    "Eq",
+    "Err",
+    "ExactSizeIterator",
+    "Extend",
+    "Fn",
+    "FnMut",
+    "FnOnce",
+    "From",
+    "FromIterator",
+    "Future",
+    "Hash",
+    "Into",
+    "IntoFuture",
+    "IntoIterator",
+    "Iterator",
+    "None",
+    "Ok",
+    "Option",
+    "Ord",
+    "PartialEq",
+    "PartialOrd",
+    "Result",
+    "Send",
+    "Sized",
+    "Some",
+    "String",
+    "Sync",
+    "ToOwned",
+    "ToString",
+    "TryFrom",
+    "TryInto",
+    "Unpin",
+    "Vec",
+];
+
+/// What the files that are made import.
+const USED: [&str; 35] = [
+    "Action",
+    "App",
+    "Arc",
+    "BTreeMap",
+    "Change",
+    "Changed",
+    "Condition",
+    "ConfigMap",
+    "Context",
+    "Controller",
+    "Create",
+    "CustomResource",
+    "Deserialize",
+    "DynamicObject",
+    "Error",
+    "Hook",
+    "JsonSchema",
+    "Keeper",
+    "Kept",
+    "Mutated",
+    "Needs",
+    "OrDeny",
+    "Path",
+    "Program",
+    "Reconcile",
+    "Requests",
+    "ResourceExt",
+    "Review",
+    "Serialize",
+    "SharedAuthority",
+    "StatusWriter",
+    "TestCluster",
+    "Validated",
+    "Value",
+    "Webhooks",
+];
+
 fn is_keyword(word: &str) -> bool {
     syn::parse_str::<syn::Ident>(word).is_err()
 }
@@ -193,6 +292,50 @@ mod tests {
             accepted::<Group>(&["police", "ship.navy", "", "Police"]),
             [true, true, false, false]
         );
+    }
+
+    #[test]
+    fn a_kind_that_would_hide_a_type_is_refused() {
+        let refused = |kind: &str| check_own_kind(&kind.parse().unwrap()).unwrap_err();
+        assert_eq!(
+            refused("Option"),
+            "a type Option would hide that of Rust in its file"
+        );
+        for kind in ["String", "Vec", "Result", "Ok", "Controller", "Needs"] {
+            refused(kind);
+        }
+        assert!(check_own_kind(&"WhiteList".parse().unwrap()).is_ok());
+        assert!(STANDARD.is_sorted() && USED.is_sorted());
+    }
+
+    /// A name of the library that no file uses is free: a type hides it in its own files only.
+    #[test]
+    fn every_name_that_made_files_take_from_the_library_is_refused() {
+        let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let prelude = std::fs::read_to_string(here.join("../kubewright/src/prelude.rs")).unwrap();
+        let words = |text: &str| -> Vec<String> {
+            let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let types = words.filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase()));
+            types.map(str::to_owned).collect()
+        };
+        let library: Vec<String> = words(prelude.split_once("\npub use").unwrap().1);
+        for entry in here.join("src/scaffold/templates").read_dir().unwrap() {
+            let path = entry.unwrap().path();
+            if !path.to_string_lossy().ends_with(".rs.jinja") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            let code = text
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"));
+            for word in words(&code.collect::<Vec<_>>().join("\n")) {
+                assert!(
+                    !library.contains(&word) || USED.contains(&word.as_str()),
+                    "{word} of {}",
+                    path.display()
+                );
+            }
+        }
     }
 
     #[test]

@@ -159,9 +159,15 @@ fn serve(tree: &mut Tree, project: &Project) {
         rust::add_module(text, "pub ", "webhooks")
     });
     let call = ".webhooks(webhooks::all())";
-    tree.edit(LIBRARY, format!("add `{call}` to the App"), |text| {
-        rust::append(text, APP, call)
-    });
+    let has_others = tree
+        .text(LIBRARY)
+        .is_some_and(|text| text.contains(".webhooks("));
+    let what = if has_others {
+        "an App has one Webhooks: hand the hooks of src/webhooks.rs to the one that `.webhooks(…)` is given".to_owned()
+    } else {
+        format!("add `{call}` to the App")
+    };
+    tree.edit(LIBRARY, what, |text| rust::append(text, APP, call));
     // Who has chosen another source of certificates has said so.
     let sources = [".certificates(", ".publishes_ca(", ".ca_injected_from("];
     let is_chosen = tree

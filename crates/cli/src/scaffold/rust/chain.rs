@@ -142,7 +142,7 @@ impl<'a> Chain<'a> {
     fn position(&self, wanted: &str) -> Option<usize> {
         let wanted = format!("x{wanted}");
         let call = syn::parse_str::<ExprMethodCall>(&wanted).ok()?;
-        self.calls.iter().position(|known| {
+        let exact = self.calls.iter().position(|known| {
             let turbofish = match (&known.turbofish, &call.turbofish) {
                 (Some(known), Some(call)) => {
                     is_same(known, &quote::ToTokens::to_token_stream(call).to_string())
@@ -152,6 +152,13 @@ impl<'a> Chain<'a> {
             };
             let arguments = quote::ToTokens::to_token_stream(&call.args).to_string();
             turbofish && known.method == call.method && is_same(&known.args, &arguments)
+        });
+        // `.webhooks(webhooks::all(needs))` is the same as `.webhooks(webhooks::all())`, with a handle for the webhooks.
+        exact.or_else(|| {
+            self.calls.iter().position(|known| {
+                known.method == call.method
+                    && function(known).is_some_and(|known| function(&call) == Some(known))
+            })
         })
     }
 }
@@ -188,6 +195,14 @@ impl<'a> Visit<'a> for Search<'a, '_> {
             }
             _ => visit::visit_expr(self, expression),
         }
+    }
+}
+
+/// The path of the function whose result is the only argument of a call.
+fn function(call: &ExprMethodCall) -> Option<String> {
+    match call.args.iter().collect::<Vec<_>>()[..] {
+        [Expr::Call(argument)] => Some(path(&argument.func)).filter(|path| path.contains("::")),
+        _ => None,
     }
 }
 
@@ -235,6 +250,15 @@ pub fn app(_: &mut Needs) -> App {
         );
         let twice = append(&once, "App::new", ".webhooks( webhooks::all( ) )").unwrap();
         assert_eq!(twice, once);
+    }
+
+    #[test]
+    fn a_call_whose_function_takes_a_handle_is_known() {
+        let call = ".webhooks(webhooks::all())";
+        let text = append(APP, "App::new", ".webhooks(webhooks::all(needs))").unwrap();
+        assert_eq!(append(&text, "App::new", call).unwrap(), text);
+        let without = remove(&text, "App::new", call).unwrap();
+        assert!(!without.contains("webhooks"), "{without}");
     }
 
     #[test]
