@@ -5,14 +5,18 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-use http::{Method, Request};
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
+use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
+use kube::api::{Api, Patch, PatchParams};
 use kubewright_apiserver::ApiServer;
 use kubewright_manifests::{Install, Installer, Parts};
 use kubewright_testing::apply;
@@ -31,6 +35,8 @@ struct Fault {
     process: AtomicU32,
     writes: AtomicUsize,
     at: AtomicUsize,
+    /// Whether Pod Security refuses every pod.
+    refuses_pods: AtomicBool,
 }
 
 /// Whether the API server still does what it is asked for at the fault.
@@ -315,6 +321,48 @@ async fn webhooks_fail_open_while_they_are_borrowed_unless_that_is_declined() {
     }
 }
 
+#[tokio::test]
+async fn a_namespace_that_does_not_admit_the_program_is_refused() {
+    let world = World::new().await;
+    for command in ["undeploy", "uninstall"] {
+        let ran = world.ran(&[command, "--context=lab"]).await;
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+    }
+    // From now on it is a namespace of another owner.
+    let namespaces: Api<Namespace> = Api::all(world.client());
+    let unmarked = json!({"metadata": {"annotations": {"kubewright.dev/installation": null}}});
+    let patch = Patch::Merge(&unmarked);
+    let patched = namespaces
+        .patch("green", &PatchParams::default(), &patch)
+        .await;
+    patched.expect("it is accepted");
+    let before = snapshot(&world.client()).await;
+
+    let deploy = ["deploy", "--context=lab", "--wait=false"];
+    world.fault.refuses_pods.store(true, Ordering::SeqCst);
+    let refused = world.ran(&deploy).await;
+    assert_eq!(
+        (refused.code, refused.out.as_str()),
+        (Some(1), ""),
+        "{}",
+        refused.err
+    );
+    let why = "error: the namespace green does not admit the pods of the program: \
+               pods \"gardens\" is forbidden: violates PodSecurity \"restricted:latest\"";
+    assert!(refused.err.contains(why), "{}", refused.err);
+    assert_same(&before, &snapshot(&world.client()).await, "after a refusal");
+
+    world.fault.refuses_pods.store(false, Ordering::SeqCst);
+    let ran = world.ran(&deploy).await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(
+        ran.out.starts_with("Namespace green left as it is\n"),
+        "{}",
+        ran.out
+    );
+    assert!(!ran.err.contains("cannot tell whether"), "{}", ran.err);
+}
+
 /// Serves the API server in clear text, with a fault.
 async fn proxy(server: &ApiServer, fault: Arc<Fault>) -> std::net::SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
@@ -330,7 +378,18 @@ async fn proxy(server: &ApiServer, fault: Arc<Fault>) -> std::net::SocketAddr {
                     if fault.meets(&method, Moment::Before) {
                         fault.kill().await;
                     }
+                    if fault.refuses_pods.load(Ordering::SeqCst)
+                        && method == Method::POST
+                        && request.uri().path().ends_with("/namespaces/green/pods")
+                    {
+                        let body =
+                            Full::new(Bytes::from(VIOLATION)).map_err(|never| match never {});
+                        let answer = Response::builder().status(403).body(body.boxed_unsync());
+                        return Ok(answer.expect("an answer"));
+                    }
                     let answer = api.call(request).await;
+                    let answer =
+                        answer.map(|answer| answer.map(http_body_util::BodyExt::boxed_unsync));
                     if fault.meets(&method, Moment::After) {
                         fault.kill().await;
                     }
@@ -397,6 +456,11 @@ fn configuration(name: &str, mark: &str, policy: &str) -> Value {
         }],
     })
 }
+
+const VIOLATION: &str = r#"{
+    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "Forbidden", "code": 403,
+    "message": "pods \"gardens\" is forbidden: violates PodSecurity \"restricted:latest\": runAsNonRoot != true"
+}"#;
 
 const DEMO: &str = "
 steps:

@@ -130,6 +130,16 @@ mod tests {
         assert_eq!(add(&new, &FOR_KINDS).unwrap(), new);
     }
 
+    #[test]
+    fn a_new_project_has_what_its_first_kind_needs() {
+        let template = include_str!("templates/Cargo.toml.jinja");
+        for dependency in &FOR_KINDS {
+            let line = format!("{} = {}", dependency.name, dependency.item());
+            let mut lines = template.lines();
+            assert!(lines.any(|own| own == line), "{line}");
+        }
+    }
+
     /// What a project uses has to be what Kubewright is built with, or there would be two of it.
     #[test]
     fn versions_are_those_of_the_workspace() {
