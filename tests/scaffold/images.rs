@@ -66,7 +66,13 @@ fn the_image_of_a_project_is_built_from_what_its_file_copies() {
     let project = project.path();
     // The library is where a build with a context of this name has it.
     let library = checkout.join("crates/kubewright");
-    for path in ["Cargo.toml", "Cargo.lock", "crates", "docs/guide"] {
+    for path in [
+        "Cargo.toml",
+        "Cargo.lock",
+        "README.md",
+        "crates",
+        "docs/guide",
+    ] {
         copy(&root().join(path), &checkout.join(path));
     }
     let library = library.to_str().expect("paths are UTF-8");
@@ -112,7 +118,13 @@ fn the_image_of_a_project_is_built_from_what_its_file_copies() {
         }
     }
     // Exactly what was copied above.
-    let expected = ["Cargo.lock", "Cargo.toml", "crates", "docs/guide"];
+    let expected = [
+        "Cargo.lock",
+        "Cargo.toml",
+        "README.md",
+        "crates",
+        "docs/guide",
+    ];
     assert_eq!(
         of_library.iter().collect::<Vec<_>>(),
         expected.iter().collect::<Vec<_>>()

@@ -181,7 +181,7 @@ fn webhooks_that_are_given_handles_are_served_and_not_served_again() {
     run("create webhook --kind Pod --validating");
     // As the tutorial does it.
     for (file, from, to) in [
-        ("src/lib.rs", "_: &mut Needs", "needs: &mut Needs"),
+        ("src/lib.rs", "_needs: &mut Needs", "needs: &mut Needs"),
         ("src/lib.rs", "webhooks::all()", "webhooks::all(needs)"),
         (
             "src/webhooks.rs",
