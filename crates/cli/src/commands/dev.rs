@@ -38,29 +38,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     once: bool,
 
-    /// Works with the cluster of this context of the kubeconfig, instead of an embedded one; in the end it is what it was
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["port", "controllers", "kubeconfig"])]
-    context: Option<String>,
-
-    /// The address at which that cluster reaches this machine
-    #[arg(
-        long,
-        value_name = "ADDRESS",
-        requires = "context",
-        default_value = "127.0.0.1"
-    )]
-    host: String,
-
-    /// Put back what a run with `--context` that was killed has left, and build nothing; without `--context`, in every cluster
-    #[arg(long, conflicts_with_all = ["once", "record", "adopt", "fail_closed", "options"])]
-    restore: bool,
-
-    /// Keep the failure policy of webhooks in that cluster; without it they fail open (`Ignore`) while they are borrowed
-    #[arg(long, requires = "context")]
-    fail_closed: bool,
-
     #[command(flatten)]
-    adopt: Adopt,
+    given: GivenFlags,
 
     /// The port of the API server; 0 takes a free one
     #[arg(long, default_value_t = 0)]
@@ -97,15 +76,43 @@ pub(crate) struct Arguments {
     options: Vec<String>,
 }
 
+/// A cluster that stays when the command ends.
+#[derive(Debug, Args)]
+struct GivenFlags {
+    /// Works with the cluster of this context of the kubeconfig, instead of an embedded one; in the end it is what it was
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["port", "controllers", "kubeconfig"])]
+    context: Option<String>,
+
+    /// The address at which that cluster reaches this machine
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        requires = "context",
+        default_value = "127.0.0.1"
+    )]
+    host: String,
+
+    /// Put back what a run with `--context` that was killed has left, and build nothing; without `--context`, in every cluster
+    #[arg(long, conflicts_with_all = ["once", "record", "adopt", "fail_closed", "options"])]
+    restore: bool,
+
+    /// Keep the failure policy of webhooks in that cluster; without it they fail open (`Ignore`) while they are borrowed
+    #[arg(long, requires = "context")]
+    fail_closed: bool,
+
+    #[command(flatten)]
+    adopt: Adopt,
+}
+
 pub(crate) fn run(ui: &Arc<Ui>, arguments: &Arguments) -> Outcome {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    if arguments.restore {
+    if arguments.given.restore {
         return runtime.block_on(restore(ui, arguments));
     }
     runtime.block_on(async {
         let mut interrupt = Interrupt::listen_to_all()?;
         // Of a cluster that stays, only the program itself can tell what it was asked.
-        let told = match &arguments.context {
+        let told = match &arguments.given.context {
             Some(_) => Some(Told::start(ui, arguments.record.as_deref())?),
             None => None,
         };
@@ -147,7 +154,7 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: &Arguments) -> Outcome {
 /// Puts back what a run that was killed has left.
 async fn restore(ui: &Ui, arguments: &Arguments) -> Outcome {
     let Arguments { folder, .. } = arguments;
-    let contexts = match &arguments.context {
+    let contexts = match &arguments.given.context {
         Some(context) => vec![context.clone()],
         None => Record::contexts(&state(folder))?,
     };
@@ -155,7 +162,7 @@ async fn restore(ui: &Ui, arguments: &Arguments) -> Outcome {
         ui.note("nothing is borrowed");
     }
     for context in &contexts {
-        let given = Given::connect(ui, context, &arguments.host).await?;
+        let given = Given::connect(ui, context, &arguments.given.host).await?;
         given.restore(ui, folder).await?;
     }
     Ok(())
@@ -176,10 +183,12 @@ async fn develop<'a>(
                 .hint("leave --once away, or write a demo: see examples/annotate-pod/demo.yaml"),
         );
     }
-    let given = match &arguments.context {
+    let given = match &arguments.given.context {
         Some(context) => {
-            let given = Given::connect(ui, context, &arguments.host).await?;
-            let borrowed = given.borrow(ui, folder, arguments.adopt.clone()).await?;
+            let given = Given::connect(ui, context, &arguments.given.host).await?;
+            let borrowed = given
+                .borrow(ui, folder, arguments.given.adopt.clone())
+                .await?;
             Some((given, borrowed))
         }
         None => None,
@@ -195,8 +204,8 @@ async fn develop<'a>(
     };
 
     if let Some((given, borrowed)) = given {
-        let stage = Stage::on(&given, borrowed, arguments.fail_closed)?;
-        if !arguments.fail_closed {
+        let stage = Stage::on(&given, borrowed, arguments.given.fail_closed)?;
+        if !arguments.given.fail_closed {
             ui.note("webhooks fail open while they are borrowed (failurePolicy: Ignore); --fail-closed keeps their own policy");
         }
         let session = session.insert(Session::new(ui, folder, asked, stage, program));
