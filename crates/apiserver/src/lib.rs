@@ -92,9 +92,10 @@ mod store;
 pub mod structural;
 mod watch;
 
-pub use access::AuthorizationMode;
+pub use access::{AuthorizationMode, ServiceAccountTokens, TokenKeyError};
 pub use controllers::{Controllers, Workloads};
-pub use listen::{ListenError, Listening};
+pub use discovery::GIT_VERSION;
+pub use listen::{ListenError, Listening, SecureServing};
 pub use rest::body::Body;
 pub use rest::target::RequestInfo;
 pub use server::{ApiServer, ApiService, Builder};

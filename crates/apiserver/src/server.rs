@@ -13,7 +13,9 @@ use http_body_util::BodyExt as _;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::access::{self, Access, AuthorizationMode, Authorizer, Caller, Modes};
+use crate::access::{
+    self, Access, AuthorizationMode, Authorizer, Caller, Modes, ServiceAccountTokens,
+};
 use crate::admission::{Chain, ChainBuilder};
 use crate::audit::Audit;
 use crate::cluster::StoredCluster;
@@ -21,7 +23,7 @@ use crate::controllers::Controllers;
 use crate::definitions::Definitions;
 use crate::kinds::strategy::services::Pool;
 use crate::kinds::{Registry, Served};
-use crate::listen::{self, ListenError, Listening};
+use crate::listen::{self, ListenError, Listening, SecureServing};
 use crate::rest::{self, BoxError, body::Body};
 use crate::seed::Seed;
 use crate::store::{Limits, Store};
@@ -43,6 +45,7 @@ pub struct Builder {
     audit: Option<Audit>,
     controllers: Controllers,
     modes: Vec<AuthorizationMode>,
+    tokens: ServiceAccountTokens,
 }
 
 /// The API server as a tower service: requests are answered in process, as from the admin.
@@ -80,6 +83,7 @@ impl ApiServer {
             audit: None,
             controllers: Controllers::none(),
             modes: vec![AuthorizationMode::AlwaysAllow],
+            tokens: ServiceAccountTokens::default(),
         }
     }
 
@@ -91,6 +95,7 @@ impl ApiServer {
             shared: self.shared.clone(),
             caller: Caller {
                 user: Some(access::admin()),
+                distrusted: false,
                 address: None,
                 stopped: self.shared.stopped.subscribe(),
             },
@@ -105,7 +110,22 @@ impl ApiServer {
     /// # Cancel safety
     /// Dropping the future leaves nothing behind.
     pub async fn listen(&self, address: impl Into<SocketAddr>) -> Result<Listening, ListenError> {
-        listen::listen(self.shared.clone(), address.into()).await
+        self.listen_with(address, SecureServing::default()).await
+    }
+
+    /// Serves HTTPS on an address with a certificate or a client CA from elsewhere; port 0 chooses a free one.
+    ///
+    /// # Errors
+    /// The address cannot be bound, or the certificates cannot be made.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind.
+    pub async fn listen_with(
+        &self,
+        address: impl Into<SocketAddr>,
+        serving: SecureServing,
+    ) -> Result<Listening, ListenError> {
+        listen::listen(self.shared.clone(), address.into(), serving).await
     }
 
     /// Ends every watch of in-process clients, and the controllers.
@@ -211,6 +231,12 @@ impl Builder {
         self.authorization([AuthorizationMode::Node, AuthorizationMode::Rbac])
     }
 
+    /// Issues and verifies the tokens of service accounts with keys from elsewhere. The default is a key of the server's own.
+    pub fn service_account_tokens(mut self, tokens: ServiceAccountTokens) -> Self {
+        self.tokens = tokens;
+        self
+    }
+
     /// Starts the server.
     ///
     /// # Panics
@@ -228,7 +254,7 @@ impl Builder {
             definitions: Definitions::default(),
             chain: self.chain.build(),
             addresses: Mutex::new(addresses),
-            access: Access::new(authorizer),
+            access: Access::new(authorizer, self.tokens),
             audit: self.audit,
             stopped: watch::Sender::new(false),
         });

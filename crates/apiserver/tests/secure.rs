@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use kubewright_apiserver::{ApiServer, Listening};
+use kubewright_apiserver::{ApiServer, Listening, SecureServing, ServiceAccountTokens};
 use rustls::RootCertStore;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName};
@@ -156,4 +156,156 @@ async fn an_address_in_use_says_so() {
         error.to_string(),
         format!("cannot listen on {}", listening.local_addr())
     );
+}
+
+/// An authority of the test's own, and a client certificate of it as kube wants it.
+fn authority_and_client() -> (String, kube::config::AuthInfo) {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use rcgen::{
+        BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    };
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let certificate = params.self_signed(&key).unwrap().pem();
+    let issuer = Issuer::new(params, key);
+    let mut client = CertificateParams::default();
+    client.distinguished_name.push(DnType::CommonName, "jane");
+    client
+        .distinguished_name
+        .push(DnType::OrganizationName, "system:masters");
+    client.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let key = KeyPair::generate().unwrap();
+    let signed = client.signed_by(&key, &issuer).unwrap();
+    let user = kube::config::AuthInfo {
+        client_certificate_data: Some(STANDARD.encode(signed.pem())),
+        client_key_data: Some(STANDARD.encode(key.serialize_pem()).into()),
+        ..kube::config::AuthInfo::default()
+    };
+    (certificate, user)
+}
+
+#[tokio::test]
+async fn a_client_ca_from_elsewhere_takes_the_place_of_the_servers_own() {
+    let (authority, user) = authority_and_client();
+    let serving = SecureServing::default().client_ca(authority).unwrap();
+    let server = ApiServer::builder().rbac().start();
+    let listening = server
+        .listen_with(([127, 0, 0, 1], 0), serving)
+        .await
+        .unwrap();
+    let mut jane = nobody(&listening).await;
+    jane.auth_info = user;
+    assert_eq!(code(jane, "/api/v1/namespaces").await, 200);
+    // The admin has a token instead of a certificate.
+    let kubeconfig = Kubeconfig::from_yaml(&listening.kubeconfig()).unwrap();
+    let admin = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default());
+    assert_eq!(code(admin.await.unwrap(), "/api/v1/namespaces").await, 200);
+}
+
+#[tokio::test]
+async fn a_certificate_of_an_unknown_authority_is_answered_401_unless_a_token_is_valid() {
+    let (_, user) = authority_and_client();
+    let listening = listening().await;
+    let mut config = nobody(&listening).await;
+    config.auth_info = user;
+    for path in ["/api/v1/namespaces", "/healthz"] {
+        assert_eq!(code(config.clone(), path).await, 401, "{path}");
+    }
+    config.auth_info.token = Some(listening.token().to_owned().into());
+    assert_eq!(code(config, "/api/v1/namespaces").await, 200);
+}
+
+#[tokio::test]
+async fn a_serving_certificate_that_is_given_is_the_one_that_clients_see() {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let serving = SecureServing::default()
+        .certificate(made.cert.pem(), made.signing_key.serialize_pem())
+        .unwrap();
+    let server = ApiServer::start();
+    let listening = server
+        .listen_with(([127, 0, 0, 1], 0), serving)
+        .await
+        .unwrap();
+    assert_eq!(listening.certificate_authority(), made.cert.pem());
+    let stream = connect(&listening, &[]).await;
+    let seen = stream.get_ref().1.peer_certificates().unwrap();
+    assert_eq!(seen, [made.cert.der().clone()]);
+}
+
+#[test]
+fn a_certificate_and_a_key_that_do_not_belong_together_are_refused() {
+    let made = || rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let (one, other) = (made(), made());
+    let key = other.signing_key.serialize_pem();
+    assert!(
+        SecureServing::default()
+            .certificate(one.cert.pem(), key)
+            .is_err()
+    );
+    let error = SecureServing::default().client_ca("").unwrap_err();
+    assert_eq!(error.to_string(), "cannot read the client CA");
+}
+
+#[tokio::test]
+async fn a_client_certificate_that_is_its_own_authority_is_trusted() {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    let mut params = rcgen::CertificateParams::default();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    params
+        .distinguished_name
+        .push(rcgen::DnType::CommonName, "jane");
+    params
+        .distinguished_name
+        .push(rcgen::DnType::OrganizationName, "system:masters");
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&key).unwrap().pem();
+    let serving = SecureServing::default().client_ca(&certificate).unwrap();
+    let server = ApiServer::builder().rbac().start();
+    let listening = server
+        .listen_with(([127, 0, 0, 1], 0), serving)
+        .await
+        .unwrap();
+    let mut jane = nobody(&listening).await;
+    jane.auth_info.client_certificate_data = Some(STANDARD.encode(certificate));
+    jane.auth_info.client_key_data = Some(STANDARD.encode(key.serialize_pem()).into());
+    assert_eq!(code(jane, "/api/v1/namespaces").await, 200);
+}
+
+#[tokio::test]
+async fn tokens_of_service_accounts_are_those_of_the_issuer_and_the_key_that_are_given() {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    let key = rcgen::KeyPair::generate().unwrap();
+    let tokens = ServiceAccountTokens::signed_with(key.serialize_pem()).unwrap();
+    let tokens = tokens.issuers(["https://issuer.example.com", "https://old.example.com"]);
+    let server = ApiServer::builder().service_account_tokens(tokens).start();
+    let listening = server.listen(([127, 0, 0, 1], 0)).await.unwrap();
+    let mut config = nobody(&listening).await;
+    config.auth_info.token = Some(listening.token().to_owned().into());
+    let admin = Client::try_from(config.clone()).unwrap();
+    let post = async |path: &str, body: &str| {
+        let request = http::Request::post(path).header("content-type", "application/json");
+        let request = request.body(body.as_bytes().to_vec()).unwrap();
+        admin.request::<serde_json::Value>(request).await.unwrap()
+    };
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    post(accounts, r#"{"metadata": {"name": "robot"}}"#).await;
+    let made = post(&format!("{accounts}/robot/token"), r#"{"spec": {}}"#).await;
+    let token = made["status"]["token"].as_str().unwrap();
+    let claims = token.split('.').nth(1).unwrap();
+    let claims: serde_json::Value =
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).unwrap()).unwrap();
+    assert_eq!(claims["iss"], "https://issuer.example.com");
+    assert_eq!(
+        claims["aud"],
+        serde_json::json!(["https://issuer.example.com"])
+    );
+
+    config.auth_info.token = Some(token.to_owned().into());
+    assert_eq!(code(config.clone(), "/api/v1/namespaces").await, 200);
+    config.auth_info.token = Some(format!("{token}x").into());
+    assert_eq!(code(config, "/api/v1/namespaces").await, 401);
 }

@@ -8,6 +8,7 @@ mod modes;
 mod node;
 pub(crate) mod rbac;
 pub(crate) mod reviews;
+mod tokens;
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -19,7 +20,7 @@ use uuid::Uuid;
 
 use crate::admission::User;
 use crate::field::quoted;
-use crate::rest::subresource::{ISSUER, RefusedToken, user_of_token};
+use crate::rest::subresource::{RefusedToken, user_of_token};
 use crate::server::Shared;
 use crate::status::{Result, Status};
 pub(crate) use authority::{Authority, AuthorityError};
@@ -32,12 +33,14 @@ pub use modes::AuthorizationMode;
 pub(crate) use modes::Modes;
 use rbac::Rbac;
 pub(crate) use reviews::user_info;
+pub use tokens::{ServiceAccountTokens, TokenKeyError};
 
 /// The secrets of one server.
 #[derive(Debug)]
 pub(crate) struct Access {
     token: String,
     authority: OnceLock<Authority>,
+    pub(crate) service_accounts: ServiceAccountTokens,
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) modes: LastModes,
 }
@@ -47,6 +50,8 @@ pub(crate) struct Access {
 pub(crate) struct Caller {
     /// Who the connection itself proves to be; the owner of the process is the admin.
     pub(crate) user: Option<User>,
+    /// Whether the client showed a certificate that no trusted authority has signed.
+    pub(crate) distrusted: bool,
     /// Where the other end of the connection is, if there is a connection.
     pub(crate) address: Option<IpAddr>,
     /// Becomes true when the connection's watches shall end.
@@ -54,11 +59,15 @@ pub(crate) struct Caller {
 }
 
 impl Access {
-    pub(crate) fn new(authorizer: Arc<dyn Authorizer>) -> Self {
+    pub(crate) fn new(
+        authorizer: Arc<dyn Authorizer>,
+        service_accounts: ServiceAccountTokens,
+    ) -> Self {
         let token = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         Self {
             token,
             authority: OnceLock::new(),
+            service_accounts,
             authorizer,
             modes: LastModes::default(),
         }
@@ -95,9 +104,11 @@ pub(crate) fn admin() -> User {
 pub(crate) fn authenticate(shared: &Shared, caller: &Caller, parts: &Parts) -> Result<User> {
     let user = match bearer(parts) {
         Some(token) => {
-            let known = by_token(shared, token, &[ISSUER]);
+            let own = shared.access.service_accounts.own_audiences();
+            let known = by_token(shared, token, &own);
             Some(known.map_err(|_| Status::unauthorized())?.user)
         }
+        None if caller.distrusted => return Err(Status::unauthorized()),
         None => caller.user.clone(),
     };
     Ok(user.unwrap_or_else(anonymous))
@@ -122,7 +133,8 @@ pub(crate) fn by_token(
     const NOBODY: &str = "invalid bearer token";
     let is_admin = same(token.as_bytes(), shared.access.token.as_bytes());
     let (user, meant) = if is_admin {
-        (admin(), vec![ISSUER.to_owned()])
+        let own = shared.access.service_accounts.own_audiences();
+        (admin(), own.into_iter().map(str::to_owned).collect())
     } else {
         user_of_token(shared, token).map_err(|refused| match refused {
             RefusedToken::NotOurs => NOBODY.to_owned(),

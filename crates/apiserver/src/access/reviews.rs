@@ -16,7 +16,6 @@ use crate::rest::decode::{self, Decoded};
 use crate::rest::metadata::{clear_owned, now, settle_namespace};
 use crate::rest::negotiate::{Form, MediaRange, Output, accepted};
 use crate::rest::query::WriteOptions;
-use crate::rest::subresource::ISSUER;
 use crate::rest::tracking;
 use crate::schema::Medium;
 use crate::selector::Fields;
@@ -92,7 +91,7 @@ fn token(call: &Call, spec: &Value) -> Result<Value> {
     let asked = spec["audiences"].as_array().into_iter().flatten();
     let mut wanted: Vec<&str> = asked.filter_map(Value::as_str).collect();
     if wanted.is_empty() {
-        wanted.push(ISSUER);
+        wanted = call.shared.access.service_accounts.own_audiences();
     }
     Ok(match by_token(&call.shared, token, &wanted) {
         Ok(known) => json!({

@@ -251,6 +251,7 @@ impl Client {
         let shared = shared.ok_or_else(|| Failure::own("the server is gone".to_owned()))?;
         let caller = Caller {
             user: Some(who.user()),
+            distrusted: false,
             address: None,
             stopped: self.stopped.clone(),
         };

@@ -71,8 +71,8 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
     })
 }
 
-/// The version that this server emulates.
-pub(crate) const GIT_VERSION: &str = "v1.36.3";
+/// The version of Kubernetes that the server emulates, such as `v1.36.3`.
+pub const GIT_VERSION: &str = "v1.36.3";
 
 fn version() -> Value {
     json!({

@@ -10,9 +10,9 @@ use rustls_pki_types::CertificateDer;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::Duration;
-use tokio_rustls::TlsAcceptor;
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
+use super::Door;
 use crate::access::{AUTHENTICATED, Caller};
 use crate::admission::User;
 use crate::server::{ApiService, Shared};
@@ -21,7 +21,7 @@ use crate::server::{ApiService, Shared};
 pub(super) async fn serve(
     shared: Arc<Shared>,
     socket: TcpStream,
-    acceptor: TlsAcceptor,
+    Door { acceptor, clients }: Door,
     mut stop: watch::Receiver<bool>,
 ) {
     const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -41,9 +41,11 @@ pub(super) async fn serve(
         },
         _ = stop.changed() => return,
     };
-    let certificates = stream.get_ref().1.peer_certificates();
+    let shown = stream.get_ref().1.peer_certificates();
+    let verified = shown.map(|chain| clients.verified(chain));
     let caller = Caller {
-        user: certificates.and_then(|chain| user(chain.first()?)),
+        user: verified.flatten().and_then(user),
+        distrusted: verified == Some(None),
         address,
         stopped: stop.clone(),
     };

@@ -19,6 +19,7 @@ pub(super) fn url(address: SocketAddr) -> String {
 /// The kubeconfig of the admin, who has a certificate.
 pub(super) fn of_admin(
     address: SocketAddr,
+    trust: &str,
     authority: &Authority,
 ) -> Result<String, AuthorityError> {
     let admin = authority.admin()?;
@@ -27,8 +28,7 @@ pub(super) fn of_admin(
         STANDARD.encode(&admin.key),
     );
     let credential = format!("client-certificate-data: {certificate}\n    client-key-data: {key}");
-    let authority = authority.certificate_pem();
-    Ok(text(address, authority, "kubernetes-admin", &credential))
+    Ok(text(address, trust, "kubernetes-admin", &credential))
 }
 
 /// The kubeconfig of somebody who has a token.

@@ -1,14 +1,14 @@
 //! The HTTPS listener: HTTP/1.1 and HTTP/2 over TLS, and a clean stop.
 
+mod clients;
 mod connection;
 mod kubeconfig;
+mod serving;
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -16,16 +16,29 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Duration;
 use tokio_rustls::TlsAcceptor;
 
-use crate::access::AuthorityError;
+use crate::access::{self, AuthorityError};
 use crate::server::Shared;
+use clients::Clients;
+pub use serving::SecureServing;
+use serving::Tls;
 
 /// A running HTTPS listener. Dropping it stops it.
 #[derive(Debug)]
 pub struct Listening {
     shared: Arc<Shared>,
     address: SocketAddr,
+    /// What clients have to trust, unless it is the server's own authority.
+    trust: Option<String>,
+    own_clients: bool,
     stop: watch::Sender<bool>,
     task: Option<JoinHandle<()>>,
+}
+
+/// What every connection passes: the handshake, and the verification of the certificate that the client shows.
+#[derive(Clone)]
+struct Door {
+    acceptor: TlsAcceptor,
+    clients: Arc<Clients>,
 }
 
 /// Why the server cannot listen.
@@ -39,6 +52,14 @@ pub enum ListenError {
         address: SocketAddr,
         /// What the system says.
         source: io::Error,
+    },
+    /// A certificate or a key that was given cannot be read.
+    #[error("cannot read the {what}")]
+    Pem {
+        /// Which of them.
+        what: &'static str,
+        /// What is wrong with it.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The server's certificates cannot be made.
     #[error("cannot set up TLS for the API server")]
@@ -56,8 +77,12 @@ impl Listening {
         kubeconfig::url(self.address)
     }
 
-    /// The certificate of the server's own authority as PEM: what clients trust.
+    /// What clients have to trust, as PEM: the certificate of the server's own authority, or the serving certificate that
+    /// was given.
     pub fn certificate_authority(&self) -> &str {
+        if let Some(given) = &self.trust {
+            return given;
+        }
         self.shared
             .access
             .authority()
@@ -69,12 +94,18 @@ impl Listening {
         self.shared.access.token()
     }
 
-    /// A kubeconfig for the admin, with everything that a client needs inside it.
+    /// A kubeconfig for the admin, with everything that a client needs inside it: a client certificate, or the admin's token
+    /// where client certificates are those of another authority.
     pub fn kubeconfig(&self) -> String {
-        self.shared
-            .access
+        let access = &self.shared.access;
+        if !self.own_clients {
+            return self.kubeconfig_with_token(&access::admin().username, access.token());
+        }
+        access
             .authority()
-            .and_then(|authority| kubeconfig::of_admin(self.address, authority))
+            .and_then(|authority| {
+                kubeconfig::of_admin(self.address, self.certificate_authority(), authority)
+            })
             .unwrap_or_default()
     }
 
@@ -114,6 +145,7 @@ impl From<AuthorityError> for ListenError {
 pub(crate) async fn listen(
     shared: Arc<Shared>,
     address: SocketAddr,
+    serving: SecureServing,
 ) -> Result<Listening, ListenError> {
     let bound = TcpListener::bind(address)
         .await
@@ -121,42 +153,32 @@ pub(crate) async fn listen(
     let local = bound
         .local_addr()
         .map_err(|source| ListenError::Bind { address, source })?;
-    let acceptor = TlsAcceptor::from(Arc::new(tls(&shared, local)?));
+    let Tls {
+        config,
+        clients,
+        trust,
+        own_clients,
+    } = serving.tls(&shared.access, local.ip())?;
+    let door = Door {
+        acceptor: TlsAcceptor::from(Arc::new(config)),
+        clients,
+    };
     let stop = watch::Sender::new(false);
-    let task = tokio::spawn(accept(shared.clone(), bound, acceptor, stop.subscribe()));
+    let task = tokio::spawn(accept(shared.clone(), bound, door, stop.subscribe()));
     Ok(Listening {
         shared,
         address: local,
+        trust,
+        own_clients,
         stop,
         task: Some(task),
     })
 }
 
-fn tls(shared: &Shared, address: SocketAddr) -> Result<ServerConfig, ListenError> {
-    let failed = |error: rustls::Error| ListenError::Tls(Box::new(error));
-    let authority = shared.access.authority()?;
-    let serving = authority.serving(address.ip())?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut roots = RootCertStore::empty();
-    roots.add(authority.certificate().clone()).map_err(failed)?;
-    let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
-        .allow_unauthenticated()
-        .build()
-        .map_err(|error| ListenError::Tls(Box::new(error)))?;
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(failed)?
-        .with_client_cert_verifier(clients)
-        .with_single_cert(serving.chain, serving.key)
-        .map_err(failed)?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
-}
-
 async fn accept(
     shared: Arc<Shared>,
     listener: TcpListener,
-    acceptor: TlsAcceptor,
+    door: Door,
     mut stop: watch::Receiver<bool>,
 ) {
     const BACK_OFF: Duration = Duration::from_millis(50);
@@ -166,7 +188,7 @@ async fn accept(
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((socket, _)) => {
-                    let served = connection::serve(shared.clone(), socket, acceptor.clone(), stop.clone());
+                    let served = connection::serve(shared.clone(), socket, door.clone(), stop.clone());
                     connections.spawn(served);
                 }
                 // Out of file descriptors, most likely: wait for some to be closed.

@@ -17,7 +17,7 @@ use crate::kinds::Verb;
 use crate::status::{Result, Status};
 
 pub(crate) use binding::bind_by_body;
-pub(crate) use token::{ISSUER, Refused as RefusedToken, user_of as user_of_token};
+pub(crate) use token::{Refused as RefusedToken, user_of as user_of_token};
 
 /// Answers a request for a sub-resource.
 pub(crate) async fn serve(call: Call, method: &Method) -> Result<Response<Body>> {

@@ -6,7 +6,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::{Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
-use ring::hmac;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -23,9 +22,6 @@ use crate::rest::tracking;
 use crate::schema::Medium;
 use crate::server::Shared;
 use crate::status::{Result, Status};
-
-/// Who signs and accepts the tokens, where a request does not say it.
-pub(crate) const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
 /// Answers a `TokenRequest` with a token.
 pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
@@ -57,7 +53,7 @@ pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
     let request = &mut attributes.object;
     let audiences = request["spec"]["audiences"].as_array();
     if audiences.is_none_or(Vec::is_empty) {
-        request["spec"]["audiences"] = json!([ISSUER]);
+        request["spec"]["audiences"] = json!(call.shared.access.service_accounts.own_audiences());
     }
     let metadata = metadata_mut(request);
     for (field, value) in [
@@ -77,7 +73,7 @@ pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
     let token = if options.dry_run {
         String::new()
     } else {
-        sign(call, &account, &request, bound, ends)
+        sign(call, &account, &request, bound, ends)?
     };
     request["status"] = json!({"token": token, "expirationTimestamp": seconds(ends)});
     let output = call.output.of_the_object();
@@ -152,15 +148,15 @@ fn claims(shared: &Shared, token: &str) -> std::result::Result<Value, Refused> {
         Some((signed, signature, claims))
     };
     let (signed, signature, claims) = read().ok_or(Refused::NotOurs)?;
-    if claims["iss"] != ISSUER {
+    let tokens = &shared.access.service_accounts;
+    if !tokens.accepts(claims["iss"].as_str().unwrap_or_default()) {
         return Err(Refused::NotOurs);
     }
-    match hmac::verify(&key(shared), signed.as_bytes(), &signature) {
-        Ok(()) => Ok(claims),
-        Err(_) => Err(Refused::Invalid(
-            "go-jose/go-jose: error in cryptographic primitive".to_owned(),
-        )),
+    if tokens.verify(signed.as_bytes(), &signature) {
+        return Ok(claims);
     }
+    let why = "go-jose/go-jose: error in cryptographic primitive";
+    Err(Refused::Invalid(why.to_owned()))
 }
 
 /// The name and the uid that a token says of something.
@@ -326,7 +322,7 @@ fn sign(
     request: &Value,
     bound: Map<String, Value>,
     ends: Timestamp,
-) -> String {
+) -> Result<String> {
     let id = Uuid::new_v4().to_string();
     call.notes.annotate(
         "authentication.kubernetes.io/issued-credential-id",
@@ -338,25 +334,18 @@ fn sign(
     known.insert("namespace".to_owned(), namespace.as_str().into());
     let account = json!({"name": name, "uid": meta_text(account, "uid")});
     known.insert("serviceaccount".to_owned(), account);
+    let tokens = &call.shared.access.service_accounts;
     let claims = json!({
         "aud": request["spec"]["audiences"],
         "exp": ends.as_second(),
         "iat": issued,
-        "iss": ISSUER,
+        "iss": tokens.issuer(),
         "jti": id,
         "kubernetes.io": known,
         "nbf": issued,
         "sub": format!("system:serviceaccount:{namespace}:{name}"),
     });
-    let header = json!({"alg": "HS256", "typ": "JWT"});
-    let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-    let signed = format!("{}.{}", encode(&header), encode(&claims));
-    let signature = hmac::sign(&key(&call.shared), signed.as_bytes());
-    format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
-}
-
-/// The key is made from the admin's token, which is as secret and lives as long.
-fn key(shared: &Shared) -> hmac::Key {
-    let secret = format!("service accounts {}", shared.access.token());
-    hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes())
+    tokens
+        .sign(&claims)
+        .ok_or_else(|| Status::plain("failed to generate token: the system has no random numbers"))
 }
