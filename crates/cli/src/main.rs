@@ -13,6 +13,7 @@ mod ownership;
 #[cfg(test)]
 mod reference;
 mod scaffold;
+mod shim;
 mod ui;
 
 use std::panic::AssertUnwindSafe;
@@ -120,6 +121,10 @@ impl Command {
 }
 
 fn main() -> ExitCode {
+    let mut words = std::env::args_os();
+    if let Some(program) = shim::Program::of(words.next().as_deref()) {
+        return program.run(words.map(|word| word.to_string_lossy().into_owned()));
+    }
     let Arguments { command } = Arguments::parse();
     let ui = Arc::new(Ui::new());
     let json = command.json();

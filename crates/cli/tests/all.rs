@@ -20,4 +20,5 @@ mod replay;
 mod restoring;
 mod running;
 mod snapshot;
+mod shim;
 mod trusting;

@@ -115,6 +115,11 @@ impl Store {
         Ok(Guard { _file: file })
     }
 
+    /// The folder of the programs for envtest.
+    pub(crate) fn shim(&self) -> PathBuf {
+        self.root.join("shim")
+    }
+
     /// Where a download waits until it is whole.
     pub(crate) fn download(&self, hash: &Sha512) -> Outcome<PathBuf> {
         let folder = self.root.join(DOWNLOADS);

@@ -2,6 +2,7 @@
 
 mod inventory;
 mod place;
+mod shim;
 mod sideload;
 
 use std::path::{Path, PathBuf};
@@ -36,6 +37,8 @@ enum Command {
     Cleanup(inventory::Cleanup),
     /// Installs a version from an archive that was brought here in some other way.
     Sideload(sideload::Arguments),
+    /// Writes kube-apiserver and etcd for envtest, which are this program by other names, and prints where they are.
+    Shim(shim::Arguments),
     /// Reads installed versions again and says what is not as it was installed.
     Verify(inventory::Verify),
 }
@@ -48,6 +51,7 @@ impl Arguments {
             Command::List(arguments) => arguments.output.json(),
             Command::Cleanup(arguments) => arguments.output.json(),
             Command::Sideload(arguments) => arguments.output.json(),
+            Command::Shim(_) => false,
             Command::Verify(arguments) => arguments.output.json(),
         }
     }
@@ -59,6 +63,7 @@ pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
         Command::List(arguments) => inventory::list(ui, arguments),
         Command::Cleanup(arguments) => inventory::cleanup(ui, &arguments),
         Command::Sideload(arguments) => sideload::run(ui, arguments),
+        Command::Shim(arguments) => shim::run(ui, arguments),
         Command::Verify(arguments) => inventory::verify(ui, &arguments),
     }
 }

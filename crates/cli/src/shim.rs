@@ -1,0 +1,96 @@
+//! The programs of a control plane, as this program called by another name: `kube-apiserver` and `etcd` for envtest.
+
+mod apiserver;
+mod etcd;
+mod flags;
+pub(crate) mod links;
+mod settings;
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::failure::Outcome;
+use crate::ui::Ui;
+
+/// A program that envtest starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    ApiServer,
+    Etcd,
+}
+
+/// How a program ends before it serves.
+#[derive(Debug)]
+enum Ended {
+    /// It printed what was asked for.
+    Printed,
+    /// The command line or the environment is wrong: the message, and the exit code of the real program.
+    Failed(String, u8),
+}
+
+impl Program {
+    /// Every program that this one is called as.
+    pub(crate) const ALL: [Self; 2] = [Self::ApiServer, Self::Etcd];
+
+    /// The name of the program's file.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::ApiServer => "kube-apiserver",
+            Self::Etcd => "etcd",
+        }
+    }
+
+    /// The program that this process was called as, from the first word of its command line.
+    pub(crate) fn of(called: Option<&OsStr>) -> Option<Self> {
+        let name = Path::new(called?).file_stem()?;
+        Self::ALL.into_iter().find(|program| name == program.name())
+    }
+
+    /// Runs the program until SIGTERM.
+    pub(crate) fn run(self, arguments: impl IntoIterator<Item = String>) -> ExitCode {
+        let ui = Ui::new();
+        let ended = match self {
+            Self::ApiServer => apiserver::run(&ui, arguments),
+            Self::Etcd => etcd::run(&ui, arguments),
+        };
+        match ended {
+            Ok(()) | Err(Ended::Printed) => ExitCode::SUCCESS,
+            Err(Ended::Failed(message, code)) => {
+                ui.note(message);
+                ExitCode::from(code)
+            }
+        }
+    }
+}
+
+/// The runtime of a program that waits most of the time: its threads are made when it starts, and no timer is.
+fn runtime(threads: usize) -> Outcome<tokio::runtime::Runtime> {
+    let mut builder = match threads {
+        1 => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    Ok(builder.enable_all().build()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_recognized_by_the_name_of_its_file() {
+        let program = |called: &str| Program::of(Some(OsStr::new(called)));
+        for called in [
+            "kube-apiserver",
+            "/a/b/kube-apiserver",
+            "kube-apiserver.exe",
+        ] {
+            assert_eq!(program(called), Some(Program::ApiServer), "{called}");
+        }
+        assert_eq!(program("./etcd"), Some(Program::Etcd));
+        for called in ["kubewright", "/etcd/kubewright", "kube-apiserver-old", ""] {
+            assert_eq!(program(called), None, "{called}");
+        }
+        assert_eq!(Program::of(None), None);
+    }
+}
