@@ -1,7 +1,7 @@
 //! Load and start-up measurements, each a ratio against a constant answer over the same TLS.
 //!
 //! `cargo run --release -p bench -- webhook` measures what webhooks cost a server's processor,
-//! `-- apiserver` how fast the embedded API server starts and what creating a pod costs it, `-- flood` the memory that a
+//! `-- apiserver` how fast the embedded API server starts, also in place of envtest's kube-apiserver, and what creating a pod costs it, `-- flood` the memory that a
 //! burst of large reviews takes and what is left of it, `-- controller` what caches hold and how soon and how cheaply
 //! controllers reconcile, `-- handshake` what it costs that certificates are live, and `-- hand-over` for how long nobody leads
 //! when a leader ends. The server and the load are
@@ -18,6 +18,7 @@ mod apiserver;
 mod caches;
 mod cluster;
 mod controller;
+mod drop_in;
 mod echo;
 mod flood;
 mod hand_over;
@@ -51,7 +52,7 @@ struct Arguments {
 enum Command {
     /// Measures webhooks on real reviews.
     Webhook(webhook::Options),
-    /// Measures the embedded API server: its start, and the creation of a pod.
+    /// Measures the embedded API server: its start, and the creation of a pod; `cargo build --release -p kubewright-cli` comes first.
     #[command(name = "apiserver")]
     ApiServer(apiserver::Options),
     /// Measures what a burst of large reviews does to a server's memory, and what is left of it afterwards.
