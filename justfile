@@ -24,6 +24,10 @@ generate:
 bench what="webhook":
     cargo run --release -p bench -- {{what}}
 
+# Suites of others on the embedded API server; --real runs them on a real one, too.
+judges *names:
+    tests/judges/run {{names}}
+
 # The embedded API server and a real kube-apiserver, case by case.
 conformance *filter:
     cargo run -q -p conformance -- compare {{filter}}
