@@ -12,10 +12,11 @@
 //! 10. [`deploying`]: everything that installs a program, from its code.
 //! 11. [`observability`]: what a program logs, counts and traces.
 //! 12. [`coming_from_kubebuilder`]: where its commands, markers and envtest are here.
-//! 13. [`commands`]: every command of `kubewright`, with its options.
-//! 14. [`options`]: every command of a program, with its options.
-//! 15. [`metrics`]: everything that a program counts.
-//! 16. [`defaults`]: what holds unless you say otherwise.
+//! 13. [`envtest`]: tests in Go, Java and other languages on the embedded API server.
+//! 14. [`commands`]: every command of `kubewright`, with its options.
+//! 15. [`options`]: every command of a program, with its options.
+//! 16. [`metrics`]: everything that a program counts.
+//! 17. [`defaults`]: what holds unless you say otherwise.
 
 // Its blocks are the files of one project: tests/scaffold builds that, and runs the commands between them.
 #[cfg_attr(not(doctest), doc = include_str!("../../../docs/guide/tutorial.md"))]
@@ -57,6 +58,9 @@ pub mod observability {}
 
 #[doc = include_str!("../../../docs/guide/coming-from-kubebuilder.md")]
 pub mod coming_from_kubebuilder {}
+
+#[doc = include_str!("../../../docs/guide/envtest.md")]
+pub mod envtest {}
 
 #[doc = include_str!("../../../docs/guide/commands.md")]
 pub mod commands {}
