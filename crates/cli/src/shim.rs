@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::ui::Ui;
 
 /// A program that envtest starts.
@@ -20,13 +20,12 @@ pub(crate) enum Program {
     Etcd,
 }
 
-/// How a program ends before it serves.
+/// Why a program does not serve.
 #[derive(Debug)]
-enum Ended {
-    /// It printed what was asked for.
-    Printed,
-    /// The command line or the environment is wrong: the message, and the exit code of the real program.
-    Failed(String, u8),
+struct Failed {
+    message: String,
+    /// The exit code of the real program.
+    code: u8,
 }
 
 impl Program {
@@ -50,13 +49,13 @@ impl Program {
     /// Runs the program until SIGTERM.
     pub(crate) fn run(self, arguments: impl IntoIterator<Item = String>) -> ExitCode {
         let ui = Ui::new();
-        let ended = match self {
+        let served = match self {
             Self::ApiServer => apiserver::run(&ui, arguments),
             Self::Etcd => etcd::run(&ui, arguments),
         };
-        match ended {
-            Ok(()) | Err(Ended::Printed) => ExitCode::SUCCESS,
-            Err(Ended::Failed(message, code)) => {
+        match served {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(Failed { message, code }) => {
                 ui.note(message);
                 ExitCode::from(code)
             }
@@ -64,7 +63,17 @@ impl Program {
     }
 }
 
-/// The runtime of a program that waits most of the time: its threads are made when it starts, and no timer is.
+impl Failed {
+    /// A failure behind the command line.
+    fn of(failure: &Failure) -> Self {
+        Self {
+            message: failure.lines().join("\n"),
+            code: 1,
+        }
+    }
+}
+
+/// The runtime of a program: one thread for etcd, which waits most of the time.
 fn runtime(threads: usize) -> Outcome<tokio::runtime::Runtime> {
     let mut builder = match threads {
         1 => tokio::runtime::Builder::new_current_thread(),

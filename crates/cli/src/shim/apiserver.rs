@@ -6,9 +6,9 @@ use kubewright_apiserver::GIT_VERSION;
 
 use super::flags::{CommandLine, Dialect, Given, Known};
 use super::settings::{EFFECTIVE, Settings};
-use super::{Ended, runtime};
+use super::{Failed, runtime};
 use crate::cluster::Interrupt;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::ui::Ui;
 
 const KNOWN: Known = Known {
@@ -16,22 +16,22 @@ const KNOWN: Known = Known {
     table: include_str!("kube-apiserver.tsv"),
 };
 
-pub(super) fn run(ui: &Ui, arguments: impl IntoIterator<Item = String>) -> Result<(), Ended> {
+pub(super) fn run(ui: &Ui, arguments: impl IntoIterator<Item = String>) -> Result<(), Failed> {
     const FAILED: u8 = 1;
     match KNOWN.parse(arguments) {
-        Err(message) => Err(Ended::Failed(message, FAILED)),
+        Err(message) => Err(Failed {
+            message,
+            code: FAILED,
+        }),
         Ok(CommandLine::Help) => {
             ui.line(help());
-            Err(Ended::Printed)
+            Ok(())
         }
         Ok(CommandLine::Version) => {
             ui.line(format!("Kubernetes {GIT_VERSION}"));
-            Err(Ended::Printed)
+            Ok(())
         }
-        Ok(CommandLine::Flags(given)) => serve(ui, &given).map_err(|failure: Failure| {
-            let lines = failure.lines().join("\n");
-            Ended::Failed(lines, FAILED)
-        }),
+        Ok(CommandLine::Flags(given)) => serve(ui, &given).map_err(|failure| Failed::of(&failure)),
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::flags::{CommandLine, Dialect, Given, Known};
-use super::{Ended, runtime};
+use super::{Failed, runtime};
 use crate::cluster::Interrupt;
 use crate::failure::{Failure, Outcome};
 use crate::ui::Ui;
@@ -23,22 +23,22 @@ const KNOWN: Known = Known {
     table: include_str!("etcd.tsv"),
 };
 
-pub(super) fn run(ui: &Ui, arguments: impl IntoIterator<Item = String>) -> Result<(), Ended> {
+pub(super) fn run(ui: &Ui, arguments: impl IntoIterator<Item = String>) -> Result<(), Failed> {
     const NO_SENSE: u8 = 2;
     match KNOWN.parse(arguments) {
-        Err(message) => Err(Ended::Failed(message, NO_SENSE)),
+        Err(message) => Err(Failed {
+            message,
+            code: NO_SENSE,
+        }),
         Ok(CommandLine::Help) => {
             ui.line(help());
-            Err(Ended::Printed)
+            Ok(())
         }
         Ok(CommandLine::Version) => {
             ui.line(format!("etcd Version: {VERSION}"));
-            Err(Ended::Printed)
+            Ok(())
         }
-        Ok(CommandLine::Flags(given)) => serve(ui, &given).map_err(|failure: Failure| {
-            let lines = failure.lines().join("\n");
-            Ended::Failed(lines, 1)
-        }),
+        Ok(CommandLine::Flags(given)) => serve(ui, &given).map_err(|failure| Failed::of(&failure)),
     }
 }
 
