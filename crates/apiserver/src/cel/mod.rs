@@ -89,7 +89,7 @@ pub use library::semver::Semver;
 pub use library::urls::Url;
 pub use program::{Budget, CompileError, EvaluationError, Program, Variables};
 pub use source::Issues;
-pub(crate) use texts::{date, duration, is_date_time, is_request_url, pattern};
+pub(crate) use texts::{duration, is_date, is_date_time, is_request_url, pattern};
 pub use types::Type;
 pub(crate) use value::format_double;
 pub use value::{Key, List, Map, Object, Record, Text, Timestamp, Value};

@@ -16,6 +16,11 @@ pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
     regular::compile(text).map_err(|failure| failure.to_string())
 }
 
+/// Whether a text is a day as OpenAPI's format `date` wants it.
+pub(crate) fn is_date(text: &str) -> bool {
+    formats::is_date(text)
+}
+
 /// Whether a text is a date and a time as OpenAPI's format `date-time` wants them.
 pub(crate) fn is_date_time(text: &str) -> bool {
     formats::is_date_time(text)

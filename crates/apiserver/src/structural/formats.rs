@@ -1,10 +1,11 @@
 //! The formats of texts that schemas know: `date-time`, `ipv4`, `uuid` and the like.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::email;
 use crate::cel;
 use crate::kinds::names;
 
@@ -37,8 +38,18 @@ const KNOWN: [&str; 26] = [
     "uuid5",
 ];
 
-/// Whether a format is looked at; dashes in its name do not count.
-pub(crate) fn is_known(format: &str) -> bool {
+/// Whether a format means something for a type; an empty type is any of them.
+pub(crate) fn is_format_of(kind: &str, format: &str) -> bool {
+    match kind {
+        "" | "string" => is_known(format),
+        "integer" => matches!(format, "int32" | "int64"),
+        "number" => matches!(format, "float" | "double"),
+        _ => false,
+    }
+}
+
+/// Whether a format of strings is known; dashes in its name do not count.
+pub(super) fn is_known(format: &str) -> bool {
     KNOWN.contains(&plain(format).as_str())
 }
 
@@ -49,13 +60,13 @@ pub(super) fn fits(format: &str, text: &str) -> bool {
         "byte" => is_base64(text),
         "cidr" => is_cidr(text),
         "creditcard" => is_credit_card(text),
-        "date" => cel::date(text).is_some(),
+        "date" => cel::is_date(text),
         "datetime" => cel::is_date_time(text),
         "duration" => cel::duration(text).is_some(),
-        "email" => is_email(text),
+        "email" => email::is_email(text),
         "hexcolor" => matches(&HEX_COLOR, text),
         "hostname" => is_hostname(text),
-        "ipv4" => without_zeros(text).parse::<Ipv4Addr>().is_ok(),
+        "ipv4" => text.contains('.') && without_zeros(text).parse::<IpAddr>().is_ok(),
         "ipv6" => text.parse::<Ipv6Addr>().is_ok(),
         "isbn" => is_isbn10(text) || is_isbn13(text),
         "isbn10" => is_isbn10(text),
@@ -91,9 +102,8 @@ static SSN: LazyLock<Option<Regex>> =
     LazyLock::new(|| compiled("^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$"));
 static CREDIT_CARD: LazyLock<Option<Regex>> = LazyLock::new(|| {
     compiled(
-        "^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|(222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12}|\
-         6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35[0-9]{3})[0-9]{11}|\
-         6[27][0-9]{14})$",
+        "^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|\
+         3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35[0-9]{3})[0-9]{11})$",
     )
 });
 static HOSTNAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -153,46 +163,26 @@ fn without_zeros(text: &str) -> String {
         "" if !part.is_empty() => "0".to_owned(),
         rest => rest.to_owned(),
     };
-    if text.contains(':') {
+    if !text.contains('.') {
         return text.to_owned();
     }
-    text.split('.').map(part).collect::<Vec<_>>().join(".")
+    // An address of the version 6 may end with one of the version 4.
+    let (before, last) = text.split_at(text.rfind(':').map_or(0, |at| at + 1));
+    let parts: Vec<String> = last.split('.').map(part).collect();
+    format!("{before}{}", parts.join("."))
 }
 
 fn is_mac(text: &str) -> bool {
-    let (separator, digits) = match text.as_bytes() {
-        [_, _, separator @ (b':' | b'-'), ..] => (char::from(*separator), 2),
-        [_, _, _, _, b'.', ..] => ('.', 4),
-        _ => return false,
+    let (groups, digits) = match text.as_bytes() {
+        [_, _, separator @ (b':' | b'-'), ..] => (text.split(char::from(*separator)).collect(), 2),
+        [_, _, _, _, b'.', ..] => (text.split('.').collect(), 4),
+        _ => (vec![text], text.len()),
     };
-    let groups: Vec<&str> = text.split(separator).collect();
     let bytes = groups.len() * digits / 2;
     matches!(bytes, 6 | 8 | 20)
         && groups
             .iter()
             .all(|group| group.len() == digits && group.bytes().all(|b| b.is_ascii_hexdigit()))
-}
-
-/// An address as it stands in a message: `a@b`, or `Name <a@b>`.
-fn is_email(text: &str) -> bool {
-    let text = text.trim();
-    let address = match text.strip_suffix('>') {
-        Some(rest) => match rest.rsplit_once('<') {
-            Some((_, address)) => address,
-            None => return false,
-        },
-        None => text,
-    };
-    let Some((local, domain)) = address.rsplit_once('@') else {
-        return false;
-    };
-    let atom = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~".contains(&byte);
-    let dotted = |text: &str| {
-        text.split('.')
-            .all(|part| !part.is_empty() && part.bytes().all(|byte| atom(byte) || !byte.is_ascii()))
-    };
-    let quoted = local.len() > 2 && local.starts_with('"') && local.ends_with('"');
-    (quoted || dotted(local)) && dotted(domain)
 }
 
 fn is_hostname(text: &str) -> bool {
@@ -233,7 +223,7 @@ fn is_isbn13(text: &str) -> bool {
 
 fn book_digits(text: &str) -> Vec<u8> {
     text.bytes()
-        .filter(|byte| !matches!(byte, b'-' | b' ' | b'\t' | b'\n'))
+        .filter(|byte| !matches!(byte, b'-' | b' ' | b'\t' | b'\n' | b'\r' | 0x0C))
         .collect()
 }
 

@@ -22,9 +22,11 @@ mod check;
 mod correlation;
 mod declare;
 mod defaults;
+mod email;
 mod formats;
 mod lists;
 mod metadata;
+mod numbers;
 mod outcome;
 mod ownership;
 pub(crate) mod paths;
@@ -42,7 +44,7 @@ use crate::field::{FieldError, Path, Reason};
 pub use check::check;
 pub(crate) use check::shown;
 use correlation::Correlation;
-pub(crate) use formats::is_known as is_known_format;
+pub(crate) use formats::is_format_of;
 pub(crate) use ownership::{Items, Member, Owned, Part};
 use schema::Schema;
 use values::Taken;
@@ -95,6 +97,17 @@ impl Structural {
     /// Puts defaults into an object.
     pub fn default(&self, object: &mut Value) {
         defaults::default(object, &self.root);
+    }
+
+    /// Puts the default of one field of the root into an object that does not have the field.
+    pub(crate) fn default_field(&self, object: &mut Value, name: &str) {
+        let field = self.root.properties.get(name);
+        if let (Some(field), Value::Object(members)) = (field, object)
+            && let Some(default) = &field.default
+        {
+            let value = members.entry(name).or_insert_with(|| default.clone());
+            defaults::default(value, field);
+        }
     }
 
     /// Checks an object against the schema, without its rules.

@@ -1,13 +1,12 @@
 //! Holds a value to a schema: types, bounds, formats, required fields, combinations. The texts are the real server's.
 
-use std::cmp::Ordering;
-
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use super::correlation::Correlation;
 use super::formats;
+use super::numbers::{self, NumberType, is_json_integer, truncated};
 use super::outcome::{Outcome, Sort, written};
-use super::schema::{Additional, Bound, Limits, Schema};
+use super::schema::{Additional, Limits, Schema};
 use crate::field::{Path, quoted};
 
 /// How strictly a schema is taken.
@@ -81,9 +80,8 @@ impl Check {
                 }
             }
             Value::Number(number) => {
-                let format = if types.len() == 1 { format } else { "" };
-                let kind = if types.len() == 1 { types[0] } else { "" };
-                number_within(number, &schema.limits, kind, format, path, &mut outcome);
+                let of = NumberType::new(types, format);
+                numbers::check(number, &schema.limits, of, path, &mut outcome);
                 outcome.count();
             }
             Value::Array(items) => {
@@ -123,11 +121,9 @@ impl Check {
         let format = schema.format.as_str();
         let known = self.taken == Taken::AsWritten
             || match types {
+                [one] => formats::is_format_of(one, format),
                 // Of two types neither is the one that the format is for.
-                [] | ["string"] | ["integer", "string"] => formats::is_known(format),
-                ["integer"] => matches!(format, "int32" | "int64"),
-                ["number"] => matches!(format, "float" | "double"),
-                _ => false,
+                _ => formats::is_format_of("", format),
             };
         if known { format } else { "" }
     }
@@ -154,14 +150,14 @@ impl Check {
                 return;
             }
             Value::Bool(_) => ("boolean", ""),
-            Value::Number(number) if whole(number).is_some() => ("integer", "int64"),
+            Value::Number(number) if number.is_i64() => ("integer", "int64"),
             Value::Number(_) => ("number", "float64"),
             Value::String(_) => ("string", ""),
             Value::Array(_) => ("array", ""),
             Value::Object(_) => ("object", ""),
         };
         let listed = matches!(value, Value::String(_) | Value::Array(_));
-        let whole_float = matches!(value, Value::Number(number) if is_whole_float(number));
+        let whole_float = value.as_f64().is_some_and(is_json_integer);
         let fits =
             has(found) || (whole_float && has("integer")) || (found == "integer" && has("number"));
         if !listed && !format.is_empty() && !fits && found_format != format {
@@ -426,111 +422,6 @@ fn text_within(text: &str, limits: &Limits, path: &Path<'_>, outcome: &mut Outco
     }
 }
 
-fn number_within(
-    number: &Number,
-    limits: &Limits,
-    kind: &str,
-    format: &str,
-    path: &Path<'_>,
-    outcome: &mut Outcome,
-) {
-    let range = |what: &str, fits: bool, outcome: &mut Outcome| {
-        if !fits {
-            let form = match format {
-                "" => "(default format)".to_owned(),
-                format => format!("with format {format}"),
-            };
-            let told = format!(
-                "{what} value must be of type {kind} {form} in {}",
-                written(path)
-            );
-            outcome.add(path, told, Sort::Combined);
-        }
-        fits
-    };
-    let breaks = |rule: &str, bound: String, outcome: &mut Outcome| {
-        let told = format!("{} in body should be {rule} {bound}", written(path));
-        outcome.add(path, told, invalid(Value::Number(number.clone())));
-    };
-    range("Checked", in_range(number, kind, format), outcome);
-    let native = |what: &str, bound: f64, outcome: &mut Outcome| {
-        let fits = Number::from_f64(bound).is_none_or(|bound| in_range(&bound, kind, format));
-        range(what, fits, outcome).then(|| whole(number)).flatten()
-    };
-    if let Some(factor) = limits.multiple_of {
-        let whole = native("MultipleOf", factor, outcome);
-        if !is_multiple(number, whole, factor) {
-            breaks("a multiple of", shown(whole, factor), outcome);
-        }
-    }
-    if let Some(Bound { at, exclusive }) = limits.minimum {
-        let whole = native("Minimum boundary", at, outcome);
-        let order = order(number, whole, at);
-        if order == Some(Ordering::Less) || exclusive && order == Some(Ordering::Equal) {
-            let rule = if exclusive {
-                "greater than"
-            } else {
-                "greater than or equal to"
-            };
-            breaks(rule, shown(whole, at), outcome);
-        }
-    }
-    if let Some(Bound { at, exclusive }) = limits.maximum {
-        let whole = native("Maximum boundary", at, outcome);
-        let order = order(number, whole, at);
-        if order == Some(Ordering::Greater) || exclusive && order == Some(Ordering::Equal) {
-            let rule = if exclusive {
-                "less than"
-            } else {
-                "less than or equal to"
-            };
-            breaks(rule, shown(whole, at), outcome);
-        }
-    }
-    outcome.count();
-}
-
-/// How a number stands to a bound; a whole number is compared with the whole part of it.
-fn order(number: &Number, whole: Option<i64>, bound: f64) -> Option<Ordering> {
-    match whole {
-        Some(found) => Some(found.cmp(&truncated(bound))),
-        None => number.as_f64()?.partial_cmp(&bound),
-    }
-}
-
-fn is_multiple(number: &Number, whole: Option<i64>, factor: f64) -> bool {
-    if let Some(found) = whole {
-        let factor = truncated(factor);
-        return factor > 0 && found % factor == 0;
-    }
-    let found = number.as_f64().unwrap_or(f64::NAN);
-    let times = if factor < 1.0 {
-        1.0 / factor * found
-    } else {
-        found / factor
-    };
-    factor > 0.0 && (times - times.round()).abs() < 1e-9
-}
-
-fn in_range(number: &Number, kind: &str, format: &str) -> bool {
-    match (kind, format) {
-        ("integer", "int32") => whole(number).is_some_and(|found| i32::try_from(found).is_ok()),
-        ("integer", _) => whole(number).is_some() || is_whole_float(number),
-        (_, "float") => number
-            .as_f64()
-            .is_some_and(|found| found.abs() <= f64::from(f32::MAX)),
-        _ => true,
-    }
-}
-
-/// A bound as the text shows it: as a whole number beside one.
-fn shown(whole: Option<i64>, bound: f64) -> String {
-    match whole {
-        Some(_) => truncated(bound).to_string(),
-        None => crate::cel::format_double(bound),
-    }
-}
-
 /// One of the allowed values, if the schema lists them; null never is.
 fn choice(value: &Value, schema: &Schema, path: &Path<'_>, outcome: &mut Outcome) {
     if schema.choices.is_empty() || schema.choices.iter().any(|choice| is_choice(value, choice)) {
@@ -540,10 +431,12 @@ fn choice(value: &Value, schema: &Schema, path: &Path<'_>, outcome: &mut Outcome
         Value::String(text) => text.clone(),
         other => other.to_string(),
     });
-    let told = format!("{} in body should be one of", written(path));
+    let supported: Vec<String> = supported.collect();
+    let choices = supported.join(" ");
+    let told = format!("{} in body should be one of [{choices}]", written(path));
     let sort = Sort::NotSupported {
         value: value.clone(),
-        supported: supported.collect(),
+        supported,
     };
     outcome.add(path, told, sort);
 }
@@ -552,34 +445,25 @@ fn is_choice(value: &Value, choice: &Value) -> bool {
     match (value, choice) {
         (Value::Null, _) => false,
         // A number becomes one of the choice's type before the two are compared.
-        (Value::Number(value), Value::Number(choice)) => match (whole(value), whole(choice)) {
+        (Value::Number(value), Value::Number(choice)) => match (value.as_i64(), choice.as_i64()) {
             (Some(value), Some(choice)) => value == choice,
             (None, Some(choice)) => value.as_f64().map(truncated) == Some(choice),
             _ => value.as_f64() == choice.as_f64(),
         },
+        // Go makes a character of a number.
+        (Value::Number(value), Value::String(choice)) => value
+            .as_i64()
+            .is_some_and(|code| choice.chars().eq([character(code)])),
         (value, choice) => value == choice,
     }
 }
 
-/// The number, if it was written as a whole one.
-fn whole(number: &Number) -> Option<i64> {
-    number.as_i64()
-}
-
-fn is_whole_float(number: &Number) -> bool {
-    number
-        .as_f64()
-        .is_some_and(|found| found.fract() == 0.0 && found.abs() <= 9_007_199_254_740_991.0)
+fn character(code: i64) -> char {
+    let code = u32::try_from(code).ok();
+    code.and_then(char::from_u32)
+        .unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
 fn signed(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "as Go converts, except beyond the range"
-)]
-fn truncated(number: f64) -> i64 {
-    number as i64
 }

@@ -4,8 +4,7 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 use super::super::eval::{Evaluated, Failure};
-use super::super::types::Type;
-use super::super::value::{Object, Value, convert};
+use super::super::value::{Object, Value};
 use super::urls::Url;
 use super::{Declaration, guarded, open};
 
@@ -328,9 +327,24 @@ fn is_base64(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
-fn is_date(text: &str) -> bool {
-    let full = format!("{text}T00:00:00Z");
-    text.len() == 10 && convert(&Value::text(full), &Type::Timestamp).is_ok()
+/// A day of the years 0 to 9999.
+pub(in super::super) fn is_date(text: &str) -> bool {
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let [year, month, day] = text.split('-').collect::<Vec<_>>()[..] else {
+        return false;
+    };
+    let written = [(year, 4), (month, 2), (day, 2)];
+    if !written
+        .iter()
+        .all(|(part, length)| part.len() == *length && digits(part))
+    {
+        return false;
+    }
+    let (year, month, day) = (year.parse(), month.parse(), day.parse());
+    let (Ok(year), Ok(month), Ok(day)) = (year, month, day) else {
+        return false;
+    };
+    jiff::civil::Date::new(year, month, day).is_ok()
 }
 
 pub(in super::super) fn is_date_time(text: &str) -> bool {

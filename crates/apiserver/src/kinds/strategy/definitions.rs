@@ -42,8 +42,12 @@ fn unknown_formats(definition: &Value) -> Vec<String> {
 
 fn look(schema: &Value, found: &mut Vec<String>) {
     let format = schema.text("format");
-    let numbers = ["int32", "int64", "float", "double"];
-    if !format.is_empty() && !numbers.contains(&format) && !structural::is_known_format(format) {
+    let kind = if schema.flag("x-kubernetes-int-or-string") {
+        ""
+    } else {
+        schema.text("type")
+    };
+    if !format.is_empty() && !structural::is_format_of(kind, format) {
         found.push(format.to_owned());
     }
     for (_, below) in schema.entries("properties") {

@@ -266,3 +266,168 @@ fn what_was_wrong_before_and_has_not_changed_may_stay() {
         ]
     );
 }
+
+#[test]
+fn an_int32_with_a_minimum_accepts_what_is_above_it() {
+    let size = json!({"type": "integer", "format": "int32", "minimum": 1, "maximum": 3});
+    for fitting in [1, 2, 3] {
+        assert_eq!(found(size.clone(), json!(fitting)), [] as [&str; 0]);
+    }
+    assert_eq!(
+        found(size.clone(), json!(0)),
+        ["spec.x: Invalid value: 0: spec.x in body should be greater than or equal to 1"]
+    );
+    assert_eq!(
+        found(size, json!(4)),
+        ["spec.x: Invalid value: 4: spec.x in body should be less than or equal to 3"]
+    );
+}
+
+#[test]
+fn numbers_of_all_formats_are_held_to_all_bounds() {
+    for (kind, format) in [
+        ("integer", ""),
+        ("integer", "int32"),
+        ("integer", "int64"),
+        ("number", ""),
+        ("number", "float"),
+        ("number", "double"),
+    ] {
+        for (rule, fitting, wrong) in [
+            (json!({"minimum": 2}), 2, 1),
+            (json!({"minimum": 2, "exclusiveMinimum": true}), 3, 2),
+            (json!({"maximum": 2}), 2, 3),
+            (json!({"maximum": 2, "exclusiveMaximum": true}), 1, 2),
+            (json!({"multipleOf": 2}), 4, 3),
+            (json!({"enum": [1, 2]}), 2, 3),
+        ] {
+            let mut schema = rule.clone();
+            schema["type"] = kind.into();
+            schema["format"] = format.into();
+            assert_eq!(
+                found(schema.clone(), json!(fitting)),
+                [] as [&str; 0],
+                "{schema}"
+            );
+            assert_eq!(found(schema.clone(), json!(wrong)).len(), 1, "{schema}");
+        }
+    }
+}
+
+#[test]
+fn numbers_are_compared_as_go_compares_them() {
+    for (schema, value, expected) in [
+        (
+            json!({"type": "integer", "format": "int32", "maximum": -5_000_000_000_i64}),
+            json!(5),
+            vec![
+                "<nil>: Invalid value: \"\": Maximum boundary value must be of type integer with format int32 in spec.x",
+                "spec.x: Invalid value: 5: spec.x in body should be less than or equal to -5e+09",
+            ],
+        ),
+        (
+            json!({"type": "number", "multipleOf": 0.5}),
+            json!(1),
+            vec![
+                "spec.x: Invalid value: 0: factor MultipleOf declared for spec.x must be positive: 0",
+            ],
+        ),
+        (
+            json!({"type": "number", "multipleOf": 0.5}),
+            json!(1.5),
+            vec![],
+        ),
+        (
+            json!({"type": "number", "multipleOf": 0.01}),
+            json!(4.35),
+            vec!["spec.x: Invalid value: 4.35: spec.x in body should be a multiple of 0.01"],
+        ),
+        (
+            json!({"type": "integer"}),
+            json!(123_456_789.01),
+            vec![
+                "<nil>: Invalid value: \"\": Checked value must be of type integer (default format) in spec.x",
+            ],
+        ),
+        (
+            json!({"x-kubernetes-int-or-string": true, "enum": ["a"]}),
+            json!(97),
+            vec![],
+        ),
+    ] {
+        assert_eq!(found(schema.clone(), value), expected, "{schema}");
+    }
+}
+
+#[test]
+fn choices_that_differ_are_each_told() {
+    let schema = json!({"type": "string", "enum": ["a", "b"], "allOf": [{"enum": ["a"]}, {"enum": ["a", "b"]}]});
+    assert_eq!(
+        found(schema, json!("c")),
+        [
+            "spec.x: Unsupported value: \"c\": supported values: \"a\"",
+            "spec.x: Unsupported value: \"c\": supported values: \"a\", \"b\"",
+            "<nil>: Invalid value: \"\": \"spec.x\" must validate all the schemas (allOf). None validated",
+        ]
+    );
+}
+
+#[test]
+fn formats_are_those_of_go() {
+    for (format, fitting, wrong) in [
+        ("mac", "4111111111111111", "411111111111111"),
+        ("mac", "00005e005301", "00005e00530g"),
+        ("ipv4", "::ffff:1.2.3.4", "::ffff"),
+        ("ipv4", "010.0.0.1", "10.0.0"),
+        ("email", "a@[1.2.3.4]", "a@[1.2.3]"),
+        ("email", "Name <a@b>", "Name a@b"),
+        ("email", "Group: a@b;", "Group: a@b, c@d;"),
+        ("email", "\"a b\"@c", "a b@c"),
+        ("email", "a@b (comment (inside))", "a@b (comment"),
+        ("email", "a@b", "a..b@c"),
+        ("date", "0000-01-01", "0000-13-01"),
+        ("date", "2024-02-29", "2023-02-29"),
+        ("date-time", "0000-01-01T00:00:00Z", "0000-01-01T24:00:00Z"),
+        ("creditcard", "4111 1111 1111 1111", "2720 9912 3456 7894"),
+        ("isbn", "0-306-40615-2", "0-306-40615-3"),
+    ] {
+        let schema = json!({"type": "string", "format": format});
+        assert_eq!(
+            found(schema.clone(), json!(fitting)),
+            [] as [&str; 0],
+            "{format} {fitting}"
+        );
+        assert_eq!(found(schema, json!(wrong)).len(), 1, "{format} {wrong}");
+    }
+}
+
+#[test]
+fn what_go_does_not_print_is_escaped_in_messages() {
+    for (text, shown) in [
+        ("\u{feff}", "\\ufeff"),
+        ("\u{a0}", "\\u00a0"),
+        ("\u{200d}", "\\u200d"),
+        ("\u{10ffff}", "\\U0010ffff"),
+        ("\u{7f}", "\\x7f"),
+        ("\u{1f600}", "\u{1f600}"),
+        ("e\u{301}", "e\u{301}"),
+    ] {
+        assert_eq!(
+            found(json!({"type": "string", "enum": ["a"]}), json!(text)),
+            [format!(
+                "spec.x: Unsupported value: \"{shown}\": supported values: \"a\""
+            )]
+        );
+    }
+}
+
+#[test]
+fn a_field_of_the_root_gets_its_default_with_what_is_below() {
+    let schema = json!({"type": "object", "properties": {
+        "status": {"type": "object", "default": {}, "properties": {"phase": {"type": "string", "default": "Pending"}}},
+        "spec": {"type": "object", "default": {}},
+    }});
+    let mut object = json!({});
+    Structural::read(&schema).default_field(&mut object, "status");
+    assert_eq!(object, json!({"status": {"phase": "Pending"}}));
+}
