@@ -6,6 +6,7 @@ use super::super::eval::{Evaluated, Failure};
 use super::super::value::Value;
 use super::{Declaration, guarded, open};
 
+mod class;
 mod syntax;
 
 pub(super) const DECLARATIONS: &[Declaration] = &[
@@ -36,8 +37,8 @@ pub(super) const DECLARATIONS: &[Declaration] = &[
     ),
 ];
 
-/// The largest compiled pattern.
-const MAX_COMPILED: usize = 4 << 20;
+/// The largest compiled pattern, in bytes. Go counts a class of characters once, which takes thousands here.
+const MAX_COMPILED: usize = 64 << 20;
 
 /// What a pattern is used for.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +64,6 @@ impl Use {
 pub(in super::super) fn compile(pattern: &str) -> Result<Regex, Failure> {
     let translated = syntax::translate(pattern)?;
     RegexBuilder::new(&translated)
-        .octal(true)
         .size_limit(MAX_COMPILED)
         .build()
         .map_err(|error| {

@@ -6,6 +6,7 @@ mod core;
 mod costs;
 mod extensions;
 mod kubernetes;
+mod patterns;
 mod properties;
 mod syntax;
 
