@@ -76,6 +76,8 @@ pub struct Attributes {
     pub object: Value,
     /// Whether the object may have lists or maps that are empty: in memory they are not the same as none.
     pub empties: bool,
+    /// Whether a webhook patched the object.
+    pub patched: bool,
     /// The `managedFields` as they were before a webhook's patch reached them, if one did.
     pub managed_fields: Option<Value>,
     /// The JSON of the `managedFields` of a new object, as long as nobody had to read them: `object` has none then.

@@ -70,6 +70,10 @@ impl Custom {
     pub(crate) async fn store(&self, shared: &Shared, mut object: Value) -> Result<Value> {
         let definition = &self.definition;
         if definition.storage == self.name {
+            // A new object has none yet, whatever was sent. It is read back with its default.
+            if let Some(schema) = self.schema.as_ref().filter(|_| self.status) {
+                schema.default_field(&mut object, "status");
+            }
             return Ok(object);
         }
         let reach = shared.chain.reach(&shared.cluster);

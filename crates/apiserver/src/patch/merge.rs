@@ -1,17 +1,21 @@
 //! JSON merge patch (RFC 7386): objects merge, null deletes, everything else replaces.
+//!
+//! As in the library of the real server, what comes where there was no object loses the nulls that its objects have, also
+//! those in lists; a list that replaces an object's value keeps them.
 
 use serde_json::Value;
 
 /// Merges `patch` into `document`.
 pub fn apply(document: &mut Value, patch: Value) {
-    let Value::Object(patch) = patch else {
-        *document = patch;
-        return;
+    let patch = match patch {
+        Value::Object(patch) => patch,
+        other => {
+            *document = other;
+            return;
+        }
     };
-    if !document.is_object() {
-        *document = Value::Object(serde_json::Map::new());
-    }
     let Value::Object(target) = document else {
+        *document = without_nulls(Value::Object(patch));
         return;
     };
     for (key, value) in patch {
@@ -19,11 +23,30 @@ pub fn apply(document: &mut Value, patch: Value) {
             Value::Null => {
                 target.remove(&key);
             }
-            Value::Object(_) => apply(target.entry(key).or_insert(Value::Null), value),
-            other => {
-                target.insert(key, other);
-            }
+            value => match target.get_mut(&key) {
+                Some(found @ Value::Object(_)) => apply(found, value),
+                _ => {
+                    target.insert(key, without_nulls(value));
+                }
+            },
         }
+    }
+}
+
+/// Takes the fields that are null out of all objects in a value.
+fn without_nulls(mut value: Value) -> Value {
+    prune(&mut value);
+    value
+}
+
+fn prune(value: &mut Value) {
+    match value {
+        Value::Object(members) => members.retain(|_, value| {
+            prune(value);
+            !value.is_null()
+        }),
+        Value::Array(items) => items.iter_mut().for_each(prune),
+        _ => {}
     }
 }
 
@@ -34,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_examples_of_rfc_7386_hold() {
+    fn documents_and_patches_merge() {
         let table = [
             (json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"})),
             (
@@ -77,6 +100,22 @@ mod tests {
                 json!({}),
                 json!({"a": {"bb": {"ccc": null}}}),
                 json!({"a": {"bb": {}}}),
+            ),
+            // What follows is the library's own.
+            (
+                json!({}),
+                json!({"a": [1, {"b": null, "c": [{"d": null}]}, null]}),
+                json!({"a": [1, {"c": [{}]}, null]}),
+            ),
+            (
+                json!({"a": [1]}),
+                json!({"a": [{"b": null}]}),
+                json!({"a": [{}]}),
+            ),
+            (
+                json!({"a": {"b": 1}}),
+                json!({"a": [{"b": null}]}),
+                json!({"a": [{"b": null}]}),
             ),
         ];
         for (mut document, patch, expected) in table {

@@ -172,11 +172,25 @@ impl Call {
             options,
             object: Value::Null,
             empties: false,
+            patched: false,
             managed_fields: None,
             owners: None,
             old_object: Value::Null,
             deadline: self.deadline,
         }
+    }
+
+    /// Takes out of a custom object what webhooks put there and its schema does not know. Those that validate have seen it.
+    ///
+    /// # Errors
+    /// The decoder's words for metadata that do not fit.
+    pub(crate) fn prune_patched(&self, attributes: &mut Attributes) -> Result<()> {
+        let patched = self.resource.custom.as_ref().filter(|_| attributes.patched);
+        if let Some(custom) = patched {
+            let pruned = custom.coerce(&mut attributes.object);
+            pruned.map_err(|why| Status::internal(&why))?;
+        }
+        Ok(())
     }
 
     /// Shows the object of the request to the audit log.

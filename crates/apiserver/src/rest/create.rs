@@ -120,6 +120,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
             ));
         }
         metadata_mut(&mut attributes.object).remove("selfLink");
+        call.prune_patched(&mut attributes)?;
         attributes.write_empties(Medium::Storage);
         strategy::read_back(&call.resource, &mut attributes.object);
         let present = match write(call, options, &attributes, &name).await? {

@@ -82,6 +82,7 @@ pub(crate) async fn write(
         tracking::keep_times(&mut attributes.object, &attributes.old_object);
         call.validate(&attributes).await?;
 
+        call.prune_patched(&mut attributes)?;
         attributes.write_empties(Medium::Storage);
         match store(call, options.dry_run, &attributes.object, &stored).await? {
             Ok(shown) => {

@@ -224,6 +224,7 @@ pub(in crate::admission) fn request(
         options: json!({"kind": options, "apiVersion": "meta.k8s.io/v1"}),
         object,
         empties: false,
+        patched: false,
         managed_fields: None,
         owners: None,
         old_object,

@@ -195,6 +195,7 @@ async fn finish(
         object = converted.map_err(Failure::Refused)?;
     }
     attributes.object = object;
+    attributes.patched = true;
     Ok(())
 }
 
