@@ -1,10 +1,13 @@
 //! Field paths and field errors, worded as the API server words them.
 
 use std::fmt::{self, Write as _};
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde_json::Value;
 
 use crate::cel::format_double;
+use crate::schema::json::write as write_json;
 
 /// The path to a field, as it stands in an error: `spec.containers[0].name`, `metadata.annotations[key]`.
 ///
@@ -301,14 +304,24 @@ pub fn quoted(text: &str) -> String {
             c if (c as u32) < 0x20 || c as u32 == 0x7f => {
                 let _ = write!(out, "\\x{:02x}", c as u32);
             }
-            c if c.is_control() => {
+            c if c.is_ascii() || is_printable(c) => out.push(c),
+            c if (c as u32) < 0x1_0000 => {
                 let _ = write!(out, "\\u{:04x}", c as u32);
             }
-            c => out.push(c),
+            c => {
+                let _ = write!(out, "\\U{:08x}", c as u32);
+            }
         }
     }
     out.push('"');
     out
+}
+
+/// Whether Go prints a character as it is: letters, marks, numbers, punctuation and symbols.
+fn is_printable(character: char) -> bool {
+    static PRINTABLE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^[\p{L}\p{M}\p{N}\p{P}\p{S}]$").expect("a constant pattern"));
+    PRINTABLE.is_match(character.encode_utf8(&mut [0; 4]))
 }
 
 /// A value as error texts show it: strings quoted, everything else as JSON (since Kubernetes 1.34).
@@ -318,18 +331,24 @@ fn rendered(value: &Value) -> String {
         Value::Number(number) if number.is_f64() => {
             format_double(number.as_f64().unwrap_or(f64::NAN))
         }
-        other => as_go_writes(other.to_string()),
+        other => {
+            let mut written = Vec::new();
+            write_json(&mut written, other);
+            as_go_writes(String::from_utf8(written).unwrap_or_default())
+        }
     }
 }
 
 /// JSON with what could mean something in HTML escaped, as Go's encoder does.
 pub(crate) fn as_go_writes(json: String) -> String {
-    if !json.contains(['<', '>', '&']) {
+    if !json.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
         return json;
     }
     json.replace('<', "\\u003c")
         .replace('>', "\\u003e")
         .replace('&', "\\u0026")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
 }
 
 fn with_detail(body: &str, detail: &str) -> String {

@@ -15,6 +15,10 @@ use super::value::{List, Map, Value};
 /// The largest body of a request, in bytes; what bounds values whose schema has no bound.
 pub const LARGEST_REQUEST: u64 = 3 * 1024 * 1024;
 
+const FLOAT_FOR_INT: &str = "invalid data, expected int, got float64";
+const FLOAT_FOR_INT_OR_STRING: &str =
+    "invalid data, expected XIntOrString value to be either a string or integer";
+
 /// A value that a schema declares.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_structs, reason = "what is known of a value")]
@@ -102,6 +106,11 @@ impl Declared {
     pub fn read<'a>(&'a self, json: &'a Json) -> Value<'a> {
         let text = json.as_str();
         let read = match (&self.form, json) {
+            (Form::Plain, Json::Number(number)) if !number.is_i64() => match self.of {
+                Some(Type::Int) => Some(Value::Invalid(FLOAT_FOR_INT)),
+                Some(Type::Dyn) => Some(Value::Invalid(FLOAT_FOR_INT_OR_STRING)),
+                _ => None,
+            },
             (Form::Double, Json::Number(number)) => number.as_f64().map(Value::Double),
             (Form::Bytes, _) => text
                 .and_then(|text| URL_SAFE.decode(text).ok())

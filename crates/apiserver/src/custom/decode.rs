@@ -70,20 +70,12 @@ fn others(object: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Go has one number for `1` and `1.0`, and writes it without a fraction; what no 64 bits hold is not whole to it.
+/// Go holds a whole number that 64 bits do not hold as a float. What is written with a point or an exponent is one, too, until
+/// the object is stored: then it is written as whole if it is.
 pub(crate) fn settle_numbers(value: &mut Value) {
-    /// The largest number below which every whole one is exact.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
-        Value::Number(number) => {
-            let Some(float) = number.as_f64().filter(|_| !number.is_i64()) else {
-                return;
-            };
-            if float.fract() == 0.0 && float.abs() < EXACT {
-                #[expect(clippy::cast_possible_truncation, reason = "whole and exact")]
-                let whole = float as i64;
-                *number = Number::from(whole);
-            } else if let Some(inexact) = Number::from_f64(float) {
+        Value::Number(number) if number.is_u64() && !number.is_i64() => {
+            if let Some(inexact) = number.as_f64().and_then(Number::from_f64) {
                 *number = inexact;
             }
         }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::definition::Scale;
+use crate::cel::format_double;
 use crate::field::{FieldError, Path};
 use crate::kinds::view::{Edit, View};
 use crate::structural::Change;
@@ -141,7 +142,9 @@ fn wrong_type(path: &str, value: &Value, wanted: &str) -> String {
     let shown = match value {
         Value::String(text) => text.clone(),
         Value::Null => "<nil>".to_owned(),
-        Value::Number(number) if number.is_f64() => number.as_f64().unwrap_or_default().to_string(),
+        Value::Number(number) if number.is_f64() => {
+            format_double(number.as_f64().unwrap_or_default())
+        }
         other => other.to_string(),
     };
     let found = go_type(value);

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use super::ast::{Ast, Comprehension, Expr, Kind, Name};
 use super::environment::Environment;
+use super::escape::escape;
 use super::library::{Function, Overload};
+use super::parser::RESERVED;
 use super::source::{Issues, Problem};
 use super::types::Type;
 use unify::Substitution;
@@ -236,7 +238,13 @@ impl Checker<'_> {
             self.problem(id, format!("unexpected failed resolution of '{name}'"));
             return Type::Error;
         };
-        if let Some(found) = object.get(field) {
+        // Words of the language name fields of these names without being escaped, too.
+        let escaped = || escape(field).and_then(|escaped| object.get(&escaped));
+        let is_reserved = RESERVED.contains(&field);
+        if let Some(found) = object
+            .get(field)
+            .or_else(|| escaped().filter(|_| is_reserved))
+        {
             found.clone()
         } else {
             self.problem(id, format!("undefined field '{field}'"));

@@ -29,7 +29,10 @@ impl<'a> Context<'a> {
             Base::Value(node) => self.eval(node)?,
             Base::Conditional(nodes) => self.conditional(nodes)?,
         };
-        self.qualified(base, &attribute.qualifiers, attribute.test)
+        match self.qualified(base, &attribute.qualifiers, attribute.test)? {
+            Value::Invalid(reason) => Err(Failure::new(reason)),
+            value => Ok(value),
+        }
     }
 
     fn conditional(&mut self, [condition, truthy, falsy]: &'a [Node; 3]) -> Evaluated<'a> {

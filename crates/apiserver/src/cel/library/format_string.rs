@@ -191,7 +191,9 @@ fn text(value: &Value<'_>) -> Option<String> {
     Some(match value {
         Value::List(list) => list_text(list)?,
         Value::Map(map) => map_text(map)?,
-        Value::Optional(_) | Value::Object(_) | Value::Record(_) => return None,
+        Value::Optional(_) | Value::Object(_) | Value::Record(_) | Value::Invalid(_) => {
+            return None;
+        }
         other => other.to_string(),
     })
 }

@@ -162,6 +162,7 @@ fn type_of<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
         Value::Optional(_) => Type::optional(Type::Dyn),
         Value::Type(_) => Type::Type(None),
         Value::Object(_) | Value::Record(_) => Type::object(value.type_name()),
+        Value::Invalid(_) => Type::Error,
     })))
 }
 

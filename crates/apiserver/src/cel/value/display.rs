@@ -29,6 +29,7 @@ impl fmt::Display for Value<'_> {
             Self::Optional(Some(value)) => write!(f, "optional({value})"),
             Self::Type(of) => f.write_str(of.name()),
             Self::Object(_) | Self::Record(_) => f.write_str(self.type_name()),
+            Self::Invalid(reason) => f.write_str(reason),
         }
     }
 }

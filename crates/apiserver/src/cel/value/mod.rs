@@ -53,6 +53,8 @@ pub enum Value<'a> {
     Object(Object<'a>),
     /// A value of a declared object type that an expression made.
     Record(Arc<Record<'a>>),
+    /// JSON that is not what its schema declares, with the reason: expressions that look at it fail.
+    Invalid(&'static str),
 }
 
 impl<'a> Value<'a> {
@@ -102,6 +104,7 @@ impl<'a> Value<'a> {
             Self::Type(_) => "type",
             Self::Object(object) => object.type_name(),
             Self::Record(record) => &record.name,
+            Self::Invalid(_) => "error",
         }
     }
 

@@ -1,8 +1,11 @@
 //! Conforms what is neither object, list nor map.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::{Fate, Place, Shape, Slot, Stop, Walk, base64, describe, quantity, time};
+
+/// Below this a float holds every whole number.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl Walk {
     pub(super) fn scalar(
@@ -25,7 +28,14 @@ impl Walk {
                 }
                 empty(fits == Some(0))
             }
-            (Shape::Float64, Value::Number(number)) => empty(number.as_f64() == Some(0.0)),
+            (Shape::Float64, Value::Number(number)) => {
+                let float = number.as_f64();
+                // A whole number that a float does not hold becomes the nearest that it holds.
+                if let Some(float) = float.filter(|float| float.abs() >= EXACT) {
+                    *number = Number::from_f64(float).unwrap_or_else(|| number.clone());
+                }
+                empty(float == Some(0.0))
+            }
             (Shape::Bytes, Value::String(text)) => {
                 match base64::canonical(text) {
                     Ok(None) => {}

@@ -301,3 +301,57 @@ fn old_values_are_only_there_where_they_can_be_found() {
         ]
     );
 }
+
+#[test]
+fn a_rule_that_reads_a_float_in_an_integer_field_fails() {
+    let fields = json!({
+        "whole": {"type": "integer"},
+        "either": {"x-kubernetes-int-or-string": true},
+    });
+    for (rule, expected) in [
+        (
+            "self.whole > 0",
+            "spec: Invalid value: invalid data, expected int, got float64 evaluating rule: self.whole > 0",
+        ),
+        (
+            "type(self.either) == int",
+            "spec: Invalid value: invalid data, expected XIntOrString value to be either a string or integer evaluating \
+             rule: type(self.either) == int",
+        ),
+    ] {
+        let found = broken(fields.clone(), rule, json!({"whole": 2.0, "either": 1.0}));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].replace("\"object\": ", ""), expected);
+    }
+    let whole = json!({"whole": 2, "either": 1});
+    for rule in ["self.whole > 0", "type(self.either) == int", "true"] {
+        assert_eq!(broken(fields.clone(), rule, whole.clone()), [] as [&str; 0]);
+    }
+    let float = json!({"whole": 2.0});
+    assert_eq!(broken(fields, "true", float), [] as [&str; 0]);
+}
+
+#[test]
+fn fields_named_by_words_of_the_language_need_no_escape() {
+    let metadata = object(json!({"namespace": {"type": "string", "maxLength": 9}}));
+    let fields = json!({
+        "metadata": metadata,
+        "items": {"type": "array", "maxItems": 3, "items": object(json!({"metadata": metadata}))},
+    });
+    let value = json!({"metadata": {"namespace": "n"}, "items": [{"metadata": {}}]});
+    for rule in [
+        "self.metadata.namespace == 'n'",
+        "self.metadata.__namespace__ == 'n'",
+        "self.items.all(item, !has(item.metadata.namespace))",
+    ] {
+        assert_eq!(
+            broken(fields.clone(), rule, value.clone()),
+            [] as [&str; 0],
+            "{rule}"
+        );
+    }
+    assert_eq!(
+        broken(fields, "!has(self.metadata.namespace)", value).len(),
+        1
+    );
+}
