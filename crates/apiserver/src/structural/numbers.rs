@@ -78,17 +78,15 @@ impl GoNumber {
     }
 
     fn is_multiple_of(self, factor: Self) -> bool {
-        match (self, factor) {
-            (Self::Int(this), Self::Int(factor)) => this % factor == 0,
-            _ => {
-                let (this, factor) = (self.as_f64(), factor.as_f64());
-                is_json_integer(if factor < 1.0 {
-                    1.0 / factor * this
-                } else {
-                    this / factor
-                })
-            }
+        if let (Self::Int(this), Self::Int(factor)) = (self, factor) {
+            return this % factor == 0;
         }
+        let (this, factor) = (self.as_f64(), factor.as_f64());
+        is_json_integer(if factor < 1.0 {
+            1.0 / factor * this
+        } else {
+            this / factor
+        })
     }
 }
 
@@ -235,7 +233,7 @@ pub(super) fn is_json_integer(float: f64) -> bool {
         return false;
     }
     let whole = float.trunc();
-    if float == whole {
+    if float.fract() == 0.0 {
         return true;
     }
     // Of a negative float Go takes the whole part wrong, which is then never near.

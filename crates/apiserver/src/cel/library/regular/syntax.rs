@@ -330,54 +330,36 @@ impl Flags {
     }
 }
 
-/// `{least}`, `{least,}` or `{least,most}`. A number that is too large is none.
+/// `{least}`, `{least,}` or `{least,most}`.
 struct Count {
-    least: Option<u32>,
-    most: Most,
-}
-
-enum Most {
-    Same,
-    Unbounded,
-    Number(Option<u32>),
+    least: u32,
+    most: Option<u32>,
 }
 
 impl Count {
+    /// The count at the start of a text, and its length.
     fn read(text: &str) -> Option<(Self, usize)> {
         let end = text.find('}')?;
         let (least, most) = match text[1..end].split_once(',') {
-            None => (&text[1..end], Most::Same),
-            Some((least, "")) => (least, Most::Unbounded),
-            Some((least, most)) => (least, Most::Number(number(most)?)),
+            None => (&text[1..end], None),
+            Some((least, most)) => (least, Some(most)),
         };
         let least = number(least)?;
+        let most = match most {
+            None => Some(least),
+            Some("") => None,
+            Some(most) => Some(number(most)?),
+        };
         Some((Self { least, most }, end + 1))
     }
 
     fn is_valid(&self) -> bool {
-        let Some(least) = self.least else {
-            return false;
-        };
-        match self.most {
-            Most::Same | Most::Unbounded => true,
-            Most::Number(most) => most.is_some_and(|most| least <= most),
-        }
-    }
-
-    fn least(&self) -> u32 {
-        self.least.unwrap_or_default()
-    }
-
-    fn most(&self) -> Option<u32> {
-        match self.most {
-            Most::Same => self.least,
-            Most::Unbounded => None,
-            Most::Number(most) => most,
-        }
+        let most = self.most.unwrap_or(self.least);
+        self.least <= most && most <= MAX_REPEAT
     }
 
     fn times(&self) -> u32 {
-        self.most().unwrap_or_else(|| self.least())
+        self.most.unwrap_or(self.least)
     }
 
     fn repeats(&self) -> bool {
@@ -385,22 +367,22 @@ impl Count {
     }
 
     fn write(&self, out: &mut String) {
+        let least = self.least;
         // Writing into a text cannot fail.
-        let _ = match self.most() {
-            None => write!(out, "{{{},}}", self.least()),
-            Some(most) => write!(out, "{{{},{most}}}", self.least()),
+        let _ = match self.most {
+            None => write!(out, "{{{least},}}"),
+            Some(most) => write!(out, "{{{least},{most}}}"),
         };
     }
 }
 
-/// A decimal number without leading zeros; the inner is none where it is more than parts may be repeated.
-fn number(digits: &str) -> Option<Option<u32>> {
+/// A decimal number without leading zeros; the largest where it is larger.
+fn number(digits: &str) -> Option<u32> {
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number || digits.len() > 1 && digits.starts_with('0') {
         return None;
     }
-    let number = digits.parse().ok().filter(|number| *number <= MAX_REPEAT);
-    Some(number)
+    Some(digits.parse().unwrap_or(u32::MAX))
 }
 
 pub(super) fn refuse(reason: &str, at: &str) -> Failure {
