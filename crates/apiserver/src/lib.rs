@@ -48,7 +48,7 @@
 //! * ClusterRoles with an aggregation rule, such as `view`, have the rules that are written into them: gathering the rules
 //!   of others is the work of a controller that there is not.
 //! * There are no controllers unless [`Controllers`] are asked for, as in a control plane of kube-apiserver and etcd
-//!   alone; and then not all of them: no endpoints, CronJobs, ReplicationControllers, autoscalers, disruption budgets or
+//!   alone; and then not all of them: no endpoints but the server's own, CronJobs, ReplicationControllers, autoscalers, disruption budgets or
 //!   volumes.
 //! * ResourceQuotas and LimitRanges are not enforced, Events not forgotten after an hour.
 //! * An audit log has no event `RequestReceived`, and no annotations about how long each part of the server took.
@@ -68,6 +68,7 @@ mod controllers;
 mod custom;
 mod definitions;
 mod discovery;
+mod endpoints;
 #[doc(hidden)]
 pub mod field;
 pub mod kinds;

@@ -17,6 +17,7 @@ use tokio::time::Duration;
 use tokio_rustls::TlsAcceptor;
 
 use crate::access::{self, AuthorityError};
+use crate::endpoints;
 use crate::server::Shared;
 use clients::Clients;
 pub use serving::SecureServing;
@@ -129,6 +130,7 @@ impl Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
+        endpoints::withdraw(&self.shared.store, self.address);
         if let Some(task) = self.task.take() {
             task.abort();
         }
@@ -163,6 +165,7 @@ pub(crate) async fn listen(
         acceptor: TlsAcceptor::from(Arc::new(config)),
         clients,
     };
+    endpoints::publish(&shared.store, local);
     let stop = watch::Sender::new(false);
     let task = tokio::spawn(accept(shared.clone(), bound, door, stop.subscribe()));
     Ok(Listening {

@@ -233,7 +233,7 @@ async fn write(
 }
 
 /// A name from a base: five characters that spell no words are appended.
-fn generate(base: &str) -> String {
+pub(crate) fn generate(base: &str) -> String {
     const LONGEST_BASE: usize = 58;
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut end = base.len().min(LONGEST_BASE);

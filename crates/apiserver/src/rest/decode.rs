@@ -50,16 +50,30 @@ pub(crate) fn body(
         let told = told(call, kind, options, &problems, object);
         return decoded.and(told);
     }
-    identify(&mut object, kind, &call.body)?;
-    let conformed = schema::conform(kind, &mut object).map_err(|why| cannot_be(kind, &why));
+    let older = older_eviction(kind, &object);
+    let said = older.as_ref().unwrap_or(kind);
+    identify(&mut object, said, &call.body)?;
+    if older.is_some() {
+        set_kind(kind, &mut object);
+    }
+    let conformed = schema::conform(kind, &mut object).map_err(|why| cannot_be(said, &why));
     let Conformed { unknown, empties } = conformed?;
     problems.extend(said_of(&unknown));
     if problems.len() > 1 && options.field_validation != FieldValidation::Ignore {
         in_the_bodys_order(&mut problems, &call.body);
     }
-    let mut decoded = told(call, kind, options, &problems, object)?;
+    let mut decoded = told(call, said, options, &problems, object)?;
     decoded.empties = empties;
     Ok(decoded)
+}
+
+/// The older version of an Eviction, which has the same fields, where a body says that it is one.
+fn older_eviction(kind: &GroupVersionKind, object: &Value) -> Option<GroupVersionKind> {
+    let is_eviction = kind.group == "policy" && kind.kind == "Eviction";
+    (is_eviction && object["apiVersion"] == "policy/v1beta1").then(|| GroupVersionKind {
+        version: "v1beta1".to_owned(),
+        ..kind.clone()
+    })
 }
 
 /// The rules of the request's resource, if a definition made it and its own kind is meant: not a Scale.
@@ -239,7 +253,7 @@ impl Said {
             return Mismatch::Kind(format!(
                 "no kind {} is registered for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
                 quoted(&said.kind),
-                quoted(full_version)
+                quoted(&group_version(&said))
             ));
         }
         if said.kind == kind.kind && package(group) == package(&kind.group) {

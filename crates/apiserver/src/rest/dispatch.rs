@@ -101,7 +101,7 @@ async fn to_resource(
         return Err(Status::method_not_allowed());
     }
     check_name(&call)?;
-    warn_of_deprecation(&call);
+    warn_of_deprecation(&call, method);
     let settles = (*method != Method::GET && concerns_definitions(&call.resource))
         .then(|| call.shared.clone());
     let answered = if call.path.subresource.is_empty() {
@@ -181,7 +181,7 @@ pub(super) fn authorize(shared: &Shared, request: &Request, path: &Path) -> Resu
 }
 
 /// Versions of definitions, and the two built-in kinds, that are deprecated and still served.
-fn warn_of_deprecation(call: &Call) {
+fn warn_of_deprecation(call: &Call, method: &Method) {
     if let Some(custom) = &call.resource.custom {
         if let Some(warning) = &custom.warning {
             call.notes.warn(warning);
@@ -190,10 +190,12 @@ fn warn_of_deprecation(call: &Call) {
     }
     let core = call.resource.group.is_empty();
     let warning = match call.resource.plural.as_str() {
-        "endpoints" if core => {
+        "endpoints" if core && call.path.subresource.is_empty() => {
             "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
         }
-        "componentstatuses" if core => "v1 ComponentStatus is deprecated in v1.19+",
+        "componentstatuses" if core && *method == Method::GET => {
+            "v1 ComponentStatus is deprecated in v1.19+"
+        }
         _ => return,
     };
     call.notes.warn(warning);

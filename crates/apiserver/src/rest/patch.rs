@@ -437,6 +437,8 @@ impl strategic::Schema for MergeRules {
         let merge = field.merge();
         let strategy = if merge.merge {
             strategic::Strategy::Merge
+        } else if merge.replace {
+            strategic::Strategy::Replace
         } else {
             strategic::Strategy::Default
         };

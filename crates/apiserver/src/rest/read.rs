@@ -7,6 +7,7 @@ use http::{Response, StatusCode};
 use super::answer::{self, ListMeta, Shown};
 use super::body::Body;
 use super::call::Call;
+use super::component_statuses;
 use super::page::Page;
 use super::query::Query;
 use super::selection::Selection;
@@ -34,7 +35,12 @@ pub(crate) async fn get(call: &Call) -> Result<Response<Body>> {
     if wanted > current {
         return Err(too_new(wanted, current));
     }
-    let object = call.stored()?;
+    let object = if call.resource.kind == component_statuses::KIND {
+        let name = &call.path.name;
+        component_statuses::find(name).ok_or_else(|| call.not_found(name))?
+    } else {
+        call.stored()?
+    };
     answer::object(call, StatusCode::OK, &Shown::from(&*object)).await
 }
 
@@ -104,7 +110,12 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
             let rest = start.strip_prefix(&prefix).filter(|_| !token.is_empty());
             out_of_range(error, at, rest)
         })?;
-    let mut objects = listed.objects;
+    let is_stored = call.resource.kind != component_statuses::KIND;
+    let mut objects = if is_stored {
+        listed.objects
+    } else {
+        component_statuses::all()
+    };
     let mut remaining = Some(listed.remaining);
     if !selection.is_empty() {
         let mut meant = Vec::with_capacity(objects.len());
@@ -131,7 +142,7 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
     // The real server does not count behind a selector: it would have to read everything.
     let remaining = remaining.filter(|_| more && selection.is_empty());
     let meta = ListMeta {
-        revision: (call.resource.kind != "ComponentStatus").then_some(listed.revision),
+        revision: is_stored.then_some(listed.revision),
         next,
         remaining,
     };

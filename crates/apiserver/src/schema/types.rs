@@ -22,13 +22,15 @@ pub struct FieldRef(&'static Field);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_structs,
-    reason = "the three facts of the API's struct tags"
+    reason = "the facts of the API's struct tags"
 )]
 pub struct Merge {
     /// Whether lists are merged (`patchStrategy: merge`) and not replaced.
     pub merge: bool,
     /// The key by which items of a merged list are the same (`patchMergeKey`); none for lists of scalars.
     pub key: Option<&'static str>,
+    /// Whether the field is replaced although it is a struct (`patchStrategy: replace`).
+    pub replace: bool,
     /// Whether the patch names all keys that stay (`patchStrategy: retainKeys`).
     pub retain_keys: bool,
 }
@@ -161,7 +163,16 @@ pub fn root(kind: &GroupVersionKind) -> Option<TypeRef> {
         let name = format!("apimachinery.pkg.apis.meta.v1.{}", kind.kind);
         is_options.then(|| table::TABLE.find(&name)).flatten()
     };
-    known.or_else(options).map(|id| TypeRef(id.read()))
+    // No resource is served in this version any more, and still the old form of an eviction is taken.
+    let eviction = || {
+        let is_old =
+            (&*kind.group, &*kind.version, &*kind.kind) == ("policy", "v1beta1", "Eviction");
+        is_old
+            .then(|| table::TABLE.find("api.policy.v1.Eviction"))
+            .flatten()
+    };
+    let id = known.or_else(options).or_else(eviction);
+    id.map(|id| TypeRef(id.read()))
 }
 
 /// The type of this name: the OpenAPI definition's without its leading `io.k8s.`, such as `api.core.v1.Container`.

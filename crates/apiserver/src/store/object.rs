@@ -93,6 +93,20 @@ impl Draft {
         }
     }
 
+    /// An object that is never stored: it has no revision.
+    pub(crate) fn unstored(mut self, path: String) -> Object {
+        let labels = std::mem::take(&mut self.labels);
+        let (members, hole) = (self.members, self.hole);
+        Object {
+            revision: 0,
+            path,
+            labels,
+            text: self.into_text(None),
+            members,
+            digits: hole..hole,
+        }
+    }
+
     /// The text with the given revision in place (none: the member is left empty), for answers to dry runs.
     pub(crate) fn into_text(mut self, revision: Option<u64>) -> Bytes {
         if let Some(revision) = revision {

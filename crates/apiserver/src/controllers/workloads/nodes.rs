@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::client::{Failure, NODES, Who};
 use super::super::work::Context;
+use crate::discovery::GIT_VERSION;
 
 /// The name of a simulated node.
 pub(super) fn name(at: usize) -> String {
@@ -99,7 +100,7 @@ fn status(now: &str, name: &str, at: usize) -> Value {
             "containerRuntimeVersion": "simulated://0",
             "kernelVersion": "",
             "kubeProxyVersion": "",
-            "kubeletVersion": KUBELET,
+            "kubeletVersion": GIT_VERSION,
             "machineID": "",
             "operatingSystem": "linux",
             "osImage": "simulated",
@@ -112,5 +113,3 @@ fn status(now: &str, name: &str, at: usize) -> Value {
 fn address(at: usize) -> String {
     format!("172.18.{}.{}", at / 250 % 256, at % 250 + 2)
 }
-
-const KUBELET: &str = "v1.36.2";

@@ -42,6 +42,13 @@ pub(super) async fn evict(call: &Call) -> Result<Response<Body>> {
             "name in URL does not match name in Eviction object",
         ));
     }
+    if options.dry_run
+        && let Some(options) = attributes.object.get_mut("deleteOptions")
+        && options.is_object()
+        && options["dryRun"].as_array().is_none_or(Vec::is_empty)
+    {
+        options["dryRun"] = json!(["All"]);
+    }
     call.validate(&attributes).await?;
 
     let mut how = DeleteOptions::from_object(&attributes.object["deleteOptions"])?;

@@ -211,8 +211,7 @@ fn field(line: &'static str, package: &str) -> Field {
             ("set", _) => field.ownership = Ownership::Set,
             ("atomic", _) => field.ownership = Ownership::Atomic,
             ("granular", _) => field.ownership = Ownership::Granular,
-            // The default, which one field names all the same.
-            ("replace", _) => {}
+            ("replace", _) => field.merge.replace = true,
             _ => unreachable!("the table knows no flag {word}"),
         }
     }

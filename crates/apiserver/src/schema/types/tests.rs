@@ -73,7 +73,7 @@ fn merge_rules_are_those_of_the_struct_tags() {
     let by = |key| Merge {
         merge: true,
         key: Some(key),
-        retain_keys: false,
+        ..Merge::default()
     };
     // C.11.1 of the specification.
     assert_eq!(merged("api.core.v1.PodSpec", "containers"), by("name"));
