@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use crate::access::{
     self, Access, AuthorizationMode, Authorizer, Caller, Modes, ServiceAccountTokens,
 };
-use crate::admission::{Chain, ChainBuilder};
+use crate::admission::{AdmissionPlugin, Chain, ChainBuilder, Enabled};
 use crate::audit::Audit;
 use crate::cluster::StoredCluster;
 use crate::controllers::Controllers;
@@ -42,6 +42,7 @@ pub struct ApiServer {
 pub struct Builder {
     limits: Limits,
     chain: ChainBuilder,
+    plugins: Enabled,
     audit: Option<Audit>,
     controllers: Controllers,
     modes: Vec<AuthorizationMode>,
@@ -80,6 +81,7 @@ impl ApiServer {
         Builder {
             limits: Limits::default(),
             chain: ChainBuilder::default(),
+            plugins: Enabled::default(),
             audit: None,
             controllers: Controllers::none(),
             modes: vec![AuthorizationMode::AlwaysAllow],
@@ -157,6 +159,53 @@ impl Builder {
     /// Sets up the admission chain: where services are found, and who sees the webhook calls.
     pub fn admission(mut self, chain: ChainBuilder) -> Self {
         self.chain = chain;
+        self
+    }
+
+    /// Runs these admission plugins besides the default ones: `--enable-admission-plugins` of kube-apiserver.
+    ///
+    /// [`AdmissionPlugin::ServiceAccount`] is the one that does not run by default, as in envtest: it rejects pods in a
+    /// namespace without the ServiceAccount `default`, which a controller makes ([`Controllers::service_accounts`]).
+    ///
+    /// # Example: pods that get their service account and its token
+    ///
+    /// ```
+    /// use kubewright_apiserver::admission::AdmissionPlugin;
+    /// use kubewright_apiserver::{ApiServer, Controllers};
+    /// use tower::ServiceExt as _;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = ApiServer::builder()
+    ///     .enable_admission_plugins([AdmissionPlugin::ServiceAccount])
+    ///     .controllers(Controllers::none().service_accounts())
+    ///     .start();
+    /// let pod = r#"{"metadata": {"name": "web"}, "spec": {"containers": [{"name": "web", "image": "nginx"}]}}"#;
+    /// let request = http::Request::post("/api/v1/namespaces/default/pods").header("content-type", "application/json");
+    /// let answer = server.service().oneshot(request.body(pod.to_owned())?).await?;
+    /// assert_eq!(answer.status(), 201);
+    /// # server.stop();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn enable_admission_plugins(
+        mut self,
+        plugins: impl IntoIterator<Item = AdmissionPlugin>,
+    ) -> Self {
+        plugins
+            .into_iter()
+            .for_each(|plugin| self.plugins.enable(plugin));
+        self
+    }
+
+    /// Does not run these admission plugins: `--disable-admission-plugins` of kube-apiserver.
+    pub fn disable_admission_plugins(
+        mut self,
+        plugins: impl IntoIterator<Item = AdmissionPlugin>,
+    ) -> Self {
+        plugins
+            .into_iter()
+            .for_each(|plugin| self.plugins.disable(plugin));
         self
     }
 
@@ -252,7 +301,7 @@ impl Builder {
             store,
             served,
             definitions: Definitions::default(),
-            chain: self.chain.build(),
+            chain: self.chain.plugins(self.plugins).build(),
             addresses: Mutex::new(addresses),
             access: Access::new(authorizer, self.tokens),
             audit: self.audit,

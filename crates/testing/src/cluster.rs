@@ -10,6 +10,7 @@ use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Request
 use kube::client::Body;
 use kube::core::{NamespaceResourceScope, Resource};
 use kube::{Client, CustomResourceExt};
+use kubewright_apiserver::admission::AdmissionPlugin;
 use kubewright_apiserver::{ApiServer, Controllers};
 use kubewright_manager::{App, Needs, Program};
 use kubewright_webhook::Webhooks;
@@ -65,6 +66,7 @@ pub struct Builder {
     listen: bool,
     server: Option<Server>,
     controllers: Controllers,
+    plugins: Vec<AdmissionPlugin>,
     faults: Faults,
     exact_permissions: bool,
 }
@@ -235,6 +237,18 @@ impl Builder {
         self
     }
 
+    /// Runs these admission plugins besides the default ones. [`AdmissionPlugin::ServiceAccount`] does not run by default, as
+    /// in envtest; with it, pods come to webhooks as on a cluster: with their service account and the volume of its token.
+    /// It rejects pods in a namespace without the ServiceAccount `default`, which
+    /// [`Controllers::service_accounts`] makes. An existing cluster has its own plugins, whatever is said here.
+    pub fn enable_admission_plugins(
+        mut self,
+        plugins: impl IntoIterator<Item = AdmissionPlugin>,
+    ) -> Self {
+        self.plugins.extend(plugins);
+        self
+    }
+
     /// Lets these things go wrong from the start of the programs under test: what is said later is said by
     /// [`TestCluster::faults`].
     pub fn faults(mut self, faults: &Faults) -> Self {
@@ -262,7 +276,7 @@ impl Builder {
     /// Something could not start, or a cache was not complete within ten seconds; the message says what.
     pub async fn start(self) -> TestCluster {
         let server = self.server.unwrap_or_else(Server::chosen);
-        let host = Host::start(server, self.listen, self.controllers).await;
+        let host = Host::start(server, self.listen, self.controllers, self.plugins).await;
         let client = host.client(None);
         let of_programs = self.programs.iter().flat_map(Program::crds);
         let asked = of_programs.chain(self.definitions).collect();

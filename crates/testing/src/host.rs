@@ -4,6 +4,7 @@ use std::env;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use kube::Client;
+use kubewright_apiserver::admission::AdmissionPlugin;
 use kubewright_apiserver::{ApiServer, Controllers, Listening};
 use serde_json::Value;
 use tower::Layer as _;
@@ -28,11 +29,20 @@ pub(crate) enum Host {
 }
 
 impl Host {
-    pub(crate) async fn start(server: Server, listen: bool, controllers: Controllers) -> Self {
+    pub(crate) async fn start(
+        server: Server,
+        listen: bool,
+        controllers: Controllers,
+        plugins: Vec<AdmissionPlugin>,
+    ) -> Self {
         match server {
             Server::Embedded => {
                 // As on a real API server, so that a test that passes here passes there.
-                let server = ApiServer::builder().controllers(controllers).rbac().start();
+                let server = ApiServer::builder()
+                    .controllers(controllers)
+                    .enable_admission_plugins(plugins)
+                    .rbac()
+                    .start();
                 let listening = if listen {
                     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
                     match server.listen(address).await {
@@ -46,6 +56,9 @@ impl Host {
             }
             Server::Real if controllers != Controllers::none() => fail(format_args!(
                 "a real API server alone has no controllers: build the test cluster with `.on(Server::Embedded)`"
+            )),
+            Server::Real if !plugins.is_empty() => fail(format_args!(
+                "the real API server of the tests has the admission plugins that envtest gives it: build the test cluster with `.on(Server::Embedded)`"
             )),
             Server::Real => Self::Shared(Box::new(Shared::real().await)),
             Server::Existing => Self::Shared(Box::new(Shared::existing().await)),

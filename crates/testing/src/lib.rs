@@ -64,6 +64,7 @@ pub use control_plane::{ControlPlane, ControlPlaneBuilder, ControlPlaneError};
 pub use eventually::eventually;
 pub use faults::{End, Fault, Faults, Refusal, Requests, Sent};
 pub use isolation::unique;
+pub use kubewright_apiserver::admission::AdmissionPlugin;
 pub use kubewright_apiserver::{Controllers, RequestInfo, Workloads};
 pub use kubewright_webhook::Recording;
 pub use outcome::{Denied, Outcome};

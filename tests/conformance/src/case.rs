@@ -27,6 +27,8 @@ pub struct Case {
     pub first: bool,
     /// Whether what the audit log says of each step is compared, too.
     pub audit: bool,
+    /// The admission plugins that its server has besides those that envtest leaves on.
+    pub plugins: BTreeSet<String>,
     /// Requests that must succeed and are not compared.
     pub given: Vec<Step>,
     /// The webhooks that stand while the steps run.
@@ -284,6 +286,8 @@ struct Entry {
     #[serde(default)]
     audit: bool,
     #[serde(default)]
+    plugins: BTreeSet<String>,
+    #[serde(default)]
     given: Vec<Step>,
     #[serde(default)]
     hooks: Vec<Hook>,
@@ -382,6 +386,7 @@ impl Entry {
             alone: self.alone,
             first: self.first,
             audit: self.audit,
+            plugins: self.plugins,
             given: self.given,
             hooks: self.hooks,
             converters: self.converters,

@@ -1,10 +1,13 @@
 //! The embedded server, with an audit log as the real one has it.
 
 use anyhow::{Context, Result};
+use kubewright_apiserver::admission::AdmissionPlugin;
 use kubewright_apiserver::audit::{Audit, Level};
 use kubewright_apiserver::{ApiServer, Listening};
 use tempfile::NamedTempFile;
 
+use crate::case::Case;
+use crate::run::{self, Run};
 use crate::server::Server;
 
 /// A running embedded server.
@@ -16,16 +19,19 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Starts one.
+    /// Starts one, with these admission plugins besides the default ones.
     ///
     /// # Errors
-    /// There is no port or no place for its log.
-    pub async fn start() -> Result<Self> {
+    /// It does not have such a plugin, or there is no port or no place for its log.
+    pub async fn start(plugins: &[String]) -> Result<Self> {
+        let plugins = plugins.iter().map(|name| name.parse::<AdmissionPlugin>());
+        let plugins: Vec<AdmissionPlugin> = plugins.collect::<Result<_, _>>()?;
         let log = NamedTempFile::new().context("make a file for the audit log")?;
         let audit = Audit::to_writer(log.reopen()?).level(Level::RequestResponse);
         let listening = ApiServer::builder()
             .audit(audit)
             .rbac()
+            .enable_admission_plugins(plugins)
             .start()
             .listen(([127, 0, 0, 1], 0))
             .await?;
@@ -39,6 +45,20 @@ impl Embedded {
             listening,
             _log: log,
         })
+    }
+
+    /// Runs every case, on one server after another: each set of admission plugins has its own.
+    ///
+    /// # Errors
+    /// A server does not start, or cannot be reached at all.
+    pub async fn run_all(cases: &[Case]) -> Result<Run> {
+        let mut all = Run::default();
+        for (plugins, cases) in run::by_plugins(cases) {
+            let running = Self::start(&plugins).await?;
+            all.extend(run::run(running.server(), &cases, |_| ()).await?);
+            running.stop().await;
+        }
+        Ok(all)
     }
 
     /// Where it is.

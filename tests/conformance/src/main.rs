@@ -31,7 +31,8 @@ struct Arguments {
     /// Only cases whose title (`file: name`) contains this.
     #[arg(global = true, default_value = "")]
     filter: String,
-    /// The kubeconfig (with a token) of a real API server that runs already, instead of one that is started.
+    /// The kubeconfig (with a token) of a real API server that runs already, instead of one that is started: it has to have
+    /// the admission plugins that the cases ask for.
     #[arg(long, global = true)]
     real: Option<PathBuf>,
 }
@@ -96,7 +97,7 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
         return try_generated(here, what).await;
     }
     if matches!(arguments.command, Command::FirstObjects) {
-        let real = Real::start().await?;
+        let real = Real::start(&[]).await?;
         let table = first_objects::read(real.server()).await?;
         let path = here.join("../../crates/apiserver/src/seed/objects.tsv");
         std::fs::write(&path, table).with_context(|| format!("write {}", path.display()))?;
@@ -113,15 +114,7 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
             recording::read(&recordings, &cases)?
         }
         Command::Compare | Command::Record => {
-            let (_running, server) = if let Some(kubeconfig) = &arguments.real {
-                (None, given(kubeconfig)?)
-            } else {
-                let real = Real::start().await?;
-                let server = real.server().clone();
-                (Some(real), server)
-            };
-            let version = run::version(&server).await?;
-            let run = timed(&format!("kube-apiserver {version}"), &server, &cases).await?;
+            let (version, run) = ask_real(&arguments, &cases).await?;
             let outcomes = run.outcomes;
             if matches!(arguments.command, Command::Record) {
                 recording::update(&recordings, &version, &all, &outcomes)?;
@@ -130,11 +123,15 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
             outcomes
         }
     };
-    let running = Embedded::start().await?;
-    let version = run::version(running.server()).await?;
-    let name = format!("embedded server {version}");
-    let embedded = timed(&name, running.server(), &cases).await?.outcomes;
-    running.stop().await;
+    let mut embedded = Run::default();
+    for (plugins, cases) in run::by_plugins(&cases) {
+        let running = Embedded::start(&plugins).await?;
+        let version = run::version(running.server()).await?;
+        let name = named("embedded server", &version, &plugins);
+        embedded.extend(timed(&name, running.server(), &cases).await?);
+        running.stop().await;
+    }
+    let embedded = embedded.outcomes;
 
     let known = Known::read(&here.join("../../crates/apiserver/DIFFERENCES.md"))?;
     let report = Report::new(&cases, &real, &embedded, &known);
@@ -169,6 +166,30 @@ async fn try_generated(here: &Path, what: &Generate) -> Result<bool> {
     let table = generate(&plan, &known, |line| println!("{line}")).await?;
     print!("{table}");
     Ok(table.holds())
+}
+
+/// What a real server answers, and its version.
+async fn ask_real(arguments: &Arguments, cases: &[Case]) -> Result<(String, Run)> {
+    let mut all = Run::default();
+    let mut last = String::new();
+    for (plugins, cases) in run::by_plugins(cases) {
+        let (_running, server) = if let Some(kubeconfig) = &arguments.real {
+            (None, given(kubeconfig)?)
+        } else {
+            let real = Real::start(&plugins).await?;
+            let server = real.server().clone();
+            (Some(real), server)
+        };
+        last = run::version(&server).await?;
+        let name = named("kube-apiserver", &last, &plugins);
+        all.extend(timed(&name, &server, &cases).await?);
+    }
+    Ok((last, all))
+}
+
+fn named(server: &str, version: &str, plugins: &[String]) -> String {
+    let with: Vec<String> = plugins.iter().map(|name| format!(" with {name}")).collect();
+    format!("{server} {version}{}", with.concat())
 }
 
 /// Whether every mutant was caught.

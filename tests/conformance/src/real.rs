@@ -28,20 +28,22 @@ pub struct Real {
 }
 
 impl Real {
-    /// Starts the programs of `KUBEBUILDER_ASSETS`, or those that `tests/kube-apiserver/build` has built.
+    /// Starts the programs of `KUBEBUILDER_ASSETS`, or those that `tests/kube-apiserver/build` has built, with these
+    /// admission plugins besides those that envtest leaves on.
     ///
     /// # Errors
     /// They are not there, or do not start.
-    pub async fn start() -> Result<Self> {
+    pub async fn start(plugins: &[String]) -> Result<Self> {
         let tokens = TempDir::new().context("make a folder for the token")?;
         let path = tokens.path().join("tokens.csv");
         fs::write(&path, format!("{TOKEN},kubernetes-admin,,system:masters\n"))?;
-        let plane = ControlPlane::builder()
+        let mut plane = ControlPlane::builder()
             .audit(POLICY)
-            .flag(format!("--token-auth-file={}", path.display()))
-            .start()
-            .await
-            .context("start a real API server")?;
+            .flag(format!("--token-auth-file={}", path.display()));
+        if !plugins.is_empty() {
+            plane = plane.flag(format!("--enable-admission-plugins={}", plugins.join(",")));
+        }
+        let plane = plane.start().await.context("start a real API server")?;
         Ok(Self {
             server: Server::new(plane.url(), plane.ca_pem(), TOKEN)?
                 .with_audit_log(&plane.audit_log()),

@@ -147,7 +147,7 @@ impl Redactor {
         let text = PORT.replace_all(&text, "$1:PORT");
         let text = SERVICE_PORT.replace_all(&text, "$1:PORT");
         let text = CLUSTER_IP.replace_all(&text, "10.0.0.X");
-        let text = GENERATED.replace_all(&text, "gen-GENERATED");
+        let text = GENERATED.replace_all(&text, "$1-GENERATED");
         let text = TOKEN.replace_all(&text, "TOKEN");
         let text = ETAG.replace_all(&text, "\"ETAG\"");
         let text = HASH.replace_all(&text, "hash=HASH");
@@ -242,9 +242,9 @@ static PORT: LazyLock<Regex> =
 // The port of a service is a case's own choice, unless it is that of the scripted webhooks.
 static SERVICE_PORT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\.svc):\d{5}\b"));
 static CLUSTER_IP: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b10\.0\.0\.\d+\b"));
-// Cases generate names from `gen-`, and from nothing else.
+// Cases generate names from `gen-`, and from nothing else; the other one is that of a volume with a token.
 static GENERATED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"\bgen-[bcdfghjklmnpqrstvwxz2456789]{5}\b"));
+    LazyLock::new(|| pattern(r"\b(gen|kube-api-access)-[bcdfghjklmnpqrstvwxz2456789]{5}\b"));
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"));
 static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| pattern("(X509SHA256|JTI)=[0-9a-f-]+"));
 static VERSION: LazyLock<Regex> = LazyLock::new(|| {

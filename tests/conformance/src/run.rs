@@ -36,6 +36,14 @@ pub struct Run {
     pub reviews: BTreeMap<String, Bytes>,
 }
 
+impl Run {
+    /// Adds what came of other cases.
+    pub fn extend(&mut self, other: Self) {
+        self.outcomes.extend(other.outcomes);
+        self.reviews.extend(other.reviews);
+    }
+}
+
 /// Runs every case.
 ///
 /// # Errors
@@ -103,6 +111,16 @@ impl Session {
             reviews: std::mem::take(&mut reviews),
         })
     }
+}
+
+/// The cases by the admission plugins that they enable: each set needs a server of its own.
+pub fn by_plugins(cases: &[Case]) -> BTreeMap<Vec<String>, Vec<Case>> {
+    let mut groups: BTreeMap<_, Vec<Case>> = BTreeMap::new();
+    for case in cases {
+        let plugins = case.plugins.iter().cloned().collect();
+        groups.entry(plugins).or_default().push(case.clone());
+    }
+    groups
 }
 
 /// Five characters that no other run has.

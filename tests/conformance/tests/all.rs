@@ -8,18 +8,13 @@ use conformance::case::{self, Case};
 use conformance::differences::Known;
 use conformance::embedded::Embedded;
 use conformance::report::Report;
-use conformance::{mutants, recording, run};
+use conformance::{mutants, recording};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_embedded_server_answers_as_was_recorded_of_the_real_one() {
     let cases = cases();
     let recorded = recording::read(&folder("recordings"), &cases).expect("recordings");
-    let running = Embedded::start().await.expect("a server");
-    let embedded = run::run(running.server(), &cases, |_| ())
-        .await
-        .expect("outcomes")
-        .outcomes;
-    running.stop().await;
+    let embedded = Embedded::run_all(&cases).await.expect("outcomes").outcomes;
 
     let known = Known::read(&folder("../../crates/apiserver/DIFFERENCES.md")).expect("a table");
     let report = Report::new(&cases, &recorded, &embedded, &known);

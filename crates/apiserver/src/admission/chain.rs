@@ -7,7 +7,7 @@ use super::attributes::Attributes;
 use super::cluster::Cluster;
 use super::notes::Notes;
 use super::observer::Observer;
-use super::plugins::{self, Plugins};
+use super::plugins::{AdmissionPlugin, Enabled, Plugins};
 use super::webhook::{ClientCertificate, Reach, Reinvocation, ServiceTable, Webhooks};
 use crate::status::Result;
 
@@ -21,6 +21,7 @@ pub struct Chain {
 /// What can be set about a [`Chain`].
 #[derive(Default)]
 pub struct ChainBuilder {
+    pub(super) plugins: Enabled,
     pub(super) observer: Option<Arc<dyn Observer>>,
     pub(super) services: ServiceTable,
     pub(super) remote_hooks: bool,
@@ -89,8 +90,14 @@ impl Chain {
         attributes: &Attributes,
         notes: &Notes,
     ) -> Result<()> {
-        plugins::validate(cluster, attributes, notes)?;
-        self.webhooks.validate(cluster, attributes, notes).await
+        self.plugins.validate(cluster, attributes, notes)?;
+        if self
+            .plugins
+            .has(AdmissionPlugin::ValidatingAdmissionWebhook)
+        {
+            self.webhooks.validate(cluster, attributes, notes).await?;
+        }
+        Ok(())
     }
 
     async fn mutate_round(
@@ -100,10 +107,13 @@ impl Chain {
         notes: &Notes,
         reinvocation: &mut Reinvocation,
     ) -> Result<()> {
-        self.plugins.mutate(cluster, attributes)?;
-        self.webhooks
-            .mutate(cluster, attributes, notes, reinvocation)
-            .await
+        self.plugins.mutate(cluster, attributes).await?;
+        if self.plugins.has(AdmissionPlugin::MutatingAdmissionWebhook) {
+            self.webhooks
+                .mutate(cluster, attributes, notes, reinvocation)
+                .await?;
+        }
+        Ok(())
     }
 }
 
@@ -114,6 +124,13 @@ impl Default for Chain {
 }
 
 impl ChainBuilder {
+    /// Runs these plugins.
+    #[must_use]
+    pub(crate) fn plugins(mut self, plugins: Enabled) -> Self {
+        self.plugins = plugins;
+        self
+    }
+
     /// Shows every webhook call to `observer`.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
@@ -147,7 +164,7 @@ impl ChainBuilder {
     /// The chain.
     pub fn build(self) -> Chain {
         Chain {
-            plugins: Plugins::default(),
+            plugins: Plugins::new(self.plugins),
             webhooks: Webhooks::new(self),
         }
     }

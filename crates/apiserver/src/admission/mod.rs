@@ -20,6 +20,8 @@ pub use chain::{Chain, ChainBuilder};
 pub use cluster::Cluster;
 pub use notes::Notes;
 pub use observer::{Call, Observer, Verdict};
+pub(crate) use plugins::Enabled;
+pub use plugins::{AdmissionPlugin, UnknownAdmissionPlugin};
 pub use webhook::{ClientCertificate, ClientCertificateError, ServiceTable};
 pub(crate) use webhook::{
     Envelope, NoClient, Opened, Reach, Reply, ReviewVersion, Target, go_word,

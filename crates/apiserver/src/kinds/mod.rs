@@ -7,6 +7,7 @@ pub mod fields;
 mod formats;
 pub(crate) mod internal;
 pub mod names;
+pub(crate) mod pod_secrets;
 pub mod quantity;
 mod registry;
 mod resource;

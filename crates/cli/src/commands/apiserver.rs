@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use kubewright_apiserver::admission::AdmissionPlugin;
 use kubewright_apiserver::audit::{Audit, Level};
 use kubewright_apiserver::{ApiServer, AuthorizationMode};
 
 use crate::cluster::{Controller, Interrupt, KubeconfigFile, controllers, listen};
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::files::{Readers, append};
 use crate::ui::Ui;
 
@@ -57,6 +58,14 @@ pub(crate) struct Arguments {
         default_value = "AlwaysAllow"
     )]
     authorization_mode: Vec<Mode>,
+
+    /// Run these admission plugins besides the default ones, such as ServiceAccount
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    enable_admission_plugins: Vec<AdmissionPlugin>,
+
+    /// Do not run these admission plugins
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    disable_admission_plugins: Vec<AdmissionPlugin>,
 }
 
 /// The authorization modes, with the names that kube-apiserver has for them.
@@ -110,11 +119,19 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         audit_log,
         audit_level,
         authorization_mode,
+        enable_admission_plugins: enabled,
+        disable_admission_plugins: disabled,
     } = arguments;
+    if let Some(both) = enabled.iter().find(|plugin| disabled.contains(plugin)) {
+        let message = format!("the admission plugin {both} is both enabled and disabled");
+        return Err(Failure::new(message).hint("name it in one of the two flags"));
+    }
     let modes = authorization_mode.into_iter().map(AuthorizationMode::from);
     let mut server = ApiServer::builder()
         .controllers(controllers(&named))
-        .authorization(modes);
+        .authorization(modes)
+        .enable_admission_plugins(enabled)
+        .disable_admission_plugins(disabled);
     if let Some(path) = &audit_log {
         let log = append(path, Readers::Owner)?;
         server = server.audit(Audit::to_writer(log).level(audit_level.into()));

@@ -133,7 +133,8 @@ impl ControlPlaneBuilder {
         self
     }
 
-    /// Adds a flag of kube-apiserver, such as `--feature-gates=…`; the last one of a name holds.
+    /// Adds a flag of kube-apiserver, such as `--feature-gates=…`; the last one of a name holds. With
+    /// `--enable-admission-plugins=…ServiceAccount…` that plugin is not switched off.
     pub fn flag(mut self, flag: impl Into<OsString>) -> Self {
         self.flags.push(flag.into());
         self
@@ -232,7 +233,6 @@ impl ControlPlaneBuilder {
             "--cert-dir=.",
             "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
             "--service-cluster-ip-range=10.0.0.0/24",
-            "--disable-admission-plugins=ServiceAccount",
             "--authorization-mode=Node,RBAC",
             "--allow-privileged=true",
         ]
@@ -240,6 +240,15 @@ impl ControlPlaneBuilder {
         .chain(Credentials::FLAGS)
         .map(OsString::from)
         .collect();
+        // kube-apiserver does not start with a plugin that is both enabled and disabled.
+        let enables = |flag: &OsString| {
+            let flag = flag.to_string_lossy();
+            let plugins = flag.strip_prefix("--enable-admission-plugins=");
+            plugins.is_some_and(|plugins| plugins.split(',').any(|name| name == SERVICE_ACCOUNT))
+        };
+        if !self.flags.iter().any(enables) {
+            arguments.push(format!("--disable-admission-plugins={SERVICE_ACCOUNT}").into());
+        }
         arguments.extend(addresses.iter().map(OsString::from));
         if let Some(policy) = &self.audit_policy {
             fs::write(folder.join("audit-policy.yaml"), policy)
@@ -362,3 +371,4 @@ async fn ready(client: &Client) -> Result<(), String> {
 const PATIENCE: Duration = Duration::from_mins(2);
 const ETCD_SOCKET: &str = "etcd.sock";
 const AUDIT_LOG: &str = "audit.log";
+const SERVICE_ACCOUNT: &str = "ServiceAccount";

@@ -18,9 +18,9 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) async fn start() -> Result<Self> {
-        let real = Real::start().await?;
+        let real = Real::start(&[]).await?;
         let of_real = Session::start(real.server()).await?;
-        let embedded = Embedded::start().await?;
+        let embedded = Embedded::start(&[]).await?;
         let of_embedded = Session::start(embedded.server()).await?;
         Ok(Self {
             real: (real, of_real),

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::graph::{Edge, Kind, Vertex};
+use crate::kinds::pod_secrets::{self, CONTAINERS, WITH_SECRET};
 use crate::kinds::view::View as _;
 
 /// What a pod uses, once it is bound to a node.
@@ -28,35 +29,21 @@ pub(super) fn of_pod(pod: &Vertex, object: &Value) -> Vec<Edge> {
         }
     };
     uses(Kind::ServiceAccount, spec.text("serviceAccountName"));
-    for secret in spec.list("imagePullSecrets") {
-        uses(Kind::Secret, secret.text("name"));
+    for secret in pod_secrets::names(spec) {
+        uses(Kind::Secret, secret);
     }
-    for container in ["initContainers", "containers", "ephemeralContainers"]
-        .iter()
-        .flat_map(|list| spec.list(list))
-    {
+    for container in CONTAINERS.iter().flat_map(|list| spec.list(list)) {
         for source in container.list("envFrom") {
-            uses(Kind::Secret, source.at("secretRef").text("name"));
             uses(Kind::ConfigMap, source.at("configMapRef").text("name"));
         }
         for variable in container.list("env") {
             let source = variable.at("valueFrom");
-            uses(Kind::Secret, source.at("secretKeyRef").text("name"));
             uses(Kind::ConfigMap, source.at("configMapKeyRef").text("name"));
         }
     }
     for volume in spec.list("volumes") {
-        uses(Kind::Secret, volume.at("azureFile").text("secretName"));
-        uses(Kind::Secret, volume.at("secret").text("secretName"));
-        let csi = volume.at("csi").at("nodePublishSecretRef");
-        uses(Kind::Secret, csi.text("name"));
-        for source in WITH_SECRET {
-            let reference = volume.at(source).at("secretRef");
-            uses(Kind::Secret, reference.text("name"));
-        }
         uses(Kind::ConfigMap, volume.at("configMap").text("name"));
         for source in volume.at("projected").list("sources") {
-            uses(Kind::Secret, source.at("secret").text("name"));
             uses(Kind::ConfigMap, source.at("configMap").text("name"));
         }
         if volume.has("ephemeral") {
@@ -133,16 +120,5 @@ pub(super) fn of_node_name(vertex: &Vertex, object: &Value) -> Vec<Edge> {
         node => vec![(vertex.clone(), Vertex::new(Kind::Node, "", node))],
     }
 }
-
-/// The sources of volumes that have a `secretRef`.
-const WITH_SECRET: [&str; 7] = [
-    "cephfs",
-    "cinder",
-    "flexVolume",
-    "iscsi",
-    "rbd",
-    "scaleIO",
-    "storageos",
-];
 
 const MIRROR: &str = "kubernetes.io/config.mirror";

@@ -1,6 +1,6 @@
 //! The plugins that are part of the server, in their order, before the webhooks.
 //!
-//! Those of the real server's default set that are not here: ServiceAccount (off, as in envtest), LimitRanger and
+//! ServiceAccount is off unless it is enabled, as in envtest. Of the real server's default set are not here: LimitRanger and
 //! ResourceQuota (limits and quotas are stored with a warning), the certificate plugins, PodTopologyLabels. PodSecurity
 //! warns that it does not judge where a namespace asks for it.
 
@@ -12,6 +12,8 @@ mod persistent_volume_claim_resize;
 mod pod_security;
 mod priority;
 mod runtime_class;
+mod selection;
+mod service_account;
 mod storage_object_in_use_protection;
 mod taint_nodes_by_condition;
 mod without_effect;
@@ -25,38 +27,92 @@ use super::cluster::Cluster;
 use super::notes::Notes;
 use crate::kinds::view::View as _;
 use crate::status::{Result, Status};
+pub(crate) use selection::Enabled;
+pub use selection::{AdmissionPlugin, UnknownAdmissionPlugin};
 
 /// The plugins, and what they remember between requests.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Plugins {
+    enabled: Enabled,
     default_priority: priority::DefaultClass,
 }
 
 impl Plugins {
+    pub(super) fn new(enabled: Enabled) -> Self {
+        Self {
+            enabled,
+            default_priority: priority::DefaultClass::default(),
+        }
+    }
+
+    /// Whether a plugin runs.
+    pub(super) fn has(&self, plugin: AdmissionPlugin) -> bool {
+        self.enabled.has(plugin)
+    }
+
     /// Runs the plugins that may change the object.
-    pub(super) fn mutate(&self, cluster: &dyn Cluster, attributes: &mut Attributes) -> Result<()> {
-        namespace_lifecycle::admit(cluster, attributes)?;
-        taint_nodes_by_condition::admit(attributes);
-        priority::admit(&self.default_priority, cluster, attributes)?;
-        default_toleration_seconds::admit(attributes);
-        default_storage_class::admit(cluster, attributes);
-        storage_object_in_use_protection::admit(attributes);
-        runtime_class::admit(cluster, attributes)?;
-        default_ingress_class::admit(cluster, attributes);
+    ///
+    /// # Cancel safety
+    /// Dropping the future may leave the changes of some plugins in `attributes`.
+    pub(super) async fn mutate(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &mut Attributes,
+    ) -> Result<()> {
+        use AdmissionPlugin as Plugin;
+        if self.has(Plugin::NamespaceLifecycle) {
+            namespace_lifecycle::admit(cluster, attributes)?;
+        }
+        if self.has(Plugin::ServiceAccount) {
+            service_account::admit(cluster, attributes).await?;
+        }
+        if self.has(Plugin::TaintNodesByCondition) {
+            taint_nodes_by_condition::admit(attributes);
+        }
+        if self.has(Plugin::Priority) {
+            priority::admit(&self.default_priority, cluster, attributes)?;
+        }
+        if self.has(Plugin::DefaultTolerationSeconds) {
+            default_toleration_seconds::admit(attributes);
+        }
+        if self.has(Plugin::DefaultStorageClass) {
+            default_storage_class::admit(cluster, attributes);
+        }
+        if self.has(Plugin::StorageObjectInUseProtection) {
+            storage_object_in_use_protection::admit(attributes);
+        }
+        if self.has(Plugin::RuntimeClass) {
+            runtime_class::admit(cluster, attributes)?;
+        }
+        if self.has(Plugin::DefaultIngressClass) {
+            default_ingress_class::admit(cluster, attributes);
+        }
         Ok(())
     }
-}
 
-/// Runs the plugins that judge the final object.
-pub(super) fn validate(
-    cluster: &dyn Cluster,
-    attributes: &Attributes,
-    notes: &Notes,
-) -> Result<()> {
-    without_effect::validate(attributes, notes);
-    pod_security::validate(cluster, attributes, notes);
-    priority::validate(cluster, attributes)?;
-    persistent_volume_claim_resize::validate(cluster, attributes)
+    /// Runs the plugins that judge the final object.
+    pub(super) fn validate(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &Attributes,
+        notes: &Notes,
+    ) -> Result<()> {
+        use AdmissionPlugin as Plugin;
+        without_effect::validate(attributes, notes);
+        if self.has(Plugin::ServiceAccount) {
+            service_account::validate(cluster, attributes)?;
+        }
+        if self.has(Plugin::PodSecurity) {
+            pod_security::validate(cluster, attributes, notes);
+        }
+        if self.has(Plugin::Priority) {
+            priority::validate(cluster, attributes)?;
+        }
+        if self.has(Plugin::PersistentVolumeClaimResize) {
+            persistent_volume_claim_resize::validate(cluster, attributes)?;
+        }
+        Ok(())
+    }
 }
 
 /// 403 with the best name that is known: the request's, the object's, its generateName, `Unknown`.

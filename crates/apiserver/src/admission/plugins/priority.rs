@@ -99,7 +99,7 @@ fn resolve(
         return Err(forbidden(attributes, &why));
     }
     let given = spec.text("preemptionPolicy");
-    if !given.is_empty() && given != class.preemption {
+    if spec.has("preemptionPolicy") && given != class.preemption {
         let why = format!(
             "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller computed {} from the given PriorityClass name",
             class.preemption

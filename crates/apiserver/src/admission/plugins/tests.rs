@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::admission::tests::setting::{Setting, config_map, create, delete, namespace, request};
-use crate::admission::{Attributes, Operation};
+use crate::admission::{AdmissionPlugin, Attributes, Chain, Enabled, Operation};
 
 async fn mutated(setting: &Setting, mut attributes: Attributes) -> Result<Value, (u16, String)> {
     let outcome = setting.mutate(&mut attributes).await;
@@ -443,4 +443,77 @@ async fn limits_and_quotas_say_that_they_are_not_enforced() {
         let expected = format!("this server stores {what} but does not enforce them");
         assert_eq!(setting.notes.warnings(), [expected]);
     }
+}
+
+fn service_account(name: &str, fields: &Value) -> Value {
+    let mut account = json!({
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": name, "namespace": "blue"},
+    });
+    for (field, value) in fields.as_object().unwrap() {
+        account[field] = value.clone();
+    }
+    account
+}
+
+fn with_service_accounts() -> Setting {
+    let mut enabled = Enabled::default();
+    enabled.enable(AdmissionPlugin::ServiceAccount);
+    Setting::with(Chain::builder().plugins(enabled))
+}
+
+#[tokio::test]
+async fn pods_have_no_service_account_unless_the_plugin_is_enabled() {
+    let spec = spec(&Setting::new(), json!({})).await.unwrap();
+    assert_eq!(spec["serviceAccountName"], Value::Null);
+    assert_eq!(spec["volumes"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_pod_gets_the_default_account_its_token_and_its_pull_secrets() {
+    let setting = with_service_accounts();
+    let secrets = json!({"imagePullSecrets": [{"name": "registry"}]});
+    let account = service_account("default", &secrets);
+    setting.objects.put("", "serviceaccounts", account);
+    let spec = spec(&setting, json!({})).await.unwrap();
+    assert_eq!(spec["serviceAccountName"], "default");
+    assert_eq!(spec["serviceAccount"], "default");
+    assert_eq!(spec["imagePullSecrets"], json!([{"name": "registry"}]));
+    let name = spec["volumes"][0]["name"].as_str().unwrap();
+    assert!(
+        name.starts_with("kube-api-access-") && name.len() == 21,
+        "{name}"
+    );
+    assert_eq!(
+        spec["containers"][0]["volumeMounts"],
+        json!([{
+            "name": name,
+            "readOnly": true,
+            "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
+        }])
+    );
+}
+
+#[tokio::test]
+async fn a_pod_of_a_missing_account_is_rejected() {
+    let setting = with_service_accounts();
+    let rejected = spec(&setting, json!({"serviceAccountName": "gone"})).await;
+    assert_eq!(
+        rejected.unwrap_err(),
+        "pods \"web\" is forbidden: error looking up service account blue/gone: serviceaccount \"gone\" not found"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_default_account_may_come_a_moment_after_the_pod() {
+    let setting = with_service_accounts();
+    let created = spec(&setting, json!({}));
+    let account = async {
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        let account = service_account("default", &json!({}));
+        setting.objects.put("", "serviceaccounts", account);
+    };
+    let (created, ()) = tokio::join!(created, account);
+    assert_eq!(created.unwrap()["serviceAccountName"], "default");
 }
