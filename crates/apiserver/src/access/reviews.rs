@@ -11,7 +11,7 @@ use crate::kinds::defaults;
 use crate::kinds::view::View as _;
 use crate::rest::answer;
 use crate::rest::body::Body;
-use crate::rest::call::{Call, metadata_mut};
+use crate::rest::call::Call;
 use crate::rest::decode::{self, Decoded};
 use crate::rest::metadata::{clear_owned, now, settle_namespace};
 use crate::rest::negotiate::{Form, MediaRange, Output, accepted};
@@ -62,7 +62,7 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     let mut review = attributes.object;
     let status = match call.resource.plural.as_str() {
         "selfsubjectreviews" => {
-            metadata_mut(&mut review).insert("creationTimestamp".to_owned(), now().into());
+            review["metadata"] = json!({ "creationTimestamp": now() });
             json!({"userInfo": user_info(&call.user)})
         }
         "tokenreviews" => token(call, &review["spec"])?,

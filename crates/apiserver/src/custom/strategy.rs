@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::Custom;
 use crate::field::quoted;
 use crate::kinds::names;
-use crate::kinds::strategy::same;
 use crate::kinds::view::{Edit, View};
 
 impl Custom {
@@ -58,10 +57,7 @@ fn is_another(new: &Value, old: &Value) -> bool {
         return true;
     };
     let mut names = new.keys().chain(old.keys());
-    names.any(|name| {
-        let value = |of: &serde_json::Map<String, Value>| of.get(name).cloned().unwrap_or_default();
-        name != "metadata" && !same(&value(new), &value(old))
-    })
+    names.any(|name| name != "metadata" && new.get(name) != old.get(name))
 }
 
 /// Finalizers that others could mean something else by.

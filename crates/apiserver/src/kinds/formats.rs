@@ -169,7 +169,7 @@ pub(crate) fn cidr(text: &str) -> Option<&'static str> {
 }
 
 /// The four numbers of an address without leading zeros, which were once taken.
-fn without_zeros(text: &str) -> String {
+pub(crate) fn without_zeros(text: &str) -> String {
     let number = |part: &str| match part.trim_start_matches('0') {
         "" if !part.is_empty() => "0".to_owned(),
         rest => rest.to_owned(),

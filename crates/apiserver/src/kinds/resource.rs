@@ -106,6 +106,15 @@ pub struct Resource {
 }
 
 impl Resource {
+    /// Group, version and kind.
+    pub(crate) fn group_version_kind(&self) -> GroupVersionKind {
+        GroupVersionKind {
+            group: self.group.clone(),
+            version: self.version.clone(),
+            kind: self.kind.clone(),
+        }
+    }
+
     /// `v1` or `apps/v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {

@@ -57,7 +57,7 @@ pub(crate) fn update(
     if !managed.0.is_empty() || !exists {
         let mut written = Cow::Borrowed(&*new);
         if empties {
-            write_empties(tracked.kind, written.to_mut(), Medium::Json);
+            write_empties(tracked.kind, written.to_mut(), Medium::Managers);
         }
         if !tracked.fits(shape, live) || !tracked.fits(shape, &written) {
             return;
@@ -65,6 +65,13 @@ pub(crate) fn update(
         tracked.update(&mut managed, shape, live, &written, manager);
     }
     put(new, &managed);
+}
+
+/// Whether objects of a resource may be stored and still not fit the schema by which fields have owners: custom objects, and
+/// service accounts, whose secrets may lack the name that is their key. Such an object has no managed fields.
+pub(crate) fn may_not_fit(resource: &Resource) -> bool {
+    let is_account = resource.group.is_empty() && resource.kind == "ServiceAccount";
+    resource.custom.is_some() || is_account
 }
 
 /// An object of the kind with nothing in it.
@@ -135,8 +142,9 @@ impl Tracked<'_> {
     /// Whether owners of fields can be told in an object: a definition may have changed since it was stored, and nothing is
     /// known of the owners of what does not fit.
     fn fits(&self, shape: Shape<'_>, object: &Value) -> bool {
-        let is_custom = self.resource.custom.is_some() && self.kind.group == self.resource.group;
-        !is_custom || check(shape, object, Duplicates::Allowed).is_ok()
+        let is_its_own = self.kind.group == self.resource.group;
+        !(is_its_own && may_not_fit(self.resource))
+            || check(shape, object, Duplicates::Allowed).is_ok()
     }
 
     pub(super) fn identity(&self, manager: &str, operation: Operation) -> Identity {

@@ -146,11 +146,7 @@ impl Call {
 
     /// The kind of the request's resource.
     pub(crate) fn kind(&self) -> GroupVersionKind {
-        GroupVersionKind {
-            group: self.resource.group.clone(),
-            version: self.resource.version.clone(),
-            kind: self.resource.kind.clone(),
-        }
+        self.resource.group_version_kind()
     }
 
     /// The input of admission for this request.

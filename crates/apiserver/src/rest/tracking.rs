@@ -12,6 +12,7 @@ use super::query::WriteOptions;
 use crate::admission::{Attributes, Operation};
 use crate::kinds::GroupVersionKind;
 use crate::managers::{self, Tracked};
+use crate::schema;
 use crate::status::Result;
 
 /// Gives what the request changes to its manager, and then lets the mutating steps of admission change the object.
@@ -47,7 +48,7 @@ pub(crate) async fn mutate_to_store(
 fn brings_no_owners(call: &Call, attributes: &Attributes) -> bool {
     attributes.operation == Operation::Create
         && attributes.subresource.is_empty()
-        && call.resource.custom.is_none()
+        && !managers::may_not_fit(&call.resource)
         && call.stores_its_own_form()
         && !metadata(&attributes.object).contains_key("managedFields")
 }
@@ -146,7 +147,7 @@ fn keep_readable(call: &Call, before: Value, object: &mut Value) {
 }
 
 /// A change of nothing but the times of `managedFields` is none.
-pub(crate) fn keep_times(new: &mut Value, old: &Value) {
+pub(crate) fn keep_times(kind: &GroupVersionKind, new: &mut Value, old: &Value) {
     let (before, after) = (
         metadata(old).get("managedFields"),
         metadata(new).get("managedFields"),
@@ -160,35 +161,10 @@ pub(crate) fn keep_times(new: &mut Value, old: &Value) {
     let before = before.clone();
     let metadata = metadata_mut(new);
     let after = metadata.insert("managedFields".to_owned(), before);
-    if !is_the_same(new, old)
+    if !schema::same(kind, new, old)
         && let Some(after) = after
     {
         metadata_mut(new).insert("managedFields".to_owned(), after);
-    }
-}
-
-/// Whether two objects say the same, where nothing and something empty do.
-fn is_the_same(a: &Value, b: &Value) -> bool {
-    let nothing = |value: &Value| match value {
-        Value::Null => true,
-        Value::Array(items) => items.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        _ => false,
-    };
-    match (a, b) {
-        (Value::Object(a), Value::Object(b)) => {
-            let within = |(name, value): (&String, &Value)| match b.get(name) {
-                Some(other) => is_the_same(value, other),
-                None => nothing(value),
-            };
-            let only_there =
-                |(name, value): (&String, &Value)| a.contains_key(name) || nothing(value);
-            a.iter().all(within) && b.iter().all(only_there)
-        }
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_the_same(a, b))
-        }
-        (a, b) => a == b || nothing(a) && nothing(b),
     }
 }
 

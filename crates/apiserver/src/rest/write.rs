@@ -79,7 +79,11 @@ pub(crate) async fn write(
                 call.notes.warn(&warning);
             }
         }
-        tracking::keep_times(&mut attributes.object, &attributes.old_object);
+        tracking::keep_times(
+            &attributes.kind,
+            &mut attributes.object,
+            &attributes.old_object,
+        );
         call.validate(&attributes).await?;
 
         call.prune_patched(&mut attributes)?;

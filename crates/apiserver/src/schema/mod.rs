@@ -1,9 +1,11 @@
 //! Bodies into values: reading JSON and YAML, and holding a value to the types of its kind.
 
 pub(crate) mod conform;
+mod equality;
 pub mod json;
 pub mod types;
 pub mod yaml;
 
 pub(crate) use conform::{Changes, Medium, conform_changes, conform_type, write_empties};
 pub use conform::{Conformed, conform};
+pub(crate) use equality::{same, same_field};

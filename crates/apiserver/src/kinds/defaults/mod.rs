@@ -9,6 +9,7 @@ mod core;
 mod definitions;
 pub(crate) use definitions::storage_version;
 mod devices;
+mod image;
 mod network;
 mod pod;
 pub(super) mod status;

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::image::pull_policy;
 use super::volumes;
 use crate::kinds::quantity::Quantity;
 use crate::kinds::view::{Edit, View, empty};
@@ -263,30 +264,6 @@ pub(super) fn field_reference(holder: &mut Value) {
     }
 }
 
-/// `Always` for images without a tag or with `latest`, otherwise `IfNotPresent`.
-pub(super) fn pull_policy(image: &str) -> &'static str {
-    let (named, digest) = match image.split_once('@') {
-        Some((named, digest)) => (named, Some(digest)),
-        None => (image, None),
-    };
-    let path = named.rfind('/').map_or(0, |slash| slash + 1);
-    let (name, tag) = match named[path..].split_once(':') {
-        Some((_, tag)) => (&named[..named.len() - tag.len() - 1], tag),
-        None => (named, ""),
-    };
-    // A reference that does not parse has no tag at all; repositories are lower case.
-    let repository = match name.split_once('/') {
-        Some((host, rest)) if host.contains(['.', ':']) || host == "localhost" => rest,
-        _ => name,
-    };
-    let parses = !repository.is_empty()
-        && repository
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-/".contains(&b));
-    let latest = parses && (tag == "latest" || (tag.is_empty() && digest.is_none()));
-    if latest { "Always" } else { "IfNotPresent" }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -300,7 +277,7 @@ mod tests {
             ("reg.example.com:5000/app", "Always"),
             ("reg.example.com:5000/app:v1", "IfNotPresent"),
             ("app@sha256:0123", "IfNotPresent"),
-            ("app:latest@sha256:0123", "Always"),
+            ("app:latest@sha256:0123", "IfNotPresent"),
             ("Upper/case", "IfNotPresent"),
             ("", "IfNotPresent"),
         ] {

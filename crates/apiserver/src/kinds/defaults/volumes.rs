@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::pod::{field_reference, pull_policy, resource_list};
+use super::image::pull_policy;
+use super::pod::{field_reference, resource_list};
 use crate::kinds::view::{Edit, View, empty};
 
 /// Defaults of one volume of a pod.

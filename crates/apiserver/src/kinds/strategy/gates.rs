@@ -54,6 +54,7 @@ fn devices(spec: &mut Value) {
 }
 
 fn pod(spec: &mut Value) {
+    spec.drop_field("schedulingGroup");
     for list in ["containers", "initContainers", "ephemeralContainers"] {
         for container in spec.each(list) {
             let Some(lifecycle) = container.existing("lifecycle") else {
@@ -70,6 +71,7 @@ fn pod(spec: &mut Value) {
         if let Some(projected) = volume.existing("projected") {
             for source in projected.each("sources") {
                 source.drop_field("clusterTrustBundle");
+                source.drop_field("podCertificate");
             }
         }
     }

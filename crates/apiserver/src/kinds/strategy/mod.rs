@@ -6,7 +6,6 @@ mod decoded;
 mod definitions;
 pub(crate) use decoded::as_decoded;
 mod gates;
-mod overlaps;
 mod pods;
 pub(crate) use pods::quality_of_service;
 mod read_back;
@@ -24,6 +23,7 @@ use super::defaults::status;
 use super::view::{Edit, View, empty};
 use crate::admission::User;
 use crate::rest::now;
+use crate::schema;
 
 pub(crate) use app_armor::sync as sync_app_armor;
 pub use behavior::{Behavior, Propagation, behavior, grace_period};
@@ -256,7 +256,8 @@ fn has_generation(resource: &Resource) -> bool {
 }
 
 fn is_new_generation(resource: &Resource, new: &Value, old: &Value) -> bool {
-    let changed = |field: &str| !same(new.at(field), old.at(field));
+    let kind = resource.group_version_kind();
+    let changed = |field: &str| !schema::same_field(&kind, field, new, old);
     let metadata_changed = |field: &str| {
         let (new, old) = (new.at("metadata").at(field), old.at("metadata").at(field));
         !same(new, old)
@@ -326,7 +327,10 @@ fn namespace(object: &mut Value) {
 /// Of references to secrets only the names are kept.
 fn service_account(object: &mut Value) {
     for secret in object.each("secrets") {
-        *secret = json!({ "name": secret.text("name") });
+        *secret = match secret.text("name") {
+            "" => empty(),
+            name => json!({ "name": name }),
+        };
     }
 }
 

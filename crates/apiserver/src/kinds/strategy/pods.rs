@@ -80,11 +80,12 @@ pub(super) fn status(new: &mut Value, old: &Value) {
         metadata.take_from(old.at("metadata"), "ownerReferences");
     }
     let quality = old.at("status").at("qosClass");
-    if let Some(status) = new.part("status")
-        && status.text("qosClass").is_empty()
-        && !quality.is_null()
-    {
-        status.put("qosClass", quality.clone());
+    if let Some(status) = new.part("status") {
+        // It is behind a feature gate that is off.
+        status.drop_field("nodeAllocatableResourceClaimStatuses");
+        if status.text("qosClass").is_empty() && !quality.is_null() {
+            status.put("qosClass", quality.clone());
+        }
     }
 }
 

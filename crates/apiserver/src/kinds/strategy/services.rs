@@ -316,9 +316,19 @@ fn families(spec: &mut Value, errors: &mut Vec<FieldError>) {
     }
     let headless = spec.text("clusterIP") == "None";
     let selects = spec.map("selector").is_some_and(|map| !map.is_empty());
-    if headless && !selects {
-        // Nobody watches the pods behind it, so its owner may list addresses of both families.
-        spec.fill("ipFamilyPolicy", "RequireDualStack");
+    // Nobody watches the pods behind a headless service without a selector: its owner may list addresses of both families.
+    let lists_both = headless && !selects;
+    let policy = if lists_both {
+        "RequireDualStack"
+    } else {
+        "SingleStack"
+    };
+    spec.fill("ipFamilyPolicy", policy);
+    infer_families(spec, errors);
+    if !errors.is_empty() {
+        return;
+    }
+    if lists_both {
         if spec.text("ipFamilyPolicy") == "SingleStack" {
             if spec.list("ipFamilies").is_empty() {
                 spec.put("ipFamilies", json!(["IPv4"]));
@@ -350,9 +360,45 @@ fn families(spec: &mut Value, errors: &mut Vec<FieldError>) {
             ));
         }
     }
-    spec.fill("ipFamilyPolicy", "SingleStack");
     if spec.list("ipFamilies").is_empty() {
         spec.put("ipFamilies", json!(["IPv4"]));
+    }
+}
+
+/// Adds the families of the addresses that a client names; one stack has one address and one family.
+fn infer_families(spec: &mut Value, errors: &mut Vec<FieldError>) {
+    let path = Path::new("spec");
+    if spec.text("ipFamilyPolicy") == "SingleStack" {
+        for (field, what) in [("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")] {
+            if spec.list(field).len() == 2 {
+                let detail = format!(
+                    "must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
+                );
+                let at = path.child("ipFamilyPolicy");
+                errors.push(FieldError::invalid(&at, "SingleStack", &detail));
+            }
+        }
+    }
+    let mut families = spec.list("ipFamilies").to_vec();
+    for (index, address) in spec.list("clusterIPs").iter().enumerate() {
+        let address = address.as_str().unwrap_or_default();
+        if address == "None" {
+            break;
+        }
+        if index < families.len() {
+            continue;
+        }
+        if address.contains(':') {
+            let at = path.child("clusterIPs");
+            let value = spec.at("clusterIPs").clone();
+            let detail = "IPv6 is not configured on this cluster";
+            errors.push(FieldError::invalid(&at.index(index), value, detail));
+        } else {
+            families.push("IPv4".into());
+        }
+    }
+    if !families.is_empty() {
+        spec.put("ipFamilies", families);
     }
 }
 

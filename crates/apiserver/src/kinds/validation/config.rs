@@ -5,8 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::check::{
-    Errors, immutable, label, labels, not_negative, one_of, one_of_if_set, problems,
-    qualified_name, quantity, required,
+    Errors, immutable, label, labels, not_negative, one_of, problems, qualified_name, quantity,
+    required,
 };
 use super::metadata::standard_finalizer;
 use super::pod::{requirements, tolerations};
@@ -123,7 +123,26 @@ pub(super) fn namespace_finalize(object: &Value, errors: &mut Errors) {
 
 pub(super) fn node(object: &Value, errors: &mut Errors) {
     let spec = object.at("spec");
-    let taints = spec.list("taints");
+    taints(spec.list("taints"), errors);
+    node_resources(object, errors);
+    let path = Path::new("spec.podCIDRs");
+    for (index, range) in spec.list("podCIDRs").iter().enumerate() {
+        let range = range.as_str().unwrap_or_default();
+        problems(&path.index(index), range, formats::cidr(range), errors);
+    }
+    let ranges = spec.list("podCIDRs");
+    let sixes = ranges
+        .iter()
+        .filter_map(Value::as_str)
+        .filter(|range| range.contains(':'));
+    if ranges.len() > 1 && (ranges.len() > 2 || sixes.count() != 1) {
+        let value = spec.at("podCIDRs").clone();
+        let detail = "may specify no more than one CIDR for each IP family";
+        errors.push(FieldError::invalid(&path, value, detail));
+    }
+}
+
+fn taints(taints: &[Value], errors: &mut Errors) {
     // The path says metadata, as the real one does.
     let path = Path::new("metadata.taints");
     for (index, taint) in taints.iter().enumerate() {
@@ -146,22 +165,6 @@ pub(super) fn node(object: &Value, errors: &mut Errors) {
             errors.push(FieldError::duplicate_shown(&at, &value).with_detail(detail));
         }
     }
-    node_resources(object, errors);
-    let path = Path::new("spec.podCIDRs");
-    for (index, range) in spec.list("podCIDRs").iter().enumerate() {
-        let range = range.as_str().unwrap_or_default();
-        problems(&path.index(index), range, formats::cidr(range), errors);
-    }
-    let ranges = spec.list("podCIDRs");
-    let sixes = ranges
-        .iter()
-        .filter_map(Value::as_str)
-        .filter(|range| range.contains(':'));
-    if ranges.len() > 1 && (ranges.len() > 2 || sixes.count() != 1) {
-        let value = spec.at("podCIDRs").clone();
-        let detail = "may specify no more than one CIDR for each IP family";
-        errors.push(FieldError::invalid(&path, value, detail));
-    }
 }
 
 /// What a node has, and what it has left for pods.
@@ -177,6 +180,8 @@ pub(super) fn node_resources(object: &Value, errors: &mut Errors) {
 
 pub(super) fn node_update(new: &Value, old: &Value, errors: &mut Errors) {
     let (spec, before) = (new.at("spec"), old.at("spec"));
+    // These have been looked at with the rest of the node: the real server tells them twice, too.
+    node_resources(new, errors);
     let ranges = before.list("podCIDRs");
     if !ranges.is_empty() && ranges != spec.list("podCIDRs") {
         errors.push(FieldError::forbidden(
@@ -190,6 +195,11 @@ pub(super) fn node_update(new: &Value, old: &Value, errors: &mut Errors) {
             &Path::new("spec.providerID"),
             "node updates may not change providerID except from \"\" to valid",
         ));
+    }
+    taints(spec.list("taints"), errors);
+    if spec.text("externalID") != before.text("externalID") {
+        let at = Path::new("spec.externalID");
+        errors.push(FieldError::forbidden(&at, "may not be updated"));
     }
 }
 
@@ -219,8 +229,7 @@ pub(super) fn priority_class(object: &Value, errors: &mut Errors) {
         let detail = format!("maximum allowed value of a user defined priority is {HIGHEST}");
         errors.push(FieldError::forbidden(&root.child("value"), &detail));
     }
-    let policies = ["PreemptLowerPriority", "Never"];
-    one_of_if_set(object, &root, "preemptionPolicy", &policies, errors);
+    super::pod::preemption(object, &root, errors);
 }
 
 pub(super) fn priority_class_update(new: &Value, old: &Value, errors: &mut Errors) {
@@ -276,15 +285,19 @@ pub(super) fn runtime_class(object: &Value, errors: &mut Errors) {
     }
 }
 
-pub(super) fn controller_revision(object: &Value, errors: &mut Errors) {
+/// Revisions that were stored keep whatever data they have; it cannot change.
+pub(super) fn controller_revision(object: &Value, old: &Value, errors: &mut Errors) {
     let root = Path::root();
-    if !object.has("data") {
-        errors.push(FieldError::required(
-            &root.child("data"),
-            "data is mandatory",
-        ));
-    }
     not_negative(object, &root, "revision", errors);
+    if !old.is_null() {
+        return;
+    }
+    let detail = match object.at("data") {
+        Value::Object(_) => return,
+        Value::Null => "data is mandatory",
+        _ => "data must be a valid JSON object",
+    };
+    errors.push(FieldError::required(&root.child("data"), detail));
 }
 
 fn bytes_of(value: &Value) -> usize {

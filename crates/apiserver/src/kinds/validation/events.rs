@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::check::{Errors, immutable, problems, qualified_name, required};
 use super::metadata;
 use crate::field::{FieldError, Path};
+use crate::kinds::internal;
 use crate::kinds::view::View;
 use crate::kinds::{Resource, names};
 
@@ -52,7 +53,7 @@ pub(super) fn update(resource: &Resource, new: &Value, old: &Value, errors: &mut
     if form.core {
         return;
     }
-    metadata::kind_changed(new, old, errors);
+    metadata::older_changed(new, old, errors);
     if new.at("series") != old.at("series") {
         series(new, errors);
     }
@@ -76,9 +77,19 @@ pub(super) fn update(resource: &Resource, new: &Value, old: &Value, errors: &mut
         let mut found = Vec::new();
         immutable(new, old, &Path::root(), field, &mut found);
         if !found.is_empty() {
-            let value = new.at(field).clone();
+            let (path, value) = (Path::new(shown), new.at(field));
+            let kind = match field {
+                "regarding" => "ObjectReference",
+                "related" => "?ObjectReference",
+                "deprecatedSource" => "EventSource",
+                _ => "",
+            };
             let detail = super::check::IMMUTABLE;
-            errors.push(FieldError::invalid(&Path::new(shown), value, detail));
+            errors.push(if kind.is_empty() {
+                FieldError::invalid(&path, value.clone(), detail)
+            } else {
+                FieldError::invalid_shown(&path, &internal::shown(kind, value), detail)
+            });
         }
     }
 }

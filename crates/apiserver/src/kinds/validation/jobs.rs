@@ -81,8 +81,9 @@ pub(super) fn cron_job(object: &Value, errors: &mut Errors) {
     job_spec(job, &at, errors);
     if job.has("selector") {
         let detail = "`selector` will be auto-generated";
-        let value = job.at("selector").clone();
-        errors.push(FieldError::invalid(&at.child("selector"), value, detail));
+        let value = shown("?m.LabelSelector", job.at("selector"));
+        let at = at.child("selector");
+        errors.push(FieldError::invalid_shown(&at, &value, detail));
     }
     if job.flag("manualSelector") {
         let at = at.child("manualSelector");
@@ -264,9 +265,11 @@ fn job_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
     let modes = ["NonIndexed", "Indexed"];
     one_of_if_set(spec, path, "completionMode", &modes, errors);
-    match spec.text("completionMode") {
-        "Indexed" => job_policies::indexed(spec, path, errors),
-        "NonIndexed" => {
+    let mode = spec.at("completionMode").as_str();
+    match mode {
+        Some("Indexed") => job_policies::indexed(spec, path, errors),
+        // The template of a CronJob has no default.
+        None | Some("NonIndexed") => {
             for field in ["backoffLimitPerIndex", "maxFailedIndexes"] {
                 if spec.has(field) {
                     let value = spec.at(field).clone();
@@ -346,11 +349,8 @@ fn generated_selector(object: &Value, errors: &mut Errors) {
     if !found.is_empty() {
         let at = Path::new("spec.selector");
         let detail = "`selector` not auto-generated";
-        errors.push(FieldError::invalid(
-            &at,
-            spec.at("selector").clone(),
-            detail,
-        ));
+        let value = shown("?m.LabelSelector", spec.at("selector"));
+        errors.push(FieldError::invalid_shown(&at, &value, detail));
     }
 }
 

@@ -87,10 +87,19 @@ pub(super) fn changed(new: &Value, old: &Value, errors: &mut Errors) {
     managers(new, &path, errors);
 }
 
-/// The same as the strategies of most kinds do it, with the older rule for finalizers.
-pub(super) fn kind_changed(new: &Value, old: &Value, errors: &mut Errors) {
+/// The same as the strategies of the older groups do it, with their rule for finalizers.
+pub(super) fn older_changed(new: &Value, old: &Value, errors: &mut Errors) {
     changed(new, old, errors);
     finalizer_names(new.at("metadata"), errors);
+}
+
+/// The same as the strategy of a kind does it.
+pub(super) fn kind_changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Errors) {
+    if is_older(resource) {
+        older_changed(new, old, errors);
+    } else {
+        changed(new, old, errors);
+    }
 }
 
 /// The metadata of an object that is a part of another one: it needs no name, and its kind may have namespaces or not.
@@ -305,6 +314,8 @@ fn is_older(resource: &Resource) -> bool {
         "admissionregistration.k8s.io"
             | "apiextensions.k8s.io"
             | "apiregistration.k8s.io"
+            | "coordination.k8s.io"
+            | "node.k8s.io"
             | "policy"
     )
 }

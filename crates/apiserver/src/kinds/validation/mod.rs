@@ -131,7 +131,7 @@ pub fn update(resource: &Resource, subresource: &str, new: &Value, old: &Value) 
         (_, _, "") => {
             for step in sequence(group, kind) {
                 match step {
-                    Step::Changed => metadata::kind_changed(new, old, out),
+                    Step::Changed => metadata::kind_changed(resource, new, old, out),
                     Step::Metadata => metadata::create(resource, new, out),
                     Step::Difference => changed(resource, new, old, out),
                     Step::Object => own(resource, new, old, out),
@@ -143,21 +143,21 @@ pub fn update(resource: &Resource, subresource: &str, new: &Value, old: &Value) 
         }
         ("apps", "StatefulSet", "status") => {
             status::check(group, kind, new, old, out);
-            metadata::kind_changed(new, old, out);
+            metadata::kind_changed(resource, new, old, out);
         }
         ("policy" | "flowcontrol.apiserver.k8s.io", _, "status") => {
             status::check(group, kind, new, old, out);
         }
         ("", "Service", "status") => {
-            metadata::kind_changed(new, old, out);
+            metadata::kind_changed(resource, new, old, out);
             services::status(new, out);
         }
         (_, _, "status") => {
-            metadata::kind_changed(new, old, out);
+            metadata::kind_changed(resource, new, old, out);
             status::check(group, kind, new, old, out);
         }
         ("", "Namespace", "finalize") => {
-            metadata::kind_changed(new, old, out);
+            metadata::kind_changed(resource, new, old, out);
             config::namespace_finalize(new, out);
         }
         _ => {}
@@ -185,7 +185,9 @@ fn sequence(group: &str, kind: &str) -> &'static [Step] {
         ("", "ConfigMap" | "Secret" | "ServiceAccount" | "Endpoints")
         | ("networking.k8s.io", "Ingress" | "IngressClass")
         | ("storage.k8s.io", "VolumeAttributesClass") => &[Changed, Difference, Metadata, Object],
-        ("", "PersistentVolumeClaim") => &[Changed, Metadata, Object, Difference],
+        ("", "PersistentVolumeClaim") | ("apps", "ControllerRevision") => {
+            &[Changed, Metadata, Object, Difference]
+        }
         ("", "PersistentVolume") => &[Metadata, Object, Metadata, Object, Difference],
         (
             "" | "apps",
@@ -195,6 +197,8 @@ fn sequence(group: &str, kind: &str) -> &'static [Step] {
         ("", "Namespace" | "Node")
         | ("batch", "Job")
         | ("networking.k8s.io", "IPAddress")
+        | ("resource.k8s.io", "ResourceClaimTemplate")
+        | ("storage.k8s.io", "StorageClass" | "CSIStorageCapacity")
         | ("node.k8s.io" | "rbac.authorization.k8s.io", _) => {
             &[Metadata, Object, Changed, Difference]
         }
@@ -209,8 +213,7 @@ fn sequence(group: &str, kind: &str) -> &'static [Step] {
         ("resource.k8s.io", "DeviceClass" | "ResourceClaim") => {
             &[Metadata, Changed, Difference, Object]
         }
-        ("scheduling.k8s.io", "PriorityClass")
-        | ("storage.k8s.io", "StorageClass" | "CSIStorageCapacity") => &[Changed, Difference],
+        ("scheduling.k8s.io", "PriorityClass") => &[Changed, Difference],
         _ => &[Changed, Difference, Object],
     }
 }
@@ -298,7 +301,7 @@ fn own(resource: &Resource, object: &Value, old: &Value, errors: &mut Vec<FieldE
         }
         ("", "ReplicationController") => workloads::replication_controller(object, errors),
         ("", "Service") => services::service(object, errors),
-        ("", "Endpoints") => services::endpoints(object, errors),
+        ("", "Endpoints") => services::endpoints(object, old, errors),
         ("", "ConfigMap") => config::config_map(object, errors),
         ("", "Secret") => config::secret(object, errors),
         ("", "Namespace") => config::namespace(object, errors),
@@ -311,7 +314,7 @@ fn own(resource: &Resource, object: &Value, old: &Value, errors: &mut Vec<FieldE
         ("apps", "ReplicaSet") => workloads::replica_set(object, errors),
         ("apps", "StatefulSet") => workloads::stateful_set(object, old, errors),
         ("apps", "DaemonSet") => workloads::daemon_set(object, errors),
-        ("apps", "ControllerRevision") => config::controller_revision(object, errors),
+        ("apps", "ControllerRevision") => config::controller_revision(object, old, errors),
         ("batch", "Job") => jobs::job(object, errors),
         ("batch", "CronJob") => jobs::cron_job(object, errors),
         ("autoscaling", "HorizontalPodAutoscaler") => {
@@ -321,7 +324,7 @@ fn own(resource: &Resource, object: &Value, old: &Value, errors: &mut Vec<FieldE
         ("networking.k8s.io", "Ingress") => networking::ingress(object, errors),
         ("networking.k8s.io", "IngressClass") => networking::ingress_class(object, errors),
         ("networking.k8s.io", "NetworkPolicy") => networking::network_policy(object, errors),
-        ("discovery.k8s.io", "EndpointSlice") => services::endpoint_slice(object, errors),
+        ("discovery.k8s.io", "EndpointSlice") => services::endpoint_slice(object, old, errors),
         ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => {
             access::role(kind, object, errors);
         }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use serde_json::Value;
 
 use super::check::{
-    Errors, domain_path, immutable, label, one_of_if_set, port_or_name, problems, required,
+    Errors, domain_path, immutable_as, label, one_of_if_set, port_or_name, problems, required,
     selector, subdomain,
 };
 use crate::field::{FieldError, Path};
@@ -18,7 +18,7 @@ pub(super) fn ingress(object: &Value, errors: &mut Errors) {
     let rules = spec.list("rules");
     if rules.is_empty() && !spec.has("defaultBackend") {
         let detail = "either `defaultBackend` or `rules` must be specified";
-        errors.push(FieldError::invalid(&path, Value::Null, detail));
+        errors.push(FieldError::invalid(&path, spec.at("rules").clone(), detail));
     }
     if spec.has("defaultBackend") {
         let at = path.child("defaultBackend");
@@ -211,7 +211,14 @@ pub(super) fn ingress_class(object: &Value, errors: &mut Errors) {
 
 pub(super) fn ingress_class_update(new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::new("spec");
-    immutable(new.at("spec"), old.at("spec"), &path, "controller", errors);
+    immutable_as(
+        "s",
+        new.at("spec"),
+        old.at("spec"),
+        &path,
+        "controller",
+        errors,
+    );
 }
 
 pub(super) fn network_policy(object: &Value, errors: &mut Errors) {
@@ -366,14 +373,17 @@ fn ingress_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
         let at = at.index(index);
         let kinds = ["Exact", "ImplementationSpecific", "Prefix"];
         let kind = item.text("pathType");
-        if kind.is_empty() {
+        if !item.has("pathType") {
             let detail = "pathType must be specified";
             errors.push(FieldError::required(&at.child("pathType"), detail));
-        } else if !kinds.contains(&kind) {
+            continue;
+        }
+        if kinds.contains(&kind) {
+            url_path(item.text("path"), kind, &at.child("path"), errors);
+        } else {
             let at = at.child("pathType");
             errors.push(FieldError::not_supported(&at, kind, &kinds));
         }
-        url_path(item.text("path"), kind, &at.child("path"), errors);
         backend(item.at("backend"), &at.child("backend"), errors);
     }
 }

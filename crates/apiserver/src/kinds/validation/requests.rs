@@ -89,7 +89,7 @@ pub(super) fn update(subresource: &str, new: &Value, old: &Value, errors: &mut E
             errors.push(FieldError::forbidden(&at, detail));
         }
     }
-    metadata::kind_changed(new, old, errors);
+    metadata::older_changed(new, old, errors);
 }
 
 const CONDITIONS: &str = "[]certificates.CertificateSigningRequestCondition";

@@ -103,8 +103,15 @@ fn reference(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
 fn target_version(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
     let version = reference.text("apiVersion");
     let why = match version.matches('/').count() {
-        0 if reference.text("kind") == "ReplicationController" => return,
-        0 => "apiVersion must specify API group".to_owned(),
+        0 | 1 if reference.text("kind") == "ReplicationController" => return,
+        // A slash alone counts as nothing.
+        0 | 1
+            if version
+                .split_once('/')
+                .is_none_or(|(group, _)| group.is_empty()) =>
+        {
+            "apiVersion must specify API group".to_owned()
+        }
         1 => return,
         _ => format!("unexpected GroupVersion string: {version}"),
     };

@@ -9,7 +9,7 @@ use super::check::{
     Errors, ip, label, labels, one_of, one_of_if_set, port, port_or_name, problems, qualified_name,
     required, subdomain,
 };
-use crate::field::{FieldError, Path};
+use crate::field::{FieldError, Path, quoted};
 use crate::kinds::formats;
 use crate::kinds::internal::shown;
 use crate::kinds::names;
@@ -121,7 +121,11 @@ pub(super) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
     }
 }
 
-pub(super) fn endpoints(object: &Value, errors: &mut Errors) {
+pub(super) fn endpoints(object: &Value, old: &Value, errors: &mut Errors) {
+    // What is stored is taken again, whatever the rules are now.
+    if !old.is_null() && same(object.at("subsets"), old.at("subsets")) {
+        return;
+    }
     let path = Path::new("subsets");
     for (index, subset) in object.list("subsets").iter().enumerate() {
         let at = path.index(index);
@@ -168,7 +172,7 @@ fn app_protocol(port: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-pub(super) fn endpoint_slice(object: &Value, errors: &mut Errors) {
+pub(super) fn endpoint_slice(object: &Value, old: &Value, errors: &mut Errors) {
     let root = Path::root();
     let kind = object.text("addressType");
     one_of(
@@ -192,10 +196,17 @@ pub(super) fn endpoint_slice(object: &Value, errors: &mut Errors) {
         {
             errors.push(FieldError::duplicate(&at.child("name"), name));
         }
-        one_of(item, &at, "protocol", &PROTOCOLS, errors);
+        if item.has("protocol") {
+            one_of_if_set(item, &at, "protocol", &PROTOCOLS, errors);
+        } else {
+            errors.push(FieldError::required(&at.child("protocol"), ""));
+        }
         app_protocol(item, &at, errors);
     }
     let endpoints = object.list("endpoints");
+    if !old.is_null() && same(object.at("endpoints"), old.at("endpoints")) {
+        return;
+    }
     let list = Path::new("endpoints");
     if endpoints.len() > 1000 {
         errors.push(FieldError::too_many(&list, endpoints.len(), 1000));
@@ -221,6 +232,11 @@ fn endpoint(endpoint: &Value, kind: &str, path: &Path<'_>, errors: &mut Errors) 
         match kind {
             "FQDN" => domain(address, &path, errors),
             "IPv4" | "IPv6" if ip(address, &path, errors) => {
+                if let Some(canonical) = uncanonical(address).filter(|_| kind == "IPv6") {
+                    let detail = format!("must be in canonical form ({})", quoted(&canonical));
+                    errors.push(FieldError::invalid(&path, address, &detail));
+                    continue;
+                }
                 if address.contains(':') != (kind == "IPv6") {
                     // The index is left out here.
                     let detail = format!("must be an {kind} address");
@@ -362,7 +378,11 @@ pub(in crate::kinds) fn addresses(spec: &Value, path: &Path<'_>, errors: &mut Er
         && first != single
     {
         let value = spec.at("clusterIPs").clone();
-        let detail = "first value must match `clusterIP`";
+        let detail = if single.is_empty() {
+            "must be empty when `clusterIP` is not specified"
+        } else {
+            "first value must match `clusterIP`"
+        };
         errors.push(FieldError::invalid(&at, value, detail));
     }
     let families = ["IPv4", "IPv6"];
@@ -532,8 +552,15 @@ fn traffic(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 /// Addresses that mean the machine itself, or its link, cannot be an endpoint.
+/// The canonical form of an address that is written in another one.
+fn uncanonical(address: &str) -> Option<String> {
+    let canonical = address.parse::<IpAddr>().ok()?.to_string();
+    (canonical != address).then_some(canonical)
+}
+
 fn ordinary(address: &str, path: &Path<'_>, errors: &mut Errors) {
-    let Ok(parsed) = address.parse::<IpAddr>() else {
+    // Leading zeros are told elsewhere.
+    let Ok(parsed) = formats::without_zeros(address).parse::<IpAddr>() else {
         let detail = "must be a valid IP address";
         errors.push(FieldError::invalid(path, address, detail));
         return;

@@ -379,6 +379,10 @@ fn source(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let (source, at) = (spec.at(kind), path.child(kind));
         if found {
             let detail = "may not specify more than 1 volume type";
+            let at = match kind {
+                "cephfs" => path.child("cephFS"),
+                _ => at,
+            };
             errors.push(FieldError::forbidden(&at, detail));
             continue;
         }
@@ -386,6 +390,7 @@ fn source(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         match kind {
             "hostPath" => pod::host_path(source, &at, errors),
             "nfs" => pod::nfs(source, &at, errors),
+            "flocker" => pod::flocker(source, &at, errors),
             "csi" => {
                 driver_name(source.text("driver"), &at.child("driver"), errors);
                 required(source, &at, "volumeHandle", errors);

@@ -61,7 +61,12 @@ pub(super) fn replication_controller(object: &Value, errors: &mut Errors) {
         return;
     }
     if !empty {
-        matches_template(&json!({ "matchLabels": wanted }), spec, &at, errors);
+        // The keys and values of this selector are never looked at themselves.
+        let labels = spec.at("template").at("metadata").at("labels");
+        let mut pairs = wanted.as_object().into_iter().flatten();
+        if !pairs.all(|(key, value)| labels.get(key) == Some(value)) {
+            no_match(spec, &at, errors);
+        }
     }
     pod::template(spec.at("template"), &at, errors);
     always(spec, &at, "ReplicationController", errors);
@@ -109,7 +114,8 @@ pub(super) fn stateful_set(object: &Value, old: &Value, errors: &mut Errors) {
         selector(wanted, &at, errors);
         if is_empty_selector(wanted) {
             let detail = "empty selector is invalid for statefulset";
-            errors.push(FieldError::invalid(&at, wanted.clone(), detail));
+            let value = shown(SELECTOR, wanted);
+            errors.push(FieldError::invalid_shown(&at, &value, detail));
         }
     } else {
         errors.push(FieldError::required(&at, ""));
@@ -167,7 +173,8 @@ pub(super) fn daemon_set(object: &Value, errors: &mut Errors) {
         matches_template(wanted, spec, &template_path, errors);
         if is_empty_selector(wanted) {
             let detail = "empty selector is invalid for daemonset";
-            errors.push(FieldError::invalid(&at, wanted.clone(), detail));
+            let value = shown(SELECTOR, wanted);
+            errors.push(FieldError::invalid_shown(&at, &value, detail));
         }
     }
     pod::template(spec.at("template"), &template_path, errors);
@@ -220,7 +227,8 @@ fn replica_selector(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         if is_empty_selector(wanted) {
             // Replica sets say `deployment` as well.
             let detail = "empty selector is invalid for deployment";
-            errors.push(FieldError::invalid(&at, wanted.clone(), detail));
+            let value = shown(SELECTOR, wanted);
+            errors.push(FieldError::invalid_shown(&at, &value, detail));
         }
     }
     if Labels::from_object(wanted).is_err() {

@@ -120,6 +120,9 @@ async fn change(
                 return Err(call.invalid(name, &errors));
             }
         }
+        for warning in strategy::warnings(&call.resource, &new, &old) {
+            call.notes.warn(&warning);
+        }
         // Validating admission sees the scale of the workload as it would be, not what the client sent.
         attributes.object = read(call, &new)?;
         attributes.empties = false;

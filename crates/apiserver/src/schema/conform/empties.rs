@@ -3,13 +3,16 @@
 use serde_json::Value;
 
 use crate::kinds::GroupVersionKind;
-use crate::schema::types::{self, Empty, Shape, Slot, Type};
+use crate::schema::types::{self, Empty, Ownership, Shape, Slot, Type};
 
 /// Where an object is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Medium {
     /// An answer or a review: `omitempty` leaves out what is empty, and the rest stays as it is.
     Json,
+    /// The comparison by which fields get their managers: as JSON, but what is within a list that is owned as a whole is
+    /// compared as it is in memory.
+    Managers,
     /// The storage, whose protobuf has no word for an empty list: what is read back is none.
     Storage,
 }
@@ -30,7 +33,11 @@ fn fields(value: &mut Value, ty: &'static Type, medium: Medium) {
             return true;
         };
         if !is_empty(value, &field.slot) {
-            within(value, &field.slot, medium);
+            let is_whole = matches!(field.slot.shape, Shape::List(_))
+                && matches!(field.ownership, Ownership::Usual | Ownership::Atomic);
+            if medium != Medium::Managers || !is_whole {
+                within(value, &field.slot, medium);
+            }
             return true;
         }
         // What is stored as JSON keeps an empty list.

@@ -27,7 +27,7 @@ pub(super) fn check(kind: &str, object: &Value, old: &Value, errors: &mut Errors
     match kind {
         "DeviceClass" => class(spec, old.at("spec"), &path, errors),
         "ResourceClaim" if old.is_null() => claims::spec(spec, &path, errors),
-        "ResourceClaimTemplate" if old.is_null() => claims::template(spec, &path, errors),
+        "ResourceClaimTemplate" => claims::template(spec, &path, errors),
         "ResourceSlice" => slices::spec(spec, old.at("spec"), &path, errors),
         _ => {}
     }

@@ -8,9 +8,10 @@ use super::Context;
 use super::probes::{lifecycle, probe};
 use super::resources::requirements;
 use super::security;
-use super::volumes::{Volumes, mounts};
+use super::volumes::{Volumes, mounts, no_backsteps};
 use crate::field::{FieldError, Path};
 use crate::kinds::formats;
+use crate::kinds::pod_secrets::CONTAINERS;
 use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::check::{
     Errors, label, one_of, one_of_if_set, port, problems, qualified_name, required, subdomain,
@@ -340,6 +341,7 @@ fn value_from(variable: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
     if source.has("fileKeyRef") {
         sources += 1;
+        file_key(source.at("fileKeyRef"), &path.child("fileKeyRef"), errors);
     }
     let detail = match sources {
         0 => {
@@ -350,6 +352,53 @@ fn value_from(variable: &Value, path: &Path<'_>, errors: &mut Errors) {
         _ => "may not have more than one field specified at a time",
     };
     errors.push(FieldError::invalid(path, "", detail));
+}
+
+fn file_key(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
+    if required(reference, path, "key", errors) {
+        let key = reference.text("key");
+        problems(&path.child("key"), key, formats::variable(key), errors);
+    }
+    if required(reference, path, "volumeName", errors) {
+        label(
+            &path.child("volumeName"),
+            reference.text("volumeName"),
+            errors,
+        );
+    }
+    if required(reference, path, "path", errors) {
+        no_backsteps(reference.text("path"), &path.child("path"), errors);
+    }
+}
+
+/// Variables that come from files need a volume of the pod that its containers write.
+pub(super) fn file_key_volumes(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    for list in CONTAINERS {
+        let containers = path.child(list);
+        for (index, container) in spec.list(list).iter().enumerate() {
+            let at = containers.index(index);
+            let variables = at.child("env");
+            for (index, variable) in container.list("env").iter().enumerate() {
+                let reference = variable.at("valueFrom").at("fileKeyRef");
+                if reference.is_null() {
+                    continue;
+                }
+                let name = reference.text("volumeName");
+                let mut volumes = spec.list("volumes").iter().rev();
+                let found = volumes.find(|volume| volume.text("name") == name);
+                let at = variables.index(index);
+                let at = at.child("valueFrom.fileKeyRef.volumeName");
+                match found {
+                    None => errors.push(FieldError::not_found(&at, name)),
+                    Some(volume) if !volume.has("emptyDir") => {
+                        let detail = "referenced volume must be of type emptyDir";
+                        errors.push(FieldError::invalid(&at, name, detail));
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+    }
 }
 
 const ENVIRONMENT: [&str; 9] = [

@@ -12,8 +12,7 @@ mod volumes;
 use serde_json::Value;
 
 use super::check::{
-    Errors, annotations, ip, label, labels, one_of, one_of_if_set, problems, qualified_name,
-    subdomain,
+    Errors, annotations, ip, label, labels, one_of, problems, qualified_name, subdomain,
 };
 use crate::field::{FieldError, Path};
 use crate::kinds::quantity::Quantity;
@@ -22,7 +21,7 @@ use crate::kinds::view::View;
 pub(super) use resources::{is_overcommitted, requirements, resource_name};
 pub(super) use scheduling::{node_selector, tolerations};
 pub(super) use update::{ephemeral_containers, resize, status, update};
-pub(super) use volumes::{host_path, nfs};
+pub(super) use volumes::{flocker, host_path, nfs};
 
 /// What a pod spec is part of: some rules are for real pods alone.
 #[derive(Clone, Copy)]
@@ -276,6 +275,7 @@ fn pod_spec(spec: &Value, pod: Option<&str>, path: &Path<'_>, errors: &mut Error
             }
         }
     }
+    host_name_override(spec, path, errors);
     for field in ["serviceAccountName", "nodeName"] {
         subdomain_if_set(spec, path, field, errors);
     }
@@ -299,11 +299,41 @@ fn pod_spec(spec: &Value, pod: Option<&str>, path: &Path<'_>, errors: &mut Error
     for field in ["priorityClassName", "runtimeClassName"] {
         subdomain_if_set(spec, path, field, errors);
     }
-    let policies = ["PreemptLowerPriority", "Never"];
-    one_of_if_set(spec, path, "preemptionPolicy", &policies, errors);
+    preemption(spec, path, errors);
     overhead(spec, path, errors);
     if spec.has("os") {
         platform::system(spec, path, errors);
+    }
+    containers::file_key_volumes(spec, path, errors);
+}
+
+/// A host name in the place of the one that the pod's name gives.
+fn host_name_override(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    const LONGEST: usize = 64;
+    if !spec.has("hostnameOverride") {
+        return;
+    }
+    let (name, at) = (
+        spec.text("hostnameOverride"),
+        path.child("hostnameOverride"),
+    );
+    for field in ["setHostnameAsFQDN", "hostNetwork"] {
+        if spec.flag(field) {
+            let detail = format!("may not be specified when {field} is true");
+            errors.push(FieldError::forbidden(&at, &detail));
+        }
+    }
+    if name.len() > LONGEST {
+        errors.push(FieldError::too_long(&at, LONGEST));
+    }
+    subdomain(&at, name, errors);
+}
+
+/// What pods and their classes say of preemption; an empty text is a missing one.
+pub(super) fn preemption(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
+    if holder.has("preemptionPolicy") {
+        let policies = ["PreemptLowerPriority", "Never"];
+        one_of(holder, path, "preemptionPolicy", &policies, errors);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Requests, limits and claims of containers and of whole pods.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::quantity_of;
@@ -69,15 +71,47 @@ pub(in crate::kinds::validation) fn requirements(
         let detail = "HugePages require cpu or memory";
         errors.push(FieldError::forbidden(path, detail));
     }
-    let at = path.child("claims");
-    for (index, claim) in resources.list("claims").iter().enumerate() {
-        let name = claim.text("name");
-        let at = at.index(index);
+    claim_names(
+        resources.list("claims"),
+        claims,
+        &path.child("claims"),
+        errors,
+    );
+}
+
+/// The claims of a container: each is one of the pod's, and none is named twice, be it by a request of it.
+fn claim_names(named: &[Value], claims: &[Value], path: &Path<'_>, errors: &mut Errors) {
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for (index, claim) in named.iter().enumerate() {
+        let (name, request) = (claim.text("name"), claim.text("request"));
+        let at = path.index(index);
         if name.is_empty() {
             errors.push(FieldError::required(&at, ""));
-        } else if !claims.iter().any(|claim| claim.text("name") == name) {
-            let mut known: Vec<&str> = claims.iter().map(|claim| claim.text("name")).collect();
-            known.sort_unstable();
+            continue;
+        }
+        let has = |request: &str| seen.contains(&(name, request));
+        if has("") {
+            errors.push(FieldError::duplicate(&at, name));
+        } else {
+            if request.is_empty() {
+                let overlapping = seen.iter().filter(|(other, _)| *other == name).count();
+                for _ in 0..overlapping {
+                    errors.push(FieldError::duplicate(&at, name));
+                }
+            } else {
+                label(&at.child("request"), request, errors);
+                if has(request) {
+                    errors.push(FieldError::duplicate(&at, format!("{name}/{request}")));
+                }
+            }
+            if !has(request) {
+                seen.push((name, request));
+            }
+        }
+        if !claims.iter().any(|claim| claim.text("name") == name) {
+            let known = claims.iter().map(|claim| claim.text("name"));
+            let known: BTreeSet<&str> = known.filter(|name| !name.is_empty()).collect();
+            let known: Vec<&str> = known.into_iter().collect();
             let detail = if known.is_empty() {
                 "must be one of the names in pod.spec.resourceClaims which is empty".to_owned()
             } else {
@@ -85,10 +119,6 @@ pub(in crate::kinds::validation) fn requirements(
                 format!("must be one of the names in pod.spec.resourceClaims: {known}")
             };
             errors.push(FieldError::not_found(&at, name).with_detail(&detail));
-        }
-        let request = claim.text("request");
-        if !request.is_empty() {
-            label(&at.child("request"), request, errors);
         }
     }
 }

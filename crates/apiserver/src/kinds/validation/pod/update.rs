@@ -24,7 +24,7 @@ pub(in crate::kinds::validation) fn update(
     old: &Value,
     errors: &mut Errors,
 ) {
-    metadata::kind_changed(new, old, errors);
+    metadata::older_changed(new, old, errors);
     metadata::create(resource, new, errors);
     whole(new, errors);
     annotations(new, old, errors);
@@ -192,7 +192,7 @@ fn observed(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 pub(in crate::kinds::validation) fn status(new: &Value, old: &Value, errors: &mut Errors) {
-    metadata::kind_changed(new, old, errors);
+    metadata::older_changed(new, old, errors);
     annotations(new, old, errors);
     let spec = new.at("spec");
     let conditions = Path::new("status.conditions");
@@ -309,7 +309,7 @@ pub(in crate::kinds::validation) fn ephemeral_containers(
     old: &Value,
     errors: &mut Errors,
 ) {
-    metadata::kind_changed(new, old, errors);
+    metadata::older_changed(new, old, errors);
     metadata::create(resource, new, errors);
     whole(new, errors);
     annotations(new, old, errors);
@@ -340,7 +340,7 @@ pub(in crate::kinds::validation) fn resize(
     old: &Value,
     errors: &mut Errors,
 ) {
-    metadata::kind_changed(new, old, errors);
+    metadata::older_changed(new, old, errors);
     metadata::create(resource, new, errors);
     whole(new, errors);
     let path = Path::new("spec");

@@ -196,12 +196,7 @@ fn one(
             }
             required(source, path, "volume", errors);
         }
-        "flocker" => {
-            if source.text("datasetName").is_empty() && source.text("datasetUUID").is_empty() {
-                let detail = "one of datasetName and datasetUUID is required";
-                errors.push(FieldError::required(path, detail));
-            }
-        }
+        "flocker" => flocker(source, path, errors),
         "storageos" => {
             if required(source, path, "volumeName", errors) {
                 label(&path.child("volumeName"), source.text("volumeName"), errors);
@@ -323,7 +318,8 @@ pub(in crate::kinds::validation) fn host_path(
 /// A share of an NFS server.
 pub(in crate::kinds::validation) fn nfs(source: &Value, path: &Path<'_>, errors: &mut Errors) {
     required(source, path, "server", errors);
-    if required(source, path, "path", errors) && !source.text("path").starts_with('/') {
+    required(source, path, "path", errors);
+    if !source.text("path").starts_with('/') {
         errors.push(FieldError::invalid(
             &path.child("path"),
             source.text("path"),
@@ -464,7 +460,7 @@ fn mode(holder: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn no_backsteps(text: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn no_backsteps(text: &str, path: &Path<'_>, errors: &mut Errors) {
     if text.split(['/', '\\']).any(|part| part == "..") {
         errors.push(FieldError::invalid(path, text, "must not contain '..'"));
     }
@@ -624,5 +620,22 @@ fn block_devices(container: &Value, volumes: &Volumes<'_>, path: &Path<'_>, erro
             let detail = "must not already exist as a path in volumeMounts";
             refuse("devicePath", target, detail);
         }
+    }
+}
+
+/// A dataset has one name, which is no path.
+pub(in crate::kinds::validation) fn flocker(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let (name, id) = (source.text("datasetName"), source.text("datasetUUID"));
+    if name.is_empty() && id.is_empty() {
+        let detail = "one of datasetName and datasetUUID is required";
+        errors.push(FieldError::required(path, detail));
+    }
+    if !name.is_empty() && !id.is_empty() {
+        let detail = "datasetName and datasetUUID can not be specified simultaneously";
+        errors.push(FieldError::invalid(path, "resource", detail));
+    }
+    if name.contains('/') {
+        let at = path.child("datasetName");
+        errors.push(FieldError::invalid(&at, name, "must not contain '/'"));
     }
 }

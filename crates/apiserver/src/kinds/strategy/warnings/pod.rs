@@ -1,194 +1,17 @@
-//! Warnings that the API server itself sends for what is allowed and yet hardly meant.
+//! Warnings about pods and the templates of pods.
 
 use std::collections::BTreeSet;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use x509_parser::pem::Pem;
 
 use super::overlaps::overlaps;
+use super::{addresses, claim, fractions, ports};
 use crate::field::{Path, quoted};
-use crate::kinds::quantity::Quantity;
+use crate::kinds::pod_secrets::CONTAINERS;
 use crate::kinds::view::View;
-use crate::kinds::{Resource, names};
-
-/// The warnings that the API server itself sends for a written object; `old` is null for a new one.
-pub fn warnings(resource: &Resource, new: &Value, old: &Value) -> Vec<String> {
-    if resource.custom.is_some() {
-        return crate::custom::warnings(new, old);
-    }
-    if resource.group == "apiextensions.k8s.io" {
-        return super::definitions::warnings(new, old);
-    }
-    let mut out = Vec::new();
-    let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
-    let fresh = old.is_null();
-    // Templates are looked at again only when the spec has changed.
-    let changed =
-        fresh || new.at("metadata").at("generation") != old.at("metadata").at("generation");
-    let spec = Path::new("spec");
-    match (group, kind) {
-        ("", "Pod") if fresh => {
-            name(new, "used in the Pod's hostname", &mut out);
-            template(&Path::root(), new, false, &mut out);
-        }
-        ("", "PodTemplate") => template(&Path::new("template"), new.at("template"), true, &mut out),
-        ("", "ReplicationController")
-        | ("apps", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet")
-        | ("batch", "Job") => {
-            if fresh && !matches!(kind, "DaemonSet" | "StatefulSet") {
-                name(new, "used in Pod names and hostnames", &mut out);
-            }
-            if changed {
-                let path = spec.child("template");
-                template(&path, new.at("spec").at("template"), true, &mut out);
-            }
-        }
-        ("batch", "CronJob") => {
-            if fresh {
-                name(new, "used in Pod names and hostnames", &mut out);
-            }
-            if changed {
-                let job = new.at("spec").at("jobTemplate").at("spec");
-                let path = spec.child("jobTemplate.spec.template");
-                template(&path, job.at("template"), true, &mut out);
-            }
-        }
-        ("", "Service") => service(new, &mut out),
-        ("", "PersistentVolume")
-            if new.at("spec").text("persistentVolumeReclaimPolicy") == "Recycle" =>
-        {
-            out.push(RECYCLE.to_owned());
-        }
-        ("networking.k8s.io", "Ingress")
-            if fresh
-                && new.at("metadata").at("annotations").has(INGRESS_CLASS)
-                && !new.at("spec").has("ingressClassName") =>
-        {
-            out.push(format!(
-                "annotation {} is deprecated, please use 'spec.ingressClassName' instead",
-                quoted(INGRESS_CLASS)
-            ));
-        }
-        ("", "PersistentVolumeClaim") => {
-            if new.at("metadata").at("annotations").has(BETA_CLASS) {
-                let path = Path::new("metadata.annotations");
-                let at = path.key(BETA_CLASS);
-                out.push(format!(
-                    "{at}: deprecated since v1.8; use \"storageClassName\" attribute instead"
-                ));
-            }
-            claim(&spec, new.at("spec"), &mut out);
-        }
-        ("", "Secret") if new.text("type") == "kubernetes.io/tls" => {
-            out.extend(key_pair(new.at("data")));
-        }
-        ("resource.k8s.io", "ResourceSlice") => {
-            let driver = new.at("spec").text("driver");
-            if driver != driver.to_lowercase() {
-                out.push(format!(
-                    "spec.driver: driver names should be lowercase; {} contains uppercase characters",
-                    quoted(driver)
-                ));
-            }
-        }
-        ("storage.k8s.io", "CSIDriver") => {
-            let spec = new.at("spec");
-            let tokens = !spec.list("tokenRequests").is_empty();
-            if tokens && !spec.has("serviceAccountTokenInSecrets") {
-                out.push(TOKENS.to_owned());
-            }
-        }
-        _ => {}
-    }
-    out
-}
-
-/// What Go says of a certificate and a key that have no PEM block of their kind.
-fn key_pair(data: &Value) -> Option<String> {
-    let has = |key: &str, marks: fn(&str) -> bool| {
-        let text = STANDARD.decode(data.text(key)).unwrap_or_default();
-        Pem::iter_from_buffer(&text)
-            .filter_map(Result::ok)
-            .any(|block| marks(&block.label))
-    };
-    let missing = if !has("tls.crt", |label| label == "CERTIFICATE") {
-        "certificate"
-    } else if !has("tls.key", |label| {
-        label == "PRIVATE KEY" || label.ends_with(" PRIVATE KEY")
-    }) {
-        "key"
-    } else {
-        return None;
-    };
-    Some(format!(
-        "tls: failed to find any PEM data in {missing} input"
-    ))
-}
-
-const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
-const TOKENS: &str = "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes";
-const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
-const RECYCLE: &str = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.";
-
-fn name(object: &Value, used: &str, out: &mut Vec<String>) {
-    let problems = names::dns1123_label(object.at("metadata").text("name"));
-    if !problems.is_empty() {
-        out.push(format!(
-            "metadata.name: this is {used}, which can result in surprising behavior; a DNS label is recommended: [{}]",
-            problems.join(" ")
-        ));
-    }
-}
-
-fn service(object: &Value, out: &mut Vec<String>) {
-    let spec = object.at("spec");
-    let external = !spec.list("externalIPs").is_empty();
-    let kind = spec.text("type");
-    if spec.text("clusterIP") == "None" && kind == "ClusterIP" {
-        let mut ignored = |field: &str| {
-            out.push(format!("spec.{field} is ignored for headless services"));
-        };
-        if !spec.text("loadBalancerIP").is_empty() {
-            ignored("loadBalancerIP");
-        }
-        if external {
-            ignored("externalIPs");
-        }
-        if spec.text("sessionAffinity") != "None" {
-            ignored("SessionAffinity");
-        }
-    }
-    if external {
-        let detail = "is deprecated and may no longer be implemented in some clusters";
-        out.push(format!("spec.externalIPs {detail}"));
-    }
-    if spec.text("trafficDistribution") == "PreferClose" {
-        let path = Path::new("spec.trafficDistribution");
-        out.push(format!(
-            "{path}: \"PreferClose\" is deprecated; use \"PreferSameZone\""
-        ));
-    }
-    if kind == "ExternalName" && external {
-        out.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
-    }
-}
-
-fn claim(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
-    let resources = path.child("resources");
-    for list in ["limits", "requests"] {
-        fractions(
-            &resources.child(list),
-            spec.at("resources").at(list),
-            &["storage"],
-            out,
-        );
-    }
-}
 
 /// A pod, or the template of one.
-fn template(root: &Path<'_>, pod: &Value, is_template: bool, out: &mut Vec<String>) {
+pub(super) fn template(root: &Path<'_>, pod: &Value, is_template: bool, out: &mut Vec<String>) {
     let spec = pod.at("spec");
     let path = root.child("spec");
     let annotations = pod.at("metadata").at("annotations");
@@ -244,8 +67,25 @@ fn template(root: &Path<'_>, pod: &Value, is_template: bool, out: &mut Vec<Strin
         }
         environment(&at.child("env"), container, out);
     });
-    ports(&path, spec, out);
+    ports::ports(&path, spec, out);
+    ports::names(&path, spec, out);
+    if spec
+        .int("terminationGracePeriodSeconds")
+        .is_some_and(|period| period < 0)
+    {
+        let at = path.child("terminationGracePeriodSeconds");
+        let detail = "must be >= 0; negative values are invalid and will be treated as 1";
+        out.push(format!("{at}: {detail}"));
+    }
     affinity(&path.child("affinity"), spec.at("affinity"), out);
+    let servers = path.child("dnsConfig.nameservers");
+    let list = spec.at("dnsConfig").list("nameservers");
+    addresses::each(&servers, list, addresses::ip, out);
+    let aliases = path.child("hostAliases");
+    for (index, alias) in spec.list("hostAliases").iter().enumerate() {
+        let at = aliases.index(index);
+        addresses::ip(&at.child("ip"), alias.text("ip"), out);
+    }
 }
 
 fn node_labels(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
@@ -272,7 +112,7 @@ fn node_labels(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
     }
 }
 
-fn node_term(path: &Path<'_>, term: &Value, out: &mut Vec<String>) {
+pub(super) fn node_term(path: &Path<'_>, term: &Value, out: &mut Vec<String>) {
     let expressions = path.child("matchExpressions");
     for (index, expression) in term.list("matchExpressions").iter().enumerate() {
         let key = expression.text("key");
@@ -367,18 +207,6 @@ fn duplicates(path: &Path<'_>, spec: &Value, list: &str, field: &str, out: &mut 
     }
 }
 
-fn fractions(path: &Path<'_>, list: &Value, resources: &[&str], out: &mut Vec<String>) {
-    for name in resources {
-        let quantity = Quantity::from_value(list.at(name));
-        if let Some(quantity) = quantity.filter(|quantity| !quantity.is_whole()) {
-            out.push(format!(
-                "{}: fractional byte value \"{quantity}\" is invalid, must be an integer",
-                path.key(name)
-            ));
-        }
-    }
-}
-
 fn seccomp(
     path: &Path<'_>,
     annotations: &Value,
@@ -419,66 +247,6 @@ fn environment(path: &Path<'_>, container: &Value, out: &mut Vec<String>) {
         }
     }
 }
-
-/// A port of one container of a pod.
-struct Port<'a> {
-    list: &'static str,
-    container: usize,
-    index: usize,
-    value: &'a Value,
-    /// What two ports must share to be worth a warning.
-    key: (i64, &'a str),
-}
-
-impl Port<'_> {
-    fn path(&self, spec: &Path<'_>) -> String {
-        let list = spec.child(self.list);
-        let container = list.index(self.container);
-        let ports = container.child("ports");
-        ports.index(self.index).to_string()
-    }
-}
-
-fn ports(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
-    let mut all: Vec<Port<'_>> = Vec::new();
-    for list in CONTAINERS {
-        for (container, holder) in spec.list(list).iter().enumerate() {
-            for (index, value) in holder.list("ports").iter().enumerate() {
-                let number = value.int("containerPort").unwrap_or(0);
-                all.push(Port {
-                    list,
-                    container,
-                    index,
-                    value,
-                    key: (number, value.text("protocol")),
-                });
-            }
-        }
-    }
-    for (number, port) in all.iter().enumerate() {
-        for other in all[..number].iter().filter(|other| other.key == port.key) {
-            let of = |port: &Port<'_>| {
-                let host = port.value.int("hostPort").unwrap_or(0);
-                (port.value.text("hostIP").to_owned(), host)
-            };
-            let ((ip, host), (other_ip, other_host)) = (of(port), of(other));
-            let how = if ip == other_ip && host == other_host {
-                "duplicate"
-            } else if host == 0 || other_host == 0 {
-                "overlapping"
-            } else if host == other_host && ip.is_empty() != other_ip.is_empty() {
-                "dangerously ambiguous"
-            } else {
-                continue;
-            };
-            let (at, with) = (port.path(path), other.path(path));
-            out.push(format!("{at}: {how} port definition with {with}"));
-        }
-    }
-}
-
-const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
-
 fn each_container(path: &Path<'_>, spec: &Value, visit: &mut impl FnMut(&Value, &Path<'_>)) {
     for list in CONTAINERS {
         let containers = path.child(list);
@@ -488,7 +256,7 @@ fn each_container(path: &Path<'_>, spec: &Value, visit: &mut impl FnMut(&Value, 
     }
 }
 
-fn deprecated_label(key: &str) -> Option<&'static str> {
+pub(super) fn deprecated_label(key: &str) -> Option<&'static str> {
     Some(match key {
         "beta.kubernetes.io/arch" => "deprecated since v1.14; use \"kubernetes.io/arch\" instead",
         "beta.kubernetes.io/os" => "deprecated since v1.14; use \"kubernetes.io/os\" instead",
@@ -524,7 +292,7 @@ const DEPRECATED_ANNOTATIONS: [(&str, &str); 3] = [
     ),
 ];
 
-const DEPRECATED_VOLUMES: [(&str, &str); 9] = [
+pub(super) const DEPRECATED_VOLUMES: [(&str, &str); 9] = [
     (
         "photonPersistentDisk",
         "deprecated in v1.11, non-functional in v1.16+",
