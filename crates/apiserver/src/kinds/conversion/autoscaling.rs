@@ -17,12 +17,12 @@ pub(crate) fn to_v2(object: &mut Value) {
         return;
     };
     let mut metrics = Vec::new();
-    if let Some(Value::Array(more)) = kept.remove(METRICS) {
-        metrics.extend(more.iter().map(|metric| metric_to_v2(metric, TARGET)));
-    }
     let cpu = take(spec, "targetCPUUtilizationPercentage");
     if !cpu.is_null() {
         metrics.push(cpu_target(&cpu));
+    }
+    if let Some(Value::Array(more)) = kept.remove(METRICS) {
+        metrics.extend(more.iter().map(|metric| metric_to_v2(metric, TARGET)));
     }
     if metrics.is_empty() {
         metrics.push(cpu_target(&json!(DEFAULT_CPU_UTILIZATION)));

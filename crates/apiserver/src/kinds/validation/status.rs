@@ -27,7 +27,6 @@ pub(super) fn check(group: &str, kind: &str, new: &Value, old: &Value, errors: &
         ("batch", "Job") => jobs::status(new, old, errors),
         ("", "Namespace") => namespace(new, errors),
         ("", "Node") => {
-            super::config::node_resources(new, errors);
             super::config::node_update(new, old, errors);
         }
         ("", "ResourceQuota") => quotas::quota_status(status, &path, errors),
