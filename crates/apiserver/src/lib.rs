@@ -52,7 +52,7 @@
 //!   volumes.
 //! * ResourceQuotas and LimitRanges are not enforced, Events not forgotten after an hour.
 //! * An audit log has no event `RequestReceived`, and no annotations about how long each part of the server took.
-//! * Answers are never protobuf and never compressed; watches are not served over WebSocket.
+//! * Watches are not served over WebSocket.
 //!
 //! Modules that are hidden from this page are the server's own parts and no interface to rely on.
 //!

@@ -109,6 +109,8 @@ pub enum Shows {
     Names,
     /// How long it is: whether it is empty.
     Length,
+    /// The paths of its members, in the order in which they stand.
+    Order,
 }
 
 /// Somebody to impersonate.

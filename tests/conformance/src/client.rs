@@ -11,8 +11,9 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use kubewright_apiserver::protobuf;
 use rustls::pki_types::ServerName;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsConnector;
@@ -49,6 +50,7 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Value,
+    pub(crate) text: Bytes,
 }
 
 impl Client {
@@ -91,6 +93,7 @@ impl Client {
                 status: parts.status.as_u16(),
                 headers: parts.headers,
                 body: read(&body),
+                text: body,
             })
         };
         match timeout(PATIENCE, asked).await {
@@ -147,9 +150,8 @@ impl Watch {
         }
         let mut events = Vec::new();
         while count.is_none_or(|count| events.len() < count) {
-            if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.unread.drain(..=end).collect();
-                events.push(read(&line));
+            if let Some(event) = self.unread() {
+                events.push(event);
                 continue;
             }
             match timeout_at(Instant::now() + SILENCE, self.body.frame()).await {
@@ -186,7 +188,27 @@ impl Watch {
         let body = body.map_err(|error| anyhow::anyhow!(error))?.to_bytes();
         Ok(vec![read(&body), "the stream ended".into()])
     }
+
+    /// The next event, if all of it has come: a line, or a message with its length before it.
+    fn unread(&mut self) -> Option<Value> {
+        let kind = self.headers.get("content-type");
+        if !kind.is_some_and(|kind| kind.as_bytes().starts_with(PROTOBUF)) {
+            let end = self.unread.iter().position(|byte| *byte == b'\n')?;
+            let line: Vec<u8> = self.unread.drain(..=end).collect();
+            return Some(read(&line));
+        }
+        let (length, rest) = self.unread.split_first_chunk()?;
+        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+        let event = match protobuf::decode_event(rest.get(..length)?) {
+            Ok((change, object)) => json!({ "type": change, "object": read(&object) }),
+            Err(error) => error.to_string().into(),
+        };
+        self.unread.drain(..4 + length);
+        Some(event)
+    }
 }
+
+const PROTOBUF: &[u8] = b"application/vnd.kubernetes.protobuf";
 
 impl Answer {
     pub(crate) fn succeeded(&self) -> bool {
@@ -232,7 +254,11 @@ fn unzipped(body: &[u8]) -> Result<Bytes> {
     Ok(plain.into())
 }
 
-/// JSON where it is JSON, else the text.
+/// JSON where it is JSON, what a message says and whether the embedded server would write it so, else the text.
 fn read(body: &[u8]) -> Value {
+    if let Ok(message) = protobuf::decode_answer(body) {
+        let same = protobuf::encode(&message) == body;
+        return json!({ "message": message, "written alike": same });
+    }
     serde_json::from_slice(body).unwrap_or_else(|_| String::from_utf8_lossy(body).into())
 }

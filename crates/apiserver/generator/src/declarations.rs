@@ -3,8 +3,10 @@
 //! `type <name>` opens a type; ` <field> <words>` changes one of its fields. `*` and `value` say whether Go has a pointer,
 //! `always`, `omitempty` and `omitzero` when an empty value is written, `required` and `optional` what the schema says,
 //! `as=`, `of=` and `by=` what Go calls the field's type, its items' and its keys', `number=` the protobuf number, `in=` the structs that Go
-//! inlines around it, `plain`
+//! inlines around it, `place=` where Go declares it if its number does not say it, `plain`
 //! that it has no merge rules; everything else is a merge rule of the table.
+
+use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 
@@ -68,16 +70,22 @@ fn apply(field: &mut Field, word: &str) -> bool {
             Some(("in", names)) => {
                 field.inlined_in = names.split('.').map(str::to_owned).collect();
             }
-            Some(("number", number)) => {
-                field.number = number
-                    .split('.')
-                    .filter_map(|part| part.parse().ok())
-                    .collect();
+            Some(("number", path)) => {
+                field.number = numbers(path);
+                // Most structs declare their fields in the order of the numbers.
+                field.place = numbers(path);
             }
+            Some(("place", path)) => field.place = numbers(path),
             _ => return false,
         },
     }
     true
+}
+
+fn numbers<T: FromStr>(path: &str) -> Vec<T> {
+    path.split('.')
+        .filter_map(|part| part.parse().ok())
+        .collect()
 }
 
 fn named(name: &str, shape: Shape) -> Shape {

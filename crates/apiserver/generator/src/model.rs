@@ -33,6 +33,8 @@ pub(crate) struct Field {
     pub(crate) written: Written,
     /// The protobuf field numbers that lead to it: more than one where Go inlines a struct that is a message of its own.
     pub(crate) number: Vec<u32>,
+    /// Where Go declares it: its place in the struct, behind those of the structs that Go inlines around it.
+    pub(crate) place: Vec<usize>,
     /// The structs that Go inlines around it, as they stand in its error texts: `RuleWithOperations.Rule`.
     pub(crate) inlined_in: Vec<String>,
     /// How strategic merge patches and server-side apply treat it.

@@ -158,6 +158,7 @@ impl Field {
                 Written::NotEmpty
             },
             number: Vec::new(),
+            place: Vec::new(),
             inlined_in: Vec::new(),
             merge: Vec::new(),
         }

@@ -29,6 +29,8 @@ struct Member {
     /// The message, for a field that holds one.
     message: String,
     number: u32,
+    /// Messages have their fields in the order of Go's structs.
+    place: usize,
     markers: Vec<String>,
 }
 
@@ -60,6 +62,7 @@ pub(crate) fn add(messages: &Messages, only_here: &[&str], types: &mut Types) ->
         for (json, field) in &mut ty.fields {
             if let Some(found) = place.of(&plain(json), &plain(short)) {
                 field.number = found.number;
+                field.place = found.place;
                 field.inlined_in = found.inlined_in;
                 field.merge = merge(found.markers);
             }
@@ -84,6 +87,7 @@ pub(crate) fn add(messages: &Messages, only_here: &[&str], types: &mut Types) ->
             }
             let mut field = Field::usual(String::new(), shape, false);
             field.number = vec![member.number];
+            field.place = vec![member.place];
             ty.fields.insert(camel(&member.rust), field);
         }
         for word in ["apiVersion", "kind"] {
@@ -106,6 +110,7 @@ struct Place<'a> {
 /// What a place is: the way to it, and the markers there.
 struct Found<'a> {
     number: Vec<u32>,
+    place: Vec<usize>,
     inlined_in: Vec<String>,
     markers: &'a [String],
 }
@@ -118,6 +123,7 @@ impl<'a> Place<'a> {
         if let Some(member) = message.fields.get(field) {
             return Some(Found {
                 number: vec![member.number],
+                place: vec![member.place],
                 inlined_in: Vec::new(),
                 markers: &member.markers,
             });
@@ -129,6 +135,7 @@ impl<'a> Place<'a> {
             .find_map(|(_, member)| {
                 let mut found = self.of(field, &plain(&member.message))?;
                 found.number.insert(0, member.number);
+                found.place.insert(0, member.place);
                 found.inlined_in.insert(0, member.message.clone());
                 Some(found)
             })
@@ -175,10 +182,11 @@ fn message(item: &syn::ItemStruct) -> Message {
         markers: markers(&item.attrs),
         fields: BTreeMap::new(),
     };
-    for field in &item.fields {
+    for (place, field) in item.fields.iter().enumerate() {
         let (Some(ident), Some(mut member)) = (&field.ident, member(&field.attrs)) else {
             continue;
         };
+        member.place = place;
         let ident = ident.to_string();
         ident
             .strip_prefix("r#")
@@ -206,6 +214,7 @@ fn member(attributes: &[Attribute]) -> Option<Member> {
         repeated: false,
         message: String::new(),
         number: 0,
+        place: 0,
         markers: Vec::new(),
     };
     for option in &options {

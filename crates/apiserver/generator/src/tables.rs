@@ -8,7 +8,7 @@ const TYPES_HEAD: &str = "\
 # Written by kubewright-apiserver-generator; do not edit.
 #
 # `type <name> [<group/version>] [atomic]`: a type, with the group and version of its kind if it has one.
-# ` <field> <number> <type> [flags]`: a field. The number is protobuf's; `2.5` is field 5 of the message in field 2. Types:
+# ` <field> <number> <type> [flags]`: a field, in the order in which Go writes them. The number is protobuf's; `2.5` is field 5 of the message in field 2. Types:
 # `*` pointer, `[]` list, `{}` map (with the Go type of its keys), `name=` what Go calls it. Flags: `!` required and always
 # written, `required`, `always`, `omitzero`; `in=` the structs that Go inlines around it; `merge[=key]`, `replace`, `retain`
 # for strategic merge; `keys=`, `set`, `atomic`, `granular` for server-side apply.
@@ -23,11 +23,24 @@ pub(crate) fn types(types: &Types) -> String {
         let atomic = if ty.atomic { " atomic" } else { "" };
         let served_as = served_as.unwrap_or_default();
         let _ = write!(out, "\ntype {name}{served_as}{atomic}\n");
-        for (json, field) in &ty.fields {
+        let mut fields: Vec<_> = ty.fields.iter().collect();
+        fields.sort_by_key(|(json, field)| order(json, field));
+        for (json, field) in fields {
             let _ = writeln!(out, " {json} {}", line(field, package));
         }
     }
     out
+}
+
+/// Where Go writes a field: what an object is comes first, and what no message has last.
+fn order<'f>(json: &str, field: &'f Field) -> (usize, &'f [usize]) {
+    let turn = match json {
+        _ if !field.place.is_empty() => 2,
+        "kind" => 0,
+        "apiVersion" => 1,
+        _ => 3,
+    };
+    (turn, &field.place)
 }
 
 /// What every type and field is for.

@@ -83,9 +83,9 @@ fn a_type_is_read_with_its_json_names_and_what_is_required() {
         table(&types()),
         [
             "type api.demo.v1.Widget demo/v1",
+            " kind - string",
             " apiVersion - string",
             " count - *int32",
-            " kind - string",
             " metadata - apimachinery.pkg.apis.meta.v1.ObjectMeta",
             " parts - []Part !",
             " type - string",
@@ -100,9 +100,9 @@ fn numbers_and_merge_rules_come_from_the_messages_through_inlined_ones_too() {
     let mut types = types();
     protobuf::add(&messages, &[], &mut types).unwrap();
     let table = table(&types);
-    assert_eq!(table[2], " count 3 *int32");
+    assert_eq!(table[3], " count 3 *int32");
     assert_eq!(
-        table[5],
+        table[4],
         " parts 2.7 []Part ! in=WidgetSource merge=name keys=name"
     );
 }
@@ -113,8 +113,8 @@ fn declarations_change_what_is_usual() {
     let text = "# why\n\ntype api.demo.v1.Widget\n count value\n parts omitempty number=9 set\n type as=v1.WidgetType * always\n";
     declarations::add(text, &mut types).unwrap();
     let table = table(&types);
-    assert_eq!(table[2], " count - int32");
-    assert_eq!(table[5], " parts 9 []Part required set");
+    assert_eq!(table[3], " parts 9 []Part required set");
+    assert_eq!(table[4], " count - int32");
     assert_eq!(table[6], " type - *v1.WidgetType=string always");
 }
 

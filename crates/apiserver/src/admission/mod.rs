@@ -22,8 +22,7 @@ pub use notes::Notes;
 pub use observer::{Call, Observer, Verdict};
 pub(crate) use plugins::Enabled;
 pub use plugins::{AdmissionPlugin, UnknownAdmissionPlugin};
-pub use webhook::{ClientCertificate, ClientCertificateError, ServiceTable};
 pub(crate) use webhook::{
-    Envelope, NoClient, Opened, Reach, Reply, ReviewVersion, Target, go_word,
-    keep_known_of_conversion,
+    CONVERSION, Envelope, NoClient, Opened, Reach, Reply, ReviewVersion, Target, go_word,
 };
+pub use webhook::{ClientCertificate, ClientCertificateError, ServiceTable};

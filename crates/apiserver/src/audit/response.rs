@@ -5,6 +5,7 @@ use http::header::CONTENT_TYPE;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::protobuf;
 use crate::rest::body::Body;
 
 /// The members of a Status that an event has; its metadata are always empty.
@@ -26,6 +27,8 @@ pub(super) fn object(response: &Response<Body>) -> Option<Value> {
         serde_json::from_slice(bytes).ok()
     } else if is(response, "application/yaml") {
         serde_saphyr::from_str(std::str::from_utf8(bytes).ok()?).ok()
+    } else if is(response, "application/vnd.kubernetes.protobuf") {
+        protobuf::decode_answer(bytes).ok()
     } else {
         None
     }

@@ -98,6 +98,14 @@ impl Version {
         }
     }
 
+    /// Makes the metadata of an object what there is of them.
+    ///
+    /// # Errors
+    /// The decoder's words for what does not fit at all.
+    pub(crate) fn settle_metadata(&self, object: &mut Value) -> std::result::Result<(), String> {
+        metadata::conform(object).map(drop)
+    }
+
     /// Makes an object one of this version: its metadata are those that there are, and what the schema does not know goes.
     /// Answers the paths of what went.
     ///

@@ -20,7 +20,7 @@ use crate::rest::Request;
 use crate::rest::answer;
 use crate::rest::body::Body;
 use crate::rest::dispatch::{not_found, nowhere};
-use crate::rest::negotiate::{MediaRange, Output, accepted};
+use crate::rest::negotiate::{Encoding, MediaRange, Output, accepted};
 use crate::server::Shared;
 use crate::status::{Result, Status};
 
@@ -159,6 +159,9 @@ enum Negotiated {
 
 fn json_answer(request: &Request, value: &Value, by: Negotiated) -> Result<Response<Body>> {
     let output = match (&request.output, by) {
+        (Ok(output), _) if output.encoding == Encoding::Protobuf && value.get("kind").is_none() => {
+            Output::json()
+        }
         (Ok(output), _) => output.of_the_object(),
         (Err(status), Negotiated::ByRouter) => return Err(status.clone()),
         (Err(_), Negotiated::ByHandler) => return Err(Output::not_acceptable()),

@@ -157,6 +157,7 @@ impl Tracked<'_> {
         force: bool,
     ) -> Result<(Value, Managed), ApplyError> {
         let mut managed = managed.clone();
+        self.look_through_versions(&managed, live);
         let ignored = reset(self.resource, self.subresource);
         let identity = self.identity(manager, Operation::Apply);
         let merged = merge(shape, live, applied)

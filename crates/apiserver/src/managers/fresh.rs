@@ -36,8 +36,12 @@ pub(crate) fn create(
         return None;
     };
     let mut text = Vec::with_capacity(8192);
-    text.extend_from_slice(br#"[{"apiVersion":"#);
+    text.extend_from_slice(br#"[{"manager":"#);
+    write_string(&mut text, manager);
+    text.extend_from_slice(br#","operation":"Update","apiVersion":"#);
     write_string(&mut text, &tracked.api_version());
+    text.extend_from_slice(br#","time":"#);
+    write_string(&mut text, tracked.now);
     text.extend_from_slice(br#","fieldsType":"FieldsV1","fieldsV1":{"#);
     let start = text.len();
     let ignored = reset(tracked.resource, tracked.subresource);
@@ -55,11 +59,7 @@ pub(crate) fn create(
     if text.len() == start {
         return None;
     }
-    text.extend_from_slice(br#"},"manager":"#);
-    write_string(&mut text, manager);
-    text.extend_from_slice(br#","operation":"Update","time":"#);
-    write_string(&mut text, tracked.now);
-    text.extend_from_slice(b"}]");
+    text.extend_from_slice(b"}}]");
     Some(text.into())
 }
 

@@ -29,5 +29,5 @@ pub(crate) use conflict::ApplyError;
 pub(crate) use entries::{check, same_but_times};
 pub(crate) use fresh::{create, put};
 pub(crate) use scale::{Places, REPLICAS, to_parent, to_scale};
-pub(crate) use track::{Tracked, empty, may_not_fit, update};
+pub(crate) use track::{Tracked, empty, may_not_fit, shown, update};
 pub(crate) use versions::Versions;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{ApplyError, Tracked, apply, check, create, empty, update};
 use crate::kinds::{GroupVersionKind, Registry};
 use crate::schema::conform::tests::{kind_of, random};
+use crate::schema::json::ordered;
 
 const NOW: &str = "2030-01-01T00:00:00Z";
 
@@ -122,11 +123,11 @@ fn owners_of_new(object: &Value, empties: bool) -> [String; 2] {
     let written = written.unwrap_or_else(|| "null".into());
     let mut object = object.clone();
     update(&tracked, &empty(&kind), &mut object, empties, "m");
-    let compared = &object["metadata"]["managedFields"];
-    [
-        compared.to_string(),
-        String::from_utf8(written.to_vec()).unwrap(),
-    ]
+    let mut shown = json!({"apiVersion": kind.api_version(), "kind": kind.kind, "metadata": {}});
+    let mut beside = Vec::new();
+    ordered::write_object(&mut beside, &shown, Some(&written));
+    shown["metadata"]["managedFields"] = object["metadata"]["managedFields"].take();
+    [ordered::text(&shown), beside].map(|text| String::from_utf8(text).unwrap())
 }
 
 proptest! {

@@ -1,7 +1,7 @@
 //! Keeps who set which field: gives what changed to who changed it, in every version in which others own something.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use serde_json::Value;
@@ -136,7 +136,7 @@ impl Tracked<'_> {
 
     /// `apps/v1, Kind=Deployment`.
     pub(super) fn named(&self) -> String {
-        named(&self.kind.group, &self.kind.version, &self.kind.kind)
+        shown(self.kind)
     }
 
     /// Whether owners of fields can be told in an object: a definition may have changed since it was stored, and nothing is
@@ -259,6 +259,11 @@ impl Tracked<'_> {
                 kind: self.kind.kind.clone(),
             }
         };
+        if from != to && !self.is_version(to) {
+            let why = format!("request to convert CR to an invalid group/version: {to}");
+            self.versions.fail(what_for, &why);
+            return None;
+        }
         let shape = Shape::of_kind(self.registry, &kind(to))?;
         if from == to {
             return Some((shape, object));
@@ -276,15 +281,49 @@ impl Tracked<'_> {
             && custom.definition.converts_by_webhook()
         {
             let object = self.versions.find(&from, &to, &object, what_for)?;
-            if let Err(why) = check(shape, &object, Duplicates::Allowed) {
-                self.versions.fail(format!("{what_for}{why}"));
-                return None;
-            }
-            return Some((shape, Cow::Owned(object)));
+            return self.converted(shape, object, what_for);
         }
         let mut object = object.into_owned();
         conversion::convert(&from, &to, &mut object).ok()?;
+        if from.custom.is_none() {
+            return Some((shape, Cow::Owned(object)));
+        }
+        self.converted(shape, object, what_for)
+    }
+
+    /// A custom object in another version, which may have other fields.
+    fn converted<'s, 'v>(
+        &self,
+        shape: Shape<'s>,
+        object: Value,
+        what_for: &str,
+    ) -> Option<(Shape<'s>, Cow<'v, Value>)> {
+        if let Err(why) = check(shape, &object, Duplicates::Allowed) {
+            self.versions.fail(what_for, &why);
+            return None;
+        }
         Some((shape, Cow::Owned(object)))
+    }
+
+    /// Whether there is such a version: definitions lose theirs, and the entries of managers keep them.
+    fn is_version(&self, api_version: &str) -> bool {
+        let custom = self.resource.custom.as_ref();
+        let custom = custom.filter(|_| self.kind.group == self.resource.group);
+        custom.is_none_or(|custom| {
+            let (group, name) = api_version.split_once('/').unwrap_or(("", api_version));
+            group == custom.definition.group && custom.definition.version(name).is_some()
+        })
+    }
+
+    /// Looks at the live object in every version in which somebody owns something, which comes before everything else: what
+    /// fails there is told as it is.
+    pub(super) fn look_through_versions(&self, managed: &Managed, live: &Value) {
+        let own = self.api_version();
+        let versions = managed.0.values().map(|entry| entry.api_version.as_str());
+        let others: BTreeSet<&str> = versions.filter(|version| *version != own).collect();
+        for version in others {
+            self.in_version(Cow::Borrowed(live), &own, version, "");
+        }
     }
 }
 
@@ -306,6 +345,11 @@ pub(super) fn take(managed: &mut Managed, losses: &BTreeMap<Identity, Loss>) {
         }
     }
     managed.0.retain(|_, entry| !entry.set.is_empty());
+}
+
+/// `apps/v1, Kind=Deployment`.
+pub(crate) fn shown(kind: &GroupVersionKind) -> String {
+    named(&kind.group, &kind.version, &kind.kind)
 }
 
 pub(super) fn named(group: &str, version: &str, kind: &str) -> String {

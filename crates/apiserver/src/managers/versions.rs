@@ -59,9 +59,10 @@ impl Versions {
         None
     }
 
-    /// Says that what was converted is of no use.
-    pub(super) fn fail(&self, why: String) {
-        self.0.lock().failed.get_or_insert(why);
+    /// Says that there is no such version, or that what was converted is of no use.
+    pub(super) fn fail(&self, what_for: &str, why: &str) {
+        let failed = &mut self.0.lock().failed;
+        failed.get_or_insert_with(|| format!("{what_for}{why}"));
     }
 
     /// Converts what was noted. False if there was nothing: what was found out holds.

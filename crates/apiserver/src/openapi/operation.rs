@@ -5,12 +5,20 @@ use serde_json::{Map, Value, json};
 use super::schemas::kind_value;
 use crate::kinds::GroupVersionKind;
 
-pub(super) const FORMS: [&str; 2] = ["application/json", "application/yaml"];
-pub(super) const FORMS_OF_LISTS: [&str; 3] = [
+pub(super) const FORMS: [&str; 3] = [
     "application/json",
-    "application/json;stream=watch",
+    "application/vnd.kubernetes.protobuf",
     "application/yaml",
 ];
+pub(super) const FORMS_OF_LISTS: [&str; 5] = [
+    "application/json",
+    "application/json;stream=watch",
+    "application/vnd.kubernetes.protobuf",
+    "application/vnd.kubernetes.protobuf;stream=watch",
+    "application/yaml",
+];
+/// Custom objects have no messages.
+pub(super) const FORMS_OF_CUSTOM: [&str; 2] = ["application/json", "application/yaml"];
 
 /// An operation, as the document says it.
 pub(super) struct Operation {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::operation::{FORMS, FORMS_OF_LISTS, Operation, body, path_item};
+use super::operation::{FORMS, FORMS_OF_CUSTOM, FORMS_OF_LISTS, Operation, body, path_item};
 use super::schemas::Components;
 use super::{parameters, place};
 use crate::kinds::strategy;
@@ -233,7 +233,12 @@ impl Paths<'_> {
         if logs {
             get.parameters.extend(parameters::of("PodLogOptions"));
             get.answer = json!({ "type": "string" });
-            get.forms = &["application/json", "application/yaml", "text/plain"];
+            get.forms = &[
+                "application/json",
+                "application/vnd.kubernetes.protobuf",
+                "application/yaml",
+                "text/plain",
+            ];
         } else {
             get.answer = self.components.kind(about.kind);
         }
@@ -345,7 +350,7 @@ impl Paths<'_> {
         }
         list.parameters.extend(parameters::of("list"));
         list.answer = self.components.list(&kind);
-        list.forms = &FORMS_OF_LISTS;
+        list.forms = self.forms_of_lists();
         list
     }
 
@@ -380,7 +385,7 @@ impl Paths<'_> {
         }
         watch.parameters.extend(parameters::of("list"));
         watch.answer = self.components.watch_event(&self.kind);
-        watch.forms = &FORMS_OF_LISTS;
+        watch.forms = self.forms_of_lists();
         watch
     }
 
@@ -468,7 +473,20 @@ impl Paths<'_> {
             description,
             kind: Some(self.kind.clone()),
             parameters: shared,
+            forms: if self.resource.custom.is_some() {
+                &FORMS_OF_CUSTOM
+            } else {
+                &FORMS
+            },
             ..plain()
+        }
+    }
+
+    fn forms_of_lists(&self) -> &'static [&'static str] {
+        if self.resource.custom.is_some() {
+            &FORMS_OF_CUSTOM
+        } else {
+            &FORMS_OF_LISTS
         }
     }
 

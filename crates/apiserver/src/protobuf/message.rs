@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 use super::DecodeError;
 use super::wire::{Reader, Wire};
 use crate::schema::json;
-use crate::schema::types::{Field, Shape, Slot, Type, TypeRef};
+use crate::schema::types::{Field, Shape, Slot, Type};
 
 /// How deep messages may be nested.
 const MAX_DEPTH: usize = 100;
@@ -17,13 +17,13 @@ const MAX_DEPTH: usize = 100;
 const MAX_VALUES: usize = 500_000;
 
 /// The first second of the year 1.
-const ZERO_TIME: Timestamp = Timestamp::constant(-62_135_596_800, 0);
+pub(super) const ZERO_TIME: Timestamp = Timestamp::constant(-62_135_596_800, 0);
 
 /// Reads the fields of an object.
-pub(super) fn read(bytes: &[u8], ty: TypeRef) -> Result<Map<String, Value>, DecodeError> {
+pub(super) fn read(bytes: &[u8], ty: &'static Type) -> Result<Map<String, Value>, DecodeError> {
     let mut read = Read { values: 0 };
     let mut object = Map::new();
-    read.message(bytes, ty.inner(), &[], &mut object, 0)?;
+    read.message(bytes, ty, &[], &mut object, 0)?;
     Ok(object)
 }
 

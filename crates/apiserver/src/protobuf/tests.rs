@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::schema::conform::tests::{kind_of, recorded};
-use crate::schema::{Conformed, conform};
+use crate::schema::conform::tests::{kind_of, random, recorded};
+use crate::schema::{Conformed, Medium, conform, write_empties};
 
 /// `runtime.Unknown` around a message.
 fn envelope(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
@@ -42,6 +42,63 @@ fn what_go_writes_is_read_as_go_reads_it() {
         count += 1;
     }
     assert!(count > 60, "{count}");
+}
+
+#[test]
+fn what_go_writes_is_written_byte_for_byte() {
+    // Go tells a pointer to no time from no pointer; JSON says null of both.
+    let told_apart = |case: &recorded::Case| {
+        let text = case.output.to_string();
+        !text.contains("Time\":null") && !text.contains("Timestamp\":null")
+    };
+    let mut count = 0;
+    for case in recorded::all().filter(told_apart) {
+        let Some(text) = case.protobuf else {
+            continue;
+        };
+        count += 1;
+        let wanted = STANDARD.decode(text).unwrap();
+        let written = encode(&case.output);
+        assert!(
+            written == wanted,
+            "{}\n{written:02x?}\n{wanted:02x?}",
+            case.output
+        );
+    }
+    assert!(count > 40, "{count}");
+}
+
+#[test]
+fn failures_lists_and_metadata_alone_are_written_and_read_again() {
+    let status = crate::status::Status::not_found("", "configmaps", "nope").to_value();
+    let list = json!({"kind": "ConfigMapList", "apiVersion": "v1", "metadata": {"resourceVersion": "224"}, "items": [{
+        "metadata": {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "210"}, "data": {"b": "<1>"},
+    }]});
+    let part = json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "a"}});
+    let parts = json!({"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": {"continue": "c"},
+        "items": [{"metadata": {"name": "a"}}]});
+    for value in [&status, &list, &part, &parts] {
+        assert_eq!(decode_answer(&encode(value)).as_ref(), Ok(value));
+    }
+    // As a kube-apiserver v1.36.3 wrote it.
+    assert_eq!(
+        encode(&status),
+        b"k8s\x00\n\x0c\n\x02v1\x12\x06Status\x12U\n\x06\n\x00\x12\x00\x1a\x00\x12\x07Failure\x1a\x1bconfigmaps \"nope\" \
+          not found\"\x08NotFound*\x18\n\x04nope\x12\x00\x1a\nconfigmaps(\x002\x000\x94\x03\x1a\x00\"\x00"
+    );
+}
+
+#[test]
+fn a_watch_event_has_its_length_before_it() {
+    let map = json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a"}});
+    let frame = frame("ADDED", &map);
+    let (length, event) = frame.split_first_chunk().unwrap();
+    assert_eq!(
+        usize::try_from(u32::from_be_bytes(*length)),
+        Ok(event.len())
+    );
+    let (change, object) = decode_event(event).unwrap();
+    assert_eq!((&*change, decode_answer(&object)), ("ADDED", Ok(map)));
 }
 
 #[test]
@@ -153,6 +210,24 @@ fn deep_and_large_messages_are_refused() {
 }
 
 proptest! {
+    #[test]
+    fn every_object_that_is_written_is_read_again(seed: u64) {
+        let mut object = random::object(seed);
+        let kind = kind_of(&object);
+        conform(&kind, &mut object).unwrap();
+        write_empties(&kind, &mut object, Medium::Storage);
+        // What an object within another says that it is stands in no message.
+        if let Some(claims) = object.pointer_mut("/spec/volumeClaimTemplates") {
+            for claim in claims.as_array_mut().into_iter().flatten() {
+                claim.as_object_mut().unwrap().retain(|name, _| name != "kind" && name != "apiVersion");
+            }
+        }
+        let mut again = decode(&encode(&object)).unwrap();
+        conform(&kind, &mut again).unwrap();
+        write_empties(&kind, &mut again, Medium::Storage);
+        prop_assert_eq!(again, object);
+    }
+
     #[test]
     fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = decode(&envelope("v1", "Pod", &bytes));

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WARNING, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, Response, StatusCode};
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::body::Body;
 use super::call::{Call, metadata};
@@ -15,6 +15,8 @@ use super::negotiate::{Encoding, Form, Output};
 use super::table;
 use crate::admission::Notes;
 use crate::kinds::Resource;
+use crate::protobuf;
+use crate::schema::json::{self, ordered};
 use crate::status::{Result, Status};
 use crate::store::Object;
 
@@ -146,7 +148,7 @@ pub(crate) async fn list(
                     item.remove("kind");
                 }
             }
-            json!({
+            serde_json::json!({
                 "kind": resource.list_kind(),
                 "apiVersion": resource.api_version(),
                 "metadata": list_meta,
@@ -170,7 +172,7 @@ pub(crate) async fn list(
                 .into_iter()
                 .map(|object| table::partial(object, version))
                 .collect();
-            json!({
+            serde_json::json!({
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": format!("meta.k8s.io/{version}"),
                 "metadata": list_meta,
@@ -261,17 +263,19 @@ pub(crate) fn add_warnings(response: &mut Response<Body>, notes: &Notes) {
 
 /// A value as text, with a newline behind it.
 pub(crate) fn encoded(encoding: Encoding, value: &Value) -> Bytes {
-    let written = match encoding {
-        Encoding::Json => serde_json::to_vec(value),
-        Encoding::PrettyJson => serde_json::to_vec_pretty(value),
+    let mut text = match encoding {
+        Encoding::Json => ordered::text(value),
+        Encoding::PrettyJson => json::indented(&ordered::text(value)),
         Encoding::Yaml => {
             let text = serde_saphyr::to_string(value);
             return Bytes::from(text.expect("a JSON tree can always be written as YAML"));
         }
+        Encoding::Protobuf => return protobuf::encode(value).into(),
     };
-    let mut bytes = written.expect("a JSON tree can always be written to memory");
-    bytes.push(b'\n');
-    Bytes::from(bytes)
+    if encoding == Encoding::Json {
+        text.push(b'\n');
+    }
+    Bytes::from(text)
 }
 
 impl ListMeta {
@@ -303,13 +307,26 @@ impl ListMeta {
 fn list_text(call: &Call, objects: &[Arc<Object>], meta: &ListMeta) -> Bytes {
     let resource = &call.resource;
     let size: usize = objects.iter().map(|object| object.json().len() + 1).sum();
-    let head = format!(
-        "{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
-        resource.list_kind(),
-        resource.api_version(),
-        meta.of_objects(resource),
-    );
-    let mut text = Vec::with_capacity(head.len() + size + 3);
+    let (kind, version) = (resource.list_kind(), resource.api_version());
+    let meta = meta.of_objects(resource);
+    // As everything of custom resources, their lists have their members by name.
+    let (head, tail) = if resource.custom.is_some() {
+        (
+            format!("{{\"apiVersion\":\"{version}\",\"items\":["),
+            format!("],\"kind\":\"{kind}\",\"metadata\":{meta}}}\n"),
+        )
+    } else {
+        let revision = |name| meta.get(name).map(|value| format!("\"{name}\":{value}"));
+        let meta: Vec<_> = LIST_META.into_iter().filter_map(revision).collect();
+        (
+            format!(
+                "{{\"kind\":\"{kind}\",\"apiVersion\":\"{version}\",\"metadata\":{{{}}},\"items\":[",
+                meta.join(","),
+            ),
+            "]}\n".to_owned(),
+        )
+    };
+    let mut text = Vec::with_capacity(head.len() + size + tail.len());
     text.extend_from_slice(head.as_bytes());
     for (index, object) in objects.iter().enumerate() {
         if index > 0 {
@@ -322,7 +339,7 @@ fn list_text(call: &Call, objects: &[Arc<Object>], meta: &ListMeta) -> Bytes {
             text.extend_from_slice(object.item());
         }
     }
-    text.extend_from_slice(b"]}\n");
+    text.extend_from_slice(tail.as_bytes());
     Bytes::from(text)
 }
 
@@ -334,5 +351,7 @@ fn wrong_form(form: &str, but: &str, call: &Call, suffix: &str) -> Status {
     Status::new(406, "NotAcceptable", message)
 }
 
+/// The members of a list's metadata in the order in which Go writes them.
+const LIST_META: [&str; 3] = ["resourceVersion", "continue", "remainingItemCount"];
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const NOT_CACHED: HeaderValue = HeaderValue::from_static("no-cache, private");

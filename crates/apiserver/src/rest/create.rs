@@ -12,6 +12,7 @@ use super::devices;
 use super::metadata::{Stage, clear_owned, dedup_owners, fill_identity, settle_namespace};
 use super::query::WriteOptions;
 use super::tracking;
+use super::write::no_number;
 use crate::access::rbac::escalation;
 use crate::access::{self, About, Question};
 use crate::admission::{Attributes, Operation};
@@ -60,6 +61,10 @@ pub(crate) async fn admit_and_store(
     tracking::mutate_to_store(call, options, &mut attributes).await?;
     dedup_owners(&mut attributes.object, Stage::Mutated, &call.notes);
     escalation::check(call, &attributes.object, &Value::Null)?;
+    let version = meta_text(&attributes.object, "resourceVersion");
+    if !call.path.name.is_empty() && !version.is_empty() && version.parse::<u64>().is_err() {
+        return Err(no_number(version));
+    }
     store(call, options, attributes).await
 }
 

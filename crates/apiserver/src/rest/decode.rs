@@ -56,7 +56,10 @@ pub(crate) fn body(
     if older.is_some() {
         set_kind(kind, &mut object);
     }
-    let conformed = schema::conform(kind, &mut object).map_err(|why| cannot_be(said, &why));
+    let conformed = schema::conform(kind, &mut object).map_err(|why| {
+        let first = first_fault(call, kind);
+        cannot_be(said, &first.unwrap_or(why))
+    });
     let Conformed { unknown, empties } = conformed?;
     problems.extend(said_of(&unknown));
     if problems.len() > 1 && options.field_validation != FieldValidation::Ignore {
@@ -74,6 +77,16 @@ fn older_eviction(kind: &GroupVersionKind, object: &Value) -> Option<GroupVersio
         version: "v1beta1".to_owned(),
         ..kind.clone()
     })
+}
+
+/// Of several faults of a JSON body, the one that comes first in it: a sorted map has lost their order.
+fn first_fault(call: &Call, kind: &GroupVersionKind) -> Option<String> {
+    if Input::of(&call.headers) != Ok(Input::Json) {
+        return None;
+    }
+    let mut again = json::parse(&call.body).ok()?.value;
+    set_kind(kind, &mut again);
+    schema::first_fault(kind, &mut again, &order::paths(&call.body))
 }
 
 /// The rules of the request's resource, if a definition made it and its own kind is meant: not a Scale.

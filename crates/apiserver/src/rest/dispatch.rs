@@ -7,7 +7,7 @@ use http::{Method, Response, StatusCode};
 use super::answer;
 use super::body::Body;
 use super::call::{Call, table_of};
-use super::negotiate::{Form, Output, with_streams};
+use super::negotiate::{Limits, Output, with_streams};
 use super::path::{Path, ResourcePath};
 use super::target::Target;
 use super::{Request, create, delete, patch, read, subresource, table, update};
@@ -66,11 +66,12 @@ async fn to_resource(
         .unwrap_or_else(|| resource.clone());
     let listed = path.name.is_empty() && request.parts.method == Method::GET;
     let mut output = request.output;
-    let tabled = output
-        .as_ref()
-        .is_ok_and(|output| matches!(output.form, Form::Table(_)));
-    if tabled && !table::exists(&resource, &path.subresource) {
-        output = Output::without_tables(&request.parts.headers, &request.query);
+    let limits = Limits {
+        no_tables: !table::exists(&resource, &path.subresource),
+        no_messages: resource.custom.is_some() && path.subresource != "scale",
+    };
+    if output.as_ref().is_ok_and(|output| output.exceeds(limits)) {
+        output = Output::within(limits, &request.parts.headers, &request.query);
     }
     if resource.custom.is_some() && output.is_err() {
         return Err(Output::not_acceptable());

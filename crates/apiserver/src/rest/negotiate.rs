@@ -41,6 +41,16 @@ pub(crate) enum Encoding {
     Json,
     PrettyJson,
     Yaml,
+    Protobuf,
+}
+
+/// What an answer cannot be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// There are no tables of it.
+    pub(crate) no_tables: bool,
+    /// It has no message: only its metadata can be protobuf.
+    pub(crate) no_messages: bool,
 }
 
 /// One entry of an Accept list.
@@ -75,18 +85,14 @@ impl Output {
     /// # Errors
     /// 406 if there is none.
     pub(crate) fn of(headers: &HeaderMap, query: &Query) -> Result<Self> {
-        Self::choose(headers, query, true)
+        Self::within(Limits::default(), headers, query)
     }
 
-    /// The same for what there are no tables of.
+    /// The same for what not everything can be made of.
     ///
     /// # Errors
-    /// 406 if the list has nothing but tables.
-    pub(crate) fn without_tables(headers: &HeaderMap, query: &Query) -> Result<Self> {
-        Self::choose(headers, query, false)
-    }
-
-    fn choose(headers: &HeaderMap, query: &Query, tables: bool) -> Result<Self> {
+    /// 406 if the list has nothing else.
+    pub(crate) fn within(limits: Limits, headers: &HeaderMap, query: &Query) -> Result<Self> {
         let accept = accepted(headers);
         let mut chosen = None;
         let mut routed = accept.is_empty();
@@ -98,10 +104,18 @@ impl Output {
             let encoding = match range.kind {
                 JSON | "*/*" => Encoding::Json,
                 YAML => Encoding::Yaml,
+                PROTOBUF => Encoding::Protobuf,
                 _ => continue,
             };
             let Some(form) = range.form() else { continue };
-            if matches!(form, Form::Table(_)) && !tables {
+            let has_message = match form {
+                Form::Table(_) => false,
+                Form::Object => !limits.no_messages,
+                Form::Metadata(_) | Form::MetadataList(_) => true,
+            };
+            if matches!(form, Form::Table(_)) && limits.no_tables
+                || encoding == Encoding::Protobuf && !has_message
+            {
                 continue;
             }
             let encoding = match (encoding, range.parameter("pretty")) {
@@ -122,6 +136,15 @@ impl Output {
             encoding = Encoding::PrettyJson;
         }
         Ok(Self { form, encoding })
+    }
+
+    /// Whether the answer cannot be this.
+    pub(crate) fn exceeds(&self, limits: Limits) -> bool {
+        match self.form {
+            Form::Table(_) => limits.no_tables,
+            Form::Object => limits.no_messages && self.encoding == Encoding::Protobuf,
+            Form::Metadata(_) | Form::MetadataList(_) => false,
+        }
     }
 
     /// 406 of a handler.
@@ -149,6 +172,7 @@ impl Output {
     pub(crate) fn content_type(&self) -> &'static str {
         match self.encoding {
             Encoding::Yaml => YAML,
+            Encoding::Protobuf => PROTOBUF,
             Encoding::Json | Encoding::PrettyJson => JSON,
         }
     }
@@ -285,7 +309,9 @@ mod tests {
         let kubectl = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
         assert_eq!(output(kubectl).unwrap(), table);
         let go = "application/vnd.kubernetes.protobuf,application/json";
-        assert_eq!(output(go).unwrap(), Output::json());
+        assert_eq!(output(go).unwrap().encoding, Encoding::Protobuf);
+        let other = "application/vnd.kubernetes.protobuf;q=0.5,application/json;q=0.6";
+        assert_eq!(output(other).unwrap(), Output::json());
         assert_eq!(output("*/*").unwrap(), Output::json());
         assert_eq!(
             output("application/yaml, */*").unwrap().encoding,
@@ -300,6 +326,28 @@ mod tests {
                 .code(),
             406
         );
+    }
+
+    #[test]
+    fn what_has_no_message_is_answered_in_json_and_its_metadata_in_either() {
+        let limits = Limits {
+            no_messages: true,
+            ..Limits::default()
+        };
+        let output = |accept: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, HeaderValue::from_static(accept));
+            Output::within(limits, &headers, &Query::default())
+        };
+        let go = "application/vnd.kubernetes.protobuf,application/json";
+        assert_eq!(output(go).unwrap(), Output::json());
+        let alone = "application/vnd.kubernetes.protobuf";
+        assert_eq!(output(alone).unwrap_err().code(), 406);
+        let metadata =
+            "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+        assert_eq!(output(metadata).unwrap().encoding, Encoding::Protobuf);
+        let table = "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1";
+        assert_eq!(output(table).unwrap_err().code(), 406);
     }
 
     #[test]

@@ -182,6 +182,7 @@ impl Patch {
                 merge_by_type(kind, &mut object, patch)?;
                 // The result is of the kind, whatever it says of itself.
                 decode::set_kind(kind, &mut object);
+                schema::cut_integers(kind, &mut object);
                 let decoded = schema::conform(kind, &mut object);
                 let shown = GoText(&Value::Object(patch.clone())).to_string();
                 (shown, decoded.map_err(|why| converters_words(&why)))
@@ -228,9 +229,11 @@ impl Patch {
         })
         .map_err(managers::ApplyError::into_status)?;
         let conformed = conform_applied(call, kind, &mut object).map_err(|why| {
-            let name = meta_text(applied, "name");
+            let (namespace, name) = (meta_text(applied, "namespace"), meta_text(applied, "name"));
+            let (why, kind) = (converters_words(&why), managers::shown(kind));
             Status::plain(format!(
-                "failed to convert new typed object ({name}) to object: {why}"
+                "failed to convert new object ({namespace}/{name}; {kind}) to proper version: unable to convert unstructured \
+                 object to {kind}: {why}"
             ))
         })?;
         if let [problem, ..] = &self.problems[..] {
@@ -255,15 +258,19 @@ impl Patch {
     }
 }
 
-/// Takes out of an applied object what is null, and what its kind does not know.
+/// Makes what was applied an object of its kind.
 fn conform_applied(
     call: &Call,
     kind: &GroupVersionKind,
     object: &mut Value,
 ) -> std::result::Result<Conformed, String> {
-    if decode::of_its_own_kind(call, kind).is_some() {
-        return patched(call, kind, object);
+    if let Some(custom) = decode::of_its_own_kind(call, kind) {
+        // What is null stays, for validation to refuse it: only decoders take nulls out.
+        settle_numbers(object);
+        custom.settle_metadata(object)?;
+        return Ok(Conformed::default());
     }
+    schema::cut_integers(kind, object);
     schema::conform(kind, object)
 }
 

@@ -74,8 +74,8 @@ async fn track(call: &Call, options: &WriteOptions, attributes: &mut Attributes)
     };
     let sent = by_webhook(call).then(|| object.clone());
     track(object);
-    if let Some(sent) = sent {
-        track_again(call, track, &sent, object).await;
+    if call.resource.custom.is_some() {
+        track_again(call, track, sent.as_ref(), object).await;
     }
 }
 
@@ -92,15 +92,20 @@ fn by_webhook(call: &Call) -> bool {
 
 /// Finds out once more who changed what, as long as a webhook has to be asked for it. Where that fails nobody is known any
 /// more.
-async fn track_again(call: &Call, track: impl Fn(&mut Value), sent: &Value, object: &mut Value) {
+async fn track_again(
+    call: &Call,
+    track: impl Fn(&mut Value),
+    sent: Option<&Value>,
+    object: &mut Value,
+) {
     loop {
-        match call.complete_versions().await {
-            Ok(false) => return,
-            Ok(true) => {
+        match (call.complete_versions().await, sent) {
+            (Ok(true), Some(sent)) => {
                 object.clone_from(sent);
                 track(object);
             }
-            Err(why) => {
+            (Ok(_), _) => return,
+            (Err(why), _) => {
                 tracing::warn!(error = %why, "the managers of an object are forgotten: another version of it could not be made");
                 metadata_mut(object).remove("managedFields");
                 return;

@@ -63,7 +63,11 @@ pub(crate) fn check_uid(call: &Call, new: &Value, old: &Value) -> Result<()> {
         return Ok(());
     }
     let name = &call.path.name;
-    let key = format!("/registry/{}/{}", call.storage.plural, call.key(name));
+    let place = match &call.storage.custom {
+        Some(custom) => format!("{}/{}", custom.definition.group, call.storage.plural),
+        None => call.storage.plural.clone(),
+    };
+    let key = format!("/registry/{place}/{}", call.key(name));
     Err(call.conflict(
         name,
         &format!(

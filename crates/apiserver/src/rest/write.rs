@@ -167,11 +167,16 @@ fn check_revision(call: &Call, new: &Value, stored: &Object) -> Result<()> {
     match said.parse::<u64>() {
         Ok(said) if said == stored.revision => Ok(()),
         Ok(_) => Err(modified(call)),
-        Err(_) => Err(Status::plain(format!(
-            "strconv.ParseUint: parsing {}: invalid syntax",
-            quoted(said)
-        ))),
+        Err(_) => Err(no_number(said)),
     }
+}
+
+/// 500 for a revision that is no number.
+pub(super) fn no_number(version: &str) -> Status {
+    Status::plain(format!(
+        "strconv.ParseUint: parsing {}: invalid syntax",
+        quoted(version)
+    ))
 }
 
 /// 409 for a write that was based on an older state.

@@ -7,6 +7,7 @@
 mod base64;
 mod changes;
 mod empties;
+mod integers;
 mod quantity;
 mod scalar;
 mod schema;
@@ -17,10 +18,11 @@ use std::fmt::Write as _;
 
 pub(crate) use changes::{Changes, conform_changes, conform_type};
 pub(crate) use empties::{Medium, write_empties};
+pub(crate) use integers::cut_integers;
 
 use serde_json::{Map, Value};
 
-use super::types::{Empty, Field, Shape, Slot, Type};
+use super::types::{self, Empty, Field, Shape, Slot, Type};
 use crate::kinds::GroupVersionKind;
 
 /// How deep an object may be nested; Go's decoder has the same limit, but no kind comes near it.
@@ -53,12 +55,45 @@ pub fn conform(kind: &GroupVersionKind, value: &mut Value) -> Result<Conformed, 
     conform_changes(kind, value, &Changes::Whole)
 }
 
+/// What Go says of an object that does not fit its kind, when its text names the fields in the order of `paths`: the first
+/// value that ends the decoder, or else the first one of a wrong type.
+pub(crate) fn first_fault(
+    kind: &GroupVersionKind,
+    value: &mut Value,
+    paths: &[String],
+) -> Option<String> {
+    let (root, Value::Object(object)) = (types::root(kind)?.inner(), value) else {
+        return None;
+    };
+    let mut walk = Walk::new();
+    walk.faults = Some(Vec::new());
+    // What ends the walk is among the faults.
+    drop(walk.fields(object, root, None, 0));
+    let place = |fault: &Fault| {
+        let found = paths.iter().position(|path| *path == fault.path);
+        found.unwrap_or(usize::MAX)
+    };
+    let faults = walk.faults.unwrap_or_default().into_iter();
+    let first = faults.min_by_key(|fault| (!fault.ends, place(fault)))?;
+    Some(first.why)
+}
+
 struct Walk {
     conformed: Conformed,
     /// False inside values that Go decodes apart, where it no longer looks for unknown fields.
     reporting: bool,
     /// The first value of a wrong type; Go reads on behind it.
     wrong: Option<String>,
+    /// Everything that is wrong, and where, if somebody asks what comes first in a text.
+    faults: Option<Vec<Fault>>,
+}
+
+/// Something that is wrong with an object.
+struct Fault {
+    path: String,
+    why: String,
+    /// Whether Go's decoder ends there.
+    ends: bool,
 }
 
 /// An error that ends Go's decoder at once: what a type's own `UnmarshalJSON` returns.
@@ -88,6 +123,15 @@ enum Fate {
 }
 
 impl Walk {
+    fn new() -> Self {
+        Self {
+            conformed: Conformed::default(),
+            reporting: true,
+            wrong: None,
+            faults: None,
+        }
+    }
+
     /// Conforms the fields of an object. Keys and fields are both sorted, so one pass over both finds every field.
     fn fields(
         &mut self,
@@ -120,7 +164,8 @@ impl Walk {
                 parent,
                 step: Step::Field(ty, field),
             };
-            if !self.field(value, field, &place, depth)? {
+            let stays = self.field(value, field, &place, depth);
+            if !self.noted(stays, true, &place)? {
                 gone.push(key.clone());
             }
         }
@@ -184,7 +229,8 @@ impl Walk {
                         parent: Some(place),
                         step: Step::Index(index),
                     };
-                    self.item(value, item, &place, depth)?;
+                    let conformed = self.item(value, item, &place, depth);
+                    self.noted(conformed, (), &place)?;
                 }
                 Ok(if list.is_empty() {
                     Fate::IsEmpty
@@ -198,7 +244,8 @@ impl Walk {
                         parent: Some(place),
                         step: Step::Key(key),
                     };
-                    self.item(value, item, &place, depth)?;
+                    let conformed = self.item(value, item, &place, depth);
+                    self.noted(conformed, (), &place)?;
                 }
                 Ok(if map.is_empty() {
                     Fate::IsEmpty
@@ -249,9 +296,39 @@ impl Walk {
 
     /// Keeps the first value of a wrong type.
     fn wrong(&mut self, what: &str, slot: &Slot, place: &Place<'_>) {
-        if self.wrong.is_none() {
-            self.wrong = Some(place.cannot_unmarshal(what, &slot.go_type()));
+        self.wrong_at(place, || place.cannot_unmarshal(what, &slot.go_type()));
+    }
+
+    fn wrong_at(&mut self, place: &Place<'_>, why: impl FnOnce() -> String) {
+        if let Some(faults) = &mut self.faults {
+            faults.push(Fault::at(place, why(), false));
+        } else if self.wrong.is_none() {
+            self.wrong = Some(why());
         }
+    }
+
+    /// Goes on behind an error that ends the decoder, where all errors are asked for.
+    fn noted<T>(
+        &mut self,
+        conformed: Result<T, Stop>,
+        otherwise: T,
+        place: &Place<'_>,
+    ) -> Result<T, Stop> {
+        match (conformed, &mut self.faults) {
+            (Err(Stop(why)), Some(faults)) => {
+                faults.push(Fault::at(place, why, true));
+                Ok(otherwise)
+            }
+            (conformed, _) => conformed,
+        }
+    }
+}
+
+impl Fault {
+    fn at(place: &Place<'_>, why: String, ends: bool) -> Self {
+        let mut path = String::new();
+        place.write(&mut path);
+        Self { path, why, ends }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Reads JSON bodies: a value, and which fields stand in it twice.
 
 mod duplicates;
-pub(crate) mod order;
+mod indent;
+pub mod order;
+pub(crate) mod ordered;
 mod plain;
 mod read;
 mod syntax;
@@ -9,7 +11,8 @@ mod write;
 
 use serde_json::Value;
 
-pub(crate) use write::{write, write_members, write_string};
+pub(crate) use indent::indented;
+pub(crate) use write::{write, write_string};
 
 use read::{Fault, read};
 

@@ -6,6 +6,8 @@ pub mod json;
 pub mod types;
 pub mod yaml;
 
-pub(crate) use conform::{Changes, Medium, conform_changes, conform_type, write_empties};
+pub(crate) use conform::{
+    Changes, Medium, conform_changes, conform_type, cut_integers, first_fault, write_empties,
+};
 pub use conform::{Conformed, conform};
 pub(crate) use equality::{same, same_field};

@@ -116,6 +116,10 @@ pub(crate) struct Type {
     pub(crate) beginnings: Vec<u64>,
     /// Which of the fields are written even when nothing is in them.
     pub(crate) always: Vec<usize>,
+    /// When each field has its turn in Go's order.
+    pub(crate) turns: Vec<u16>,
+    /// The fields that protobuf carries, by their numbers.
+    pub(crate) numbered: Vec<u16>,
 }
 
 #[derive(Debug)]
@@ -173,6 +177,13 @@ pub fn root(kind: &GroupVersionKind) -> Option<TypeRef> {
     };
     let id = known.or_else(options).or_else(eviction);
     id.map(|id| TypeRef(id.read()))
+}
+
+/// The type of the objects that say of themselves that they are of this version and kind.
+pub(crate) fn named(api_version: &str, kind: &str) -> Option<&'static Type> {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let known = table::TABLE.root(group, version, kind);
+    known.map(TypeId::read)
 }
 
 /// The type of this name: the OpenAPI definition's without its leading `io.k8s.`, such as `api.core.v1.Container`.
@@ -312,6 +323,16 @@ impl Type {
         self.fields[first..first + alike]
             .iter()
             .find(|field| field.name == name)
+    }
+
+    /// The place of a field, for names that come in their order: the search goes on where the last one ended.
+    pub(crate) fn find_from(&self, from: &mut usize, name: &str) -> Option<usize> {
+        let wanted = beginning(name);
+        let rest = self.beginnings.get(*from..)?;
+        *from += rest.iter().take_while(|found| **found < wanted).count();
+        (*from..self.fields.len())
+            .take_while(|at| self.beginnings[*at] == wanted)
+            .find(|at| self.fields[*at].name == name)
     }
 
     /// Whether the type is part of kinds that the real server stores as JSON.

@@ -24,7 +24,7 @@ const MAX_DEPTH: usize = 128;
 pub fn parse(bytes: &[u8]) -> Result<Parsed, Malformed> {
     let text = std::str::from_utf8(bytes)
         .map_err(|_| Malformed("yaml: invalid leading UTF-8 octet".to_owned()))?;
-    if let Some(why) = tab(text) {
+    if let Some(why) = tab(text).or_else(|| wrong_escape(text)) {
         return Err(Malformed(why));
     }
     match read(text, DuplicateKeyPolicy::Error) {
@@ -174,6 +174,46 @@ fn tab(text: &str) -> Option<String> {
     })
 }
 
+/// The first text in double quotes that names half of a character, or one beyond the last.
+fn wrong_escape(text: &str) -> Option<String> {
+    // Most bodies have no escape that could be wrong.
+    if !text.contains("\\u") && !text.contains("\\U") {
+        return None;
+    }
+    let (mut line, mut began, mut quoted) = (1_u64, 1, false);
+    let mut before = '\n';
+    let mut rest = text.char_indices();
+    while let Some((at, c)) = rest.next() {
+        match c {
+            '\n' => line += 1,
+            '"' if quoted => quoted = false,
+            // A quote within a plain text does not begin one in quotes.
+            '"' if matches!(before, '\n' | ':' | '-' | ',' | '[' | '{' | '?') => {
+                (began, quoted) = (line, true);
+            }
+            '\\' if quoted => {
+                let (_, escape) = rest.next()?;
+                let digits = match escape {
+                    'u' => 4,
+                    'U' => 8,
+                    _ => 0,
+                };
+                let code = text.get(at + 2..at + 2 + digits);
+                let code = code.and_then(|code| u32::from_str_radix(code, 16).ok());
+                if code.is_some_and(|code| char::from_u32(code).is_none()) {
+                    let why = "found invalid Unicode character escape code";
+                    return Some(located(began, why));
+                }
+            }
+            _ => {}
+        }
+        if !c.is_whitespace() || c == '\n' {
+            before = c;
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -233,6 +273,21 @@ mod tests {
             parsed.duplicates,
             ["yaml: unmarshal errors:\n  line 4: key \"c\" already set in map"]
         );
+    }
+
+    #[test]
+    fn half_a_character_is_refused_with_the_line_where_its_text_begins() {
+        let error = |text: &str| parse(text.as_bytes()).unwrap_err().to_string();
+        let why = "found invalid Unicode character escape code";
+        assert_eq!(error(r#"{"a":"\ud83d\ude00"}"#), format!("yaml: {why}"));
+        assert_eq!(
+            error("a: 1\nb:\n- \"x\\\\\n  \\U00110000\"\n"),
+            format!("yaml: line 3: {why}")
+        );
+        for text in ["a: '\\ud800'\n", "a: x\"\\ud800\n", r#"a: "\\ud800""#] {
+            assert!(parse(text.as_bytes()).is_ok(), "{text}");
+        }
+        assert_eq!(value(r#"a: "\u00e9""#), json!({"a": "é"}));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use crate::schema::json::{write, write_members};
+use crate::schema::json::ordered::{Places, write_stored};
 
 /// An object as it was written at one revision. GET, LIST and every watcher share its bytes.
 #[derive(Debug)]
@@ -20,8 +20,8 @@ pub(crate) struct Object {
 
 /// The JSON text of an object that has no revision yet: the store fills that in when it commits.
 ///
-/// `kind` and `apiVersion` come first, as Go writes them, so that a list can leave them out by cutting; the
-/// revision is the first member of the metadata, so that it can be filled in without encoding twice.
+/// A built-in object begins with `kind` and `apiVersion`, as Go writes them, so that a list can leave them out by cutting;
+/// the place of the revision is left open, so that it can be filled in without encoding twice.
 #[derive(Debug)]
 pub(crate) struct Draft {
     labels: Map<String, Value>,
@@ -38,27 +38,10 @@ impl Draft {
 
     /// Encodes an object whose `managedFields` are text already.
     pub(crate) fn owned(object: &Value, owners: Option<&[u8]>) -> Self {
-        let empty = Map::new();
-        let object = object.as_object().unwrap_or(&empty);
-        let metadata = object
-            .get("metadata")
-            .and_then(Value::as_object)
-            .unwrap_or(&empty);
         let mut text = Vec::with_capacity(8192 + owners.map_or(0, <[u8]>::len));
-        text.extend_from_slice(b"{\"kind\":");
-        write(&mut text, object.get("kind").unwrap_or(&Value::Null));
-        text.extend_from_slice(b",\"apiVersion\":");
-        write(&mut text, object.get("apiVersion").unwrap_or(&Value::Null));
-        text.push(b',');
-        let members = text.len();
-        text.extend_from_slice(b"\"metadata\":{\"resourceVersion\":\"");
-        let hole = text.len();
-        text.push(b'"');
-        write_members(&mut text, metadata, &["resourceVersion"], owners);
-        text.push(b'}');
-        write_members(&mut text, object, &["apiVersion", "kind", "metadata"], None);
-        text.extend_from_slice(b"}\n");
-        let labels = match metadata.get("labels") {
+        let Places { members, revision } = write_stored(&mut text, object, owners);
+        text.push(b'\n');
+        let labels = match object.pointer("/metadata/labels") {
             Some(Value::Object(labels)) => labels.clone(),
             _ => Map::new(),
         };
@@ -66,7 +49,7 @@ impl Draft {
             labels,
             text,
             members,
-            hole,
+            hole: revision,
         }
     }
 
@@ -116,11 +99,14 @@ impl Draft {
         }
         let member = b"\"resourceVersion\":\"";
         let start = self.hole - member.len();
-        let mut end = self.hole + 1;
-        if self.text.get(end) == Some(&b',') {
-            end += 1;
+        let end = self.hole + 1;
+        // One of the commas around it goes, too.
+        if self.text[end] == b',' {
+            self.text.drain(start..=end);
+        } else {
+            let comma = usize::from(self.text[start - 1] == b',');
+            self.text.drain(start - comma..end);
         }
-        self.text.drain(start..end);
         Bytes::from(self.text)
     }
 }
@@ -208,8 +194,18 @@ mod tests {
 
     #[test]
     fn an_answer_that_was_not_stored_has_no_revision() {
-        for metadata in [json!({"name": "x"}), json!({})] {
-            let value = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+        let metadata = [
+            json!({"name": "x"}),
+            json!({"name": "x", "uid": "u", "labels": {"a": "b"}}),
+            json!({"labels": {"a": "b"}}),
+            json!({}),
+        ];
+        let kinds = [("v1", "ConfigMap"), ("example.com/v1", "Box")];
+        for (metadata, (version, kind)) in metadata
+            .iter()
+            .flat_map(|metadata| kinds.map(|kind| (metadata, kind)))
+        {
+            let value = json!({"apiVersion": version, "kind": kind, "metadata": metadata});
             let text = Draft::new(&value).into_text(None);
             assert_eq!(serde_json::from_slice::<Value>(&text).unwrap(), value);
         }

@@ -16,8 +16,8 @@ use crate::rest::negotiate::{Encoding, Form};
 use crate::rest::read::{Version, too_new};
 use crate::rest::selection::Selection;
 use crate::status::{Result, Status};
-use crate::store::{At, Change, line};
-use shape::Shape;
+use crate::store::{At, Change};
+use shape::{Shape, written};
 use stream::Stream;
 
 /// Starts a watch.
@@ -47,8 +47,8 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>> {
     let mut lines = VecDeque::new();
     let mut over = false;
     if wants_initial && version.number > current {
-        let status = too_new(version.number, current).to_value().to_string();
-        lines.push_back(line("ERROR", status.as_bytes()));
+        let status = too_new(version.number, current).to_value();
+        lines.push_back(written(&call, "ERROR", &status));
         over = true;
     }
     // The encoder finds out at the first event that no object is a list.
@@ -79,6 +79,10 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>> {
     } else {
         version.number
     };
+    let content_type = match call.output.encoding {
+        Encoding::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+        _ => "application/json",
+    };
     let watcher = store.watch(&call.table, after);
     let mut stream = Stream::new(
         call,
@@ -94,7 +98,7 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>> {
     }
     let mut response = Response::new(Body::stream(stream.into_events()));
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
     Ok(response)
 }

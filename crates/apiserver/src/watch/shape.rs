@@ -4,8 +4,11 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::protobuf;
 use crate::rest::call::Call;
+use crate::rest::negotiate::Encoding;
 use crate::rest::table::{self, Include};
+use crate::schema::json::ordered;
 use crate::status::Result;
 use crate::store::{Change, Event, Object, line};
 
@@ -40,7 +43,7 @@ impl Shape {
     /// The line for an event that this watch sees for what it is.
     pub(super) async fn event(&mut self, call: &Call, event: &Event) -> Result<Bytes> {
         match self {
-            Self::Object if call.shows_as_stored(&event.object) => Ok(event.line()),
+            Self::Object if is_stored_text(call, &event.object) => Ok(event.line()),
             _ => self.line(call, event.change, &event.object).await,
         }
     }
@@ -52,11 +55,11 @@ impl Shape {
         change: Change,
         object: &Object,
     ) -> Result<Bytes> {
-        if matches!(self, Self::Object) && call.shows_as_stored(object) {
+        if matches!(self, Self::Object) && is_stored_text(call, object) {
             return Ok(line(change.as_str(), object.json()));
         }
         let shown = self.shown(call, call.value(object).await?);
-        Ok(line(change.as_str(), shown.to_string().as_bytes()))
+        Ok(written(call, change.as_str(), &shown))
     }
 
     /// The line for an object at a revision that is not its own: it left the selection.
@@ -70,7 +73,7 @@ impl Shape {
         let mut value = call.value(object).await?;
         value["metadata"]["resourceVersion"] = revision.to_string().into();
         let shown = self.shown(call, value);
-        Ok(line(change.as_str(), shown.to_string().as_bytes()))
+        Ok(written(call, change.as_str(), &shown))
     }
 
     /// The line that says how far the watch has come.
@@ -85,7 +88,7 @@ impl Shape {
             "metadata": metadata,
         });
         let shown = self.shown(call, object);
-        line("BOOKMARK", shown.to_string().as_bytes())
+        written(call, "BOOKMARK", &shown)
     }
 
     fn shown(&mut self, call: &Call, object: Value) -> Value {
@@ -108,5 +111,18 @@ impl Shape {
                 shown
             }
         }
+    }
+}
+
+/// Whether the event has the very text that the store holds.
+fn is_stored_text(call: &Call, object: &Object) -> bool {
+    call.output.encoding != Encoding::Protobuf && call.shows_as_stored(object)
+}
+
+/// An event in the encoding of the watch.
+pub(super) fn written(call: &Call, word: &str, object: &Value) -> Bytes {
+    match call.output.encoding {
+        Encoding::Protobuf => protobuf::frame(word, object).into(),
+        _ => line(word, &ordered::text(object)),
     }
 }

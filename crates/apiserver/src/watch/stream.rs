@@ -10,12 +10,12 @@ use tokio::sync::watch;
 use tokio::time::{Duration, Instant, Interval, MissedTickBehavior, Sleep};
 
 use super::is_named;
-use super::shape::Shape;
+use super::shape::{Shape, written};
 use crate::rest::body::Events;
 use crate::rest::call::Call;
 use crate::rest::selection::Selection;
 use crate::status::{Result, Status};
-use crate::store::{Change, Event, Object, OutOfRange, Watcher, line};
+use crate::store::{Change, Event, Object, OutOfRange, Watcher};
 
 /// One client's watch.
 #[derive(Debug)]
@@ -117,8 +117,8 @@ impl Stream {
             ))),
         };
         if let Err(status) = lines {
-            let object = status.to_value().to_string();
-            self.lines.push_back(line("ERROR", object.as_bytes()));
+            let failure = written(&self.call, "ERROR", &status.to_value());
+            self.lines.push_back(failure);
             self.over = true;
         }
     }

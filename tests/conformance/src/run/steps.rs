@@ -5,6 +5,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use kubewright_apiserver::schema::json::order;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -134,6 +135,7 @@ impl Runner {
                     Shows::Openapi => openapi::shape(&answer.body),
                     Shows::Names => redactor.value(&names(&answer.body)),
                     Shows::Length => length(&answer.body).into(),
+                    Shows::Order => order::paths(&answer.text).into(),
                     _ => redactor.value(&answer.body),
                 };
                 outcome.insert("body".into(), body);

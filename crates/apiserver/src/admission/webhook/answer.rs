@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::client::Reply;
 use super::configuration::ReviewVersion;
 use super::envelope::{Envelope, Opened};
-use super::shape::{self, mismatch};
+use super::shape;
 use crate::field::quoted;
 
 /// The reviews of admission.
@@ -17,6 +17,7 @@ const ENVELOPE: Envelope = Envelope {
     group: "admission.k8s.io",
     kind: "AdmissionReview",
     others: &[],
+    shape: &shape::ADMISSION,
 };
 
 /// Which plugin asks.
@@ -61,16 +62,8 @@ impl Reply {
             mut document,
         } = ENVELOPE.open(self.body(), version)?;
         let response = match document.get_mut("response").map(Value::take) {
-            None | Some(Value::Null) => None,
             Some(Value::Object(response)) => Some(Response::from_object(response)?),
-            Some(other) => {
-                return Err(mismatch(
-                    &other,
-                    "AdmissionReview",
-                    "response",
-                    "v1.AdmissionResponse",
-                ));
-            }
+            _ => None,
         };
         Ok(Review {
             version,
@@ -134,7 +127,6 @@ impl Answer {
 
 impl Response {
     fn from_object(mut response: Map<String, Value>) -> Result<Self, String> {
-        shape::keep_known(&mut response)?;
         let mut take = |field: &str| response.remove(field).unwrap_or_default();
         let patch = match text(take("patch")) {
             Some(patch) => decode_base64(&patch)?,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::configuration::ReviewVersion;
-use super::shape::go_word;
+use super::shape::{Struct, go_word, keep_known};
 use crate::field::quoted;
 use crate::schema;
 
@@ -17,6 +17,8 @@ pub(crate) struct Envelope {
     pub(crate) kind: &'static str,
     /// The other kinds of the group that the decoder knows.
     pub(crate) others: &'static [&'static str],
+    /// What a review looks like.
+    pub(crate) shape: &'static Struct,
 }
 
 /// A document that is a review of the version that was asked for.
@@ -28,13 +30,32 @@ pub(crate) struct Opened {
     pub(crate) document: Value,
 }
 
+/// What a document says that it is.
+struct Said<'s> {
+    /// A review of this version, or another kind that the decoder knows.
+    is_review: bool,
+    version: &'s str,
+    /// Why it cannot be what was asked for.
+    cannot_be: Option<String>,
+}
+
 impl Envelope {
-    /// Decodes a body as the review that was sent: JSON if it begins with `{`, else YAML. Content-Type plays no part.
+    /// Decodes a body as the review that was sent: JSON if it begins with `{`, else YAML. Content-Type plays no part. What
+    /// nobody knows, and what is null, is no longer there.
     pub(crate) fn open(&self, body: &[u8], version: ReviewVersion) -> Result<Opened, String> {
-        let document = document(body)?;
+        let mut document = document(body)?;
         let api_version = type_meta(&document, "apiVersion")?;
         let kind = type_meta(&document, "kind")?;
-        self.check_kind(&api_version, &kind, version)?;
+        let said = self.said(&api_version, &kind, version)?;
+        // An answer is read as what it says that it is, and only then made what was asked for.
+        if said.is_review
+            && let Value::Object(review) = &mut document
+        {
+            keep_known(self.shape, review, said.version, body)?;
+        }
+        if let Some(why) = said.cannot_be {
+            return Err(why);
+        }
         Ok(Opened {
             api_version,
             kind,
@@ -55,22 +76,30 @@ impl Envelope {
     }
 
     /// The decoder knows both reviews and the unversioned kinds; anything else it refuses by name.
-    fn check_kind(
+    fn said<'s>(
         &self,
-        api_version: &str,
+        api_version: &'s str,
         kind: &str,
         wanted: ReviewVersion,
-    ) -> Result<(), String> {
+    ) -> Result<Said<'s>, String> {
         let own = self.api_version(wanted);
+        let is_own = api_version.is_empty() || api_version == own;
+        let kind = if kind.is_empty() { self.kind } else { kind };
+        if kind == self.kind && is_own {
+            return Ok(Said {
+                is_review: true,
+                version: wanted.name(),
+                cannot_be: None,
+            });
+        }
+        let version = api_version
+            .split_once('/')
+            .map_or("", |(_, version)| version);
         let api_version = if api_version.is_empty() {
             &own
         } else {
             api_version
         };
-        let kind = if kind.is_empty() { self.kind } else { kind };
-        if kind == self.kind && api_version == own {
-            return Ok(());
-        }
         if api_version.matches('/').count() > 1 {
             return Err(format!("unexpected GroupVersion string: {api_version}"));
         }
@@ -89,9 +118,12 @@ impl Envelope {
             ));
         };
         let into = format!("{}.{}", wanted.name(), self.kind);
-        Err(format!(
-            "converting ({known}) to ({into}): unknown conversion"
-        ))
+        let why = format!("converting ({known}) to ({into}): unknown conversion");
+        Ok(Said {
+            is_review: kind == self.kind,
+            version,
+            cannot_be: Some(why),
+        })
     }
 }
 

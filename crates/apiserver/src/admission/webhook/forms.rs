@@ -11,7 +11,7 @@ use crate::admission::attributes::Attributes;
 use crate::custom::convert;
 use crate::kinds::GroupVersionKind;
 use crate::managers;
-use crate::schema::json::{write, write_members, write_string};
+use crate::schema::json::ordered::write_object;
 use crate::schema::{self, Medium};
 use crate::status::Result;
 
@@ -156,35 +156,7 @@ impl Form<'_> {
 
 /// The JSON of an object, its members in the order of the real server.
 fn encode(value: &Value, owners: Option<&[u8]>) -> Bytes {
-    const FIRST: [&str; 3] = ["kind", "apiVersion", "metadata"];
     let mut out = Vec::with_capacity(8192 + owners.map_or(0, <[u8]>::len));
-    let Value::Object(object) = value else {
-        write(&mut out, value);
-        return out.into();
-    };
-    for name in FIRST {
-        let Some(member) = object.get(name) else {
-            continue;
-        };
-        out.push(b',');
-        write_string(&mut out, name);
-        out.push(b':');
-        match (member, owners) {
-            (Value::Object(metadata), Some(owners)) if name == "metadata" => {
-                let start = out.len();
-                write_members(&mut out, metadata, &[], Some(owners));
-                // The braces stand around the members, where the first comma is.
-                out[start] = b'{';
-                out.push(b'}');
-            }
-            _ => write(&mut out, member),
-        }
-    }
-    write_members(&mut out, object, &FIRST, None);
-    match out.first_mut() {
-        Some(first) => *first = b'{',
-        None => out.push(b'{'),
-    }
-    out.push(b'}');
+    write_object(&mut out, value, owners);
     out.into()
 }

@@ -34,7 +34,7 @@ pub(crate) use client::{NoClient, Reach, Reply, Target};
 pub(crate) use configuration::ReviewVersion;
 pub(crate) use envelope::{Envelope, Opened};
 pub(super) use reinvocation::Reinvocation;
-pub(crate) use shape::{go_word, keep_known_of_conversion};
+pub(crate) use shape::{CONVERSION, go_word};
 
 use client::Client;
 use configuration::Configurations;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::Value;
 
-use crate::admission::{Envelope, Opened, Reply, ReviewVersion, go_word, keep_known_of_conversion};
+use crate::admission::{CONVERSION, Envelope, Opened, Reply, ReviewVersion};
 use crate::field::quoted;
 use crate::kinds::view::View;
 use crate::schema::json::write as write_json;
@@ -12,6 +12,7 @@ const ENVELOPE: Envelope = Envelope {
     group: "apiextensions.k8s.io",
     kind: "ConversionReview",
     others: &["CustomResourceDefinition", "CustomResourceDefinitionList"],
+    shape: &CONVERSION,
 };
 
 /// Writes the review: one JSON object, with the empty response that Go's client sends along.
@@ -52,20 +53,7 @@ pub(super) fn decode(reply: &Reply, version: ReviewVersion) -> Result<Review, St
         kind,
         mut document,
     } = ENVELOPE.open(reply.body(), version)?;
-    let response = match document.get_mut("response").map(Value::take) {
-        None | Some(Value::Null) => None,
-        Some(Value::Object(mut response)) => {
-            keep_known_of_conversion(&mut response)?;
-            Some(Value::Object(response))
-        }
-        Some(other) => {
-            return Err(format!(
-                "json: cannot unmarshal {} into Go struct field ConversionReview.response of type {}.ConversionResponse",
-                go_word(&other),
-                version.name()
-            ));
-        }
-    };
+    let response = document.get_mut("response").map(Value::take);
     Ok(Review {
         version,
         api_version,

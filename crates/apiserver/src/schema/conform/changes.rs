@@ -86,11 +86,7 @@ fn conform_to(of: TypeRef, value: &mut Value, changes: &Changes) -> Result<Confo
             "json: cannot unmarshal {what} into Go value of type {ty}"
         ));
     };
-    let mut walk = Walk {
-        conformed: Conformed::default(),
-        reporting: true,
-        wrong: None,
-    };
+    let mut walk = Walk::new();
     let walked = match changes {
         Changes::Whole => walk.fields(object, ty, None, 0),
         Changes::Within(members) => walk.changed_fields(object, ty, members, None, 0),

@@ -41,8 +41,7 @@ impl Walk {
                     Ok(None) => {}
                     Ok(Some(again)) => *text = again,
                     Err(at) => {
-                        let error = format!("illegal base64 data at input byte {at}");
-                        self.wrong.get_or_insert(error);
+                        self.wrong_at(place, || format!("illegal base64 data at input byte {at}"))
                     }
                 }
                 empty(text.is_empty())
@@ -70,12 +69,12 @@ impl Walk {
         let mut bytes = Vec::with_capacity(list.len());
         for item in list {
             let byte = item.as_u64().and_then(|number| u8::try_from(number).ok());
-            if byte.is_none() && !item.is_null() && self.wrong.is_none() {
+            if byte.is_none() && !item.is_null() {
                 let what = match item {
                     Value::Number(number) => format!("number {number}"),
                     other => describe(other),
                 };
-                self.wrong = Some(place.cannot_unmarshal(&what, "uint8"));
+                self.wrong_at(place, || place.cannot_unmarshal(&what, "uint8"));
             }
             bytes.push(byte.unwrap_or_default());
         }

@@ -55,6 +55,42 @@ fn recorded_objects_become_what_go_makes_of_them() {
 }
 
 #[test]
+fn of_several_faults_the_first_one_in_the_text_is_told_unless_one_ends_the_decoder() {
+    let kind = GroupVersionKind {
+        group: "apps".into(),
+        version: "v1".into(),
+        kind: "Deployment".into(),
+    };
+    for (text, first) in [
+        (
+            r#"{"spec":{"replicas":"x","paused":"y"},"metadata":{"name":5}}"#,
+            "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32",
+        ),
+        (
+            r#"{"spec":{"template":{"spec":{"containers":[{"name":"c"},{"ports":[{"containerPort":"x"}],"image":5}]}}}}"#,
+            "json: cannot unmarshal string into Go struct field ContainerPort.spec.template.spec.containers.ports.containerPort of type int32",
+        ),
+        (
+            r#"{"spec":{"replicas":"x","selector":{"matchLabels":{"a":5}}},"metadata":{"creationTimestamp":"soon"}}"#,
+            r#"parsing time "soon" as "2006-01-02T15:04:05Z07:00": cannot parse "soon" as "2006""#,
+        ),
+        (
+            r#"{"metadata":{"labels":{"z":1,"a":true}},"spec":{"paused":"y"}}"#,
+            "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string",
+        ),
+    ] {
+        let mut value = crate::schema::json::parse(text.as_bytes()).unwrap().value;
+        let paths = crate::schema::json::order::paths(text.as_bytes());
+        assert_eq!(
+            first_fault(&kind, &mut value, &paths).as_deref(),
+            Some(first)
+        );
+    }
+    let mut sound = json!({"spec": {"replicas": 1}});
+    assert_eq!(first_fault(&kind, &mut sound, &[]), None);
+}
+
+#[test]
 fn what_the_server_always_shows_is_there_and_what_is_empty_is_not() {
     let (object, unknown) = conformed(json!({
         "apiVersion": "apps/v1",

@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 /// Every path of a JSON body, in the order of the text; a field that stands twice is there twice.
 ///
 /// A body that is not JSON has none.
-pub(crate) fn paths(bytes: &[u8]) -> Vec<String> {
+pub fn paths(bytes: &[u8]) -> Vec<String> {
     let mut found = Vec::new();
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let place = Place {

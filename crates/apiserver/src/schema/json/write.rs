@@ -1,6 +1,6 @@
 //! Writes JSON trees as `serde_json` does, but looks through strings in steps of words, and writes fractions as Go does.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::plain::is_plain;
 
@@ -41,37 +41,6 @@ pub(crate) fn write(out: &mut Vec<u8>, value: &Value) {
             }
             out.push(b'}');
         }
-    }
-}
-
-/// Appends members of an object, each behind a comma, but those named in `except`. `owners` is the text of `managedFields`
-/// that do not stand among them.
-pub(crate) fn write_members(
-    out: &mut Vec<u8>,
-    members: &Map<String, Value>,
-    except: &[&str],
-    mut owners: Option<&[u8]>,
-) {
-    const OWNERS: &str = "managedFields";
-    let write_owners = |out: &mut Vec<u8>, owners: &[u8]| {
-        out.push(b',');
-        write_string(out, OWNERS);
-        out.push(b':');
-        out.extend_from_slice(owners);
-    };
-    for (name, member) in members {
-        if let Some(owners) = owners.take_if(|_| name.as_str() > OWNERS) {
-            write_owners(out, owners);
-        }
-        if !except.contains(&name.as_str()) {
-            out.push(b',');
-            write_string(out, name);
-            out.push(b':');
-            write(out, member);
-        }
-    }
-    if let Some(owners) = owners {
-        write_owners(out, owners);
     }
 }
 
@@ -123,29 +92,6 @@ mod tests {
             "eighteen bytes at": "sixteen bytes, \"", "object": {"a": {"b": "c"}}
         });
         assert_eq!(written(&value), value.to_string());
-    }
-
-    #[test]
-    fn owners_stand_in_the_order_of_the_members() {
-        for (members, expected) in [
-            (json!({}), r#","managedFields":[1]"#),
-            (json!({"a": 1}), r#","a":1,"managedFields":[1]"#),
-            (json!({"name": 1}), r#","managedFields":[1],"name":1"#),
-            (
-                json!({"a": 1, "name": 1, "uid": 2}),
-                r#","a":1,"managedFields":[1],"uid":2"#,
-            ),
-        ] {
-            let mut out = Vec::new();
-            let members = members.as_object().unwrap();
-            let except = if members.len() > 1 {
-                &["name"][..]
-            } else {
-                &[]
-            };
-            write_members(&mut out, members, except, Some(b"[1]"));
-            assert_eq!(String::from_utf8(out).unwrap(), expected);
-        }
     }
 
     proptest! {

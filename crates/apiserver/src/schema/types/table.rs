@@ -118,7 +118,14 @@ fn read(entry: &Entry) -> Type {
         .lines()
         .map(|line| field(line, package))
         .collect();
+    // The table has them in Go's order.
+    let mut sorted: Vec<u16> = (0..).take(fields.len()).collect();
+    sorted.sort_unstable_by_key(|at| fields[usize::from(*at)].name);
     fields.sort_unstable_by_key(|field| field.name);
+    let mut numbered: Vec<u16> = (0..).take(fields.len()).collect();
+    numbered.retain(|at| !fields[usize::from(*at)].number.is_empty());
+    let number = |at: &u16| &fields[usize::from(*at)].number;
+    numbered.sort_unstable_by(|a, b| number(a).cmp(number(b)));
     let always = fields
         .iter()
         .enumerate()
@@ -140,6 +147,8 @@ fn read(entry: &Entry) -> Type {
         beginnings: fields.iter().map(|field| beginning(field.name)).collect(),
         fields,
         always,
+        turns: sorted,
+        numbered,
     }
 }
 
