@@ -68,7 +68,7 @@ async fn to_resource(
     let mut output = request.output;
     let limits = Limits {
         no_tables: !table::exists(&resource, &path.subresource),
-        no_messages: resource.custom.is_some() && path.subresource != "scale",
+        no_messages: resource.custom.is_some(),
     };
     if output.as_ref().is_ok_and(|output| output.exceeds(limits)) {
         output = Output::within(limits, &request.parts.headers, &request.query);

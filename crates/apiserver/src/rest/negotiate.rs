@@ -226,7 +226,7 @@ pub(crate) fn content_type(headers: &HeaderMap) -> &str {
         .map_or("", str::trim)
 }
 
-/// The entries of the Accept list: by quality, then in their order.
+/// The entries of the Accept list: by quality, then as exact as they are, then in their order.
 pub(crate) fn accepted(headers: &HeaderMap) -> Vec<MediaRange<'_>> {
     let mut ranges: Vec<MediaRange<'_>> = headers
         .get_all(ACCEPT)
@@ -242,8 +242,13 @@ pub(crate) fn accepted(headers: &HeaderMap) -> Vec<MediaRange<'_>> {
             MediaRange { kind, parameters }
         })
         .collect();
-    // A stable order of descending quality; few clients say any.
-    ranges.sort_by(|a, b| b.quality().total_cmp(&a.quality()));
+    // A stable order of descending quality; few clients say any. What names a type comes before what takes any.
+    let takes_any =
+        |range: &MediaRange<'_>| (range.kind.starts_with("*/"), range.kind.ends_with("/*"));
+    ranges.sort_by(|a, b| {
+        let by_quality = b.quality().total_cmp(&a.quality());
+        by_quality.then_with(|| takes_any(a).cmp(&takes_any(b)))
+    });
     ranges
 }
 
