@@ -102,7 +102,7 @@ impl Version {
     ///
     /// # Errors
     /// The decoder's words for what does not fit at all.
-    pub(crate) fn settle_metadata(&self, object: &mut Value) -> std::result::Result<(), String> {
+    pub(crate) fn settle_metadata(object: &mut Value) -> std::result::Result<(), String> {
         metadata::conform(object).map(drop)
     }
 

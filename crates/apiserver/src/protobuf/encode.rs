@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::message::ZERO_TIME;
 use crate::schema::json;
-use crate::schema::types::{Field, Shape, Slot, Type};
+use crate::schema::types::{Field, Shape, Slot, Type, TypeRef};
 
 /// A message that is being written.
 #[derive(Debug, Default)]
@@ -133,7 +133,7 @@ impl Message {
 
     /// The messages for "a schema or something else".
     fn schema(&mut self, slot: &'static Slot, value: Option<&Value>) {
-        let ty = || slot.object().map(|ty| ty.inner());
+        let ty = || slot.object().map(TypeRef::inner);
         let mut at = 1;
         if matches!(slot.shape, Shape::SchemaOrBool) {
             let allows = matches!(value, Some(Value::Bool(true) | Value::Object(_)));

@@ -13,7 +13,7 @@ use super::query::{FieldValidation, WriteOptions};
 use super::tracking::{self, APPLY, is_apply};
 use super::update::check_name;
 use super::write;
-use crate::custom::settle_numbers;
+use crate::custom::{Version, settle_numbers};
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::{GroupVersionKind, Verb, defaults};
 use crate::managers;
@@ -264,10 +264,10 @@ fn conform_applied(
     kind: &GroupVersionKind,
     object: &mut Value,
 ) -> std::result::Result<Conformed, String> {
-    if let Some(custom) = decode::of_its_own_kind(call, kind) {
+    if decode::of_its_own_kind(call, kind).is_some() {
         // What is null stays, for validation to refuse it: only decoders take nulls out.
         settle_numbers(object);
-        custom.settle_metadata(object)?;
+        Version::settle_metadata(object)?;
         return Ok(Conformed::default());
     }
     schema::cut_integers(kind, object);

@@ -38,10 +38,14 @@ fn cut(value: &mut Value, slot: &'static Slot) {
             members_of(members, reference.get().inner());
         }
         (Shape::List(item), Value::Array(items)) => {
-            items.iter_mut().for_each(|value| cut(value, item));
+            for value in items {
+                cut(value, item);
+            }
         }
         (Shape::Map(_, item), Value::Object(members)) => {
-            members.values_mut().for_each(|value| cut(value, item));
+            for value in members.values_mut() {
+                cut(value, item);
+            }
         }
         _ => {}
     }

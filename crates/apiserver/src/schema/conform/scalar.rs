@@ -41,7 +41,7 @@ impl Walk {
                     Ok(None) => {}
                     Ok(Some(again)) => *text = again,
                     Err(at) => {
-                        self.wrong_at(place, || format!("illegal base64 data at input byte {at}"))
+                        self.wrong_at(place, || format!("illegal base64 data at input byte {at}"));
                     }
                 }
                 empty(text.is_empty())

@@ -24,12 +24,11 @@ pub(crate) fn indented(text: &[u8]) -> Vec<u8> {
             }
             b'{' | b'[' => {
                 out.push(byte);
-                match rest.next_if(|next| matches!(next, b'}' | b']')) {
-                    Some(end) => out.push(end),
-                    None => {
-                        depth += 1;
-                        line(&mut out, depth);
-                    }
+                if let Some(end) = rest.next_if(|next| matches!(next, b'}' | b']')) {
+                    out.push(end);
+                } else {
+                    depth += 1;
+                    line(&mut out, depth);
                 }
             }
             b'}' | b']' => {
