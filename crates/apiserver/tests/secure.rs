@@ -200,7 +200,8 @@ async fn a_client_ca_from_elsewhere_takes_the_place_of_the_servers_own() {
     assert_eq!(code(jane, "/api/v1/namespaces").await, 200);
     // The admin has a token instead of a certificate.
     let kubeconfig = Kubeconfig::from_yaml(&listening.kubeconfig()).unwrap();
-    let admin = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default());
+    let options = KubeConfigOptions::default();
+    let admin = Config::from_custom_kubeconfig(kubeconfig, &options);
     assert_eq!(code(admin.await.unwrap(), "/api/v1/namespaces").await, 200);
 }
 
