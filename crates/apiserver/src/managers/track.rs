@@ -315,8 +315,8 @@ impl Tracked<'_> {
         })
     }
 
-    /// Looks at the live object in every version in which somebody owns something, which comes before everything else: what
-    /// fails there is told as it is.
+    /// Converts the live object to every version in which a manager owns something. That comes before everything else: its
+    /// failures have no prefix.
     pub(super) fn look_through_versions(&self, managed: &Managed, live: &Value) {
         let own = self.api_version();
         let versions = managed.0.values().map(|entry| entry.api_version.as_str());

@@ -84,7 +84,7 @@ struct Walk {
     reporting: bool,
     /// The first value of a wrong type; Go reads on behind it.
     wrong: Option<String>,
-    /// Everything that is wrong, and where, if somebody asks what comes first in a text.
+    /// Everything that is wrong, and where, to find out what comes first in a text.
     faults: Option<Vec<Fault>>,
 }
 

@@ -40,8 +40,8 @@ struct Said<'s> {
 }
 
 impl Envelope {
-    /// Decodes a body as the review that was sent: JSON if it begins with `{`, else YAML. Content-Type plays no part. What
-    /// nobody knows, and what is null, is no longer there.
+    /// Decodes a body as the review that was sent: JSON if it begins with `{`, else YAML. Content-Type plays no part.
+    /// Unknown members, and what is null, are dropped.
     pub(crate) fn open(&self, body: &[u8], version: ReviewVersion) -> Result<Opened, String> {
         let mut document = document(body)?;
         let api_version = type_meta(&document, "apiVersion")?;

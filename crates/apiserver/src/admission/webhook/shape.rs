@@ -190,7 +190,7 @@ static CAUSE: Struct = Struct {
     ],
 };
 
-/// Checks a review and drops from it what nobody knows, and what is null.
+/// Checks a review and drops from it unknown members, and what is null.
 ///
 /// The error is Go's text for the first member of the body that is wrong.
 pub(super) fn keep_known(
