@@ -133,7 +133,8 @@ fn the_image_of_a_project_is_built_from_what_its_file_copies() {
     let manifest = std::fs::read_to_string(source.join("Cargo.toml")).expect("it was copied");
     let (before, after) = manifest.split_once("# Debuggers").expect("a profile");
     let (_, lints) = after.split_once("[lints").expect("lints");
-    let manifest = format!("{before}[lints{lints}\n{}", profiles());
+    // It is below the folder of this workspace, and no member.
+    let manifest = format!("{before}[lints{lints}\n[workspace]\n\n{}", profiles());
     std::fs::write(source.join("Cargo.toml"), manifest).expect("a file can be written");
     cargo(&source, &["build", "--offline", "--locked"]);
 }
