@@ -19,6 +19,6 @@ mod replay;
 #[cfg(target_os = "linux")]
 mod restoring;
 mod running;
-mod snapshot;
 mod shim;
+mod snapshot;
 mod trusting;

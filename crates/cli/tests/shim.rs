@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use k8s_openapi::api::core::v1::Namespace;
-use kube::api::ListParams;
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+use kube::api::{ListParams, PostParams};
 use kube::{Api, Client, Config};
 use kubewright_certificates::Authority;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -53,6 +53,52 @@ async fn serving(
     unreachable!("it ended: {said:?}")
 }
 
+/// A client without credentials that trusts the certificate in a `--cert-dir`.
+fn trusting(certificates: &Path, url: &str) -> Config {
+    let trust = std::fs::read(certificates.join("apiserver.crt")).unwrap();
+    let trust = kubewright_certificates::TrustBundle::from_pem(trust).unwrap();
+    let mut config = Config::new(url.parse().unwrap());
+    config.root_cert = Some(
+        trust
+            .certificates()
+            .iter()
+            .map(|one| one.to_vec())
+            .collect(),
+    );
+    config
+}
+
+/// The authority of clients as envtest has one, and the flag that names its certificate.
+fn client_authority(folder: &Path) -> (Authority, String) {
+    let authority = Authority::new("envtest").unwrap();
+    let certificate = folder.join("client-ca.crt");
+    std::fs::write(&certificate, authority.certificate_pem()).unwrap();
+    (
+        authority,
+        format!("--client-ca-file={}", certificate.display()),
+    )
+}
+
+fn become_admin(config: &mut Config, authority: &Authority) {
+    let day = Duration::from_hours(24);
+    let admin = authority
+        .sign_client("admin", "system:masters", day)
+        .unwrap();
+    config.auth_info.client_certificate_data = Some(STANDARD.encode(admin.certificate_pem()));
+    config.auth_info.client_key_data = Some(STANDARD.encode(admin.key_pem()).into());
+}
+
+/// Creates a Pod without a ServiceAccount in a namespace that has none.
+async fn created_pod(config: Config) -> kube::Result<Pod> {
+    let pods = Api::<Pod>::namespaced(Client::try_from(config).unwrap(), "default");
+    let pod = serde_json::json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    });
+    let pod = serde_json::from_value(pod).unwrap();
+    pods.create(&PostParams::default(), &pod).await
+}
+
 #[cfg(unix)]
 async fn ends_well_on_sigterm(mut child: Child) {
     let id = child.id().unwrap().to_string();
@@ -96,10 +142,7 @@ async fn a_client_of_an_authority_of_the_tests_own_is_served_and_one_without_a_c
  {
     let folder = tempfile::tempdir().unwrap();
     let assets = written(folder.path()).await;
-    let day = Duration::from_hours(24);
-    let authority = Authority::new("envtest").unwrap();
-    let ca = folder.path().join("client-ca.crt");
-    std::fs::write(&ca, authority.certificate_pem()).unwrap();
+    let (authority, ca) = client_authority(folder.path());
     let keys = folder.path().join("sa-signer.key");
     std::fs::write(&keys, authority.key_pem()).unwrap();
     let certificates = folder.path().join("certificates");
@@ -107,7 +150,7 @@ async fn a_client_of_an_authority_of_the_tests_own_is_served_and_one_without_a_c
         "--authorization-mode=RBAC".to_owned(),
         "--bind-address=127.0.0.1".to_owned(),
         format!("--cert-dir={}", certificates.display()),
-        format!("--client-ca-file={}", ca.display()),
+        ca,
         "--disable-admission-plugins=ServiceAccount".to_owned(),
         "--etcd-servers=http://127.0.0.1:2379".to_owned(),
         "--feature-gates=SomeFeature=true".to_owned(),
@@ -128,16 +171,7 @@ async fn a_client_of_an_authority_of_the_tests_own_is_served_and_one_without_a_c
         ]
     );
 
-    let trust = std::fs::read(certificates.join("apiserver.crt")).unwrap();
-    let trust = kubewright_certificates::TrustBundle::from_pem(trust).unwrap();
-    let mut config = Config::new(url.parse().unwrap());
-    config.root_cert = Some(
-        trust
-            .certificates()
-            .iter()
-            .map(|one| one.to_vec())
-            .collect(),
-    );
+    let mut config = trusting(&certificates, &url);
     let stranger = Client::try_from(config.clone()).unwrap();
     for path in ["/healthz", "/readyz", "/livez"] {
         let request = http::Request::get(path).body(Vec::new()).unwrap();
@@ -154,14 +188,44 @@ async fn a_client_of_an_authority_of_the_tests_own_is_served_and_one_without_a_c
         "{refused}"
     );
 
-    let admin = authority
-        .sign_client("admin", "system:masters", day)
-        .unwrap();
-    config.auth_info.client_certificate_data = Some(STANDARD.encode(admin.certificate_pem()));
-    config.auth_info.client_key_data = Some(STANDARD.encode(admin.key_pem()).into());
-    let namespaces = Api::<Namespace>::all(Client::try_from(config).unwrap());
+    become_admin(&mut config, &authority);
+    let namespaces = Api::<Namespace>::all(Client::try_from(config.clone()).unwrap());
     assert!(namespaces.get("default").await.is_ok());
+    assert!(created_pod(config).await.is_ok());
     ends_well_on_sigterm(child).await;
+}
+
+#[tokio::test]
+async fn admission_plugins_run_as_in_kube_apiserver_unless_the_flags_say_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = written(folder.path()).await.join("kube-apiserver");
+    let certificates = folder.path().join("certificates");
+    let (authority, ca) = client_authority(folder.path());
+    let arguments = [
+        ca,
+        format!("--cert-dir={}", certificates.display()),
+        "--secure-port=0".to_owned(),
+        "--enable-admission-plugins=LimitRanger".to_owned(),
+        "--disable-admission-plugins=ResourceQuota".to_owned(),
+    ];
+    let (_child, said, url) = serving(program.clone(), &arguments, "API server on ").await;
+    assert_eq!(
+        said,
+        [
+            "kube-apiserver: --enable-admission-plugins=LimitRanger has no effect: this server does not have the plugin"
+        ]
+    );
+    let mut config = trusting(&certificates, &url);
+    become_admin(&mut config, &authority);
+    let refused = created_pod(config).await.unwrap_err();
+    let why =
+        "error looking up service account default/default: serviceaccount \"default\" not found";
+    assert!(refused.to_string().contains(why), "{refused}");
+
+    let unknown = answer(program, &["--disable-admission-plugins=Nonsense"]).await;
+    assert_eq!(unknown.code, Some(1));
+    let why = "disable-admission-plugins plugin \"Nonsense\" is unknown";
+    assert!(unknown.err.contains(why), "{}", unknown.err);
 }
 
 #[cfg(unix)]

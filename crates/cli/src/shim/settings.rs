@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use kubewright_apiserver::admission::AdmissionPlugin;
 use kubewright_apiserver::audit::{Audit, Level};
 use kubewright_apiserver::{
     ApiServer, AuthorizationMode, Builder, SecureServing, ServiceAccountTokens,
@@ -98,7 +99,7 @@ const REASONS: [(&str, &str); 5] = [
 ];
 
 /// The admission plugins of kube-apiserver that this server does not have.
-const ABSENT_PLUGINS: [&str; 24] = [
+const ABSENT_PLUGINS: [&str; 23] = [
     "AlwaysAdmit",
     "AlwaysDeny",
     "AlwaysPullImages",
@@ -121,24 +122,7 @@ const ABSENT_PLUGINS: [&str; 24] = [
     "PodTolerationRestriction",
     "PodTopologyLabels",
     "ResourceQuota",
-    "ServiceAccount",
     "ValidatingAdmissionPolicy",
-];
-
-/// Those that it has.
-const PLUGINS: [&str; 12] = [
-    "DefaultIngressClass",
-    "DefaultStorageClass",
-    "DefaultTolerationSeconds",
-    "MutatingAdmissionWebhook",
-    "NamespaceLifecycle",
-    "PersistentVolumeClaimResize",
-    "PodSecurity",
-    "Priority",
-    "RuntimeClass",
-    "StorageObjectInUseProtection",
-    "TaintNodesByCondition",
-    "ValidatingAdmissionWebhook",
 ];
 
 impl Settings {
@@ -153,7 +137,7 @@ impl Settings {
         // A kube-apiserver calls webhooks wherever they are, and this one is started by the tests that it serves.
         server = server
             .admission(kubewright_apiserver::admission::Chain::builder().allow_remote_hooks());
-        plugins(given, &mut notes)?;
+        server = plugins(server, given, &mut notes)?;
         server = server.service_account_tokens(tokens(given)?);
         if let Some(audit) = audit(given, &mut notes)? {
             server = server.audit(audit);
@@ -226,20 +210,37 @@ fn modes(given: &Given) -> Outcome<Vec<AuthorizationMode>> {
     named.iter().map(mode).collect()
 }
 
-/// A note for each plugin that cannot be switched; those of [`ABSENT_PLUGINS`] never run.
-fn plugins(given: &Given, notes: &mut Vec<String>) -> Outcome {
-    for flag in ["enable-admission-plugins", "disable-admission-plugins"] {
+/// The plugins that run by default on a kube-apiserver, changed as the flags say.
+fn plugins(server: Builder, given: &Given, notes: &mut Vec<String>) -> Outcome<Builder> {
+    let mut read = |flag: &str| -> Outcome<Vec<AdmissionPlugin>> {
+        let mut plugins = Vec::new();
         for name in given.elements(flag) {
-            let absent = ABSENT_PLUGINS.contains(&name);
-            if !absent && !PLUGINS.contains(&name) {
-                return Err(Failure::new(format!("{flag} plugin {name:?} is unknown")));
-            }
-            if absent == flag.starts_with("enable") {
-                notes.push(format!("--{flag}={name} has no effect"));
+            match name.parse() {
+                Ok(plugin) => plugins.push(plugin),
+                // Disabling it asks for what is the case.
+                Err(_) if ABSENT_PLUGINS.contains(&name) => {
+                    if flag.starts_with("enable") {
+                        notes.push(format!(
+                            "--{flag}={name} has no effect: this server does not have the plugin"
+                        ));
+                    }
+                }
+                Err(_) => {
+                    let message = format!("{flag} plugin {name:?} is unknown");
+                    return Err(Failure::new(message));
+                }
             }
         }
-    }
-    Ok(())
+        Ok(plugins)
+    };
+    let (enabled, disabled) = (
+        read("enable-admission-plugins")?,
+        read("disable-admission-plugins")?,
+    );
+    Ok(server
+        .enable_admission_plugins([AdmissionPlugin::ServiceAccount])
+        .enable_admission_plugins(enabled)
+        .disable_admission_plugins(disabled))
 }
 
 fn tokens(given: &Given) -> Outcome<ServiceAccountTokens> {
