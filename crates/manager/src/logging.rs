@@ -10,6 +10,8 @@ use tracing_subscriber::layer::{Layer, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Registry, reload};
 
+use self::line::{OneLine, Shape};
+
 /// The shape of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum LogFormat {
@@ -66,12 +68,21 @@ where
     W: for<'a> tracing_subscriber::fmt::MakeWriter<'a> + Send + Sync + 'static,
 {
     let (filter, handle) = reload::Layer::new(levels.filter());
-    let lines = tracing_subscriber::fmt::layer()
-        .with_ansi(is_coloured)
-        .with_writer(writer);
+    let lines = tracing_subscriber::fmt::layer().with_ansi(is_coloured);
     let log = match format {
-        LogFormat::Text => lines.with_filter(filter).boxed(),
-        LogFormat::Json => lines.json().with_filter(filter).boxed(),
+        LogFormat::Text => {
+            let shape = if is_coloured {
+                Shape::Coloured
+            } else {
+                Shape::Plain
+            };
+            let lines = lines.with_writer(OneLine::of(shape, writer));
+            lines.with_filter(filter).boxed()
+        }
+        LogFormat::Json => {
+            let lines = lines.json().with_writer(OneLine::of(Shape::Json, writer));
+            lines.with_filter(filter).boxed()
+        }
     };
     (log, handle)
 }
@@ -167,5 +178,6 @@ impl Error for NoLevel {}
 /// whoever has asked, so that its own lines are left to the level `trace`, which promises nothing.
 const KUBE: &str = "kube_client";
 
+mod line;
 #[cfg(test)]
 mod tests;

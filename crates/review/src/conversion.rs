@@ -8,7 +8,8 @@ use serde::de::DeserializeOwned;
 use crate::body::Body;
 use crate::decode::{DecodeError, decode};
 use crate::json::{JsonError, Reader, write_string};
-use crate::request::{Text, read_text};
+use crate::printable;
+use crate::request::{Text, is_uid, read_text, short};
 
 /// The version of the conversion protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,6 +68,11 @@ pub enum ConversionReadError {
     /// The request has no uid.
     #[error("the request of the ConversionReview has no uid")]
     NoUid,
+    /// The request has a uid that is no UID: it is too long, or has a control character.
+    #[error(
+        "the request of the ConversionReview has a uid of {0} bytes that no API server sends: a UID has at most 256, and no control characters"
+    )]
+    Uid(usize),
     /// The request does not say which version is wanted.
     #[error("the request of the ConversionReview has no desiredAPIVersion")]
     NoVersion,
@@ -74,7 +80,7 @@ pub enum ConversionReadError {
 
 impl From<JsonError> for ConversionReadError {
     fn from(error: JsonError) -> Self {
-        Self::NotJson(error.to_string())
+        Self::NotJson(printable(&error.to_string()).to_string())
     }
 }
 
@@ -117,6 +123,9 @@ impl ConversionReview {
         };
         if this.uid().is_empty() {
             return Err(ConversionReadError::NoUid);
+        }
+        if !is_uid(this.uid()) {
+            return Err(ConversionReadError::Uid(this.uid().len()));
         }
         if this.desired_api_version().is_empty() {
             return Err(ConversionReadError::NoVersion);
@@ -237,8 +246,8 @@ impl Envelope {
                 Ok((version, request.ok_or(ConversionReadError::NoRequest)?))
             }
             _ => Err(ConversionReadError::NotAReview {
-                api_version: api_version.chars().take(100).collect(),
-                kind: kind.chars().take(100).collect(),
+                api_version: printable(short(api_version)).to_string(),
+                kind: printable(short(kind)).to_string(),
             }),
         }
     }

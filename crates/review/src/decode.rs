@@ -4,10 +4,13 @@ use serde::de::DeserializeOwned;
 
 use crate::json::{JsonError, Members, Part, Reader, Typed};
 use crate::request::Which;
-use crate::{Change, Operation};
+use crate::{Change, Operation, printable};
 
 /// How many levels the path of an error has at most.
 const DEEPEST_PLACE: usize = 32;
+
+/// How long the path of an error may be before no more is added, in bytes.
+const LONGEST_PLACE: usize = 1024;
 
 /// How much of an object is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,7 +90,7 @@ impl<K: DeserializeOwned> Decoder<K> {
                 let name = name(which);
                 self.error.get_or_insert_with(|| DecodeError {
                     place: place(name, text, error.offset().saturating_sub(start)),
-                    message: error.message().to_owned(),
+                    message: printable(error.message()).to_string(),
                 });
             }
         }
@@ -121,7 +124,7 @@ pub(crate) fn decode<K: DeserializeOwned>(text: &str) -> Result<K, DecodeError> 
     K::deserialize(Typed::object(&mut reader, Part::Whole, &mut members)).map_err(|error| {
         DecodeError {
             place: place("object", text, error.offset()),
-            message: error.message().to_owned(),
+            message: printable(error.message()).to_string(),
         }
     })
 }
@@ -161,7 +164,7 @@ fn descend(path: &mut String, text: &str, offset: usize) -> Result<(), JsonError
             }
             let step = if object {
                 let key = reader.key()?;
-                format!(".{}", reader.borrowed(key))
+                format!(".{}", printable(reader.borrowed(key)))
             } else {
                 format!("[{index}]")
             };
@@ -177,7 +180,10 @@ fn descend(path: &mut String, text: &str, offset: usize) -> Result<(), JsonError
         let Some((step, start)) = inside else {
             return Ok(());
         };
-        path.push_str(&step);
+        // What is cut of a long key need not be cut again, but there may be several.
+        if path.len() < LONGEST_PLACE {
+            path.push_str(&step);
+        }
         if start == offset {
             return Ok(());
         }

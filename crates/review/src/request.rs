@@ -13,7 +13,7 @@ use crate::graft::graft;
 use crate::image::Image;
 use crate::json::{JsonError, Members, Reader};
 use crate::raw::Raw;
-use crate::{ApplyError, Change, Kind, Operation, Patch, Resource, Version};
+use crate::{ApplyError, Change, Kind, Operation, Patch, Resource, Version, printable};
 
 /// Why a body is not a request that can be answered.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -41,6 +41,11 @@ pub enum ReadError {
     /// The request has no uid.
     #[error("the request of the AdmissionReview has no uid")]
     NoUid,
+    /// The request has a uid that is no UID: it is too long, or has a control character.
+    #[error(
+        "the request of the AdmissionReview has a uid of {0} bytes that no API server sends: a UID has at most 256, and no control characters"
+    )]
+    Uid(usize),
     /// The request has no operation, or one that is not known.
     #[error(
         "the operation of the AdmissionReview's request is none of CREATE, UPDATE, DELETE and CONNECT"
@@ -50,7 +55,7 @@ pub enum ReadError {
 
 impl From<JsonError> for ReadError {
     fn from(error: JsonError) -> Self {
-        Self::NotJson(error.to_string())
+        Self::NotJson(printable(&error.to_string()).to_string())
     }
 }
 
@@ -265,6 +270,9 @@ impl AdmissionReview {
         if this.uid().is_empty() {
             return Err(ReadError::NoUid);
         }
+        if !is_uid(this.uid()) {
+            return Err(ReadError::Uid(this.uid().len()));
+        }
         Ok(this)
     }
 
@@ -399,8 +407,8 @@ impl Envelope {
                 Ok((version, request.ok_or(ReadError::NoRequest)?))
             }
             _ => Err(ReadError::NotAReview {
-                api_version: api_version.chars().take(100).collect(),
-                kind: kind.chars().take(100).collect(),
+                api_version: printable(short(api_version)).to_string(),
+                kind: printable(short(kind)).to_string(),
             }),
         }
     }
@@ -467,6 +475,20 @@ fn span(reader: &mut Reader<'_>) -> Result<Option<Range<usize>>, JsonError> {
     let start = reader.offset();
     reader.skip()?;
     Ok(Some(start..reader.offset()))
+}
+
+/// The beginning of what a body says that it is.
+pub(crate) fn short(name: &str) -> &str {
+    let end = name
+        .char_indices()
+        .nth(100)
+        .map_or(name.len(), |(end, _)| end);
+    &name[..end]
+}
+
+/// Whether a string can identify a call: it is repeated in the answer and in the log.
+pub(crate) fn is_uid(text: &str) -> bool {
+    text.len() <= 256 && !text.contains(char::is_control)
 }
 
 /// Reads a string; null leaves what was there, as in Go.

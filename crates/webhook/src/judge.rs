@@ -1,7 +1,7 @@
 //! One review from its body to its answer: every handler of the hook, one after the other.
 
 use kubewright_review::{
-    AdmissionReview, Body, MayChange, Patch, Response, is_annotation_key, mend_warnings,
+    AdmissionReview, Body, MayChange, Patch, Response, is_annotation_key, mend_warnings, printable,
 };
 use tokio::time::Instant;
 use tracing::Span;
@@ -191,7 +191,8 @@ fn answer(
     notes.annotations.retain(|(key, _)| {
         let good = is_annotation_key(key);
         if !good {
-            tracing::warn!(hook = hook.name, key, "not a key of an audit annotation");
+            let key = printable(key);
+            tracing::warn!(hook = hook.name, %key, "not a key of an audit annotation");
         }
         good
     });

@@ -121,9 +121,11 @@ mod observer;
 mod outcomes;
 mod refusal;
 mod review;
+mod room;
 mod selector;
 mod service;
 mod span;
+mod timeout;
 mod verdict;
 mod webhooks;
 

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use http::{HeaderValue, Method, StatusCode};
-use kubewright_review::{ConversionReadError, ReadError};
+use kubewright_review::{ConversionReadError, ReadError, printable};
 
 use crate::verdict::reason_of;
 use crate::{DeclarationError, Review};
@@ -28,7 +28,10 @@ impl Refusal {
         let known = known.collect::<Vec<_>>().join(", ");
         Self::new(
             StatusCode::NOT_FOUND,
-            format!("there is no webhook at {path}, only at {known}"),
+            format!(
+                "there is no webhook at {}, only at {known}",
+                printable(path)
+            ),
         )
     }
 
@@ -46,7 +49,10 @@ impl Refusal {
         };
         Self::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            format!("a review has the content type application/json, and this call had {found}"),
+            format!(
+                "a review has the content type application/json, and this call had {}",
+                printable(&found)
+            ),
         )
     }
 
@@ -54,6 +60,34 @@ impl Refusal {
         Self::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "a review is sent as plain JSON, and this call had a content encoding",
+        )
+    }
+
+    pub(crate) fn timeout(value: &str) -> Self {
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            format!(
+                "reading the timeout in the query: `{}` is not a duration; pass one such as 10s or 500ms",
+                printable(value)
+            ),
+        )
+    }
+
+    pub(crate) fn too_heavy(needed: usize, limit: usize) -> Self {
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!(
+                "the review takes about {} MiB of memory, and all large reviews together have {} MiB",
+                needed.div_ceil(1 << 20),
+                limit >> 20
+            ),
+        )
+    }
+
+    pub(crate) fn no_room() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the reviews in progress left no memory for this one before its deadline",
         )
     }
 

@@ -17,7 +17,7 @@ use tracing::{Instrument, Span};
 use crate::hook::Hook;
 use crate::judge::{Watched, judge};
 use crate::refusal::Refusal;
-use crate::{Conversion, Webhooks, body, convert, span};
+use crate::{Conversion, Webhooks, body, convert, span, timeout};
 
 /// What is left for the answer to travel, at most.
 const MARGIN: Duration = Duration::from_millis(250);
@@ -98,7 +98,7 @@ where
 {
     let served = webhooks.serves(request.uri().path())?;
     check_head(&request)?;
-    let timeout = request.uri().query().and_then(timeout_of);
+    let timeout = timeout::of(request.uri().query().unwrap_or_default())?;
     let own = match &served {
         Served::Hook(hook) => hook.timeout,
         Served::Conversion(_) => LONGEST,
@@ -106,12 +106,15 @@ where
     let timeout = timeout.map_or(own, |timeout| timeout.min(LONGEST));
     let deadline = arrival + timeout.saturating_sub(MARGIN.min(timeout / 10));
     let body = body::read(request.into_body(), webhooks.inner.body_limit, deadline).await?;
+    let room = webhooks.room();
     let hook = match served {
         Served::Hook(hook) => hook,
         Served::Conversion(conversion) => {
+            let _room = room.take_for_conversion(body.text(), deadline).await?;
             return convert::answer(&conversion, &body, deadline).await;
         }
     };
+    let _room = room.take(body.text(), deadline).await?;
     let watched = Watched {
         observer: webhooks.inner.observer.get(),
         arrival,
@@ -169,58 +172,4 @@ fn is_json(content_type: &[u8]) -> bool {
     essence
         .trim_ascii()
         .eq_ignore_ascii_case(b"application/json")
-}
-
-/// The API server says how long it will wait: `?timeout=10s`. Go writes durations as `1m30s` or `500ms` too.
-fn timeout_of(query: &str) -> Option<Duration> {
-    let mut rest = query
-        .split('&')
-        .find_map(|pair| pair.strip_prefix("timeout="))?;
-    let mut sum = Duration::ZERO;
-    while !rest.is_empty() {
-        let number = rest.find(|byte: char| !byte.is_ascii_digit() && byte != '.')?;
-        let (amount, unit) = rest.split_at(number);
-        let unit_end = unit
-            .find(|byte: char| byte.is_ascii_digit())
-            .unwrap_or(unit.len());
-        let seconds = match &unit[..unit_end] {
-            "h" => 3600.0,
-            "m" => 60.0,
-            "s" => 1.0,
-            "ms" => 1e-3,
-            "us" => 1e-6,
-            "ns" => 1e-9,
-            _ => return None,
-        };
-        let amount: f64 = amount.parse().ok()?;
-        sum += Duration::try_from_secs_f64(amount * seconds).ok()?;
-        rest = &unit[unit_end..];
-    }
-    (!sum.is_zero()).then_some(sum)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_timeout_is_a_go_duration() {
-        let millis = |query| timeout_of(query).map(|timeout| timeout.as_millis());
-        assert_eq!(millis("timeout=10s"), Some(10_000));
-        assert_eq!(millis("a=b&timeout=1m30s"), Some(90_000));
-        assert_eq!(millis("timeout=500ms"), Some(500));
-        assert_eq!(millis("timeout=1.5s"), Some(1_500));
-        for nothing in [
-            "",
-            "timeout=",
-            "timeout=10",
-            "timeout=s",
-            "timeout=0s",
-            "timeout=10x",
-            "timeout=-1s",
-            "timeout=9e99s",
-        ] {
-            assert_eq!(millis(nothing), None, "{nothing}");
-        }
-    }
 }

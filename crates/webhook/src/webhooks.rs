@@ -9,6 +9,7 @@ use crate::declaration::{ConversionDeclaration, Declaration, Reinvocation, Role,
 use crate::hook::Hook;
 use crate::observer::{Answered, Observer};
 use crate::outcomes::Outcomes;
+use crate::room::Room;
 use kubewright_review::Operation;
 
 /// All webhooks of a program: a tower service that answers reviews, and the declarations that manifests are made of.
@@ -26,6 +27,7 @@ pub(crate) struct Inner {
     pub(crate) hooks: Vec<Arc<Hook>>,
     pub(crate) conversions: Vec<Arc<Conversion>>,
     pub(crate) body_limit: usize,
+    room: OnceLock<Room>,
     checked: OnceLock<Result<(), DeclarationError>>,
     pub(crate) observer: Observer,
 }
@@ -139,6 +141,7 @@ impl Webhooks {
                 hooks: Vec::new(),
                 conversions: Vec::new(),
                 body_limit: 7 * 1024 * 1024,
+                room: OnceLock::new(),
                 checked: OnceLock::new(),
                 observer: Observer::default(),
             }),
@@ -160,6 +163,27 @@ impl Webhooks {
     pub fn body_limit(mut self, bytes: usize) -> Self {
         Arc::make_mut(&mut self.inner).body_limit = bytes;
         self
+    }
+
+    /// Sets how many bytes of memory reviews may take while they are answered, all together; 256 MiB unless set, and three
+    /// eighths of its memory in a program.
+    ///
+    /// What a review takes is estimated by its JSON, of which many short strings take many times their length. A review waits
+    /// until there is memory for it, and one that would take more than there is for all is refused. A quarter of the memory is
+    /// for small reviews, which never wait for large ones.
+    pub fn memory(mut self, bytes: usize) -> Self {
+        Arc::make_mut(&mut self.inner).room = OnceLock::from(Room::of(bytes));
+        self
+    }
+
+    /// The same for all clones, unless it is set already.
+    pub fn memory_by_default(&self, bytes: usize) {
+        // What is set holds, as promised.
+        drop(self.inner.room.set(Room::of(bytes)));
+    }
+
+    pub(crate) fn room(&self) -> &Room {
+        self.inner.room.get_or_init(|| Room::of(256 << 20))
     }
 
     /// What webhook configurations say about the hooks, in the order in which they were added.

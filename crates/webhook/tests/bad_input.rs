@@ -82,6 +82,13 @@ async fn a_call_has_a_method_a_path_and_a_content_type() {
         let answer = send(&webhooks, request).await;
         assert_eq!((answer.code, answer.message()), (code, message));
     }
+    let long = "9999999999999999999s".repeat(2);
+    let path = format!("/pods?timeout={long}");
+    let answer = send(&webhooks, request(Method::POST, &path, &[json])).await;
+    let message = format!(
+        "reading the timeout in the query: `{long}` is not a duration; pass one such as 10s or 500ms"
+    );
+    assert_eq!((answer.code, answer.message()), (400, &*message));
     let charset = [("content-type", "Application/JSON; charset=utf-8")];
     assert!(
         send(&webhooks, request(Method::POST, "/pods", &charset))
@@ -400,4 +407,42 @@ impl Body for Repeating {
     fn size_hint(&self) -> SizeHint {
         SizeHint::default()
     }
+}
+
+#[tokio::test]
+async fn a_uid_that_no_api_server_sends_is_refused_and_not_repeated() {
+    for uid in ["u".repeat(257), "u\nERROR".to_owned()] {
+        let mut request = create(pod());
+        request["uid"] = uid.clone().into();
+        let body = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
+        let (code, message) = refused(body.to_string()).await;
+        assert_eq!(code, 400);
+        let start = format!(
+            "the request of the AdmissionReview has a uid of {} bytes",
+            uid.len()
+        );
+        assert!(message.starts_with(&start), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_in_a_message_is_escaped_and_cut() {
+    let refused = async |key: &str| {
+        let mut pod = pod();
+        pod["metadata"]["labels"] = json!({key: 7});
+        let answer = review(&webhooks(), "/pods", create(pod)).await;
+        assert_eq!(answer.code, 422);
+        answer.message().to_owned()
+    };
+    let forged = refused("team\nERROR").await;
+    assert!(
+        forged.contains(r"object.metadata.labels.team\nERROR: "),
+        "{forged}"
+    );
+    let long = refused(&"k".repeat(1 << 20)).await;
+    assert!(
+        long.len() < 1500 && long.contains("kkk… (1048576 bytes)"),
+        "{}",
+        long.len()
+    );
 }

@@ -144,3 +144,33 @@ fn lines_are_text_or_json() {
     assert_eq!(line["fields"]["message"], "said");
     assert_eq!(line["fields"]["number"], 7);
 }
+
+#[test]
+fn an_event_is_one_line_whatever_it_says() {
+    const FORGED: &str = "team\n2026-01-01T00:00:00Z  INFO kubewright: all is well\r\u{1b}[2K";
+    let tell = |_: &Log| {
+        tracing::error!("{FORGED}");
+        tracing::error!(key = %FORGED, "refused");
+        tracing::error!(key = FORGED, "refused");
+    };
+    for format in [LogFormat::Text, LogFormat::Json] {
+        let lines = logged(format, "info", tell);
+        assert_eq!(lines.lines().count(), 3, "{lines}");
+        assert!(!lines.contains(['\r', '\u{1b}']), "{lines}");
+        assert!(lines.contains(r"team\n2026"), "{lines}");
+    }
+}
+
+#[test]
+fn a_long_event_is_cut_and_its_json_stays_whole() {
+    let long = "x".repeat(6 << 20);
+    let tell = |_: &Log| tracing::error!(key = long, number = 7, "refused");
+    let text = logged(LogFormat::Text, "info", tell);
+    assert!(text.len() < 17_000 && text.ends_with(" more bytes)\n"));
+    let json = logged(LogFormat::Json, "info", tell);
+    assert!(json.len() < 17_000);
+    let line: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(line["fields"]["number"], 7);
+    let key = line["fields"]["key"].as_str().unwrap();
+    assert!(key.starts_with("xxx") && key.ends_with("… (6289408 more bytes)"));
+}

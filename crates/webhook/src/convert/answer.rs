@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
-use kubewright_review::{Body, ConversionReview};
+use kubewright_review::{Body, ConversionReview, printable};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -56,9 +56,9 @@ pub(crate) async fn answer(
         Ok(Ok(objects)) => return Ok(review.converted(objects)),
         Ok(Err(Failure { message, panicked })) => {
             if panicked {
-                tracing::error!(uid = review.uid(), "{message}");
+                tracing::error!(uid = review.uid(), "{}", printable(&message));
             } else {
-                tracing::warn!(uid = review.uid(), "{message}");
+                tracing::warn!(uid = review.uid(), "{}", printable(&message));
             }
             message
         }

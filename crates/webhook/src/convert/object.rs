@@ -1,5 +1,6 @@
 //! One object on its way: what the types made of it, with what they do not know.
 
+use kubewright_review::printable;
 use serde_json::{Map, Value};
 
 use super::{Cause, Known, Versioned};
@@ -33,7 +34,7 @@ pub(super) fn convert(
     let said = |field: &str| raw.get(field).and_then(Value::as_str).unwrap_or_default();
     let from = said("apiVersion");
     let sorts = versions.sorts();
-    let what = || format!("{} {}", said("kind"), place(&raw));
+    let what = || format!("{} {}", printable(said("kind")), printable(&place(&raw)));
     let of_kind = sorts.iter().all(|sort| sort.kind == said("kind"));
     let knows = |version: &str| sorts.iter().any(|sort| sort.api_version == version);
     if let Some(unknown) = [from, wanted].into_iter().find(|version| !knows(version)) {
@@ -80,7 +81,8 @@ fn unknown_version(what: &str, unknown: &str, versions: &dyn Versioned) -> Strin
     let sorts = versions.sorts();
     let known: Vec<&str> = sorts.iter().map(|sort| &*sort.api_version).collect();
     format!(
-        "cannot convert {what}: the webhook does not know the version {unknown}, only {}",
+        "cannot convert {what}: the webhook does not know the version {}, only {}",
+        printable(unknown),
         known.join(", ")
     )
 }
