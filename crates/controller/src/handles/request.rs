@@ -30,6 +30,16 @@ enum Cause {
     Api(Answer),
     Scope(OutsideScope),
     NotLeading(NotLeading),
+    NotOwned(NotOwned),
+}
+
+/// An owner reference that would cross namespaces.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{owner} cannot own an object outside of its namespace: write the object without an owner, label it, and delete it in a finalizer of its owner"
+)]
+struct NotOwned {
+    owner: String,
 }
 
 impl RequestError {
@@ -61,6 +71,14 @@ impl RequestError {
             what: format!("cannot {verb} {}", kind.reference(key)),
             cause: Cause::Scope(OutsideScope(scope.clone())),
         })
+    }
+
+    /// Refuses to write an owner reference that the garbage collector would not accept.
+    pub(crate) fn not_owned(verb: &str, kind: &Kind, key: &Key, owner: String) -> Self {
+        Self {
+            what: format!("cannot {verb} {}", kind.reference(key)),
+            cause: Cause::NotOwned(NotOwned { owner }),
+        }
     }
 
     /// Refuses to write for a leader that leads no more.
@@ -95,7 +113,7 @@ impl RequestError {
     pub fn status(&self) -> Option<&Status> {
         match &self.cause {
             Cause::Api(answer) => answer.status(),
-            Cause::Scope(_) | Cause::NotLeading(_) => None,
+            Cause::Scope(_) | Cause::NotLeading(_) | Cause::NotOwned(_) => None,
         }
     }
 
@@ -123,6 +141,7 @@ impl std::error::Error for RequestError {
             Cause::Api(error) => Some(error),
             Cause::Scope(error) => Some(error),
             Cause::NotLeading(error) => Some(error),
+            Cause::NotOwned(error) => Some(error),
         }
     }
 }
