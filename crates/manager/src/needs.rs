@@ -64,6 +64,8 @@ pub struct Needs {
     pub(crate) informers: Informers,
     pub(crate) connection: Connection,
     pub(crate) permissions: Permissions,
+    /// What the program needs from time to time, such as a lost Lease to be created again.
+    pub(crate) upkeep: Permissions,
 }
 
 /// Hands out handles on a part of the objects of a kind: those of a namespace, of a name or with
@@ -222,8 +224,8 @@ impl Needs {
         let told = PolicyRule::new("events.k8s.io", "events", ["create"]);
         for rule in [held, rule(&["create"]), told] {
             match election.namespace() {
-                Some(namespace) => self.permissions.grant(Some(namespace), rule),
-                None => self.permissions.grant_in_own_namespace(rule),
+                Some(namespace) => self.upkeep.grant(Some(namespace), rule),
+                None => self.upkeep.grant_in_own_namespace(rule),
             }
         }
     }

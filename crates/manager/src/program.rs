@@ -200,7 +200,7 @@ impl Program {
 
     /// Whether it needs one when it is given its certificate.
     pub(crate) fn needs_client_besides_authority(&self) -> bool {
-        !self.needs.permissions.is_empty() || self.publishes()
+        !self.needs.permissions.is_empty() || !self.needs.upkeep.is_empty() || self.publishes()
     }
 
     fn publishes(&self) -> bool {
@@ -236,9 +236,22 @@ impl Program {
         permissions.bindings(self.app.name(), namespace, service_account)
     }
 
-    /// What the handles may do, and what it takes to look after certificates.
+    /// Writes the part of [`Self::permissions`] that leader election and the rotation of certificates use from time to time:
+    /// no single test can make a program use all of it.
+    #[must_use]
+    pub fn upkeep_permissions(&self) -> Manifests {
+        self.upkeep().manifests(self.app.name())
+    }
+
+    /// What the handles may do, and what upkeep takes.
     pub(crate) fn granted(&self) -> Permissions {
         let mut permissions = self.needs.permissions.clone();
+        permissions.add(self.upkeep());
+        permissions
+    }
+
+    fn upkeep(&self) -> Permissions {
+        let mut permissions = self.needs.upkeep.clone();
         if self.app.publish().is_some() || self.app.authority().is_some() {
             for target in Target::all_of(&self.app) {
                 permissions.grant(None, target.rule());
@@ -248,7 +261,10 @@ impl Program {
             let secret = |verbs: &[&str]| PolicyRule::new("", "secrets", verbs.to_vec());
             let kept = secret(&["get", "watch", "update"]).named(authority.secret());
             let told = PolicyRule::new("events.k8s.io", "events", ["create"]);
-            for rule in [secret(&["create"]), kept, told] {
+            if !authority.expects_secret() {
+                permissions.grant_in_own_namespace(secret(&["create"]));
+            }
+            for rule in [kept, told] {
                 permissions.grant_in_own_namespace(rule);
             }
         }

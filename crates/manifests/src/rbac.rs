@@ -114,6 +114,16 @@ impl Permissions {
         self.grant_at(Place::Own, rule);
     }
 
+    /// Adds all permissions of another set.
+    pub fn add(&mut self, others: Self) {
+        for (place, grants) in others.granted {
+            let all = self.granted.entry(place).or_default();
+            for (what, verbs) in grants {
+                all.entry(what).or_default().extend(verbs);
+            }
+        }
+    }
+
     fn grant_at(&mut self, place: Place, rule: PolicyRule) {
         let grants = self.granted.entry(place).or_default();
         grants

@@ -48,7 +48,8 @@ pub(crate) async fn of_program(
         admin.wait_for(role, &user).await;
     }
     let token = admin.token(&namespace, name).await;
-    let ledger = Arc::new(Ledger::new(name, &user, &roles));
+    let upkeep = at_home(program.upkeep_permissions());
+    let ledger = Arc::new(Ledger::new(name, &user, &roles, &upkeep));
     let client = host.client_of_account(&token, way, &WitnessLayer(ledger.clone()));
     (client, ledger)
 }

@@ -263,8 +263,8 @@ impl Builder {
     }
 
     /// Also fails the test if at its end a program was granted something that it has never used: for a test that makes the
-    /// program do all that it does. To get, to list and to watch counts as one permission. See
-    /// [`TestCluster::unused_permissions`].
+    /// program do all that it does. To get, to list and to watch counts as one permission; what leader election and the
+    /// rotation of certificates need from time to time does not count. See [`TestCluster::unused_permissions`].
     pub fn exact_permissions(mut self) -> Self {
         self.exact_permissions = true;
         self

@@ -8,7 +8,8 @@ use crate::fail;
 
 /// Asks again and again until there is an answer, and gives up after ten seconds.
 ///
-/// The clock is tokio's: under paused time the wait takes no time at all.
+/// The clock is tokio's: under paused time the wait takes no time at all. There, ten seconds end before an outage of an hour
+/// does: sleep for as long as it lasts first (`tokio::time::sleep`), which takes no time either.
 ///
 /// # Panics
 /// There was no answer in time; the message names `what` and points at the caller.
@@ -20,14 +21,17 @@ pub fn eventually<T>(
     let caller = std::panic::Location::caller();
     async move {
         let deadline = Instant::now() + PATIENCE;
+        let begin = std::time::Instant::now();
         let mut pause = Duration::from_millis(1);
         loop {
             if let Some(answer) = ask().await {
                 return answer;
             }
             if Instant::now() >= deadline {
+                let is_paused = begin.elapsed() < PATIENCE / 2;
+                let hint = if is_paused { PAUSED } else { "" };
                 fail(format_args!(
-                    "{caller}: {what} did not come within {PATIENCE:?}"
+                    "{caller}: {what} did not come within {PATIENCE:?}{hint}"
                 ));
             }
             tokio::time::sleep(pause).await;
@@ -37,6 +41,8 @@ pub fn eventually<T>(
 }
 
 const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSED: &str = " of tokio's time, which is paused: if something longer has to pass first, such as an outage, sleep for \
+                      as long (`tokio::time::sleep`) before waiting";
 
 #[cfg(test)]
 mod tests {
@@ -54,7 +60,9 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    #[should_panic(expected = "the train did not come within 10s")]
+    #[should_panic(
+        expected = "the train did not come within 10s of tokio's time, which is paused: if"
+    )]
     async fn what_never_comes_is_named() {
         eventually("the train", async || None::<()>).await;
     }

@@ -45,8 +45,8 @@ pub fn recordings(directory: impl AsRef<Path>) -> io::Result<Vec<Recording>> {
 /// Asks webhooks the reviews that were recorded, and returns those that are answered otherwise: so what has come up in a cluster
 /// becomes a test.
 ///
-/// What was taken out of a recording is not there to be looked at: a hook that judges by the values of Secrets, of variables or of
-/// tokens, or by objects that it looks up, may answer otherwise for that reason alone.
+/// What was taken out of a recording is not there to be looked at: a hook that judges by the values of Secrets, ConfigMaps,
+/// annotations, variables or commands, or by objects that it looks up, may answer otherwise for that reason alone.
 ///
 /// # Example: a new build denies what it has allowed
 ///

@@ -7,12 +7,14 @@ use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{DeleteParams, PostParams};
 use kube::{Api, ResourceExt};
+use kubewright_certificates::SharedAuthority;
 use kubewright_controller::{
     Action, Connection, Context, Controller, Deleter, Error, Reconcile, Writer,
 };
 use kubewright_manager::{App, Needs};
 use kubewright_manifests::PolicyRule;
 use kubewright_testing::{Controllers, Server, TestCluster, eventually, yaml};
+use kubewright_webhook::{Change, Review, Validated, Webhooks, validating};
 
 /// Copies every Secret's name into a ConfigMap of the same name.
 struct Copier {
@@ -127,6 +129,25 @@ async fn a_permission_that_is_never_used_fails_a_test_of_exact_permissions() {
     let cluster = builder.app(copier(&["create", "delete"])).start().await;
     cluster.create(&secret()).await.expect_allowed();
     copied(&cluster).await;
+}
+
+#[tokio::test]
+async fn what_an_election_and_a_rotation_need_from_time_to_time_is_not_called_unused() {
+    let app = |needs: &mut Needs| {
+        copier(&["create"])(needs)
+            .leader_elected("copier")
+            .certificates(SharedAuthority::in_secret("copier-certs"))
+            .webhooks(Webhooks::new("example.com").with(validating("secrets", allow)))
+    };
+    let builder = TestCluster::builder().exact_permissions();
+    let cluster = builder.app(app).start().await;
+    cluster.create(&secret()).await.expect_allowed();
+    copied(&cluster).await;
+    assert_eq!(cluster.unused_permissions(), [""; 0]);
+}
+
+async fn allow(_: Change<Secret>, _: Review) -> Validated {
+    Ok(())
 }
 
 #[tokio::test]

@@ -36,7 +36,11 @@ impl Custom {
             replace(new, "status", old.get("status").cloned());
         }
         if is_another(new, old) {
-            let generation = old.at("metadata").int("generation").unwrap_or(0) + 1;
+            let generation = old
+                .at("metadata")
+                .int("generation")
+                .unwrap_or(0)
+                .wrapping_add(1);
             if let Some(metadata) = new.part("metadata") {
                 metadata.put("generation", generation);
             }

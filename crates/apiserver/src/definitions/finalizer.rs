@@ -127,7 +127,7 @@ fn delete_objects(shared: &Shared, definition: &Value) -> bool {
             drop(store.delete(&table, path, revision, Draft::new(&object)));
         } else if !object.at("metadata").has("deletionTimestamp") {
             if let Some(metadata) = object.part("metadata") {
-                let generation = metadata.int("generation").unwrap_or(0) + 1;
+                let generation = metadata.int("generation").unwrap_or(0).wrapping_add(1);
                 metadata.put("deletionTimestamp", now());
                 metadata.put("deletionGracePeriodSeconds", 0);
                 metadata.put("generation", generation);

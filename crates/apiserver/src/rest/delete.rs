@@ -325,7 +325,7 @@ fn mark(object: &mut Value, grace: i64) {
         .and_then(Value::as_i64)
         .unwrap_or_default();
     if generation > 0 {
-        metadata.insert("generation".to_owned(), (generation + 1).into());
+        metadata.insert("generation".to_owned(), generation.wrapping_add(1).into());
     }
 }
 

@@ -93,6 +93,7 @@ pub struct SharedAuthority {
     names: Vec<String>,
     timing: Timing,
     keys: Keys,
+    is_made_beforehand: bool,
 }
 
 impl SharedAuthority {
@@ -105,7 +106,22 @@ impl SharedAuthority {
             names: Vec::new(),
             timing: Timing::new(),
             keys: Keys::default(),
+            is_made_beforehand: false,
         }
+    }
+
+    /// Does without the permission to create Secrets, which RBAC cannot narrow to one name: the installer creates the Secret
+    /// beforehand, empty, with the type `kubewright.dev/authority` and the label `app.kubernetes.io/managed-by: kubewright`.
+    ///
+    /// While the Secret is missing the program says so and waits; a replica that serves already goes on from memory.
+    pub fn expect_secret(mut self) -> Self {
+        self.is_made_beforehand = true;
+        self
+    }
+
+    /// Whether the Secret is made [beforehand](Self::expect_secret).
+    pub fn expects_secret(&self) -> bool {
+        self.is_made_beforehand
     }
 
     /// For servers that are reached through this Service, in the program's own namespace: as `policy`, `policy.blue`,
@@ -190,6 +206,7 @@ impl SharedAuthority {
             names: self.names(namespace),
             timing: self.timing,
             keys: self.keys,
+            is_made_beforehand: self.is_made_beforehand,
             clock,
             identities,
             trust: watch::Sender::new(None),

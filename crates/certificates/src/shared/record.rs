@@ -26,6 +26,8 @@ pub(crate) const ROTATE: &str = "kubewright.dev/rotate";
 
 const STATE: &str = "state";
 const VERSION: u32 = 1;
+/// What no rotation ever counts to.
+const MOST_COUNTED: u64 = u64::MAX / 2;
 
 /// A Secret as it was read.
 #[derive(Clone)]
@@ -197,6 +199,10 @@ impl Record {
                     switched_at,
                 });
             }
+        }
+        // Both count up: a number that leaves no room for that was not counted.
+        if story.generation.max(story.revision) > MOST_COUNTED {
+            return Err(format!("`{STATE}` counts further than any rotation gets"));
         }
         let retired = story.retired.iter().map(|text| Fingerprint::parse(text));
         Ok(State {

@@ -25,6 +25,8 @@ pub struct Rotation {
     pub(super) names: Vec<String>,
     pub(super) timing: Timing,
     pub(super) keys: Keys,
+    /// Whether the Secret is for the installer to create.
+    pub(super) is_made_beforehand: bool,
     pub(super) clock: Clock,
     pub(super) identities: watch::Sender<Option<Identity>>,
     pub(super) trust: watch::Sender<Option<Trust>>,

@@ -6,7 +6,7 @@ use tokio::time::sleep;
 
 use super::happening::Happening;
 use super::publication::Publication;
-use super::record::{Content, Record};
+use super::record::{Content, LABEL, Record, TYPE};
 use super::replica::{Found, Replica, Wish};
 use super::root::Root;
 use super::rotation::Rotation;
@@ -116,6 +116,15 @@ impl Work<'_> {
                 (LONGEST_PAUSE, false)
             }
         };
+        if is_lost && self.rotation.is_made_beforehand {
+            let (label, value) = LABEL;
+            self.meets_trouble(format!(
+                "the Secret is missing, and this program may not create it: create it empty, with the type {TYPE} and the \
+                 label {label}={value}"
+            ));
+            self.plan = None;
+            return pause.min(LONGEST_PAUSE);
+        }
         match self.replica.wish(&found, &at) {
             Err(rest) => {
                 self.plan = None;

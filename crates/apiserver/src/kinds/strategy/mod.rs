@@ -117,7 +117,7 @@ pub fn prepare_for_update(resource: &Resource, subresource: &str, new: &mut Valu
     // Drivers are only counted once they change.
     let has_generation = has_generation(resource) || resource.kind == "CSIDriver";
     if counted && has_generation && is_new_generation(resource, new, old) {
-        let generation = old_metadata.int("generation").unwrap_or(0) + 1;
+        let generation = old_metadata.int("generation").unwrap_or(0).wrapping_add(1);
         if let Some(metadata) = new.part("metadata") {
             metadata.put("generation", generation);
         }

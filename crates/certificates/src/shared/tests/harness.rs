@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use futures::TryStreamExt as _;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{Either, Full};
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, Patch, PatchParams, WatchEvent, WatchParams};
 use kube::client::Body;
 use kube::{Client, ResourceExt as _};
 use kubewright_apiserver::ApiServer;
@@ -27,8 +28,8 @@ use crate::shared::record::{Content, ROTATE, Record};
 use crate::shared::root::Root;
 use crate::shared::state::State;
 use crate::{
-    CertificateSource as _, Happening, Identity, Publication, SharedAuthority, Status, Timing,
-    Trust, TrustBundle,
+    CertificateSource as _, Happening, Identity, Phase, Publication, SharedAuthority, Status,
+    Timing, Trust, TrustBundle,
 };
 
 pub(super) const SECRET: &str = "policy-certs";
@@ -63,6 +64,31 @@ pub(super) struct Running {
     pub(super) happenings: Arc<Mutex<Vec<Happening>>>,
     pub(super) status: tokio::sync::watch::Receiver<Status>,
     pub(super) trust: tokio::sync::watch::Receiver<Option<Trust>>,
+}
+
+/// The phases that the Secret went through.
+pub(super) struct Phases {
+    seen: Arc<Mutex<Vec<Phase>>>,
+    task: JoinHandle<()>,
+}
+
+impl Phases {
+    pub(super) fn seen(&self) -> Vec<Phase> {
+        locked(&self.seen).clone()
+    }
+}
+
+impl Drop for Phases {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn phase(secret: Secret) -> Phase {
+    match Record::of(secret).content() {
+        Content::State(state) => state.phase(),
+        other => panic!("no state: {other:?}"),
+    }
 }
 
 struct OneObject(Arc<Mutex<TrustBundle>>);
@@ -181,6 +207,27 @@ impl Cluster {
             status,
             trust,
         }
+    }
+
+    /// Follows the Secret from the state that it has now.
+    pub(super) async fn follow_phases(&self) -> Phases {
+        let (secrets, now) = (self.secrets(), self.secret().await);
+        let mut version = now.metadata.resource_version.clone().unwrap();
+        let seen = Arc::new(Mutex::new(vec![phase(now)]));
+        let phases = Arc::clone(&seen);
+        let task = tokio::spawn(async move {
+            loop {
+                let events = secrets.watch(&WatchParams::default(), &version).await;
+                let mut events = std::pin::pin!(events.unwrap());
+                while let Some(WatchEvent::Modified(secret)) = events.try_next().await.unwrap() {
+                    version = secret.metadata.resource_version.clone().unwrap();
+                    let mut phases = locked(&phases);
+                    phases.push(phase(secret));
+                    phases.dedup();
+                }
+            }
+        });
+        Phases { seen, task }
     }
 
     pub(super) fn secrets(&self) -> Api<Secret> {

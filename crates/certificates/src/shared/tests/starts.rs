@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use kube::api::PostParams;
 use tokio::time::sleep;
 
 use super::harness::{Cluster, Running, SECRET, eventually, is_believed, real_time, short};
-use crate::Timing;
-use crate::shared::record::{LABEL, TYPE};
+use crate::shared::clock::Clock;
+use crate::shared::record::{LABEL, Record, TYPE};
+use crate::{SharedAuthority, Timing};
 
 #[tokio::test(start_paused = true)]
 async fn the_first_replica_makes_the_secret_and_serves() {
@@ -47,6 +49,36 @@ async fn the_secret_goes_with_the_service_account_that_has_made_it() {
     let nobodys = Cluster::start();
     nobodys.replica(Timing::new()).serves().await;
     assert_eq!(nobodys.secret().await.metadata.owner_references, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_secret_that_is_made_beforehand_is_waited_for_and_never_created() {
+    let cluster = Cluster::start();
+    let authority = SharedAuthority::in_secret(SECRET).for_service("policy");
+    let replica = cluster.replica_of(&authority.expect_secret(), Clock::of(real_time));
+    let trouble = eventually("word of the missing Secret", async || replica.trouble()).await;
+    assert!(
+        trouble.ends_with(
+            "type kubewright.dev/authority and the label app.kubernetes.io/managed-by=kubewright"
+        ),
+        "{trouble}"
+    );
+    let made = Record::absent("default", SECRET);
+    let (parameters, secrets) = (PostParams::default(), cluster.secrets());
+    secrets.create(&parameters, made.as_secret()).await.unwrap();
+    let identity = replica.serves().await;
+    assert!(is_believed(&identity, &cluster.bundle(), real_time()));
+
+    // Lost, it is missed again, and what is served goes on.
+    cluster.delete().await;
+    eventually("word of the lost Secret", async || replica.trouble()).await;
+    secrets.create(&parameters, made.as_secret()).await.unwrap();
+    eventually("the end of the trouble", async || {
+        replica.trouble().is_none().then_some(())
+    })
+    .await;
+    assert_eq!(cluster.state().await.generation, 1);
+    assert_eq!(cluster.sent(&http::Method::POST), 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -79,6 +79,22 @@ fn a_state_comes_back_as_it_was_written() {
 }
 
 #[test]
+fn a_count_that_leaves_no_room_for_the_next_is_broken() {
+    for field in ["generation", "revision"] {
+        let most = |text: String| {
+            let mut story: serde_json::Value = serde_json::from_str(&text).unwrap();
+            story[field] = u64::MAX.into();
+            story.to_string()
+        };
+        let found = content(&record(&full()), |secret| set(secret, "state", most));
+        assert!(
+            matches!(&found, Content::Broken(why) if why.contains("counts further")),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
 fn what_a_newer_program_wrote_is_left_to_it() {
     let record = record(&full());
     let newer = |text: String| text.replace("\"version\": 1", "\"version\": 2");
