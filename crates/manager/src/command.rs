@@ -94,7 +94,7 @@ pub(crate) struct RunFlags {
     #[arg(
         long,
         value_name = "DIRECTORY",
-        help = "Keep every review with its answer in a file here, for `kubewright replay`; values of Secrets, variables and tokens are taken out"
+        help = "Keep every review with its answer in a file here, for `kubewright replay`; values of Secrets, ConfigMaps, variables, annotations, commands and tokens are taken out"
     )]
     pub(crate) record: Option<PathBuf>,
 

@@ -4,14 +4,17 @@ use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, SystemTime};
 
+use kubewright_server::memory_limit;
 use kubewright_webhook::{Answered, Recording};
 
-/// So many reviews wait to be written; more are not kept.
-const WAITING: usize = 256;
+/// The reviews that wait to be written have so many bytes at most; more are not kept.
+const MOST_WAITING: usize = 16 << 20;
+/// What a review takes beside its JSON.
+const OVERHEAD: usize = 1024;
 /// So many are kept by one run of a program, so that one who forgets it does not fill a disk.
 const MOST: usize = 10_000;
 /// How long the end of a program waits for what is still to be written.
@@ -20,7 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Keeps reviews in the files of a directory. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
-    waiting: SyncSender<Message>,
+    queue: Sender<Message>,
+    waiting: Arc<AtomicUsize>,
+    most_waiting: usize,
     is_late: Arc<AtomicBool>,
 }
 
@@ -31,6 +36,7 @@ enum Message {
 }
 
 struct Kept {
+    bytes: usize,
     at: SystemTime,
     path: String,
     hook: String,
@@ -46,30 +52,41 @@ impl Recorder {
     /// When it cannot be made or written to.
     pub(crate) fn start(directory: &Path) -> io::Result<Self> {
         make(directory)?;
-        let (waiting, kept) = sync_channel(WAITING);
-        let directory = directory.to_owned();
+        let (queue, kept) = channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let (directory, written) = (directory.to_owned(), Arc::clone(&waiting));
         std::thread::Builder::new()
             .name("recorder".to_owned())
-            .spawn(move || write_all(&kept, &directory))?;
+            .spawn(move || write_all(&kept, &directory, &written))?;
+        let memory = memory_limit().unwrap_or(usize::MAX);
         Ok(Self {
+            queue,
             waiting,
+            most_waiting: MOST_WAITING.min(memory / 16),
             is_late: Arc::default(),
         })
     }
 
     pub(crate) fn keep(&self, answered: &Answered<'_>) {
+        let bytes = answered.review.len() + answered.answer.map_or(0, <[u8]>::len) + OVERHEAD;
+        let before = self.waiting.fetch_add(bytes, Ordering::Relaxed);
+        if before + bytes > self.most_waiting {
+            self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+            if !self.is_late.swap(true, Ordering::Relaxed) {
+                tracing::warn!("reviews come faster than they can be recorded: some are not kept");
+            }
+            return;
+        }
         let kept = Kept {
+            bytes,
             at: SystemTime::now(),
             path: answered.path.to_owned(),
             hook: answered.hook.to_owned(),
             review: answered.review.to_owned(),
             answer: answered.answer.map(<[u8]>::to_vec),
         };
-        let sent = self.waiting.try_send(Message::Keep(Box::new(kept)));
-        let is_full = matches!(sent, Err(TrySendError::Full(_)));
-        if is_full && !self.is_late.swap(true, Ordering::Relaxed) {
-            tracing::warn!("reviews come faster than they can be recorded: some are not kept");
-        }
+        // The thread that writes ends after this does.
+        let _ = self.queue.send(Message::Keep(Box::new(kept)));
     }
 
     /// Waits until everything is written, or for a while.
@@ -79,9 +96,7 @@ impl Recorder {
 
     fn finish_within(&self, patience: Duration) {
         let (written, end) = sync_channel(1);
-        let waiting = self.waiting.clone();
-        // Behind a disk that hangs the queue stays full, and sending would wait for as long as it hangs.
-        std::thread::spawn(move || waiting.send(Message::End(written)));
+        let _ = self.queue.send(Message::End(written));
         if let Err(RecvTimeoutError::Timeout) = end.recv_timeout(patience) {
             tracing::warn!("the last reviews could not be recorded in time");
         }
@@ -101,7 +116,7 @@ fn make(directory: &Path) -> io::Result<()> {
     std::fs::remove_file(probe)
 }
 
-fn write_all(kept: &Receiver<Message>, directory: &Path) {
+fn write_all(kept: &Receiver<Message>, directory: &Path, waiting: &AtomicUsize) {
     let (mut count, mut has_failed) = (0, false);
     while let Ok(message) = kept.recv() {
         let kept = match message {
@@ -113,18 +128,17 @@ fn write_all(kept: &Receiver<Message>, directory: &Path) {
             }
         };
         count += 1;
-        if count > MOST {
-            if count == MOST + 1 {
-                tracing::warn!(reviews = MOST, "no more reviews are recorded");
-            }
-            continue;
+        if count == MOST + 1 {
+            tracing::warn!(reviews = MOST, "no more reviews are recorded");
         }
-        if let Err(error) = write(&kept, directory, count)
+        if count <= MOST
+            && let Err(error) = write(&kept, directory, count)
             && !has_failed
         {
             has_failed = true;
             tracing::warn!(directory = %directory.display(), %error, "cannot record a review");
         }
+        waiting.fetch_sub(kept.bytes, Ordering::Relaxed);
     }
 }
 
@@ -250,15 +264,35 @@ mod tests {
 
     #[test]
     fn a_disk_that_hangs_does_not_hold_up_the_end() {
-        let (waiting, _unread) = sync_channel(1);
+        let (recorder, _unread) = hanging();
+        recorder.finish_within(Duration::from_millis(20));
+    }
+
+    /// A recorder of what nobody writes.
+    fn hanging() -> (Recorder, Receiver<Message>) {
+        let (queue, unread) = channel();
         let recorder = Recorder {
-            waiting,
+            queue,
+            waiting: Arc::default(),
+            most_waiting: 16 * 1024,
             is_late: Arc::default(),
         };
-        // Once with room in the queue, once behind what nobody reads.
-        for _ in 0..2 {
-            recorder.finish_within(Duration::from_millis(20));
+        (recorder, unread)
+    }
+
+    #[tokio::test]
+    async fn what_waits_to_be_written_is_held_to_a_number_of_bytes() {
+        let (recorder, unread) = hanging();
+        let (webhooks, own) = (webhooks(), recorder.clone());
+        webhooks.observe(move |answered| own.keep(answered));
+        for _ in 0..10 {
+            call(&webhooks, "/short", &"YWFh".repeat(1000)).await;
         }
+        let waiting = recorder.waiting.load(Ordering::Relaxed);
+        assert!(waiting <= 16 * 1024, "{waiting}");
+        let kept = unread.try_iter().count();
+        assert!((1..5).contains(&kept), "{kept}");
+        assert!(recorder.is_late.load(Ordering::Relaxed));
     }
 
     #[test]

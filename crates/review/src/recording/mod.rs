@@ -11,8 +11,9 @@ use redact::Redaction;
 
 /// A review that is kept with its answer, as `run --record DIRECTORY` writes it: one file of JSON each.
 ///
-/// Values that are not for others are taken out: those of Secrets, of environment variables, of tokens, and with them the
-/// `kubectl.kubernetes.io/last-applied-configuration` that repeats them. Each becomes `redacted-1`, `redacted-2` and so on; within
+/// Values that are not for others are taken out: those of Secrets, ConfigMaps and tokens, of environment variables and
+/// annotations, the commands and arguments of containers, the paths and headers of probes, and what the authenticator knows of
+/// the user beside name and groups. Each becomes `redacted-1`, `redacted-2` and so on; within
 /// one recording the same value has the same number, so that what has changed and what has not can still be told.
 ///
 /// # Example: what another build answers

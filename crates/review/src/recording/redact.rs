@@ -13,15 +13,41 @@ const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Secret,
+    ConfigMap,
     /// A TokenRequest or a TokenReview.
     Token,
+    /// A CustomResourceDefinition: its schema has fields of the names that values have elsewhere.
+    Definition,
     Other,
+}
+
+/// What is done with a value, by where it is.
+#[derive(Clone, Copy)]
+enum Place {
+    /// An object of the API: its kind says what its members are.
+    Object,
+    /// Inside of an object, where the names of members say what they are.
+    Inside,
+    /// Everything in it is taken out.
+    Taken(Coding),
+    /// Nothing in it is.
+    Kept,
+    /// A list of members `name` and `value`, or a map from the one to the other: environment variables, headers.
+    Pairs,
+    Pair,
+    Annotations,
+    Annotation,
+    HttpGet,
+    /// An object as text.
+    Applied,
 }
 
 /// The values that were taken out so far, each with its number.
 #[derive(Debug, Default)]
 pub(crate) struct Redaction {
     seen: HashMap<String, usize>,
+    /// Whether it is the answer's turn.
+    is_answer: bool,
 }
 
 impl Kind {
@@ -29,9 +55,42 @@ impl Kind {
         let kind = object["kind"].as_str()?;
         Some(match kind {
             "Secret" => Self::Secret,
+            "ConfigMap" => Self::ConfigMap,
             "TokenRequest" | "TokenReview" => Self::Token,
+            "CustomResourceDefinition" => Self::Definition,
             _ => Self::Other,
         })
+    }
+}
+
+impl Place {
+    /// The place of a member, or of an item of a list, which has its number as its name.
+    fn of(self, name: &str, kind: Kind) -> Self {
+        let is_item = name == "-" || name.bytes().all(|byte| byte.is_ascii_digit());
+        match (self, name) {
+            (Self::Object, "data") if kind == Kind::Secret => Self::Taken(Coding::Base64),
+            (Self::Object, "stringData") if kind == Kind::Secret => Self::Taken(Coding::Plain),
+            (Self::Object, "data") if kind == Kind::ConfigMap => Self::Taken(Coding::Plain),
+            (Self::Object, "binaryData") if kind == Kind::ConfigMap => Self::Taken(Coding::Base64),
+            (Self::Object, name) if kind == Kind::Definition && name != "metadata" => Self::Kept,
+            (Self::Object | Self::Inside, name) => match name {
+                "env" | "httpHeaders" => Self::Pairs,
+                "args" | "command" => Self::Taken(Coding::Plain),
+                "annotations" => Self::Annotations,
+                "httpGet" => Self::HttpGet,
+                "token" if kind == Kind::Token => Self::Taken(Coding::Plain),
+                _ => Self::Inside,
+            },
+            (Self::Pairs, _) if is_item => Self::Pair,
+            (Self::Pairs, _) | (Self::Pair, "value") | (Self::HttpGet, "path") => {
+                Self::Taken(Coding::Plain)
+            }
+            (Self::HttpGet, "httpHeaders") => Self::Pairs,
+            (Self::Annotations, APPLIED) => Self::Applied,
+            (Self::Annotations | Self::Annotation, _) => Self::Annotation,
+            (Self::Pair | Self::HttpGet, _) => Self::Inside,
+            (Self::Taken(_) | Self::Kept | Self::Applied, _) => self,
+        }
     }
 }
 
@@ -47,44 +106,35 @@ impl Redaction {
                 self.object(object, kind);
             }
         }
+        if let Some(extra) = request.pointer_mut("/userInfo/extra") {
+            self.all(extra, Coding::Plain);
+        }
         kind
     }
 
     /// Takes values out of a JSON Patch of an object of this kind.
     pub(crate) fn patch(&mut self, patch: &mut Value, kind: Kind) {
+        self.is_answer = true;
         for operation in patch.as_array_mut().into_iter().flatten() {
             let path = operation["path"].as_str().unwrap_or_default().to_owned();
             let Some(value) = operation.get_mut("value") else {
                 continue;
             };
             let segments: Vec<&str> = path.split('/').skip(1).collect();
-            match (kind, &segments[..]) {
-                (_, []) => self.object(value, kind),
-                (Kind::Secret, ["data", ..]) => self.all(value, Coding::Base64),
-                (Kind::Secret, ["stringData", ..]) | (Kind::Token, [.., "token"]) => {
-                    self.all(value, Coding::Plain);
-                }
-                (_, [.., "env", _, "value"]) => self.all(value, Coding::Plain),
-                (_, [.., "env", _]) => self.variable(value),
-                (_, [.., "env"]) => self.variables(value),
-                (_, ["metadata", "annotations", key]) if unescaped(key) == APPLIED => {
-                    self.applied(value, kind);
-                }
-                _ => self.anywhere(value, kind),
+            if segments.is_empty() {
+                self.object(value, kind);
+                continue;
             }
+            let place = segments.iter().fold(Place::Object, |place, segment| {
+                place.of(&unescaped(segment), kind)
+            });
+            self.value(value, place, kind);
         }
     }
 
     fn object(&mut self, object: &mut Value, kind: Kind) {
         let kind = Kind::of(object).unwrap_or(kind);
-        if kind == Kind::Secret {
-            for (member, coding) in [("data", Coding::Base64), ("stringData", Coding::Plain)] {
-                if let Some(values) = object.get_mut(member) {
-                    self.all(values, coding);
-                }
-            }
-        }
-        self.anywhere(object, kind);
+        self.value(object, Place::Object, kind);
     }
 
     /// The object once more, as text.
@@ -99,34 +149,38 @@ impl Redaction {
         }
     }
 
-    /// Environment variables, tokens and what kubectl repeats, however deep they are: pods are in templates, and those in
-    /// resources of all kinds.
-    fn anywhere(&mut self, value: &mut Value, kind: Kind) {
-        match value {
-            Value::Array(items) => items.iter_mut().for_each(|item| self.anywhere(item, kind)),
-            Value::Object(members) => {
+    /// Takes values out, however deep they are: pods are in templates, and those in resources of all kinds.
+    fn value(&mut self, value: &mut Value, place: Place, kind: Kind) {
+        match (place, &mut *value) {
+            (Place::Taken(coding), value) => self.all(value, coding),
+            (Place::Applied, value) => self.applied(value, kind),
+            (Place::Kept, _) => {}
+            // Objects are in others, as in a template of a Secret.
+            (Place::Inside, value) if is_object_with_values(value) => self.object(value, kind),
+            (_, Value::Array(items)) => {
+                let place = place.of("-", kind);
+                for item in items {
+                    self.value(item, place, kind);
+                }
+            }
+            (_, Value::Object(members)) => {
                 for (name, member) in members {
-                    match name.as_str() {
-                        "env" if member.is_array() => self.variables(member),
-                        APPLIED => self.applied(member, kind),
-                        "token" if kind == Kind::Token => self.all(member, Coding::Plain),
-                        _ => self.anywhere(member, kind),
-                    }
+                    let place = match place {
+                        Place::Pairs => Place::Taken(Coding::Plain),
+                        place => place.of(name, kind),
+                    };
+                    self.value(member, place, kind);
+                }
+            }
+            // In a map, not a list; or an annotation.
+            (Place::Pair | Place::Pairs, value) => self.all(value, Coding::Plain),
+            (Place::Annotation | Place::Annotations, Value::String(text)) => {
+                // What the program itself says there is what its answers differ in.
+                if !self.is_answer || self.seen.contains_key(text) {
+                    *text = self.taken(text, Coding::Plain);
                 }
             }
             _ => {}
-        }
-    }
-
-    fn variables(&mut self, variables: &mut Value) {
-        for variable in variables.as_array_mut().into_iter().flatten() {
-            self.variable(variable);
-        }
-    }
-
-    fn variable(&mut self, variable: &mut Value) {
-        if let Some(value) = variable.get_mut("value") {
-            self.all(value, Coding::Plain);
         }
     }
 
@@ -174,6 +228,12 @@ enum Coding {
     Base64,
 }
 
+fn is_object_with_values(value: &Value) -> bool {
+    let kind = Kind::of(value);
+    matches!(kind, Some(Kind::Secret | Kind::ConfigMap | Kind::Token))
+        && value.get("apiVersion").is_some()
+}
+
 /// A segment of a JSON pointer, as the key that it stands for.
 fn unescaped(segment: &str) -> String {
     segment.replace("~1", "/").replace("~0", "~")
@@ -205,14 +265,31 @@ mod tests {
                     "stringData": {"b": "redacted-1", "c": "redacted-2"}}),
             ),
             (
-                json!({"kind": "ConfigMap", "data": {"mode": "fast"}}),
-                json!({"kind": "ConfigMap", "data": {"mode": "fast"}}),
+                json!({"kind": "ConfigMap", "data": {"mode": "fast"}, "binaryData": {"a": "c2VjcmV0"}}),
+                json!({"kind": "ConfigMap", "data": {"mode": "redacted-2"}, "binaryData": {"a": "cmVkYWN0ZWQtMQ=="}}),
             ),
             (
                 json!({"kind": "CronJob", "spec": {"jobTemplate": {"spec": {"template": {"spec": {"initContainers": [
                     {"image": "a", "env": [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {"fieldRef": {}}}]}]}}}}}}),
                 json!({"kind": "CronJob", "spec": {"jobTemplate": {"spec": {"template": {"spec": {"initContainers": [
                     {"image": "a", "env": [{"name": "A", "value": "redacted-1"}, {"name": "B", "valueFrom": {"fieldRef": {}}}]}]}}}}}}),
+            ),
+            (
+                json!({"kind": "Pod", "metadata": {"annotations": {"note": "1"}, "labels": {"team": "a"}}, "spec": {"containers": [
+                    {"image": "a", "command": ["sh", "-c"], "args": ["--password=2"], "livenessProbe": {"exec": {"command": ["sh"]}},
+                     "readinessProbe": {"httpGet": {"path": "/3", "port": 80, "httpHeaders": [{"name": "A", "value": "4"}]}}}]}}),
+                json!({"kind": "Pod", "metadata": {"annotations": {"note": "redacted-1"}, "labels": {"team": "a"}}, "spec": {"containers": [
+                    {"image": "a", "command": ["redacted-3", "redacted-4"], "args": ["redacted-2"], "livenessProbe": {"exec": {"command": ["redacted-3"]}},
+                     "readinessProbe": {"httpGet": {"path": "redacted-6", "port": 80, "httpHeaders": [{"name": "A", "value": "redacted-5"}]}}}]}}),
+            ),
+            (
+                json!({"kind": "Runner", "spec": {"env": {"A": "1", "B": "2"}, "template": {"apiVersion": "v1", "kind": "Secret", "stringData": {"a": "3"}}}}),
+                json!({"kind": "Runner", "spec": {"env": {"A": "redacted-1", "B": "redacted-2"},
+                    "template": {"apiVersion": "v1", "kind": "Secret", "stringData": {"a": "redacted-3"}}}}),
+            ),
+            (
+                json!({"kind": "CustomResourceDefinition", "metadata": {"annotations": {"a": "1"}}, "spec": {"properties": {"env": {"type": "array"}}}}),
+                json!({"kind": "CustomResourceDefinition", "metadata": {"annotations": {"a": "redacted-1"}}, "spec": {"properties": {"env": {"type": "array"}}}}),
             ),
             (
                 json!({"kind": "TokenRequest", "spec": {"audiences": ["a"]}, "status": {"token": "abc"}}),
@@ -266,6 +343,61 @@ mod tests {
                 "{path}: {text}"
             );
         }
+    }
+
+    #[test]
+    fn a_patch_lets_no_value_through_that_an_object_does_not() {
+        for (path, value) in [
+            ("/spec/containers/0/args", json!(["secret"])),
+            ("/spec/containers/0/args/-", json!("secret")),
+            ("/spec/containers/0/command/0", json!("secret")),
+            ("/spec/containers/0", json!({"args": ["secret"]})),
+            (
+                "/spec/containers/0/livenessProbe/httpGet",
+                json!({"path": "secret"}),
+            ),
+            (
+                "/spec/containers/0/livenessProbe/httpGet/path",
+                json!("secret"),
+            ),
+            (
+                "/spec/containers/0/livenessProbe/httpGet/httpHeaders/0/value",
+                json!("secret"),
+            ),
+            (
+                "/spec/containers/0/livenessProbe/httpGet/httpHeaders/-",
+                json!({"name": "a", "value": "secret"}),
+            ),
+            ("/spec/env/A", json!("secret")),
+            ("/spec/env", json!({"A": "secret"})),
+            ("/metadata/annotations/note", json!("secret")),
+            ("/metadata/annotations", json!({"note": "secret"})),
+            ("/metadata", json!({"annotations": {"note": "secret"}})),
+            ("/spec/template/metadata/annotations/note", json!("secret")),
+        ] {
+            // An annotation is taken out where it was copied from the object.
+            let mut redaction = Redaction::default();
+            let object = json!({"kind": "Pod", "spec": {"containers": [{"args": ["secret"]}]}});
+            redaction.review(&mut review(&object));
+            let mut patch = json!([{"op": "add", "path": path, "value": value}]);
+            redaction.patch(&mut patch, Kind::Other);
+            assert!(!patch.to_string().contains("secret"), "{patch}");
+        }
+        let own = json!([{"op": "add", "path": "/metadata/annotations/note", "value": "welcome"}]);
+        let mut patch = own.clone();
+        Redaction::default().patch(&mut patch, Kind::Other);
+        assert_eq!(patch, own);
+        let mut patch = json!([{"op": "add", "path": "/data/mode", "value": "secret"}]);
+        Redaction::default().patch(&mut patch, Kind::ConfigMap);
+        assert!(!patch.to_string().contains("secret"), "{patch}");
+    }
+
+    #[test]
+    fn what_the_authenticator_adds_to_the_user_is_taken_out() {
+        let mut review = json!({"request": {"userInfo": {"username": "a", "groups": ["b"], "extra": {"scopes": ["c"]}}, "object": null}});
+        Redaction::default().review(&mut review);
+        let user = json!({"username": "a", "groups": ["b"], "extra": {"scopes": ["redacted-1"]}});
+        assert_eq!(review["request"]["userInfo"], user);
     }
 
     proptest! {
