@@ -84,8 +84,8 @@ const SERVER: &[Row] = &[
         "`Limits::body`",
     ),
     (
-        "Large bodies of all calls together",
-        Source("server/src/limits.rs", "bodies_in_flight"),
+        "Large bodies of all calls together, where there is memory for them",
+        Source("server/src/limits.rs", "MOST_BODIES"),
         "`Limits::bodies_in_flight`",
     ),
     (
@@ -94,8 +94,8 @@ const SERVER: &[Row] = &[
         "`Limits::calls`",
     ),
     (
-        "Connections",
-        Source("server/src/limits.rs", "connections"),
+        "Connections, where there is memory for them",
+        Source("server/src/limits.rs", "MOST_CONNECTIONS"),
         "`Limits::connections`",
     ),
     (
@@ -127,6 +127,11 @@ const SERVER: &[Row] = &[
         "How long a client may take nothing of its answer",
         Source("server/src/limits.rs", "send_time"),
         "`Limits::send_time`",
+    ),
+    (
+        "A connection before its first call",
+        Source("server/src/limits.rs", "first_call"),
+        "`Limits::first_call`",
     ),
     (
         "A connection without a call",

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
 use kubewright_certificates::{CertificateSource, Identity, SharedAuthority, SharedSource, Status};
-use kubewright_server::{Drain, Readiness, Server};
+use kubewright_server::{Drain, Readiness, Server, memory_limit};
 use tokio::sync::watch;
 
 use crate::background::Background;
@@ -70,6 +70,9 @@ impl Opening {
         listen: SocketAddr,
         certificates: C,
     ) -> Result<Serving<C>, StartError> {
+        if let Some(memory) = memory_limit() {
+            self.app.hooks().memory_by_default(memory / 8 * 3);
+        }
         let server = Server::new(Continued(self.app.hooks().clone()), certificates)
             .readiness(self.readiness.clone())
             .liveness(self.app.liveness());

@@ -185,10 +185,12 @@ impl Install {
         self
     }
 
-    /// Adds a NetworkPolicy that lets nobody connect except to the ports of webhooks, and of probes and metrics.
+    /// Adds a NetworkPolicy: the port of webhooks is open to all, that of probes and metrics to namespaces with the label
+    /// `metrics: enabled`, and no other port.
     ///
     /// Webhooks are open to every address: API servers call them from outside of the network of pods, so that no selector
-    /// finds them. What the program itself connects to is left open.
+    /// finds them. Probes need no rule: Kubernetes lets the node of a pod connect to it whatever policies say. What the
+    /// program itself connects to is left open.
     pub fn network_policy(mut self) -> Self {
         self.extras.insert(Extra::NetworkPolicy);
         self

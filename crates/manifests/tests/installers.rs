@@ -346,20 +346,21 @@ fn cert_manager_issues_for_the_names_by_which_the_program_is_called() {
 }
 
 #[test]
-fn a_network_policy_opens_the_ports_that_are_served_and_no_other() {
+fn a_network_policy_opens_webhooks_to_all_and_metrics_to_namespaces_that_scrape_them() {
     let ports = |parts: &Parts| {
         let made = made(parts, &install().network_policy());
         of_kind(&made, "NetworkPolicy")["spec"]["ingress"].clone()
     };
-    let (webhooks, monitor) = (
-        json!({"port": 9443, "protocol": "TCP"}),
-        json!({"port": 8080, "protocol": "TCP"}),
-    );
+    let webhooks = json!({"ports": [{"port": 9443, "protocol": "TCP"}]});
+    let metrics = json!({
+        "from": [{"namespaceSelector": {"matchLabels": {"metrics": "enabled"}}}],
+        "ports": [{"port": 8080, "protocol": "TCP"}],
+    });
     assert_eq!(
         ports(&parts([validator("beds")])),
-        json!([{"ports": [webhooks, monitor]}])
+        json!([webhooks, metrics])
     );
-    assert_eq!(ports(&parts([])), json!([{"ports": [monitor]}]));
+    assert_eq!(ports(&parts([])), json!([metrics]));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Accepting connections, with patience when the system has run out of something.
 
 use std::io;
+use std::net::IpAddr;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Duration, Instant};
@@ -32,16 +33,16 @@ impl Acceptor {
     }
 
     /// Waits for the next connection. Dropping the future loses none.
-    pub(crate) async fn accept(&mut self) -> TcpStream {
+    pub(crate) async fn accept(&mut self) -> (TcpStream, IpAddr) {
         loop {
             if let Some(moment) = self.paused_until {
                 tokio::time::sleep_until(moment).await;
                 self.paused_until = None;
             }
             match self.listener.accept().await {
-                Ok((stream, _)) => {
+                Ok((stream, from)) => {
                     self.pause = SHORTEST_PAUSE;
-                    return stream;
+                    return (stream, from.ip());
                 }
                 Err(error) => self.fail(&error),
             }

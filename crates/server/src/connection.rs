@@ -30,6 +30,9 @@ use crate::{Body, Limits};
 /// How long a connection that was told to close may still be open without a call.
 const FAREWELL: Duration = Duration::from_secs(10);
 
+/// The same for one that has never made a call: its client has seconds for one that is on its way.
+const FAREWELL_UNUSED: Duration = Duration::from_secs(2);
+
 /// What HTTP/2 can say (RFC 9113, 6.9.1).
 const LARGEST_WINDOW: u32 = (1 << 31) - 1;
 
@@ -38,6 +41,7 @@ pub(crate) async fn serve<S, B>(
     stream: TcpStream,
     service: S,
     server: Arc<Shared>,
+    progress: Arc<Progress>,
     phase: watch::Receiver<Phase>,
 ) where
     S: Service<Request<Body>, Response = Response<B>, Error: Into<BoxError>>
@@ -57,7 +61,6 @@ pub(crate) async fn serve<S, B>(
     } else {
         Protocol::Http1
     };
-    let progress = Arc::new(Progress::default());
     let caller = server.clients.is_some().then(|| {
         let shown = tls.get_ref().1.peer_certificates();
         Arc::new(Caller::showing(shown.unwrap_or_default()))
@@ -223,14 +226,19 @@ impl Guide {
                     }
                     return;
                 }
-                Event::Tell => self.tell(connection.as_mut(), &mut watchdog),
+                Event::Tell => self.tell(connection.as_mut(), &mut watchdog, FAREWELL),
                 Event::Alarm(Alarm::Overdue) if self.progress.lingers() => return,
                 Event::Alarm(Alarm::Idle | Alarm::Overdue) if !self.is_told => {
                     if phase == Phase::Serving {
                         server.counters.count(Counter::connections_idle);
                     }
-                    self.tell(connection.as_mut(), &mut watchdog);
+                    self.tell(connection.as_mut(), &mut watchdog, FAREWELL);
                 }
+                Event::Alarm(Alarm::Unused) if !self.is_told => {
+                    server.counters.count(Counter::connections_unused);
+                    self.tell(connection.as_mut(), &mut watchdog, FAREWELL_UNUSED);
+                }
+                Event::Alarm(Alarm::Unused) => {}
                 // A call that is in flight is finished, whatever time that takes; the grace has the last word.
                 Event::Alarm(Alarm::Idle | Alarm::Overdue) if !self.progress.is_idle() => {
                     watchdog.overdue_in(FAREWELL);
@@ -246,10 +254,15 @@ impl Guide {
         }
     }
 
-    fn tell<C: Connection>(&mut self, connection: Pin<&mut C>, watchdog: &mut Watchdog) {
+    fn tell<C: Connection>(
+        &mut self,
+        connection: Pin<&mut C>,
+        watchdog: &mut Watchdog,
+        farewell: Duration,
+    ) {
         self.is_told = true;
         connection.tell_to_close();
-        watchdog.overdue_in(FAREWELL);
+        watchdog.overdue_in(farewell);
     }
 
     /// Whoever has connected just before the listener closed has a call to make: it gets the time for it.

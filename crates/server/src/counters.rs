@@ -52,6 +52,8 @@ counters! {
     connections_accepted,
     /// Connections that were closed at once because there were too many.
     connections_refused,
+    /// Connections that were closed to make room for others: they had never made a call, or were idle.
+    connections_evicted,
     /// Connections that were cut because a request's headers took too long.
     connections_slow_headers,
     /// Connections that were cut because the client did not take its answers.
@@ -60,6 +62,8 @@ counters! {
     connections_flooding,
     /// Connections that were told to close because they were idle.
     connections_idle,
+    /// Connections that were told to close because they had never made a call.
+    connections_unused,
     /// Attempts to accept a connection that failed, as when the process has no file descriptors left.
     accept_failures,
     /// TLS handshakes that failed.

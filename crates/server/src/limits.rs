@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use crate::memory_limit;
+use crate::place::FREE;
+
 /// The limits of a server. Every default is written at its setter.
 #[derive(Clone, Debug)]
 #[must_use]
@@ -10,6 +13,12 @@ pub struct Limits {
     pub(crate) bodies_in_flight: usize,
     pub(crate) calls: usize,
     pub(crate) connections: usize,
+    pub(crate) connections_per_address: Option<usize>,
+    /// What the bodies may have together that are too small to ask for room.
+    pub(crate) small_bodies: usize,
+    /// How many calls may be arriving: each may have bytes that wait to be read.
+    pub(crate) arriving: usize,
+    pub(crate) first_call: Duration,
     pub(crate) streams: u32,
     pub(crate) handshake: Duration,
     pub(crate) header_time: Duration,
@@ -19,14 +28,35 @@ pub struct Limits {
 }
 
 const MIB: usize = 1 << 20;
+const KIB: usize = 1 << 10;
+
+/// What large bodies may have together where there is memory for them.
+const MOST_BODIES: usize = 16 * MIB;
+/// How many connections may be open where there is memory for them.
+const MOST_CONNECTIONS: usize = 8192;
+
+/// What a connection takes while it is open: TLS, HTTP/2, its task, and the system's buffers for it.
+const CONNECTION: usize = 40 * KIB;
 
 impl Default for Limits {
     fn default() -> Self {
+        Self::within(memory_limit().unwrap_or(usize::MAX))
+    }
+}
+
+impl Limits {
+    /// Derives the limits of connections and bodies from the memory that the process may use, in bytes. The default is within
+    /// [`memory_limit`]: what all clients together can make the server hold stays below two thirds of it.
+    pub fn within(memory: usize) -> Self {
         Self {
             body: 7 * MIB,
-            bodies_in_flight: 16 * MIB,
+            bodies_in_flight: (memory / 8).clamp(7 * MIB, MOST_BODIES),
             calls: 1024,
-            connections: 8192,
+            connections: (memory / 16 * 3 / CONNECTION).clamp(64, MOST_CONNECTIONS),
+            connections_per_address: None,
+            small_bodies: (memory / 16).clamp(MIB, 64 * MIB),
+            arriving: (memory / 8 / FREE).clamp(64, MOST_CONNECTIONS),
+            first_call: Duration::from_secs(10),
             streams: 100,
             handshake: Duration::from_secs(5),
             header_time: Duration::from_secs(2),
@@ -35,9 +65,7 @@ impl Default for Limits {
             idle: Duration::from_mins(3),
         }
     }
-}
 
-impl Limits {
     /// Sets how many bytes a request's body may have; 7 MiB unless set.
     ///
     /// A review holds two objects at most, each up to the 3 MiB that an API server accepts in a request, and little else.
@@ -46,7 +74,8 @@ impl Limits {
         self
     }
 
-    /// Sets how many bytes the large bodies of all calls in flight may have together; 16 MiB unless set.
+    /// Sets how many bytes the large bodies of all calls in flight may have together; an eighth of the memory and at most
+    /// 16 MiB unless set.
     ///
     /// A body of more than 64 KiB that would go beyond waits, and its client is slowed down by flow control. A body of
     /// unknown length counts as one of the largest allowed size. Once it has room, a body must arrive at 4 MiB a second.
@@ -58,17 +87,42 @@ impl Limits {
     /// Sets how many calls may be worked on at once; 1024 unless set. One more is refused at once with 503.
     ///
     /// A call counts from when its body has arrived or its service does not wait for it: clients that are slow to send
-    /// theirs keep nobody from being served. As many calls may be arriving as connections may be open, with bodies of
-    /// 64 KiB times this number together, beside those of [`bodies_in_flight`](Self::bodies_in_flight).
+    /// theirs keep nobody from being served. Beside these 8192 calls may be arriving, or fewer where memory is short, with
+    /// bodies of 64 KiB times this number together and at most a sixteenth of the memory, beside those of
+    /// [`bodies_in_flight`](Self::bodies_in_flight).
     pub fn calls(mut self, calls: usize) -> Self {
         self.calls = calls;
         self
     }
 
-    /// Sets how many connections may be open at once; 8192 unless set. One more is closed at once.
+    /// Sets how many connections may be open at once; 8192 unless set, and fewer where memory is short: 614 in 128 MiB.
+    ///
+    /// For one more, one that has never made a call is closed, or else one that is idle. While all of them are busy, new ones
+    /// are closed at once, and the server is not ready.
     pub fn connections(mut self, connections: usize) -> Self {
         self.connections = connections;
         self
+    }
+
+    /// Sets how many connections may be open at once from one address, or one IPv6 network of 64 bits; three quarters of
+    /// all unless set.
+    pub fn connections_per_address(mut self, connections: usize) -> Self {
+        self.connections_per_address = Some(connections);
+        self
+    }
+
+    /// Sets how long a connection may be open before its first call; 10 seconds unless set.
+    ///
+    /// An API server connects when it has a call to make. Later, [`idle`](Self::idle) counts.
+    pub fn first_call(mut self, time: Duration) -> Self {
+        self.first_call = time;
+        self
+    }
+
+    /// How many connections one address may have.
+    pub(crate) fn per_address(&self) -> usize {
+        let most = self.connections_per_address;
+        most.unwrap_or(self.connections - self.connections / 4)
     }
 
     /// Sets how many HTTP/2 streams a connection may have open at once; 100 unless set.
@@ -110,5 +164,33 @@ impl Limits {
     pub fn idle(mut self, time: Duration) -> Self {
         self.idle = time;
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_clients_can_make_the_server_hold_is_below_two_thirds_of_its_memory() {
+        for memory in [96, 128, 256, 512].map(|size| size * MIB) {
+            let limits = Limits::within(memory);
+            let held = limits.connections * CONNECTION
+                + limits.bodies_in_flight
+                + limits.small_bodies
+                + limits.arriving * FREE;
+            assert!(held <= memory / 3 * 2, "{held} of {memory}");
+            assert!(limits.body <= limits.bodies_in_flight);
+        }
+        assert_eq!(Limits::within(128 * MIB).connections, 614);
+        assert_eq!(Limits::within(usize::MAX).connections, 8192);
+    }
+
+    #[test]
+    fn one_address_leaves_a_quarter_of_the_connections_to_others() {
+        assert_eq!(Limits::default().connections(100).per_address(), 75);
+        assert_eq!(Limits::default().connections(1).per_address(), 1);
+        let limits = Limits::default().connections_per_address(7);
+        assert_eq!(limits.per_address(), 7);
     }
 }

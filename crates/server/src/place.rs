@@ -50,7 +50,7 @@ impl Place {
         let (counter, limit, stage) = if is_whole {
             (&places.working, limits.calls, WORKING)
         } else {
-            (&places.arriving, limits.connections, ARRIVING)
+            (&places.arriving, limits.arriving, ARRIVING)
         };
         take(counter, 1, limit).then(|| {
             let length = request.body().size_hint().upper();
@@ -150,9 +150,9 @@ impl Drop for Place {
     }
 }
 
-/// As much as if every call that may be worked on had a body of what is free.
+/// As much as if every call that may be worked on had a body of what is free, as far as there is memory for that.
 fn small_bodies(limits: &Limits) -> usize {
-    limits.calls.saturating_mul(FREE)
+    limits.calls.saturating_mul(FREE).min(limits.small_bodies)
 }
 
 fn take(counter: &AtomicUsize, amount: usize, limit: usize) -> bool {

@@ -6,8 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// Whether calls should be sent to this process. Clones share the same conditions.
 ///
-/// A server adds its own: it serves, its certificate has not expired, and nobody has asked it to stop. A program adds
-/// what it needs on top, such as caches that have synced.
+/// A server adds its own: it serves and is not asked to stop, its certificate has not expired, and it has refused no
+/// connection for five seconds. A program adds what it needs on top, such as caches that have synced.
 #[derive(Clone, Default)]
 pub struct Readiness {
     checks: Arc<RwLock<Vec<Check>>>,

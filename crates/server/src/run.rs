@@ -1,8 +1,9 @@
 //! A running server: accepting, following its certificates, and stopping in phases.
 
 use std::fmt;
-use std::sync::Arc;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -18,13 +19,18 @@ use crate::accept::Acceptor;
 use crate::call::BoxError;
 use crate::clients::LiveClients;
 use crate::counters::{Counter, Counters};
+use crate::crowd::{Crowd, Room};
 use crate::drain::Phase;
 use crate::health::Health;
 use crate::place::Places;
+use crate::watchdog::Progress;
 use crate::{Body, Condition, Drain, Limits, LiveIdentity, RunError, connection};
 
 /// Bodies are accounted for in these, so that the largest budget fits the semaphore's numbers.
 const BODY_UNIT: usize = 1024;
+
+/// For so long after it has refused a connection the server is not ready.
+const CROWDED: Duration = Duration::from_secs(5);
 
 /// What all connections of a server share.
 pub(crate) struct Shared {
@@ -36,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) clients: Option<Arc<LiveClients>>,
     pub(crate) places: Places,
     pub(crate) bodies: Arc<Semaphore>,
+    /// When a connection was last refused for want of room.
+    crowded: Arc<Mutex<Option<Instant>>>,
     /// Tells the calls in flight that the grace ends.
     pub(crate) end: Notify,
     phase: AtomicU8,
@@ -49,7 +57,14 @@ impl Shared {
         tls: TlsAcceptor,
         clients: Option<Arc<LiveClients>>,
     ) -> Self {
+        let crowded: Arc<Mutex<Option<Instant>>> = Arc::default();
+        let refused_at = Arc::clone(&crowded);
+        health.readiness.check("connections", move || {
+            let at = *refused_at.lock().unwrap_or_else(PoisonError::into_inner);
+            at.is_none_or(|at| at.elapsed() >= CROWDED)
+        });
         Self {
+            crowded,
             places: Places::default(),
             bodies: Arc::new(Semaphore::new(limits.bodies_in_flight.div_ceil(BODY_UNIT))),
             counters: Counters::default(),
@@ -61,6 +76,11 @@ impl Shared {
             tls,
             clients,
         }
+    }
+
+    fn refuses(&self) {
+        self.counters.count(Counter::connections_refused);
+        *self.crowded.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -99,6 +119,7 @@ pub(crate) struct Runner<S> {
     pub(crate) drain: Drain,
     pub(crate) phase: watch::Sender<Phase>,
     pub(crate) connections: JoinSet<()>,
+    pub(crate) crowd: Crowd,
 }
 
 impl<S, B> Runner<S>
@@ -136,7 +157,8 @@ where
         } = self;
         enter(&shared, &phase, Phase::Closing);
         for stream in acceptor.close() {
-            connections.spawn(admit(stream, &service, &shared, &phase));
+            let progress = Arc::default();
+            connections.spawn(admit(stream, progress, &service, &shared, &phase));
         }
         if all_done(&mut connections, cut).await {
             return Ok(());
@@ -161,19 +183,25 @@ where
                 // Those that have ended are counted out first, so that a rush of short connections is not refused for them.
                 biased;
                 end = &mut end => return end,
-                Some(_) = self.connections.join_next() => {}
-                stream = self.acceptor.accept() => self.admit(stream),
+                Some(ended) = self.connections.join_next_with_id() => {
+                    self.crowd.leave(ended.map_or_else(|error| error.id(), |(id, ())| id));
+                }
+                (stream, from) = self.acceptor.accept() => self.admit(stream, from),
             }
         }
     }
 
-    fn admit(&mut self, stream: TcpStream) {
-        if self.connections.len() >= self.shared.limits.connections {
-            self.shared.counters.count(Counter::connections_refused);
-            return;
+    fn admit(&mut self, stream: TcpStream, from: IpAddr) {
+        match self.crowd.make_room(from, &self.shared.limits) {
+            Room::Free => {}
+            Room::Made => self.shared.counters.count(Counter::connections_evicted),
+            Room::None => return self.shared.refuses(),
         }
-        self.connections
-            .spawn(admit(stream, &self.service, &self.shared, &self.phase));
+        let progress = Arc::<Progress>::default();
+        let watched = Arc::clone(&progress);
+        let connection = admit(stream, progress, &self.service, &self.shared, &self.phase);
+        let task = self.connections.spawn(connection);
+        self.crowd.join(from, watched, task);
     }
 
     fn enter(&self, phase: Phase) {
@@ -183,6 +211,7 @@ where
 
 fn admit<S, B>(
     stream: TcpStream,
+    progress: Arc<Progress>,
     service: &S,
     shared: &Arc<Shared>,
     phase: &watch::Sender<Phase>,
@@ -199,7 +228,7 @@ where
     let open = shared.counters.hold(Counter::connections_open);
     let (service, shared, phase) = (service.clone(), Arc::clone(shared), phase.subscribe());
     async move {
-        connection::serve(stream, service, shared, phase).await;
+        connection::serve(stream, service, shared, progress, phase).await;
         drop(open);
     }
 }

@@ -18,6 +18,7 @@ use tower::Service;
 use crate::accept::Acceptor;
 use crate::call::BoxError;
 use crate::clients::{Ask, LiveClients};
+use crate::crowd::Crowd;
 use crate::drain::Phase;
 use crate::health::Health;
 use crate::run::{Runner, Shared, follow};
@@ -275,6 +276,7 @@ where
             drain: self.drain,
             phase: watch::Sender::new(Phase::Serving),
             connections: JoinSet::new(),
+            crowd: Crowd::default(),
         };
         runner.run(shutdown).await
     }

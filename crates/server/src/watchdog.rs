@@ -83,7 +83,11 @@ impl Progress {
     }
 
     pub(crate) fn has_begun(&self) -> bool {
-        self.calls_begun.load(Ordering::Relaxed) > 0
+        self.calls_begun() > 0
+    }
+
+    pub(crate) fn calls_begun(&self) -> u64 {
+        self.calls_begun.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_head_open(&self) -> bool {
@@ -106,6 +110,8 @@ pub(crate) enum Alarm {
     Stalled,
     /// There was no call for a long time.
     Idle,
+    /// There has never been a call.
+    Unused,
     /// The time that the connection was given to come to its end is over.
     Overdue,
 }
@@ -117,6 +123,7 @@ pub(crate) struct Watchdog {
     head_since: Option<Instant>,
     stalled_since: Option<Instant>,
     idle_since: Option<Instant>,
+    unused_since: Option<Instant>,
     moved: u64,
     overdue_at: Option<Instant>,
     timer: Pin<Box<Sleep>>,
@@ -128,6 +135,7 @@ impl Watchdog {
             head_since: None,
             stalled_since: None,
             idle_since: None,
+            unused_since: None,
             moved: 0,
             overdue_at: None,
             timer: Box::pin(tokio::time::sleep(limits.idle.min(limits.send_time))),
@@ -171,6 +179,7 @@ impl Watchdog {
     fn observe(&mut self, progress: &Progress) {
         note(&mut self.head_since, progress.is_head_open());
         note(&mut self.idle_since, progress.is_idle());
+        note(&mut self.unused_since, !progress.has_begun());
         let moved = progress.answers_moved.load(Ordering::Relaxed);
         if moved != self.moved {
             self.moved = moved;
@@ -196,6 +205,10 @@ impl Watchdog {
                 Alarm::Stalled,
             ),
             (after(self.idle_since, self.limits.idle), Alarm::Idle),
+            (
+                after(self.unused_since, self.limits.first_call),
+                Alarm::Unused,
+            ),
             (self.overdue_at, Alarm::Overdue),
         ]
         .into_iter()
@@ -208,6 +221,7 @@ impl Watchdog {
             Alarm::SlowHeaders => self.head_since = None,
             Alarm::Stalled => self.stalled_since = None,
             Alarm::Idle => self.idle_since = None,
+            Alarm::Unused => self.unused_since = None,
             Alarm::Overdue => self.overdue_at = None,
         }
     }

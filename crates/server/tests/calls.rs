@@ -226,24 +226,6 @@ async fn one_call_too_many_is_refused_at_once_and_probes_are_not() {
 }
 
 #[tokio::test]
-async fn one_connection_too_many_is_closed_at_once() {
-    let running = start(server(service_fn(length)).limits(Limits::default().connections(2))).await;
-    let first = running.http1().connect().await.unwrap();
-    let _second = running.http1().connect().await.unwrap();
-    running.http1().connect().await.unwrap_err();
-    assert_eq!(running.counts().connections_refused, 1);
-    drop(first);
-    running
-        .until("the first to end", |counts| counts.connections_open == 1)
-        .await;
-    let mut third = running.http1().http1().await.unwrap();
-    assert_eq!(
-        third.send_request(post("/", "abc")).await.unwrap().status(),
-        200
-    );
-}
-
-#[tokio::test]
 async fn large_bodies_wait_for_room_and_are_refused_when_there_is_none_in_time() {
     let gate = Arc::new(Semaphore::new(0));
     let service = {
@@ -333,6 +315,7 @@ async fn readiness_holds_the_conditions_of_the_program_and_of_the_server() {
     [-]caches failed
     [+]serving ok
     [+]certificate ok
+    [+]connections ok
     readyz check failed
     ");
     caches.set(true);

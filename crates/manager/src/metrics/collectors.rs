@@ -121,6 +121,16 @@ impl Collector for Serves {
                 counts.connections_accepted,
             ),
             (
+                "connections_evicted",
+                "Connections that were closed to make room for others",
+                counts.connections_evicted,
+            ),
+            (
+                "connections_refused",
+                "Connections that were closed at once because all others were busy",
+                counts.connections_refused,
+            ),
+            (
                 "handshakes_failed",
                 "TLS handshakes that failed",
                 counts.handshakes_failed,

@@ -162,8 +162,7 @@ impl Settled<'_> {
     }
 
     fn network_policy(&self) -> Value {
-        let port = |port: &Value| json!({"port": port["containerPort"], "protocol": "TCP"});
-        let ports: Vec<Value> = self.ports().iter().map(port).collect();
+        let ingress: Vec<Value> = self.ports().iter().map(ingress).collect();
         json!({
             "apiVersion": "networking.k8s.io/v1",
             "kind": "NetworkPolicy",
@@ -171,7 +170,7 @@ impl Settled<'_> {
             "spec": {
                 "podSelector": {"matchLabels": self.labels()},
                 "policyTypes": ["Ingress"],
-                "ingress": [{"ports": ports}],
+                "ingress": ingress,
             },
         })
     }
@@ -201,4 +200,14 @@ impl Settled<'_> {
     pub(super) fn needs_token(&self) -> bool {
         !self.parts.permissions.is_empty()
     }
+}
+
+/// Who may connect to a port. The kubelet's probes come from the node of the pod, which no policy keeps out.
+fn ingress(port: &Value) -> Value {
+    let ports = json!([{"port": port["containerPort"], "protocol": "TCP"}]);
+    if port["name"] == "monitor" {
+        let scrapers = json!({"namespaceSelector": {"matchLabels": {"metrics": "enabled"}}});
+        return json!({"from": [scrapers], "ports": ports});
+    }
+    json!({"ports": ports})
 }

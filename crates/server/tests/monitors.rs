@@ -1,0 +1,102 @@
+//! The monitor among clients that hold on to connections, or ask without end.
+
+use std::net::SocketAddr;
+
+use kubewright_server::{Monitor, Readiness};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use crate::process::again;
+use crate::running::within;
+
+const TEST: &str =
+    "monitors::every_probe_is_answered_among_hundreds_of_clients_that_hold_on_or_flood";
+/// Set in the process that may open many files.
+const MANY: &str = "KUBEWRIGHT_TEST_WITH_MANY_FILES";
+/// How many clients connect and say nothing, and as many ask for the metrics without end.
+const EACH: usize = 250;
+
+#[test]
+fn every_probe_is_answered_among_hundreds_of_clients_that_hold_on_or_flood() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    if std::env::var_os(MANY).is_some() {
+        return runtime.block_on(probe_in_a_flood());
+    }
+    let output = runtime.block_on(async { again(TEST).env(MANY, "1").output().await });
+    let output = output.unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+async fn probe_in_a_flood() {
+    let page = "kubewright 1\n".repeat(4096);
+    let monitor = Monitor::new(Readiness::default(), Readiness::default())
+        .page("/metrics", "text/plain", move || page.clone())
+        .bind(([127, 0, 0, 1], 0))
+        .await
+        .unwrap();
+    let address = monitor.local_addr();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(monitor.run());
+    let mut held = Vec::new();
+    for _ in 0..EACH {
+        held.push(TcpStream::connect(address).await.unwrap());
+        tasks.spawn(flood(address));
+    }
+    for number in 0..20 {
+        let probe = within(ask(address, "/livez", "close"), "a probe").await;
+        let probe = String::from_utf8(probe.unwrap()).unwrap();
+        assert!(
+            probe.starts_with("HTTP/1.1 200 OK\r\n"),
+            "{number}: {probe}"
+        );
+        // Whoever was closed for others comes back.
+        held.push(TcpStream::connect(address).await.unwrap());
+    }
+}
+
+async fn flood(address: SocketAddr) {
+    loop {
+        // What becomes of it is nothing to this client.
+        let _ = ask(address, "/metrics", "keep-alive").await;
+    }
+}
+
+async fn ask(address: SocketAddr, path: &str, connection: &str) -> std::io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect(address).await?;
+    let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: {connection}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await?;
+    Ok(answer)
+}
+
+#[tokio::test]
+async fn a_client_that_reads_metrics_again_keeps_its_connection() {
+    let monitor = Monitor::new(Readiness::default(), Readiness::default())
+        .page("/metrics", "text/plain", || "up 1\n".to_owned())
+        .bind(([127, 0, 0, 1], 0))
+        .await
+        .unwrap();
+    let address = monitor.local_addr();
+    let _running = tokio::spawn(monitor.run());
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    for _ in 0..3 {
+        let request = b"GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n";
+        stream.write_all(request).await.unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"up 1\n") {
+            let more = within(stream.read_buf(&mut answer), "the answer");
+            assert!(more.await.unwrap() > 0);
+        }
+    }
+}

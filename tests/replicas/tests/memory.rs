@@ -1,0 +1,201 @@
+//! Webhooks in a process of 128 MiB, among clients that want all of it.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt as _, Full};
+use hyper::client::conn::http2::{SendRequest, handshake};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use kubewright_certificates::TrustBundle;
+use replicas::Confined;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+const MIB: usize = 1 << 20;
+/// What a container of an installed program has unless it is set.
+const MEMORY: usize = 128 * MIB;
+/// What may be left beside what an idle process has.
+const LEFT: usize = 20 * MIB;
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The program in its memory.
+struct Guarded {
+    process: Confined,
+    address: SocketAddr,
+    connector: TlsConnector,
+    _directory: TempDir,
+}
+
+impl Guarded {
+    async fn start() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let ca = directory.path().join("ca.crt");
+        let arguments = [
+            "run",
+            "--self-signed",
+            "localhost",
+            "--listen",
+            "127.0.0.1:0",
+            "--log-level",
+            "off",
+            "--write-ca",
+            ca.to_str().unwrap(),
+        ];
+        let program = Path::new(env!("CARGO_BIN_EXE_guarded"));
+        let mut process = Confined::start(program, &arguments, MEMORY).unwrap();
+        let address = process.says("serving webhooks on https://").await.unwrap();
+        Self {
+            process,
+            address: address.parse().unwrap(),
+            connector: connector(&std::fs::read(ca).unwrap()),
+            _directory: directory,
+        }
+    }
+
+    async fn connect(&self) -> std::io::Result<TlsStream<TcpStream>> {
+        let stream = TcpStream::connect(self.address).await?;
+        stream.set_nodelay(true)?;
+        let name = ServerName::try_from("localhost").unwrap();
+        self.connector.connect(name, stream).await
+    }
+
+    async fn client(&self) -> Client {
+        let io = TokioIo::new(self.connect().await.unwrap());
+        let (sender, connection) = handshake(TokioExecutor::new(), io).await.unwrap();
+        tokio::spawn(connection);
+        Client(sender)
+    }
+
+    /// Waits until the process has given back what it took.
+    async fn has_given_back(&mut self, idle: usize) {
+        let given_back = async {
+            while self.process.memory().unwrap() > idle + LEFT {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        let done = tokio::time::timeout(PATIENCE, given_back).await;
+        let now = self.process.memory().unwrap();
+        assert!(done.is_ok(), "of {idle} bytes it has come to {now}");
+    }
+}
+
+#[derive(Clone)]
+struct Client(SendRequest<Full<Bytes>>);
+
+impl Client {
+    /// Sends a review, and returns the code of the answer.
+    async fn code(&mut self, review: Bytes) -> u16 {
+        let request = Request::post("https://localhost/pods")
+            .header("content-type", "application/json")
+            .body(Full::new(review))
+            .unwrap();
+        let answered = async {
+            let response = self.0.send_request(request).await.unwrap();
+            let code = response.status().as_u16();
+            response.into_body().collect().await.unwrap();
+            code
+        };
+        tokio::time::timeout(PATIENCE, answered).await.unwrap()
+    }
+}
+
+fn connector(ca: &[u8]) -> TlsConnector {
+    let mut roots = RootCertStore::empty();
+    for certificate in TrustBundle::from_pem(ca.to_vec()).unwrap().certificates() {
+        roots.add(certificate.clone()).unwrap();
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    TlsConnector::from(Arc::new(config))
+}
+
+/// A review of a pod with so many annotations.
+fn pod(annotations: usize, value: &str) -> Bytes {
+    let annotations: serde_json::Map<String, serde_json::Value> = (0..annotations)
+        .map(|number| (format!("{number:x}"), value.into()))
+        .collect();
+    let review = json!({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "request": {
+            "uid": "u", "operation": "CREATE", "namespace": "default",
+            "kind": {"group": "", "version": "v1", "kind": "Pod"},
+            "resource": {"group": "", "version": "v1", "resource": "pods"},
+            "userInfo": {"username": "alice"},
+            "object": {
+                "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "annotations": annotations},
+                "spec": {"containers": [{"name": "web", "image": "nginx"}]},
+            },
+        },
+    });
+    review.to_string().into()
+}
+
+#[tokio::test]
+async fn a_flood_of_heavy_reviews_kills_nothing_and_good_calls_are_answered() {
+    let mut guarded = Guarded::start().await;
+    let mut good = guarded.client().await;
+    let review = pod(3, "yes");
+    for _ in 0..20 {
+        assert_eq!(good.code(review.clone()).await, 200);
+    }
+    let idle = guarded.process.memory().unwrap();
+    // Too heavy for all; heavy, one at a time; and large ones of a few long strings.
+    let reviews = [
+        pod(220_000, ""),
+        pod(120_000, ""),
+        pod(10, &"x".repeat(28_000)),
+    ];
+    let mut flood = JoinSet::new();
+    for number in 0..60 {
+        let mut client = guarded.client().await;
+        let review = reviews[number % reviews.len()].clone();
+        flood.spawn(async move { (number, client.code(review).await) });
+        assert_eq!(good.code(pod(3, "yes")).await, 200, "beside {number}");
+    }
+    let mut codes = flood.join_all().await;
+    codes.sort_unstable();
+    for (number, code) in codes {
+        match number % reviews.len() {
+            0 => assert_eq!(code, 413, "{number}"),
+            1 => assert!(matches!(code, 200 | 503), "{number}: {code}"),
+            _ => assert_eq!(code, 200, "{number}"),
+        }
+    }
+    assert_eq!(good.code(review).await, 200);
+    guarded.has_given_back(idle).await;
+}
+
+#[tokio::test]
+async fn idle_connections_take_no_more_than_their_share_and_a_new_client_is_served() {
+    let mut guarded = Guarded::start().await;
+    let review = pod(3, "yes");
+    assert_eq!(guarded.client().await.code(review.clone()).await, 200);
+    let idle = guarded.process.memory().unwrap();
+    let mut held = Vec::new();
+    for _ in 0..700 {
+        held.push(guarded.connect().await.unwrap());
+    }
+    assert_eq!(guarded.client().await.code(review.clone()).await, 200);
+    let now = guarded.process.memory().unwrap();
+    assert!(now < idle + MEMORY / 4, "{idle} bytes have become {now}");
+    drop(held);
+    guarded.has_given_back(idle).await;
+}
