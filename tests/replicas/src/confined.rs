@@ -72,7 +72,7 @@ impl Confined {
             .with_context(|| format!("it says {line:?} instead of {words:?}"))
     }
 
-    /// Returns how much memory it has, in bytes.
+    /// Returns how much memory it has of its own, in bytes: pages of files, such as its program, are the system's to take back.
     ///
     /// # Errors
     ///
@@ -82,9 +82,11 @@ impl Confined {
         ensure!(ended.is_none(), "the process has ended: {ended:?}");
         let id = self.child.id().context("the process has ended")?;
         let status = fs::read_to_string(format!("/proc/{id}/status"))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("RssAnon:"));
         let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
-        let kibibytes: usize = kibibytes.context("no VmRSS")?.parse()?;
+        let kibibytes: usize = kibibytes.context("no RssAnon")?.parse()?;
         Ok(kibibytes * 1024)
     }
 }
