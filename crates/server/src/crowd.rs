@@ -149,6 +149,6 @@ fn network(address: IpAddr) -> IpAddr {
             let network = address.to_bits() & !u128::from(u64::MAX);
             Ipv6Addr::from_bits(network).into()
         }
-        address => address,
+        address @ IpAddr::V4(_) => address,
     }
 }

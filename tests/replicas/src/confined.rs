@@ -43,6 +43,8 @@ impl Confined {
         let mut child = command
             .arg(program)
             .args(arguments)
+            // Stacks count where there is no control group: as many threads as a small container has.
+            .env("TOKIO_WORKER_THREADS", "2")
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()

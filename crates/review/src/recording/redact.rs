@@ -174,11 +174,11 @@ impl Redaction {
             }
             // In a map, not a list; or an annotation.
             (Place::Pair | Place::Pairs, value) => self.all(value, Coding::Plain),
-            (Place::Annotation | Place::Annotations, Value::String(text)) => {
-                // What the program itself says there is what its answers differ in.
-                if !self.is_answer || self.seen.contains_key(text) {
-                    *text = self.taken(text, Coding::Plain);
-                }
+            // What the program itself says there is what its answers differ in.
+            (Place::Annotation | Place::Annotations, Value::String(text))
+                if !self.is_answer || self.seen.contains_key(text) =>
+            {
+                *text = self.taken(text, Coding::Plain);
             }
             _ => {}
         }
