@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
-use hyper::client::conn::http2;
 use kubewright_certificates::TrustBundle;
 use serde::Serialize;
 use tokio::task::JoinSet;
@@ -20,8 +19,6 @@ use crate::process::{Kind, Memory, Process};
 const CONNECTIONS: usize = 20;
 const STREAMS: usize = 20;
 const REQUESTS: usize = 1_600;
-/// How many good calls are made beside nothing.
-const GOOD_CALLS: usize = 2_000;
 const MIB: u64 = 1 << 20;
 /// 0.45 of what a server of Go's standard library takes.
 const PEAK: u64 = 90 * MIB;
@@ -48,30 +45,25 @@ struct Round {
     after_10_s: u64,
     /// Calls that were refused because the bodies in flight left no room.
     refused: usize,
-    /// How long 99 of 100 good calls take at most, one after another, in microseconds: beside nothing, and beside the burst.
-    good_p99_idle: u64,
-    good_p99_beside: u64,
 }
 
 /// Floods a fresh server in each round; the worst round counts.
 pub(crate) async fn run(options: &Options) -> Result<()> {
     std::fs::create_dir_all(&options.keep)?;
     println!(
-        "{:<6} {:>9} {:>9} {:>9} {:>9} {:>8} {:>12} {:>12}",
-        "round", "idle MiB", "peak MiB", "+3 s", "+10 s", "refused", "p99 idle us", "p99 beside"
+        "{:<6} {:>9} {:>9} {:>9} {:>9} {:>8}",
+        "round", "idle MiB", "peak MiB", "+3 s", "+10 s", "refused"
     );
     let mut rounds = Vec::new();
     for number in 1..=options.rounds {
         let round = flood(&options.keep).await?;
         println!(
-            "{number:<6} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>8} {:>12} {:>12}",
+            "{number:<6} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>8}",
             mebibytes(round.idle),
             mebibytes(round.peak),
             mebibytes(round.after_3_s),
             mebibytes(round.after_10_s),
             round.refused,
-            round.good_p99_idle,
-            round.good_p99_beside,
         );
         rounds.push(round);
     }
@@ -91,13 +83,8 @@ async fn flood(keep: &Path) -> Result<Round> {
     let connector = load::connector(&trust)?;
     let pause = Duration::from_secs(1);
     tokio::time::sleep(pause).await;
-    let good = load::connect(server.address, &connector).await?;
-    let good_p99_idle = p99(good_calls(good.clone(), GOOD_CALLS, &Arc::default()).await?);
     let idle = server.memory()?.now;
 
-    let is_over = Arc::<AtomicBool>::default();
-    let beside = Arc::clone(&is_over);
-    let beside = tokio::spawn(async move { good_calls(good, usize::MAX, &beside).await });
     let sent = Arc::new(AtomicUsize::new(0));
     let mut streams = JoinSet::new();
     for _ in 0..CONNECTIONS {
@@ -110,8 +97,6 @@ async fn flood(keep: &Path) -> Result<Round> {
     while let Some(stream) = streams.join_next().await {
         refused += stream??;
     }
-    is_over.store(true, Ordering::Relaxed);
-    let good_p99_beside = p99(beside.await??);
     tokio::time::sleep(3 * pause).await;
     let Memory {
         now: after_3_s,
@@ -125,44 +110,12 @@ async fn flood(keep: &Path) -> Result<Round> {
         after_3_s,
         after_10_s,
         refused,
-        good_p99_idle,
-        good_p99_beside,
     })
-}
-
-/// Makes good calls one after another, and returns how long each took, in microseconds.
-async fn good_calls(
-    mut sender: http2::SendRequest<Full<bytes::Bytes>>,
-    count: usize,
-    is_over: &AtomicBool,
-) -> Result<Vec<u128>> {
-    let case = Case::Typed;
-    let (uri, body) = (format!("https://localhost{}", case.path()), case.body());
-    let mut times = Vec::new();
-    while times.len() < count && !is_over.load(Ordering::Relaxed) {
-        let request = Request::post(&uri)
-            .header("content-type", "application/json")
-            .body(Full::new(body.of(times.len())))?;
-        let begun = Instant::now();
-        let response = sender.send_request(request).await?;
-        let status = response.status();
-        response.into_body().collect().await?;
-        times.push(begun.elapsed().as_micros());
-        ensure!(status == case.status(), "a good call is answered {status}");
-    }
-    Ok(times)
-}
-
-fn p99(mut times: Vec<u128>) -> u64 {
-    times.sort_unstable();
-    let place = times.len() * 99 / 100;
-    let time = times.get(place).copied().unwrap_or_default();
-    u64::try_from(time).unwrap_or(u64::MAX)
 }
 
 /// Sends reviews one after another, and returns how many were refused.
 async fn stream(
-    mut sender: http2::SendRequest<Full<bytes::Bytes>>,
+    mut sender: hyper::client::conn::http2::SendRequest<Full<bytes::Bytes>>,
     sent: Arc<AtomicUsize>,
 ) -> Result<usize> {
     let case = Case::ConfigMap;

@@ -120,14 +120,13 @@ mod tests {
         let (review, small) = ("x".repeat(600_000), "x".repeat(100_000));
         let held = room.take(&review, soon()).await.unwrap();
         assert_eq!(room.take(&review, soon()).await.unwrap_err().code(), 503);
-        let later = tokio::spawn({
-            let (room, review) = (room.clone(), review.clone());
-            async move { room.take(&review, soon()).await.is_ok() }
-        });
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        let now = Instant::now();
-        drop(room.take(&small, now).await.unwrap());
-        drop(held);
-        assert!(later.await.unwrap());
+        let later = room.take(&review, soon());
+        let meanwhile = async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            drop(room.take(&small, Instant::now()).await.unwrap());
+            drop(held);
+        };
+        let (later, ()) = tokio::join!(later, meanwhile);
+        drop(later.unwrap());
     }
 }
