@@ -101,13 +101,12 @@ impl SecureServing {
             Some(authorities) => authorities,
             None => vec![access.authority()?.certificate().clone()],
         };
-        let (certified, trust) = match self.identity {
-            Some(given) => (given.certified, Some(given.pem)),
-            None => {
-                let made = access.authority()?.serving(address)?;
-                let certified = CertifiedKey::from_der(made.chain, made.key, &provider());
-                (certified.map_err(tls)?, None)
-            }
+        let (certified, trust) = if let Some(given) = self.identity {
+            (given.certified, Some(given.pem))
+        } else {
+            let made = access.authority()?.serving(address)?;
+            let certified = CertifiedKey::from_der(made.chain, made.key, &provider());
+            (certified.map_err(tls)?, None)
         };
         let provider = Arc::new(provider());
         let clients = Arc::new(Clients::of(authorities, provider.clone())?);
