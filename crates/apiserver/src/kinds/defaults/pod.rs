@@ -278,7 +278,9 @@ mod tests {
             ("reg.example.com:5000/app:v1", "IfNotPresent"),
             ("app@sha256:0123", "IfNotPresent"),
             ("app:latest@sha256:0123", "IfNotPresent"),
-            ("Upper/case", "IfNotPresent"),
+            // A first part with a capital can be no part of a repository, and so is the registry.
+            ("Upper/case", "Always"),
+            ("lower/Case", "IfNotPresent"),
             ("", "IfNotPresent"),
         ] {
             assert_eq!(pull_policy(image), policy, "{image}");

@@ -101,9 +101,36 @@ fn generations_count_changes_of_what_the_kind_is_about() {
         generation("admissionregistration.k8s.io", kind, annotated),
         1
     );
-    let same = json!({ "metadata": {}, "spec": { "a": 1, "b": null, "c": {}, "d": [] } });
-    assert_eq!(generation("apps", "ReplicaSet", same.clone()), 1);
-    assert_eq!(generation("networking.k8s.io", "NetworkPolicy", same), 2);
+}
+
+#[test]
+fn a_generation_counts_what_go_takes_for_a_change() {
+    let generation = |group: &str, kind: &str, old: Value, new: Value| {
+        let old = json!({ "metadata": { "generation": 1 }, "spec": old });
+        let new = json!({ "metadata": {}, "spec": new });
+        updated(group, kind, "", new, &old)["metadata"]["generation"].clone()
+    };
+    let pod = |spec: Value| json!({ "replicas": 1, "template": { "spec": spec } });
+    // Semantic equality takes an empty map or list for a missing one, and a pointer to an empty struct for a change.
+    let empty = json!({ "nodeSelector": {}, "volumes": [], "hostname": null });
+    assert_eq!(
+        generation("apps", "ReplicaSet", pod(json!({})), pod(empty)),
+        1
+    );
+    let pointer = json!({ "affinity": {} });
+    assert_eq!(
+        generation("apps", "ReplicaSet", pod(json!({})), pod(pointer)),
+        2
+    );
+    // NetworkPolicies are compared without it.
+    let (old, new) = (
+        json!({ "ingress": [{}] }),
+        json!({ "ingress": [{ "from": [] }] }),
+    );
+    assert_eq!(
+        generation("networking.k8s.io", "NetworkPolicy", old, new),
+        2
+    );
 }
 
 #[test]

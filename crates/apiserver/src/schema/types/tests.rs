@@ -108,7 +108,10 @@ fn merge_rules_are_those_of_the_struct_tags() {
     assert_eq!(merged("api.core.v1.Container", "args"), Merge::default());
     assert_eq!(
         merged("api.policy.v1.PodDisruptionBudgetSpec", "selector"),
-        Merge::default()
+        Merge {
+            replace: true,
+            ..Merge::default()
+        }
     );
 }
 
