@@ -1,6 +1,7 @@
 //! Conversions under test: a custom resource in several versions, which a real HTTPS webhook converts for the API server.
 
 use kube::Client;
+use kubewright_manager::{App, Program};
 use kubewright_testing::{RoundTrips, TestCluster, eventually, round_trips};
 use kubewright_webhook::{Webhooks, converting};
 use serde_json::{Value, json};
@@ -39,6 +40,23 @@ async fn spec_of(cluster: &TestCluster, version: &str, name: &str) -> Value {
     let namespace = cluster.namespace();
     let path = format!("{version}/namespaces/{namespace}/widgets/{name}");
     read(&cluster.client(), &path).await["spec"].take()
+}
+
+#[test]
+fn the_definitions_of_a_program_have_every_version() {
+    let program = Program::new(|_| {
+        App::new("widgets")
+            .crd::<v1beta1::Widget>()
+            .webhooks(webhooks())
+    });
+    let crds = program.crds();
+    let [definition] = crds.objects() else {
+        panic!("{crds:?}");
+    };
+    let versions = definition["spec"]["versions"].as_array().unwrap();
+    let mut names: Vec<_> = versions.iter().map(|version| &version["name"]).collect();
+    names.sort_by_key(|name| name.as_str());
+    assert_eq!(names, ["v1", "v1beta1", "v2"]);
 }
 
 #[tokio::test]
