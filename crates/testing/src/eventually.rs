@@ -28,8 +28,11 @@ pub fn eventually<T>(
                 return answer;
             }
             if Instant::now() >= deadline {
-                // The wall clock tells whether tokio's was paused.
-                let is_paused = std::time::Instant::now() - begin < PATIENCE / 2;
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "the wall clock tells whether tokio's was paused"
+                )]
+                let is_paused = begin.elapsed() < PATIENCE / 2;
                 let hint = if is_paused { PAUSED } else { "" };
                 fail(format_args!(
                     "{caller}: {what} did not come within {PATIENCE:?}{hint}"
