@@ -87,7 +87,10 @@ impl Prepared {
             if let Some(status) = running.0.try_wait()? {
                 bail!("the drop-in ended: {status}");
             }
-            // The runtime's own clock has steps of a millisecond.
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "the runtime's own clock has steps of a millisecond"
+            )]
             std::thread::sleep(Duration::from_micros(100));
         }
     }

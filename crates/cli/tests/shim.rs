@@ -20,8 +20,11 @@ use crate::command::{Ran, run};
 async fn written(folder: &Path) -> PathBuf {
     let ran = run(folder, &["assets", "shim", "assets"]).await;
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    let printed = PathBuf::from(ran.out.strip_suffix('\n').unwrap());
-    assert_eq!(printed, std::path::absolute(folder.join("assets")).unwrap());
+    let printed = PathBuf::from(ran.out.strip_suffix('\n').expect("a line"));
+    assert_eq!(
+        printed,
+        std::path::absolute(folder.join("assets")).expect("a path")
+    );
     printed
 }
 
@@ -40,12 +43,12 @@ async fn serving(
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        .expect("the program starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
     let mut said = Vec::new();
-    while let Some(line) = lines.next_line().await.unwrap() {
+    while let Some(line) = lines.next_line().await.expect("a line") {
         if let Some((_, rest)) = line.split_once(mark) {
-            let address = rest.split(';').next().unwrap().to_owned();
+            let address = rest.split(';').next().expect("an address").to_owned();
             return (child, said, address);
         }
         said.push(line);
@@ -55,9 +58,11 @@ async fn serving(
 
 /// A client without credentials that trusts the certificate in a `--cert-dir`.
 fn trusting(certificates: &Path, url: &str) -> Config {
-    let trust = std::fs::read(certificates.join("apiserver.crt")).unwrap();
-    let trust = kubewright_certificates::TrustBundle::from_pem(trust).unwrap();
-    let mut config = Config::new(url.parse().unwrap());
+    let trust =
+        std::fs::read(certificates.join("apiserver.crt")).expect("what the test made is valid");
+    let trust =
+        kubewright_certificates::TrustBundle::from_pem(trust).expect("what the test made is valid");
+    let mut config = Config::new(url.parse().expect("what the test made is valid"));
     config.root_cert = Some(
         trust
             .certificates()
@@ -70,9 +75,9 @@ fn trusting(certificates: &Path, url: &str) -> Config {
 
 /// The authority of clients as envtest has one, and the flag that names its certificate.
 fn client_authority(folder: &Path) -> (Authority, String) {
-    let authority = Authority::new("envtest").unwrap();
+    let authority = Authority::new("envtest").expect("what the test made is valid");
     let certificate = folder.join("client-ca.crt");
-    std::fs::write(&certificate, authority.certificate_pem()).unwrap();
+    std::fs::write(&certificate, authority.certificate_pem()).expect("what the test made is valid");
     (
         authority,
         format!("--client-ca-file={}", certificate.display()),
@@ -83,28 +88,38 @@ fn become_admin(config: &mut Config, authority: &Authority) {
     let day = Duration::from_hours(24);
     let admin = authority
         .sign_client("admin", "system:masters", day)
-        .unwrap();
+        .expect("what the test made is valid");
     config.auth_info.client_certificate_data = Some(STANDARD.encode(admin.certificate_pem()));
     config.auth_info.client_key_data = Some(STANDARD.encode(admin.key_pem()).into());
 }
 
 /// Creates a Pod without a ServiceAccount in a namespace that has none.
 async fn created_pod(config: Config) -> kube::Result<Pod> {
-    let pods = Api::<Pod>::namespaced(Client::try_from(config).unwrap(), "default");
+    let pods = Api::<Pod>::namespaced(
+        Client::try_from(config).expect("what the test made is valid"),
+        "default",
+    );
     let pod = serde_json::json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
         "spec": {"containers": [{"name": "c", "image": "i"}]},
     });
-    let pod = serde_json::from_value(pod).unwrap();
+    let pod = serde_json::from_value(pod).expect("what the test made is valid");
     pods.create(&PostParams::default(), &pod).await
 }
 
 #[cfg(unix)]
 async fn ends_well_on_sigterm(mut child: Child) {
-    let id = child.id().unwrap().to_string();
+    let id = child.id().expect("what the test made is valid").to_string();
     let killed = Command::new("kill").args(["-TERM", &id]).status().await;
-    assert!(killed.unwrap().success());
-    assert_eq!(child.wait().await.unwrap().code(), Some(0));
+    assert!(killed.expect("what the test made is valid").success());
+    assert_eq!(
+        child
+            .wait()
+            .await
+            .expect("what the test made is valid")
+            .code(),
+        Some(0)
+    );
 }
 
 #[tokio::test]
