@@ -35,7 +35,7 @@
 //! |---|---|
 //! | CBOR bodies and answers | JSON |
 //! | converting custom resources by a webhook | the conversion strategy `None` |
-//! | creating an APIService | nothing: no aggregation |
+//! | creating an APIService, or changing one so that it names a service | nothing: no aggregation |
 //! | creating ValidatingAdmissionPolicies, MutatingAdmissionPolicies and their bindings | admission webhooks |
 //! | `exec`, `attach`, `portforward`, `proxy` (admission sees the CONNECT first; a pod without a node answers as the real server does) | nothing: there are no containers |
 //! | `pods/log` of a pod on a node | nothing: there are no containers |
@@ -51,8 +51,10 @@
 //!   alone; and then not all of them: no endpoints but the server's own, CronJobs, ReplicationControllers, autoscalers, disruption budgets or
 //!   volumes.
 //! * ResourceQuotas and LimitRanges are not enforced, Events not forgotten after an hour.
+//! * Objects may be nested 127 levels deep, where a real server takes 10,000.
+//! * History is kept for as long as there is room, unless [`Builder::compaction_interval`] says otherwise.
 //! * An audit log has no event `RequestReceived`, and no annotations about how long each part of the server took.
-//! * Watches are not served over WebSocket.
+//! * WebSockets are for watches over HTTP/1.1 alone.
 //!
 //! Modules that are hidden from this page are the server's own parts and no interface to rely on.
 //!
@@ -93,6 +95,8 @@ mod store;
 pub mod structural;
 mod watch;
 
+#[doc(hidden)]
+pub use access::sec1;
 pub use access::{AuthorizationMode, ServiceAccountTokens, TokenKeyError};
 pub use controllers::{Controllers, Workloads};
 pub use discovery::GIT_VERSION;

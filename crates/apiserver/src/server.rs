@@ -12,6 +12,7 @@ use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use parking_lot::Mutex;
 use tokio::sync::watch;
+use tokio::time::Duration;
 
 use crate::access::{
     self, Access, AuthorizationMode, Authorizer, Caller, Modes, ServiceAccountTokens,
@@ -26,7 +27,7 @@ use crate::kinds::{Registry, Served};
 use crate::listen::{self, ListenError, Listening, SecureServing};
 use crate::rest::{self, BoxError, body::Body};
 use crate::seed::Seed;
-use crate::store::{Limits, Store};
+use crate::store::{Limits, Store, compact_every};
 
 /// An embedded Kubernetes API server.
 ///
@@ -47,6 +48,8 @@ pub struct Builder {
     controllers: Controllers,
     modes: Vec<AuthorizationMode>,
     tokens: ServiceAccountTokens,
+    compaction_interval: Option<Duration>,
+    write_latency: Duration,
 }
 
 /// The API server as a tower service: requests are answered in process, as from the admin.
@@ -86,6 +89,8 @@ impl ApiServer {
             controllers: Controllers::none(),
             modes: vec![AuthorizationMode::AlwaysAllow],
             tokens: ServiceAccountTokens::default(),
+            compaction_interval: None,
+            write_latency: Duration::ZERO,
         }
     }
 
@@ -137,7 +142,8 @@ impl ApiServer {
 
     /// Forgets the past, as compaction of a real server's database does: older watches and pages get 410.
     pub fn compact(&self) {
-        self.shared.store.compact();
+        let store = &self.shared.store;
+        store.compact(store.revision());
     }
 }
 
@@ -153,6 +159,23 @@ impl Builder {
     /// Keeps at most this many changes per resource for watches that resume. The default is 8192.
     pub fn watch_history(mut self, changes: usize) -> Self {
         self.limits.events = changes;
+        self
+    }
+
+    /// Forgets changes that are older than this, and by twice this at the latest: watches and pages from before get 410.
+    ///
+    /// A real API server has etcd do so every five minutes. The default is never: a test ends before.
+    pub fn compaction_interval(mut self, interval: Duration) -> Self {
+        self.compaction_interval = Some(interval);
+        self
+    }
+
+    /// Lets every write of a client take so long. The default is no time at all.
+    ///
+    /// A real API server commits to etcd, which takes a millisecond or more. Two changes of one object can follow each other
+    /// faster here than there, so that a controller misses the state between them.
+    pub fn write_latency(mut self, latency: Duration) -> Self {
+        self.write_latency = latency;
         self
     }
 
@@ -289,9 +312,13 @@ impl Builder {
     /// Starts the server.
     ///
     /// # Panics
-    /// Controllers are asked for outside of a tokio runtime.
+    /// Controllers or a compaction interval are asked for outside of a tokio runtime.
     pub fn start(self) -> ApiServer {
-        let store = Arc::new(Store::new(self.limits, Some(Seed::now())));
+        let store = Store::new(self.limits, Some(Seed::now())).with_latency(self.write_latency);
+        let store = Arc::new(store);
+        if let Some(interval) = self.compaction_interval {
+            tokio::spawn(compact_every(interval, Arc::downgrade(&store)));
+        }
         let authorizer: Arc<dyn Authorizer> = Arc::new(Modes::new(&self.modes, &store));
         let mut addresses = Pool::new();
         Seed::adopt(&mut addresses);

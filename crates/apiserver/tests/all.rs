@@ -16,6 +16,7 @@ mod controllers;
 mod creates;
 mod definitions;
 mod deletes;
+mod depth;
 mod discovery;
 mod lists;
 mod namespaces;

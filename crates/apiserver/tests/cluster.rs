@@ -71,6 +71,14 @@ impl Cluster {
             .await
     }
 
+    /// Waits until a path answers 404: a deleted definition goes a moment after the answer.
+    pub(crate) async fn gone(&self, path: &str) {
+        while self.get(path).await.code != StatusCode::NOT_FOUND {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+    }
+
+    /// Sends a request.
     pub(crate) async fn send(
         &self,
         method: Method,

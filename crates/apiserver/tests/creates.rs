@@ -314,3 +314,23 @@ async fn a_body_over_the_limit_is_refused() {
         .refused(413, "RequestEntityTooLarge");
     assert_eq!(message, "Request entity too large: limit is 3145728");
 }
+
+#[tokio::test]
+async fn a_dry_run_echoes_the_version_that_a_create_must_not_have() {
+    let cluster = Cluster::start();
+    let mut versioned = map("x");
+    for version in ["1", "0", "x\"y"] {
+        versioned["metadata"]["resourceVersion"] = version.into();
+        let made = cluster
+            .post(&format!("{MAPS}?dryRun=All"), &versioned)
+            .await
+            .expect(201);
+        assert_eq!(made["metadata"]["resourceVersion"], version);
+    }
+    versioned["metadata"]["resourceVersion"] = "1".into();
+    let message = cluster.post(MAPS, &versioned).await.refused(500, "");
+    assert_eq!(
+        message,
+        "resourceVersion should not be set on objects to be created"
+    );
+}

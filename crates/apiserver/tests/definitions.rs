@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, map};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
@@ -180,10 +180,9 @@ async fn two_definitions_do_not_get_one_name() {
     assert_eq!(nowhere.code, 404);
 
     // The name is free once the first one is gone.
-    cluster
-        .delete(&format!("{DEFINITIONS}/widgets.example.com"))
-        .await
-        .expect(200);
+    let first = format!("{DEFINITIONS}/widgets.example.com");
+    cluster.delete(&first).await.expect(200);
+    cluster.gone(&first).await;
     let found = cluster.get(&path).await.expect(200);
     assert_eq!(condition(&found, "Established")["status"], "True");
     cluster
@@ -205,15 +204,12 @@ async fn a_deleted_definition_waits_for_its_objects_and_they_for_their_finalizer
         condition(&going, "Terminating")["reason"],
         "InstanceDeletionPending"
     );
+    cluster.gone(&format!("{WIDGETS}/free")).await;
     let going = cluster.get(&path).await.expect(200);
     assert_eq!(
         condition(&going, "Terminating")["reason"],
         "InstanceDeletionInProgress"
     );
-    cluster
-        .get(&format!("{WIDGETS}/free"))
-        .await
-        .refused(404, "NotFound");
     let message = cluster
         .post(WIDGETS, &widget("new"))
         .await
@@ -227,7 +223,7 @@ async fn a_deleted_definition_waits_for_its_objects_and_they_for_their_finalizer
         .patch("merge", &format!("{WIDGETS}/held"), &release)
         .await
         .expect(200);
-    cluster.get(&path).await.refused(404, "NotFound");
+    cluster.gone(&path).await;
     let gone = cluster.get(WIDGETS).await;
     assert_eq!(gone.code, 404);
     // A definition of the same name begins anew.
@@ -309,4 +305,86 @@ async fn applies_of_two_managers_conflict() {
     );
     let taken = apply("two", 2, true).await.expect(200);
     assert_eq!(taken["spec"]["size"], 2);
+}
+
+#[tokio::test]
+async fn a_client_that_deletes_a_definition_and_then_watches_it_sees_how_it_ends() {
+    let cluster = with_widgets().await;
+    let path = format!("{DEFINITIONS}/widgets.example.com");
+    cluster.delete(&path).await.expect(200);
+    let named = "fieldSelector=metadata.name%3Dwidgets.example.com";
+    let mut watch = cluster
+        .watch(&format!(
+            "{DEFINITIONS}?watch=true&resourceVersion=0&{named}"
+        ))
+        .await;
+    let (first, _) = watch.next_named().await;
+    assert_eq!(first, "ADDED");
+    while watch.next_named().await.0 != "DELETED" {}
+    cluster.get(&path).await.refused(404, "NotFound");
+}
+
+#[tokio::test]
+async fn the_finalizer_ends_on_another_runtime_what_it_began_on_one_that_is_gone() {
+    let path = format!("{DEFINITIONS}/widgets.example.com");
+    let begun = path.clone();
+    let first = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.unwrap().block_on(async {
+            let cluster = with_widgets().await;
+            cluster.delete(&begun).await.expect(200);
+            cluster
+        })
+    });
+    let cluster = first.join().unwrap();
+    // Any write of a definition looks at all of them again.
+    cluster.delete(&path).await.expect(200);
+    cluster.gone(&path).await;
+}
+
+#[tokio::test]
+async fn a_watch_from_before_its_definition_was_served_is_too_old() {
+    let cluster = Cluster::start();
+    let before = cluster
+        .post("/api/v1/namespaces/default/configmaps", &map("x"))
+        .await;
+    let before = before.expect(201)["metadata"]["resourceVersion"].clone();
+    let made = cluster.post(DEFINITIONS, &definition()).await.expect(201);
+    let made = made["metadata"]["resourceVersion"].clone();
+    let object = cluster.post(WIDGETS, &widget("a")).await.expect(201);
+    let after = object["metadata"]["resourceVersion"].clone();
+    let from = |version: &Value| {
+        format!(
+            "{WIDGETS}?watch=true&resourceVersion={}",
+            version.as_str().unwrap()
+        )
+    };
+    for old in [before, made] {
+        let mut watch = cluster.watch(&from(&old)).await;
+        let event = watch.next().await.unwrap();
+        assert_eq!(event["type"], "ERROR");
+        assert_eq!(event["object"]["code"], 410);
+        let message = event["object"]["message"].as_str().unwrap();
+        let old = old.as_str().unwrap();
+        assert!(
+            message.starts_with(&format!("too old resource version: {old} (")),
+            "{message}"
+        );
+        assert_eq!(watch.next().await, None);
+    }
+    // Conditions of the definition do not count: a watch goes on while it is deleted.
+    let mut held = widget("held");
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    cluster.post(WIDGETS, &held).await.expect(201);
+    cluster
+        .delete(&format!("{DEFINITIONS}/widgets.example.com"))
+        .await
+        .expect(200);
+    let mut watch = cluster.watch(&from(&after)).await;
+    assert_eq!(
+        watch.next_named().await,
+        ("ADDED".to_owned(), "held".to_owned())
+    );
 }

@@ -2,6 +2,7 @@
 
 use kubewright_apiserver::ApiServer;
 use serde_json::{Value, json};
+use tokio::time::Duration;
 
 use crate::cluster::{Cluster, map, pod};
 
@@ -313,4 +314,72 @@ async fn events_are_the_same_objects_in_both_groups() {
     assert_eq!(seen["regarding"]["name"], "p");
     let list = cluster.get(path).await.expect(200);
     assert_eq!(list["items"][0]["note"], "hello");
+}
+
+#[tokio::test]
+async fn a_page_behind_a_selector_may_turn_out_to_be_empty() {
+    let cluster = Cluster::start();
+    for (name, label) in [("a", "1"), ("b", "1"), ("c", "2")] {
+        let mut object = map(name);
+        object["metadata"]["labels"] = json!({"x": label});
+        cluster.post(MAPS, &object).await.expect(201);
+    }
+    let selected = format!("{MAPS}?labelSelector=x%3D1");
+    let first = cluster
+        .get(&format!("{selected}&limit=2"))
+        .await
+        .expect(200);
+    assert_eq!(first["items"].as_array().map(Vec::len), Some(2));
+    let token = first["metadata"]["continue"].as_str().unwrap();
+    let next = cluster
+        .get(&format!("{selected}&limit=2&continue={token}"))
+        .await
+        .expect(200);
+    assert_eq!(next["items"], json!([]));
+    assert_eq!(next["metadata"]["continue"], Value::Null);
+    let whole = cluster
+        .get(&format!("{selected}&limit=3"))
+        .await
+        .expect(200);
+    assert_eq!(whole["metadata"]["continue"], Value::Null);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pages_and_watches_expire_with_the_history_and_not_before() {
+    const MINUTE: Duration = Duration::from_mins(1);
+    let builder = ApiServer::builder().compaction_interval(5 * MINUTE);
+    let cluster = Cluster::of(builder.start());
+    let mut versions = Vec::new();
+    for name in ["a", "b", "c"] {
+        let made = cluster.post(MAPS, &map(name)).await.expect(201);
+        versions.push(
+            made["metadata"]["resourceVersion"]
+                .as_str()
+                .unwrap()
+                .to_owned(),
+        );
+    }
+    let first = cluster.get(&format!("{MAPS}?limit=1")).await.expect(200);
+    let token = first["metadata"]["continue"].as_str().unwrap().to_owned();
+    let page = format!("{MAPS}?limit=1&continue={token}");
+    let old = format!("{MAPS}?watch=true&resourceVersion={}", versions[0]);
+    let last = format!("{MAPS}?watch=true&resourceVersion={}", versions[2]);
+    cluster.post(MAPS, &map("d")).await.expect(201);
+
+    tokio::time::sleep(4 * MINUTE).await;
+    cluster.get(&page).await.expect(200);
+    assert_eq!(cluster.watch(&old).await.next_named().await.1, "b");
+
+    tokio::time::sleep(7 * MINUTE).await;
+    let message = cluster.get(&page).await.refused(410, "Expired");
+    assert!(
+        message.starts_with("The provided continue parameter is too old"),
+        "{message}"
+    );
+    for watched in [&old, &last] {
+        let event = cluster.watch(watched).await.next().await.unwrap();
+        assert_eq!(event["object"]["code"], 410, "{event}");
+    }
+    let now = cluster.get(MAPS).await.expect(200);
+    assert_eq!(now["items"].as_array().map(Vec::len), Some(4));
 }

@@ -1,13 +1,17 @@
 //! The HTTPS listener: who gets in, protocols, and the stop.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use kubewright_apiserver::{ApiServer, Listening, SecureServing, ServiceAccountTokens};
 use rustls::RootCertStore;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName};
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -160,8 +164,6 @@ async fn an_address_in_use_says_so() {
 
 /// An authority of the test's own, and a client certificate of it as kube wants it.
 fn authority_and_client() -> (String, kube::config::AuthInfo) {
-    use base64::Engine as _;
-    use base64::engine::general_purpose::STANDARD;
     use rcgen::{
         BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     };
@@ -251,8 +253,6 @@ fn a_certificate_and_a_key_that_do_not_belong_together_are_refused() {
 
 #[tokio::test]
 async fn a_client_certificate_that_is_its_own_authority_is_trusted() {
-    use base64::Engine as _;
-    use base64::engine::general_purpose::STANDARD;
     let mut params = rcgen::CertificateParams::default();
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     params
@@ -277,8 +277,6 @@ async fn a_client_certificate_that_is_its_own_authority_is_trusted() {
 
 #[tokio::test]
 async fn tokens_of_service_accounts_are_those_of_the_issuer_and_the_key_that_are_given() {
-    use base64::Engine as _;
-    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     let key = rcgen::KeyPair::generate().unwrap();
     let tokens = ServiceAccountTokens::signed_with(key.serialize_pem()).unwrap();
     let tokens = tokens.issuers(["https://issuer.example.com", "https://old.example.com"]);
@@ -309,4 +307,195 @@ async fn tokens_of_service_accounts_are_those_of_the_issuer_and_the_key_that_are
     assert_eq!(code(config.clone(), "/api/v1/namespaces").await, 200);
     config.auth_info.token = Some(format!("{token}x").into());
     assert_eq!(code(config, "/api/v1/namespaces").await, 401);
+}
+
+#[tokio::test]
+async fn a_client_certificate_is_the_credential_that_reviews_name() {
+    let listening = listening().await;
+    let kubeconfig = Kubeconfig::from_yaml(&listening.kubeconfig()).unwrap();
+    let user = kubeconfig.auth_infos[0].auth_info.clone().unwrap();
+    let decoded = |text: &str| STANDARD.decode(text).unwrap();
+    let certificate = decoded(&user.client_certificate_data.unwrap());
+    let certificate = CertificateDer::from_pem_slice(&certificate).unwrap();
+    let mut expected = "X509SHA256=".to_owned();
+    for byte in ring::digest::digest(&ring::digest::SHA256, &certificate).as_ref() {
+        write!(expected, "{byte:02x}").unwrap();
+    }
+
+    let options = KubeConfigOptions::default();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+    let client = Client::try_from(config.unwrap()).unwrap();
+    let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let request = http::Request::post(path).body(b"{}".to_vec()).unwrap();
+    let review: Value = client.request(request).await.unwrap();
+    assert_eq!(
+        review["status"]["userInfo"]["extra"],
+        json!({"authentication.kubernetes.io/credential-id": [expected]})
+    );
+}
+
+#[tokio::test]
+async fn the_key_of_the_kubeconfig_is_in_the_form_that_every_client_reads() {
+    let listening = listening().await;
+    let kubeconfig = Kubeconfig::from_yaml(&listening.kubeconfig()).unwrap();
+    let kubeconfig = serde_json::to_value(&kubeconfig).unwrap();
+    let key = &kubeconfig["users"][0]["user"]["client-key-data"];
+    let key = STANDARD.decode(key.as_str().unwrap()).unwrap();
+    assert!(key.starts_with(b"-----BEGIN EC PRIVATE KEY-----\n"));
+}
+
+/// Asks for a watch over WebSocket.
+async fn upgraded(listening: &Listening, path: &str, headers: &str) -> TlsStream<TcpStream> {
+    let mut stream = connect(listening, &[b"http/1.1"]).await;
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n{headers}\r\n"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    stream
+}
+
+/// Reads up to an empty line.
+async fn head(stream: &mut TlsStream<TcpStream>) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.unwrap());
+    }
+    String::from_utf8(head).unwrap()
+}
+
+/// Reads one frame of less than 64 KiB: its first byte and what it carries.
+async fn frame(stream: &mut TlsStream<TcpStream>) -> (u8, Vec<u8>) {
+    let first = stream.read_u8().await.unwrap();
+    let length = match stream.read_u8().await.unwrap() {
+        126 => stream.read_u16().await.unwrap().into(),
+        length => usize::from(length),
+    };
+    let mut payload = vec![0; length];
+    stream.read_exact(&mut payload).await.unwrap();
+    (first, payload)
+}
+
+const KEY: &str = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
+const WATCH: &str = "/api/v1/namespaces?watch=true&fieldSelector=metadata.name%3Ddefault";
+
+#[tokio::test]
+async fn each_event_of_a_watch_over_a_websocket_is_one_message() {
+    let listening = listening().await;
+    let authorized = format!("Authorization: Bearer {}\r\n", listening.token());
+    let headers =
+        format!("{KEY}{authorized}Origin: http://localhost\r\nSec-WebSocket-Protocol: x\r\n");
+    let mut stream = upgraded(&listening, WATCH, &headers).await;
+    let answer = head(&mut stream).await.to_ascii_lowercase();
+    assert!(answer.starts_with("http/1.1 101 "), "{answer}");
+    assert!(
+        answer.contains("sec-websocket-accept: s3pplmbitxaq9kygzzhzrbk+xoo=\r\n"),
+        "{answer}"
+    );
+    assert!(answer.contains("sec-websocket-protocol: x\r\n"), "{answer}");
+
+    let (kind, event) = frame(&mut stream).await;
+    assert_eq!(kind, 0x81);
+    assert!(event.ends_with(b"}\n"));
+    let event: Value = serde_json::from_slice(&event).unwrap();
+    assert_eq!(
+        (&event["type"], &event["object"]["metadata"]["name"]),
+        (&json!("ADDED"), &json!("default"))
+    );
+
+    // What a client says is ignored, and its pings are answered.
+    let mask = [0; 4];
+    for (kind, payload) in [(0x81_u8, &b"hello"[..]), (0x89, b"hi")] {
+        let length = 0x80 | u8::try_from(payload.len()).unwrap();
+        stream
+            .write_all(&[&[kind, length], &mask[..], payload].concat())
+            .await
+            .unwrap();
+    }
+    assert_eq!(frame(&mut stream).await, (0x8a, b"hi".to_vec()));
+    listening.stop().await;
+    assert_eq!(frame(&mut stream).await, (0x88, vec![0x03, 0xe8]));
+}
+
+#[tokio::test]
+async fn a_client_that_breaks_the_protocol_is_closed_with_the_reason() {
+    let listening = listening().await;
+    let authorized = format!("Authorization: Bearer {}\r\n", listening.token());
+    let headers = format!("{KEY}{authorized}Origin: http://localhost\r\n");
+    let long = [&[0x82, 0xff, 0, 0, 0, 1, 0, 0, 0, 0][..], &[0; 4]].concat();
+    let pings = [0x89, 0x80, 0, 0, 0, 0].repeat(2000);
+    // Without a mask; of four gigabytes; without end.
+    for (sent, reason) in [
+        (vec![0x81, 2, b'h', b'i'], 1002_u16),
+        (long, 1009),
+        (pings, 1008),
+    ] {
+        let mut stream = upgraded(&listening, WATCH, &headers).await;
+        head(&mut stream).await;
+        stream.write_all(&sent).await.unwrap();
+        let (_, code) = loop {
+            let (kind, payload) = frame(&mut stream).await;
+            if kind == 0x88 {
+                break (kind, payload);
+            }
+        };
+        assert_eq!(code, reason.to_be_bytes());
+    }
+}
+
+#[tokio::test]
+async fn a_handshake_is_refused_as_by_the_real_server() {
+    let listening = listening().await;
+    let authorized = format!("Authorization: Bearer {}\r\n", listening.token());
+    let origin = "Origin: http://localhost\r\n";
+    let token = format!(
+        "Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.{}",
+        URL_SAFE_NO_PAD.encode(listening.token())
+    );
+    for (headers, code) in [
+        (format!("{KEY}{authorized}"), 403),
+        (format!("{KEY}{authorized}Origin: null\r\n"), 403),
+        (format!("{authorized}{origin}"), 400),
+        (
+            format!("{KEY}{authorized}{origin}Sec-WebSocket-Protocol: a, b\r\n"),
+            400,
+        ),
+        (
+            format!("{}{authorized}{origin}", KEY.replace("13", "8")),
+            400,
+        ),
+        (format!("{KEY}{origin}"), 403),
+        (format!("{KEY}{origin}{token}\r\n"), 401),
+        (format!("{KEY}{origin}{token}, a\r\n"), 101),
+    ] {
+        let mut stream = upgraded(&listening, WATCH, &headers).await;
+        let answer = head(&mut stream).await;
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {code} ")),
+            "{headers}: {answer}"
+        );
+        assert_eq!(
+            answer.contains("sec-websocket-protocol: a\r\n"),
+            code == 101
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_pings_without_end_is_cut_off() {
+    let listening = listening().await;
+    let mut stream = connect(&listening, &[b"h2"]).await;
+    let begin = [
+        &b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..],
+        &[0, 0, 0, 4, 0, 0, 0, 0, 0],
+    ]
+    .concat();
+    stream.write_all(&begin).await.unwrap();
+    let pings = [0, 0, 8, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0].repeat(1500);
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    let sending = async { while writer.write_all(&pings).await.is_ok() {} };
+    let reading = async {
+        let mut answers = [0; 4096];
+        while matches!(reader.read(&mut answers).await, Ok(read) if read > 0) {}
+    };
+    tokio::join!(sending, reading);
 }

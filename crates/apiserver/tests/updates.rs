@@ -1,6 +1,8 @@
 //! PUT (spec sections A.2.2, C.4, C.5).
 
+use kubewright_apiserver::ApiServer;
 use serde_json::json;
+use tokio::time::{Duration, Instant};
 
 use crate::cluster::{Cluster, deployment, map, pod};
 
@@ -192,4 +194,30 @@ async fn writers_that_race_all_succeed_and_lose_nothing() {
     }
     let read = cluster.get(&format!("{MAPS}/x")).await.expect(200);
     assert_eq!(read["data"].as_object().unwrap().len(), 17);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_write_takes_as_long_as_is_asked_for() {
+    const LATENCY: Duration = Duration::from_millis(5);
+    let cluster = Cluster::of(ApiServer::builder().write_latency(LATENCY).start());
+    let begun = Instant::now();
+    cluster.post(MAPS, &map("x")).await.expect(201);
+    assert_eq!(begun.elapsed(), LATENCY);
+    let path = format!("{MAPS}/x");
+    let changed = json!({"data": {"k": "w"}});
+    cluster.patch("merge", &path, &changed).await.expect(200);
+    assert_eq!(begun.elapsed(), 2 * LATENCY);
+    // Neither a change of nothing nor a dry run is written.
+    cluster.patch("merge", &path, &changed).await.expect(200);
+    cluster
+        .post(&format!("{MAPS}?dryRun=All"), &map("y"))
+        .await
+        .expect(201);
+    cluster.get(&path).await.expect(200);
+    assert_eq!(begun.elapsed(), 2 * LATENCY);
+    // A pod that was not scheduled is marked and removed: two writes.
+    let pods = "/api/v1/namespaces/default/pods";
+    cluster.post(pods, &pod("p")).await.expect(201);
+    cluster.delete(&format!("{pods}/p")).await.expect(200);
+    assert_eq!(begun.elapsed(), 5 * LATENCY);
 }

@@ -24,7 +24,7 @@ use crate::apply::apply;
 use crate::definitions;
 use crate::fail;
 use crate::faults::{Faults, Requests, Sent, WayLayer};
-use crate::host::{Host, webhook_address};
+use crate::host::{Host, Settings, webhook_address};
 use crate::outcome::Outcome;
 use crate::permissions::Ledger;
 use crate::published;
@@ -67,6 +67,7 @@ pub struct Builder {
     server: Option<Server>,
     controllers: Controllers,
     plugins: Vec<AdmissionPlugin>,
+    write_latency: Duration,
     faults: Faults,
     exact_permissions: bool,
 }
@@ -249,6 +250,29 @@ impl Builder {
         self
     }
 
+    /// Lets every write of the embedded API server take so long, as a write to etcd does. The default is no time at all.
+    ///
+    /// Without it two changes of an object can follow each other faster than on any cluster, and a controller that must see
+    /// the state between them may not. A real API server takes its own time: there it has no effect.
+    ///
+    /// # Example: a millisecond, as a fast etcd takes it
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use kubewright_testing::{Server, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let latency = Duration::from_millis(1);
+    /// let cluster = TestCluster::builder().on(Server::Embedded).write_latency(latency).start().await;
+    /// # drop(cluster);
+    /// # });
+    /// ```
+    pub fn write_latency(mut self, latency: Duration) -> Self {
+        self.write_latency = latency;
+        self
+    }
+
     /// Lets these things go wrong from the start of the programs under test: what is said later is said by
     /// [`TestCluster::faults`].
     pub fn faults(mut self, faults: &Faults) -> Self {
@@ -276,7 +300,12 @@ impl Builder {
     /// Something could not start, or a cache was not complete within ten seconds; the message says what.
     pub async fn start(self) -> TestCluster {
         let server = self.server.unwrap_or_else(Server::chosen);
-        let host = Host::start(server, self.listen, self.controllers, self.plugins).await;
+        let settings = Settings {
+            controllers: self.controllers,
+            plugins: self.plugins,
+            write_latency: self.write_latency,
+        };
+        let host = Host::start(server, self.listen, settings).await;
         let client = host.client(None);
         let of_programs = self.programs.iter().flat_map(Program::crds);
         let asked = of_programs.chain(self.definitions).collect();

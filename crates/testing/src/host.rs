@@ -2,6 +2,7 @@
 
 use std::env;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use kube::Client;
 use kubewright_apiserver::admission::AdmissionPlugin;
@@ -28,12 +29,23 @@ pub(crate) enum Host {
     Shared(Box<Shared>),
 }
 
+/// What is set about an embedded API server.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) controllers: Controllers,
+    pub(crate) plugins: Vec<AdmissionPlugin>,
+    pub(crate) write_latency: Duration,
+}
+
 impl Host {
     pub(crate) async fn start(
         server: Server,
         listen: bool,
-        controllers: Controllers,
-        plugins: Vec<AdmissionPlugin>,
+        Settings {
+            controllers,
+            plugins,
+            write_latency,
+        }: Settings,
     ) -> Self {
         match server {
             Server::Embedded => {
@@ -42,6 +54,7 @@ impl Host {
                     .controllers(controllers)
                     .enable_admission_plugins(plugins)
                     .rbac()
+                    .write_latency(write_latency)
                     .start();
                 let listening = if listen {
                     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));

@@ -198,6 +198,6 @@ async fn its_kubeconfig_has_what_a_client_needs() {
     assert!(
         control_plane
             .client_key_pem()
-            .starts_with("-----BEGIN PRIVATE KEY-----")
+            .starts_with("-----BEGIN EC PRIVATE KEY-----")
     );
 }

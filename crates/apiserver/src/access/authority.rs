@@ -12,6 +12,8 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use thiserror::Error;
 use time::OffsetDateTime;
 
+use super::sec1;
+
 /// A certificate authority that lives as long as the server.
 #[derive(Debug)]
 pub(crate) struct Authority {
@@ -123,7 +125,7 @@ impl Authority {
         let certificate = params.signed_by(&key, &self.issuer)?;
         let made = AdminPem {
             certificate: certificate.pem(),
-            key: key.serialize_pem(),
+            key: sec1::from_pkcs8(&key.serialize_pem()),
         };
         Ok(self.admin.get_or_init(|| made))
     }

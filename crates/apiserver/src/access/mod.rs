@@ -8,8 +8,11 @@ mod modes;
 mod node;
 pub(crate) mod rbac;
 pub(crate) mod reviews;
+pub mod sec1;
 mod tokens;
+mod websocket;
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
@@ -34,6 +37,7 @@ pub(crate) use modes::Modes;
 use rbac::Rbac;
 pub(crate) use reviews::user_info;
 pub use tokens::{ServiceAccountTokens, TokenKeyError};
+pub(crate) use websocket::protocols as websocket_protocols;
 
 /// The secrets of one server.
 #[derive(Debug)]
@@ -102,10 +106,14 @@ pub(crate) fn admin() -> User {
 /// # Errors
 /// 401 for a caller with credentials that do not hold. One without any is anonymous.
 pub(crate) fn authenticate(shared: &Shared, caller: &Caller, parts: &Parts) -> Result<User> {
-    let user = match bearer(parts) {
+    let token = match bearer(parts) {
+        Some(token) => Some(Cow::Borrowed(token)),
+        None => websocket::token(&parts.headers)?.map(Cow::Owned),
+    };
+    let user = match token {
         Some(token) => {
             let own = shared.access.service_accounts.own_audiences();
-            let known = by_token(shared, token, &own);
+            let known = by_token(shared, &token, &own);
             Some(known.map_err(|_| Status::unauthorized())?.user)
         }
         None if caller.distrusted => return Err(Status::unauthorized()),

@@ -22,6 +22,7 @@ pub use notes::Notes;
 pub use observer::{Call, Observer, Verdict};
 pub(crate) use plugins::Enabled;
 pub use plugins::{AdmissionPlugin, UnknownAdmissionPlugin};
+pub(crate) use plugins::{refuse, refuse_new};
 pub(crate) use webhook::{
     CONVERSION, Envelope, NoClient, Opened, Reach, Reply, ReviewVersion, Target, go_word,
 };

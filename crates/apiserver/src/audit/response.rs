@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::protobuf;
 use crate::rest::body::Body;
+use crate::schema;
 
 /// The members of a Status that an event has; its metadata are always empty.
 pub(super) fn status(status: &Value) -> Map<String, Value> {
@@ -24,9 +25,9 @@ pub(super) fn status(status: &Value) -> Map<String, Value> {
 pub(super) fn object(response: &Response<Body>) -> Option<Value> {
     let bytes = response.body().whole()?;
     if is(response, "application/json") {
-        serde_json::from_slice(bytes).ok()
+        schema::json::parse_own(bytes)
     } else if is(response, "application/yaml") {
-        serde_saphyr::from_str(std::str::from_utf8(bytes).ok()?).ok()
+        schema::yaml::parse_own(bytes)
     } else if is(response, "application/vnd.kubernetes.protobuf") {
         protobuf::decode_answer(bytes).ok()
     } else {

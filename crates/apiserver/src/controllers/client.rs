@@ -16,6 +16,7 @@ use crate::access::{AUTHENTICATED, Caller};
 use crate::admission::User;
 use crate::kinds::Resource;
 use crate::rest::{self, BoxError};
+use crate::schema::json::parse_own;
 use crate::server::Shared;
 
 /// Sends the requests of all controllers.
@@ -261,8 +262,8 @@ impl Client {
         let answer = rest::serve(shared, caller, parts, body).await;
         let (head, body) = answer.into_parts();
         let bytes = body.whole().cloned().unwrap_or_default();
-        let value: Value = serde_json::from_slice(&bytes)
-            .unwrap_or_else(|_| json!({"message": String::from_utf8_lossy(&bytes)}));
+        let value = parse_own(&bytes)
+            .unwrap_or_else(|| json!({"message": String::from_utf8_lossy(&bytes)}));
         if head.status.is_success() {
             return Ok(value);
         }

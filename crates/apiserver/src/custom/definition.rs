@@ -26,6 +26,8 @@ pub(crate) struct Definition {
     pub(crate) versions: Vec<Version>,
     /// The revision at which it began to be like this: what was written later was written under its rules.
     pub(crate) since: u64,
+    /// The revision at which its objects began to be served like this: the conditions do not count.
+    pub(crate) cached_since: u64,
     /// Becomes true when its objects are served by other rules, or no longer: their watches end.
     pub(crate) replaced: watch::Sender<bool>,
     /// How its versions become each other.
@@ -60,9 +62,14 @@ pub(crate) struct Scale {
 }
 
 impl Definition {
-    /// Reads a definition that was validated. `since` is the revision of the last change of its rules, `replaced` tells the
-    /// watches of its objects when these rules hold no longer.
-    pub(crate) fn read(object: &Value, since: u64, replaced: watch::Sender<bool>) -> Self {
+    /// Reads a definition that was validated. `since` is the revision of the last change of its rules, `cached_since` that of
+    /// those of its objects, and `replaced` tells the watches of its objects when these rules hold no longer.
+    pub(crate) fn read(
+        object: &Value,
+        since: u64,
+        cached_since: u64,
+        replaced: watch::Sender<bool>,
+    ) -> Self {
         let (spec, names) = (object.at("spec"), object.at("status").at("acceptedNames"));
         let versions = spec.list("versions").iter();
         let stored = versions.clone().find(|version| version.flag("storage"));
@@ -77,6 +84,7 @@ impl Definition {
                 .map(|version| Version::read(version, spec))
                 .collect(),
             since,
+            cached_since,
             replaced,
             conversion: Conversion::read(spec.at("conversion"), object.at("metadata").text("name")),
             names: names.clone(),

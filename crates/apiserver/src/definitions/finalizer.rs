@@ -1,6 +1,10 @@
 //! Deletion: the objects of a definition go first, and each of them waits for its own finalizers.
 
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
 use serde_json::Value;
+use tokio::time::Duration;
 
 use super::conditions::{self, Condition};
 use super::write;
@@ -62,11 +66,50 @@ pub(crate) fn check_preconditions(
     Ok(())
 }
 
+/// Whether the finalizer has to do with a definition.
+pub(super) fn is_awaited(definition: &Value) -> bool {
+    let metadata = definition.at("metadata");
+    let mut finalizers = metadata.list("finalizers").iter();
+    metadata.has("deletionTimestamp") && finalizers.any(|name| name == FINALIZER)
+}
+
+/// Runs the finalizer a moment from now, unless it is about to run already.
+pub(super) fn run_soon(shared: &Arc<Shared>) {
+    /// A real server takes 10 to 50 milliseconds.
+    const MOMENT: Duration = Duration::from_millis(20);
+    if shared.definitions.finalizing.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let pending = Pending(Arc::downgrade(shared));
+    tokio::spawn(async move {
+        tokio::time::sleep(MOMENT).await;
+        let shared = pending.0.upgrade();
+        // What is written from now on needs another run.
+        drop(pending);
+        if let Some(shared) = shared {
+            shared.store.write_latency().await;
+            super::finalize(&shared);
+        }
+    });
+}
+
+/// A run of the finalizer to come. It is forgotten with the runtime that it was to run on.
+struct Pending(Weak<Shared>);
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0.upgrade() {
+            shared
+                .definitions
+                .finalizing
+                .store(false, Ordering::Release);
+        }
+    }
+}
+
 /// One step of the deletion of a definition.
 pub(super) fn finish(shared: &Shared, stored: &Object, definition: &Value) -> bool {
-    let metadata = definition.at("metadata");
-    let finalizers = metadata.list("finalizers");
-    if !metadata.has("deletionTimestamp") || !finalizers.iter().any(|name| name == FINALIZER) {
+    if !is_awaited(definition) {
         return false;
     }
     let in_progress = Condition {

@@ -1,8 +1,9 @@
 //! The life of definitions: what a real server's controllers do once a CustomResourceDefinition was written (spec section
 //! D.1).
 //!
-//! They run within the request that writes a definition, one after the other, until none of them has anything to do: who
-//! has its answer finds the definition established, or its objects gone.
+//! They run within the request that writes a definition, one after the other, until none of them has anything to do: a
+//! client that has its answer finds the definition established. Only the finalizer runs a moment later, as on a real
+//! server: a client that deletes a definition and then watches it sees how it ends.
 
 mod conditions;
 mod finalizer;
@@ -13,6 +14,7 @@ mod write;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -31,6 +33,8 @@ pub(crate) const TABLE: &str = "customresourcedefinitions.apiextensions.k8s.io";
 #[derive(Debug, Default)]
 pub(crate) struct Definitions {
     known: Mutex<Known>,
+    /// Whether the finalizer is about to run.
+    finalizing: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -63,14 +67,18 @@ impl fmt::Debug for Served {
 }
 
 impl Served {
-    /// Lets watches end, unless only conditions have changed: then they go on under the next rules.
-    fn hand_over(&self, next: &Value) -> watch::Sender<bool> {
-        let replaced = &self.definition.replaced;
+    /// Lets watches end, unless only conditions have changed: then they go on under the next rules. None if they end.
+    fn hand_over(&self, next: &Value) -> Option<(u64, watch::Sender<bool>)> {
+        let Definition {
+            replaced,
+            cached_since,
+            ..
+        } = &*self.definition;
         if OF_OBJECTS.iter().all(|&at| self.rules[at] == next[at]) {
-            return replaced.clone();
+            return Some((*cached_since, replaced.clone()));
         }
         replaced.send_replace(true);
-        watch::Sender::new(false)
+        None
     }
 }
 
@@ -79,20 +87,40 @@ pub(crate) fn are(resource: &Resource) -> bool {
     resource.group == "apiextensions.k8s.io" && resource.plural == "customresourcedefinitions"
 }
 
-/// Lets every definition come to rest, and serves what they define.
-pub(crate) fn settle(shared: &Shared) {
-    // Whoever holds this is the one controller.
+/// Lets every definition come to rest, but for those that are being deleted, and serves what they define.
+pub(crate) fn settle(shared: &Arc<Shared>) {
     let mut known = shared.definitions.known.lock();
-    loop {
-        known.look(shared);
-        known.serve(shared);
-        if !known.step(shared) {
-            return;
-        }
+    known.run(shared, Known::step);
+    if known.awaits_finalizer() {
+        finalizer::run_soon(shared);
     }
 }
 
+/// The same, and takes the deletion of definitions as far as it goes.
+fn finalize(shared: &Shared) {
+    let mut known = shared.definitions.known.lock();
+    known.run(shared, |known, shared| {
+        known.step(shared) || known.finalize_one(shared)
+    });
+}
+
 impl Known {
+    /// Runs controllers until none of them has anything to do. Whoever has the lock is the one controller.
+    fn run(&mut self, shared: &Shared, step: impl Fn(&Self, &Shared) -> bool) {
+        loop {
+            self.look(shared);
+            self.serve(shared);
+            if !step(self, shared) {
+                return;
+            }
+        }
+    }
+
+    fn awaits_finalizer(&self) -> bool {
+        let mut all = self.parsed.values();
+        all.any(|parsed| finalizer::is_awaited(&parsed.value))
+    }
+
     /// Reads the definitions that were written since the last look.
     fn look(&mut self, shared: &Shared) {
         let listed = shared.store.list(TABLE, "", "", usize::MAX, At::Now);
@@ -115,8 +143,13 @@ impl Known {
             names::accept(shared, stored, value, &self.parsed)
                 || conditions::establish(shared, stored, value)
                 || conditions::approve(shared, stored, value)
-                || finalizer::finish(shared, stored, value)
         })
+    }
+
+    /// One write of the finalizer; false when it waits for others.
+    fn finalize_one(&self, shared: &Shared) -> bool {
+        let mut all = self.parsed.values();
+        all.any(|Parsed { stored, value }| finalizer::finish(shared, stored, value))
     }
 
     /// Puts into the registry what the definitions define now.
@@ -142,13 +175,19 @@ impl Known {
                 before => {
                     changed = true;
                     let rules = rules(value);
-                    let replaced = before.map(|before| before.hand_over(&rules));
-                    let replaced = replaced.unwrap_or_default();
                     let since = shared.store.revision();
+                    let kept = before.and_then(|before| before.hand_over(&rules));
+                    let (cached_since, replaced) =
+                        kept.unwrap_or_else(|| (since, watch::Sender::new(false)));
                     let served = Served {
                         revision,
                         rules,
-                        definition: Arc::new(Definition::read(value, since, replaced)),
+                        definition: Arc::new(Definition::read(
+                            value,
+                            since,
+                            cached_since,
+                            replaced,
+                        )),
                     };
                     self.served.insert(name.clone(), served);
                 }

@@ -1,11 +1,13 @@
 //! One connection: the handshake, who the client proves to be, and its requests.
 
+use std::fmt::Write as _;
 use std::pin::pin;
 use std::sync::Arc;
 
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
+use ring::digest::{SHA256, digest};
 use rustls_pki_types::CertificateDer;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -13,6 +15,7 @@ use tokio::time::Duration;
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use super::Door;
+use super::frames::Guarded;
 use crate::access::{AUTHENTICATED, Caller};
 use crate::admission::User;
 use crate::server::{ApiService, Shared};
@@ -51,7 +54,8 @@ pub(super) async fn serve(
     };
     let service = TowerToHyperService::new(ApiService::for_caller(shared, caller));
     let server = builder();
-    let mut connection = pin!(server.serve_connection(TokioIo::new(stream), service));
+    let mut connection =
+        pin!(server.serve_connection_with_upgrades(TokioIo::new(Guarded::new(stream)), service));
     let mut stopping = false;
     loop {
         tokio::select! {
@@ -89,9 +93,9 @@ fn builder() -> auto::Builder<TokioExecutor> {
     builder
 }
 
-/// The user whom a client certificate names: CN is the name, each O a group.
-fn user(certificate: &CertificateDer<'_>) -> Option<User> {
-    let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
+/// The user whom a client certificate names: CN is the name, each O a group, and its digest is the credential.
+fn user(der: &CertificateDer<'_>) -> Option<User> {
+    let (_, certificate) = X509Certificate::from_der(der).ok()?;
     let subject = certificate.subject();
     let username = subject.iter_common_name().next()?.as_str().ok()?;
     let mut groups: Vec<String> = subject
@@ -103,6 +107,19 @@ fn user(certificate: &CertificateDer<'_>) -> Option<User> {
     Some(User {
         username: username.to_owned(),
         groups,
+        extra: [(CREDENTIAL_ID.to_owned(), vec![credential_id(der)])].into(),
         ..User::default()
     })
 }
+
+fn credential_id(der: &[u8]) -> String {
+    let mut id = "X509SHA256=".to_owned();
+    for byte in digest(&SHA256, der).as_ref() {
+        // A text always takes what is written to it.
+        let _ = write!(id, "{byte:02x}");
+    }
+    id
+}
+
+/// Under which name a user's extra values say which credential they came with.
+const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";

@@ -2,6 +2,7 @@
 
 mod clients;
 mod connection;
+mod frames;
 mod kubeconfig;
 mod serving;
 

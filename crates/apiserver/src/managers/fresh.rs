@@ -13,7 +13,7 @@ use super::set::{Node, Set};
 use super::shape::{Atom, Items, List, Members, Shape};
 use super::track::{NOBODYS, Tracked};
 use crate::kinds::view::Edit;
-use crate::schema::json::{write, write_string};
+use crate::schema::json::{parse_own, write, write_string};
 use crate::schema::{Medium, write_empties};
 
 /// The JSON of the `managedFields` of a new object that brings none along; none where nobody owns anything.
@@ -65,7 +65,7 @@ pub(crate) fn create(
 
 /// Gives an object the entries that were written for it.
 pub(crate) fn put(object: &mut Value, entries: &[u8]) {
-    let entries: Value = serde_json::from_slice(entries).expect("JSON that was written here");
+    let entries = parse_own(entries).expect("JSON that was written here");
     if let Some(metadata) = object.part("metadata") {
         metadata.put("managedFields", entries);
     }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::schema::Changes;
+use crate::schema::depth::is_too_deep;
 
 /// A decoded patch.
 #[derive(Clone, Debug)]
@@ -128,6 +129,7 @@ impl Operation {
                 "add operation does not apply: doc is missing path: \"{path}\""
             ))
         })?;
+        check_depth(path, &self.value)?;
         add(container, &key, self.value.clone())
             .map_err(|error| error.within(&format!("error in add for path: '{path}'")))
     }
@@ -155,6 +157,7 @@ impl Operation {
             document.clone_from(&self.value);
             return Ok(());
         }
+        check_depth(path, &self.value)?;
         let (container, key) = find(document, path).ok_or_else(|| {
             missing(format!(
                 "replace operation does not apply: doc is missing path: {path}"
@@ -191,6 +194,7 @@ impl Operation {
                 "move operation does not apply: doc is missing destination path: {path}"
             ))
         })?;
+        check_depth(path, &value)?;
         add(container, &key, value)
             .map_err(|error| error.within(&format!("error in move for path: '{path}'")))
     }
@@ -242,6 +246,7 @@ impl Operation {
                  exceeding the limit {COPY_LIMIT}"
             )));
         }
+        check_depth(path, &value)?;
         add(container, &key, value)
             .map_err(|error| error.within("error while adding value during copy"))
     }
@@ -273,6 +278,15 @@ impl PatchError {
 enum Container<'a> {
     Map(&'a mut Map<String, Value>),
     List(&'a mut Vec<Value>),
+}
+
+/// Refuses a value that would reach too deep at its place. The real server's limit is higher; the words are its decoder's.
+fn check_depth(path: &str, value: &Value) -> Result<(), PatchError> {
+    if is_too_deep(value, path.matches('/').count()) {
+        let why = "invalid character '{' exceeded max depth";
+        return Err(PatchError(why.to_owned()));
+    }
+    Ok(())
 }
 
 /// The container that the last part of `path` is a key of, with that key unescaped.

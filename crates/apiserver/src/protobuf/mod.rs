@@ -8,6 +8,7 @@ mod wire;
 use serde_json::{Map, Value, json};
 
 use crate::kinds::GroupVersionKind;
+use crate::schema::depth::is_too_deep;
 use crate::schema::json::ordered::{type_of, type_of_items};
 use crate::schema::types::{self, Type};
 use crate::schema::{conform_type, json};
@@ -86,7 +87,13 @@ pub fn decode_as(bytes: &[u8], expected: &GroupVersionKind) -> Result<Value, Dec
     let mut object = message::read(envelope.raw, ty.inner())?;
     object.insert("apiVersion".to_owned(), api_version(&kind).into());
     object.insert("kind".to_owned(), kind.kind.into());
-    Ok(Value::Object(object))
+    let object = Value::Object(object);
+    // Messages and the JSON within them have limits of their own, which add up.
+    if is_too_deep(&object, 0) {
+        let why = "invalid character '{' exceeded max depth";
+        return Err(DecodeError::EmbeddedJson(why.to_owned()));
+    }
+    Ok(object)
 }
 
 /// Reads what this server or the real one answers: an object, a list of objects, or their metadata, in the form that JSON has.

@@ -16,7 +16,8 @@ use super::table;
 use crate::admission::Notes;
 use crate::kinds::Resource;
 use crate::protobuf;
-use crate::schema::json::{self, ordered};
+use crate::schema::json::{self, ordered, parse_own};
+use crate::schema::yaml;
 use crate::status::{Result, Status};
 use crate::store::Object;
 
@@ -57,8 +58,8 @@ impl Shown {
 
     /// The object in the request's version.
     pub(crate) async fn value(&self, call: &Call) -> Result<Value> {
-        let value = serde_json::from_slice(&self.text)
-            .map_err(|error| Status::internal(&error.to_string()))?;
+        let value = parse_own(&self.text)
+            .ok_or_else(|| Status::internal("an object that is stored cannot be read"))?;
         call.convert_from_storage(value).await
     }
 
@@ -267,7 +268,7 @@ pub(crate) fn encoded(encoding: Encoding, value: &Value) -> Bytes {
         Encoding::Json => ordered::text(value),
         Encoding::PrettyJson => json::indented(&ordered::text(value)),
         Encoding::Yaml => {
-            let text = serde_saphyr::to_string(value);
+            let text = yaml::to_string(value);
             return Bytes::from(text.expect("a JSON tree can always be written as YAML"));
         }
         Encoding::Protobuf => return protobuf::encode(value).into(),

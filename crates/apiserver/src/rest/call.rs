@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderMap;
+use hyper::upgrade::OnUpgrade;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -11,7 +12,7 @@ use tokio::time::Instant;
 use super::negotiate::Output;
 use super::path::ResourcePath;
 use super::query::Query;
-use crate::admission::{Attributes, Notes, Operation, User};
+use crate::admission::{Attributes, Notes, Operation, User, refuse};
 use crate::audit::Trail;
 use crate::kinds::{GroupVersionKind, Resource, conversion, strategy};
 use crate::managers::Versions;
@@ -40,6 +41,8 @@ pub(crate) struct Call {
     pub(crate) trail: Option<Arc<Trail>>,
     /// What a webhook converted, so that the managers of other versions keep their fields.
     pub(crate) versions: Arc<Versions>,
+    /// What becomes of an HTTP/1.1 connection that stops to be one.
+    pub(crate) upgrade: Option<OnUpgrade>,
     /// Becomes true when watches shall end.
     pub(crate) stopped: watch::Receiver<bool>,
     /// The whole request body.
@@ -210,6 +213,7 @@ impl Call {
 
     /// Lets the mutating steps of admission change the object.
     pub(crate) async fn mutate(&self, attributes: &mut Attributes) -> Result<()> {
+        refuse(attributes)?;
         let Shared { chain, cluster, .. } = &*self.shared;
         // The chain's future is large, and most of its room is for webhooks that are not called.
         Box::pin(chain.mutate(cluster, attributes, &self.notes)).await
@@ -217,6 +221,8 @@ impl Call {
 
     /// Lets the validating steps of admission judge the object.
     pub(crate) async fn validate(&self, attributes: &Attributes) -> Result<()> {
+        // A webhook may have made of the object what is refused.
+        refuse(attributes)?;
         let Shared { chain, cluster, .. } = &*self.shared;
         Box::pin(chain.validate(cluster, attributes, &self.notes)).await
     }

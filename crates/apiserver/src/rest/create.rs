@@ -15,7 +15,7 @@ use super::tracking;
 use super::write::no_number;
 use crate::access::rbac::escalation;
 use crate::access::{self, About, Question};
-use crate::admission::{Attributes, Operation};
+use crate::admission::{Attributes, Operation, refuse_new};
 use crate::kinds::{Verb, defaults, strategy, validation};
 use crate::schema::Medium;
 use crate::status::{Result, Status};
@@ -26,7 +26,7 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     if call.resource.custom.is_none() && !call.resource.allows(Verb::Create) {
         return Err(Status::method_not_allowed());
     }
-    refuse_without_effect(call)?;
+    refuse_new(&call.resource)?;
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
     let kind = call.kind();
     let mut decoded = decode::body(call, &kind, &options)?;
@@ -119,7 +119,8 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         call.validate(&attributes).await?;
         // A version that is no number is none here, and is overwritten; so is any where an update creates.
         let version = meta_text(&attributes.object, "resourceVersion").parse::<u64>();
-        if call.path.name.is_empty() && version.is_ok_and(|version| version > 0) {
+        let stores = call.path.name.is_empty() && !options.dry_run;
+        if stores && version.is_ok_and(|version| version > 0) {
             return Err(Status::plain(
                 "resourceVersion should not be set on objects to be created",
             ));
@@ -194,24 +195,6 @@ fn may_create(call: &Call) -> Result<()> {
     access::check(&*call.shared.access.authorizer, &question).map(drop)
 }
 
-/// Objects that a client would believe to have an effect that this server does not have yet.
-fn refuse_without_effect(call: &Call) -> Result<()> {
-    let what = match (call.resource.group.as_str(), call.resource.plural.as_str()) {
-        ("apiregistration.k8s.io", "apiservices") => {
-            "this server does not forward requests to other API servers"
-        }
-        (
-            "admissionregistration.k8s.io",
-            "validatingadmissionpolicies"
-            | "validatingadmissionpolicybindings"
-            | "mutatingadmissionpolicies"
-            | "mutatingadmissionpolicybindings",
-        ) => "this server does not evaluate admission policies yet; use an admission webhook",
-        _ => return Ok(()),
-    };
-    Err(Status::not_implemented(what))
-}
-
 /// Writes the object, or acts as if; the inner error says that the name is taken.
 async fn write(
     call: &Call,
@@ -229,9 +212,16 @@ async fn write(
     if options.dry_run {
         return Ok(match store.get(&call.table, &key) {
             Some(present) => Err(Raced(Some(present))),
-            None => Ok(Shown::unwritten(draft.into_text(None))),
+            // The store alone minds a version, and a dry run does not come so far.
+            None => Ok(Shown::unwritten(
+                match meta_text(&attributes.object, "resourceVersion") {
+                    "" => draft.into_text(None),
+                    version => draft.with_version(version),
+                },
+            )),
         });
     }
+    store.write_latency().await;
     Ok(store
         .create(&call.table, &key, draft)
         .map(|object| Shown::from(&*object)))

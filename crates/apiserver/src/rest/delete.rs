@@ -201,6 +201,7 @@ async fn remove(
                 Outcome::Waiting(shown)
             });
         }
+        store.write_latency().await;
         let written = if removes {
             store.delete(&call.table, &key, stored.revision, draft)
         } else if draft.says_the_same_as(&stored) {

@@ -38,7 +38,7 @@ pub(crate) async fn dispatch(
 
 async fn to_resource(
     shared: Arc<Shared>,
-    request: Request,
+    mut request: Request,
     path: ResourcePath,
 ) -> Result<Response<Body>> {
     let registry = shared.served.now();
@@ -93,6 +93,7 @@ async fn to_resource(
         notes: request.notes,
         versions: Arc::default(),
         trail: request.trail,
+        upgrade: request.parts.extensions.remove(),
         stopped: request.stopped,
         body: request.body,
         shared,

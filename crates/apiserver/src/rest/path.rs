@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::query::Query;
+
 /// A path below `/api/<version>` or `/apis/<group>/<version>` that names a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ResourcePath {
@@ -32,6 +34,17 @@ pub(crate) enum Path {
 }
 
 impl Path {
+    /// Whether a GET of the path follows changes.
+    pub(crate) fn is_watched(&self, query: &Query) -> bool {
+        match self {
+            Self::Resource(path) => {
+                let of_many = path.name.is_empty() && path.subresource.is_empty();
+                path.watch || of_many && query.flag("watch")
+            }
+            Self::Other(_) | Self::Broken(..) => false,
+        }
+    }
+
     /// Reads a path. A slash at its end is harmless.
     pub(crate) fn parse(path: &str) -> Self {
         let path = path.strip_prefix('/').unwrap_or(path);

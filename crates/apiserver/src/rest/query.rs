@@ -1,5 +1,7 @@
 //! Query parameters: the options of each verb, checked as the real server checks them.
 
+use std::num::{IntErrorKind, ParseIntError};
+
 use serde_json::{Map, Value};
 use tokio::time::Duration;
 
@@ -82,15 +84,13 @@ impl Query {
     /// # Errors
     /// 400 with Go's words if it is not one.
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>> {
-        match self.get(name) {
-            None | Some("") => Ok(None),
-            Some(text) => text.parse().map(Some).map_err(|_| {
-                Status::bad_request(format!(
-                    "strconv.ParseInt: parsing {}: invalid syntax",
-                    crate::field::quoted(text)
-                ))
-            }),
-        }
+        let Some(text) = self.get(name) else {
+            return Ok(None);
+        };
+        text.parse().map(Some).map_err(|error| {
+            let (text, why) = (crate::field::quoted(text), go_words(&error));
+            Status::bad_request(format!("strconv.ParseInt: parsing {text}: {why}"))
+        })
     }
 
     /// The time that the client gives the request, `default` if it says nothing usable.
@@ -173,6 +173,14 @@ impl WriteOptions {
         options.insert("kind".to_owned(), kind.into());
         options.insert("apiVersion".to_owned(), "meta.k8s.io/v1".into());
         Value::Object(options)
+    }
+}
+
+/// What Go says of a number that cannot be parsed.
+pub(crate) fn go_words(error: &ParseIntError) -> &'static str {
+    match error.kind() {
+        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+        _ => "invalid syntax",
     }
 }
 

@@ -9,20 +9,32 @@ use super::body::Body;
 use super::call::Call;
 use super::component_statuses;
 use super::page::Page;
-use super::query::Query;
+use super::query::{Query, go_words};
 use super::selection::Selection;
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::Verb;
 use crate::status::{Result, Status};
 use crate::store::{At, Object, OutOfRange};
 
-/// The options of a list or a watch that say which state it is about.
+/// The options of a list or a watch.
+#[derive(Debug)]
+pub(crate) struct ListOptions {
+    /// How long a watch lasts, in seconds.
+    pub(crate) timeout: Option<i64>,
+    pub(crate) limit: Option<i64>,
+    pub(crate) selection: Selection,
+    pub(crate) version: Version,
+}
+
+/// Which state a list or a watch is about.
 #[derive(Debug)]
 pub(crate) struct Version {
     pub(crate) text: String,
     pub(crate) number: u64,
-    pub(crate) exact: bool,
-    pub(crate) given_match: bool,
+    /// Whether a watch begins with the objects that there are; none if the client leaves it open.
+    pub(crate) initial_events: Option<bool>,
+    exact: bool,
+    given_match: bool,
 }
 
 /// Answers the object that the path names.
@@ -56,10 +68,13 @@ pub(crate) async fn list(call: &Call) -> Result<Response<Body>> {
 /// Finds the objects of one page of a list.
 pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)> {
     let query = &call.query;
-    query.number("timeoutSeconds")?;
-    let version = Version::read(query, false)?;
-    let selection = Selection::read(query, &call.resource)?;
-    let limit = match query.number("limit")? {
+    let ListOptions {
+        limit,
+        selection,
+        version,
+        ..
+    } = ListOptions::read(call, false)?;
+    let limit = match limit {
         // A cache that may answer with any state answers with all of it.
         Some(limit) if limit > 0 && version.text != "0" => {
             usize::try_from(limit).unwrap_or(usize::MAX)
@@ -77,12 +92,12 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
     let at = if token.is_empty() {
         version.at(limit != usize::MAX)
     } else {
+        let page = Page::parse(token)?;
         if !matches!(version.text.as_str(), "" | "0") {
             return Err(Status::bad_request(
                 "specifying resource version is not allowed when using continue",
             ));
         }
-        let page = Page::parse(token)?;
         start = prefix.clone() + &page.start;
         if let Ok(revision) = u64::try_from(page.revision) {
             At::Exactly(revision)
@@ -118,16 +133,20 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
     };
     let mut remaining = Some(listed.remaining);
     if !selection.is_empty() {
-        let mut meant = Vec::with_capacity(objects.len());
-        for object in objects {
-            if selection.matches(call, &object).await {
-                meant.push(object);
+        let mut meant = Vec::with_capacity(objects.len().min(limit));
+        let mut looked_at = 0;
+        for object in &objects {
+            if meant.len() == limit {
+                break;
+            }
+            looked_at += 1;
+            if selection.matches(call, object).await {
+                meant.push(object.clone());
             }
         }
+        // What follows a full page was not looked at: the next page may turn out to be empty.
+        remaining = Some(objects.len() - looked_at);
         objects = meant;
-        let more = objects.len().saturating_sub(limit);
-        objects.truncate(limit);
-        remaining = (more > 0).then_some(more);
     }
     let more = remaining.is_some_and(|remaining| remaining > 0);
     let next = objects.last().filter(|_| more).map(|last| {
@@ -149,44 +168,59 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
     Ok((objects, meta))
 }
 
-impl Version {
-    /// Reads and checks `resourceVersion`, `resourceVersionMatch` and `sendInitialEvents`.
+impl ListOptions {
+    /// Reads and checks the options in the order of the real server, which decides what a client hears of several mistakes.
     ///
     /// # Errors
-    /// 422 for combinations that mean nothing, 400 for a revision that is no number.
-    pub(crate) fn read(query: &Query, watch: bool) -> Result<Self> {
-        let text = query.text("resourceVersion");
-        let word = query.text("resourceVersionMatch");
-        let initial = query.get("sendInitialEvents").is_some();
-        let path = Path::new("resourceVersionMatch");
+    /// 400 for what cannot be read, 422 for combinations that mean nothing.
+    pub(crate) fn read(call: &Call, watch: bool) -> Result<Self> {
+        let query = &call.query;
+        let timeout = query.number("timeoutSeconds")?;
+        let limit = query.number("limit")?;
+        let selection = Selection::read(query)?;
+        let version = Unread::check(query, watch)?;
+        selection.check(&call.resource)?;
+        Ok(Self {
+            timeout,
+            limit,
+            selection,
+            version: version.read(watch)?,
+        })
+    }
+}
+
+/// The options about the state, before the revision was read.
+struct Unread<'q> {
+    text: &'q str,
+    word: &'q str,
+    initial_events: Option<bool>,
+}
+
+impl<'q> Unread<'q> {
+    /// Checks `resourceVersion`, `resourceVersionMatch` and `sendInitialEvents`.
+    ///
+    /// # Errors
+    /// 422 for combinations that mean nothing.
+    fn check(query: &'q Query, watch: bool) -> Result<Self> {
+        let mut unread = Self {
+            text: query.text("resourceVersion"),
+            word: query.text("resourceVersionMatch"),
+            initial_events: query
+                .get("sendInitialEvents")
+                .map(|_| query.flag("sendInitialEvents")),
+        };
+        // A watch from no state in particular is one with initial events; those of the old paths are not.
+        let open = unread.word.is_empty() && unread.initial_events.is_none();
+        if watch && open && query.flag("watch") && matches!(unread.text, "" | "0") {
+            unread.initial_events = Some(true);
+            unread.word = "NotOlderThan";
+        }
         let mut errors = Vec::new();
         if watch {
-            if initial {
-                if word != "NotOlderThan" {
-                    errors.push(FieldError::forbidden(
-                        &path,
-                        "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-                    ));
-                }
-            } else if !word.is_empty() {
-                errors.push(FieldError::forbidden(
-                    &path,
-                    "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-                ));
-            }
-            if !word.is_empty() {
-                if !query.text("continue").is_empty() {
-                    let detail = "resourceVersionMatch is forbidden when continue is provided";
-                    errors.push(FieldError::forbidden(&path, detail));
-                }
-                if word != "NotOlderThan" {
-                    let supported = ["NotOlderThan"];
-                    errors.push(FieldError::not_supported(&path, word, &supported));
-                }
-            }
+            unread.check_watch(query, &mut errors);
         } else {
-            check_match(query, text, word, &mut errors);
-            if initial {
+            check_match(query, unread.text, unread.word, &mut errors);
+            if unread.initial_events.is_some() {
                 errors.push(FieldError::forbidden(
                     &Path::new("sendInitialEvents"),
                     "sendInitialEvents is forbidden for list",
@@ -196,20 +230,56 @@ impl Version {
         if !errors.is_empty() {
             return Err(Status::invalid("meta.k8s.io", "ListOptions", "", &errors));
         }
-        Ok(Self {
-            text: text.to_owned(),
-            number: number(text).map_err(|why| {
-                if watch {
-                    Status::plain(why)
-                } else {
-                    Status::bad_request(format!("invalid resource version: {why}"))
-                }
-            })?,
-            exact: word == "Exact",
-            given_match: !word.is_empty(),
-        })
+        Ok(unread)
     }
 
+    fn check_watch(&self, query: &Query, errors: &mut Vec<FieldError>) {
+        let path = Path::new("resourceVersionMatch");
+        let mut forbid = |detail| errors.push(FieldError::forbidden(&path, detail));
+        if self.initial_events.is_some() && self.word != "NotOlderThan" {
+            forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+        }
+        if self.word.is_empty() {
+            return;
+        }
+        if self.initial_events.is_none() {
+            forbid(
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            );
+        }
+        if self.word != "NotOlderThan" {
+            let supported = ["NotOlderThan"];
+            errors.push(FieldError::not_supported(&path, self.word, &supported));
+        }
+        if !query.text("continue").is_empty() {
+            let detail = "resourceVersionMatch is forbidden when continue is provided";
+            errors.push(FieldError::forbidden(&path, detail));
+        }
+    }
+
+    /// Reads the revision.
+    ///
+    /// # Errors
+    /// 400, of a watch 500, for a revision that is no number.
+    fn read(self, watch: bool) -> Result<Version> {
+        let number = number(self.text).map_err(|why| {
+            if watch {
+                Status::plain(why)
+            } else {
+                Status::bad_request(format!("invalid resource version: {why}"))
+            }
+        })?;
+        Ok(Version {
+            text: self.text.to_owned(),
+            number,
+            initial_events: self.initial_events,
+            exact: self.word == "Exact",
+            given_match: !self.word.is_empty(),
+        })
+    }
+}
+
+impl Version {
     fn at(&self, limited: bool) -> At {
         // With a limit, a revision alone means exactly that one: the rule from before resourceVersionMatch.
         let legacy = limited && !self.given_match;
@@ -264,11 +334,10 @@ fn number(text: &str) -> std::result::Result<u64, String> {
     if text.is_empty() {
         return Ok(0);
     }
-    text.parse().map_err(|_| {
-        let text = quoted(text);
-        format!(
-            "resourceVersion: Invalid value: {text}: strconv.ParseUint: parsing {text}: invalid syntax"
-        )
+    let unsigned = text.strip_prefix('+').map_or(text, |_| "+");
+    unsigned.parse().map_err(|error| {
+        let (text, why) = (quoted(text), go_words(&error));
+        format!("resourceVersion: Invalid value: {text}: strconv.ParseUint: parsing {text}: {why}")
     })
 }
 

@@ -19,17 +19,14 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Reads the selectors and checks that the kind has the fields.
+    /// Reads the selectors.
     ///
     /// # Errors
-    /// 400 with the parser's words, or for a field that the kind does not select by.
-    pub(crate) fn read(query: &Query, resource: &Resource) -> Result<Self> {
+    /// 400 with the parser's words.
+    pub(crate) fn read(query: &Query) -> Result<Self> {
         let bad = |why: String| Status::bad_request(why);
         let labels = Labels::parse(query.text("labelSelector")).map_err(bad)?;
         let fields = Fields::parse(query.text("fieldSelector")).map_err(bad)?;
-        for name in fields.names() {
-            fields::check(resource, name).map_err(bad)?;
-        }
         let fields_are_keys = fields
             .names()
             .all(|name| matches!(name, "metadata.name" | "metadata.namespace"));
@@ -38,6 +35,17 @@ impl Selection {
             fields,
             fields_are_keys,
         })
+    }
+
+    /// Checks that the kind has the fields.
+    ///
+    /// # Errors
+    /// 400 for a field that the kind does not select by.
+    pub(crate) fn check(&self, resource: &Resource) -> Result<()> {
+        let mut names = self.fields.names();
+        names
+            .try_for_each(|name| fields::check(resource, name))
+            .map_err(Status::bad_request)
     }
 
     /// Whether everything is meant.

@@ -117,6 +117,7 @@ pub(crate) async fn store(
         return Ok(Ok(Shown::unwritten(draft.into_text(Some(stored.revision)))));
     }
     let store = &call.shared.store;
+    store.write_latency().await;
     let (table, path, expected) = (&call.table, &stored.path, stored.revision);
     if ends {
         // The watchers see what was stored, at the deletion's own revision; the client sees what it sent, at the one before.

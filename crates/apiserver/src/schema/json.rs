@@ -11,6 +11,7 @@ mod write;
 
 use serde_json::Value;
 
+use super::depth::{DEEPEST, DEEPEST_OWN};
 pub(crate) use indent::indented;
 pub(crate) use write::{write, write_string};
 
@@ -39,12 +40,12 @@ pub struct Malformed(pub(super) String);
 /// # Errors
 ///
 /// The text of Go's `encoding/json`, such as `invalid character '}' looking for beginning of value`, when this is not JSON;
-/// also when it is nested deeper than 128 levels.
+/// also when it is nested deeper than 127 levels.
 pub fn parse(bytes: &[u8]) -> Result<Parsed, Malformed> {
     let read = match std::str::from_utf8(bytes) {
-        Ok(text) => read(text),
+        Ok(text) => read(text, DEEPEST),
         // Go replaces what is no UTF-8.
-        Err(_) => read(&String::from_utf8_lossy(bytes)),
+        Err(_) => read(&String::from_utf8_lossy(bytes), DEEPEST),
     };
     match read {
         Ok((value, duplicates)) => Ok(Parsed {
@@ -58,13 +59,20 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, Malformed> {
     }
 }
 
-/// What is wrong with JSON that Go takes and this reader does not.
+/// Reads JSON that this server wrote, which may be nested a little deeper than any body.
+///
+/// None for anything else.
+pub(crate) fn parse_own(bytes: &[u8]) -> Option<Value> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    read(text, DEEPEST_OWN).ok().map(|(value, _)| value)
+}
+
+/// The decoder's words for JSON that Go takes and this reader does not.
 fn beyond_limits(fault: Fault) -> String {
-    let text = match fault {
-        Fault::TooDeep => "exceeded max depth",
-        Fault::TooLarge | Fault::Syntax => "number out of range",
-    };
-    text.to_owned()
+    match fault {
+        Fault::TooDeep(bracket) => format!("invalid character '{bracket}' exceeded max depth"),
+        Fault::TooLarge | Fault::Syntax => "number out of range".to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Bodies into values: reading JSON and YAML, and holding a value to the types of its kind.
 
 pub(crate) mod conform;
+pub(crate) mod depth;
 mod equality;
 pub mod json;
 pub mod types;

@@ -2,16 +2,15 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use serde_saphyr::Error;
+use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
+use super::depth::{DEEPEST, DEEPEST_OWN, with_room};
 use super::json::{Malformed, Parsed};
 use crate::field::quoted;
-
-/// How deep a body may be nested; the same as for JSON.
-const MAX_DEPTH: usize = 128;
 
 /// Reads the first YAML document.
 ///
@@ -20,14 +19,35 @@ const MAX_DEPTH: usize = 128;
 ///
 /// # Errors
 ///
-/// `yaml: line <n>: <why>`, when this is not YAML or is nested deeper than 128 levels.
+/// `yaml: line <n>: <why>`, when this is not YAML or is nested deeper than 127 levels.
 pub fn parse(bytes: &[u8]) -> Result<Parsed, Malformed> {
+    with_room(|| parse_with_room(bytes))
+}
+
+/// Reads YAML that this server wrote, which may be nested a little deeper than any body.
+///
+/// None for anything else.
+pub(crate) fn parse_own(bytes: &[u8]) -> Option<Value> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let read = with_room(|| read(text, DuplicateKeyPolicy::LastWins, DEEPEST_OWN));
+    read.ok().map(|parsed| parsed.value)
+}
+
+/// The text of a value.
+///
+/// # Errors
+/// The library cannot write it.
+pub(crate) fn to_string(value: &Value) -> Result<String, serde_saphyr::ser_error::Error> {
+    with_room(|| serde_saphyr::to_string(value))
+}
+
+fn parse_with_room(bytes: &[u8]) -> Result<Parsed, Malformed> {
     let text = std::str::from_utf8(bytes)
         .map_err(|_| Malformed("yaml: invalid leading UTF-8 octet".to_owned()))?;
     if let Some(why) = tab(text).or_else(|| wrong_escape(text)) {
         return Err(Malformed(why));
     }
-    match read(text, DuplicateKeyPolicy::Error) {
+    match read(text, DuplicateKeyPolicy::Error, DEEPEST) {
         Ok(parsed) => Ok(parsed),
         Err(error) => match error.without_snippet() {
             Error::DuplicateMappingKey { key, .. } => {
@@ -35,8 +55,8 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, Malformed> {
                 let key = quoted(key.as_deref().unwrap_or_default());
                 let duplicate =
                     format!("yaml: unmarshal errors:\n  line {line}: key {key} already set in map");
-                let mut parsed =
-                    read(text, DuplicateKeyPolicy::LastWins).map_err(|error| malformed(&error))?;
+                let mut parsed = read(text, DuplicateKeyPolicy::LastWins, DEEPEST)
+                    .map_err(|error| malformed(&error))?;
                 parsed.duplicates = vec![duplicate];
                 Ok(parsed)
             }
@@ -45,35 +65,49 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, Malformed> {
     }
 }
 
-fn read(text: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Parsed, Error> {
+fn read(text: &str, duplicate_keys: DuplicateKeyPolicy, deepest: usize) -> Result<Parsed, Error> {
     let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_depth: MAX_DEPTH },
+        budget: serde_saphyr::budget! { max_depth: deepest },
         duplicate_keys: duplicate_keys,
         legacy_octal_numbers: true,
         with_snippet: false,
     };
-    let Tree(value) =
-        serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
-            Tree::deserialize(reader)
-        })?;
+    let tree = Tree { levels: deepest };
+    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
+        tree.deserialize(reader)
+    })?;
     Ok(Parsed {
         value,
         duplicates: Vec::new(),
     })
 }
 
-/// Any value; keys that are no texts become their texts.
-struct Tree(Value);
+/// Reads any value; keys that are no strings become their texts.
+///
+/// The library's own limit does not count the levels of an alias where it stands.
+#[derive(Clone, Copy)]
+struct Tree {
+    /// How many levels may follow.
+    levels: usize,
+}
 
-impl<'de> Deserialize<'de> for Tree {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyValue).map(Self)
+impl Tree {
+    fn below<E: serde::de::Error>(self) -> Result<Self, E> {
+        let levels = self.levels.checked_sub(1);
+        let levels = levels.ok_or_else(|| E::custom("exceeded max depth"))?;
+        Ok(Self { levels })
     }
 }
 
-struct AnyValue;
+impl<'de> DeserializeSeed<'de> for Tree {
+    type Value = Value;
 
-impl<'de> Visitor<'de> for AnyValue {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Tree {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -113,17 +147,19 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let below = self.below()?;
         let mut list = Vec::new();
-        while let Some(Tree(item)) = items.next_element()? {
+        while let Some(item) = items.next_element_seed(below)? {
             list.push(item);
         }
         Ok(Value::Array(list))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let below = self.below()?;
         let mut map = Map::new();
-        while let Some((key, Tree(value))) = entries.next_entry::<String, Tree>()? {
-            map.insert(key, value);
+        while let Some(key) = entries.next_key::<String>()? {
+            map.insert(key, entries.next_value_seed(below)?);
         }
         Ok(Value::Object(map))
     }
@@ -142,6 +178,17 @@ fn malformed(error: &Error) -> Malformed {
         _ => text,
     };
     let line = error.location().map_or(1, |location| location.line());
+    let too_deep = matches!(
+        error,
+        Error::Budget {
+            breach: BudgetBreach::Depth { .. },
+            ..
+        }
+    );
+    let too_deep = too_deep || text.contains("recursion limit exceeded");
+    if too_deep || text.contains("exceeded max depth") {
+        return Malformed(format!("yaml: exceeded max depth of {DEEPEST}"));
+    }
     if text.starts_with("unclosed bracket") {
         let ends = if text.contains('{') { "}" } else { "]" };
         return Malformed(format!(
@@ -294,8 +341,31 @@ mod tests {
     fn what_is_no_yaml_is_refused_with_its_line() {
         let error = parse(b"a: 1\nb: [\n").unwrap_err().to_string();
         assert!(error.starts_with("yaml: line "), "{error}");
-        let deep = "[".repeat(1000);
-        assert!(parse(deep.as_bytes()).is_err());
         assert!(parse(b"\xff").is_err());
+    }
+
+    #[test]
+    fn nesting_is_refused_where_json_is_refused_in_flow_blocks_and_aliases() {
+        fn flow(levels: usize) -> String {
+            "[".repeat(levels) + &"]".repeat(levels)
+        }
+        fn block(levels: usize) -> String {
+            "- ".repeat(levels) + "a"
+        }
+        fn alias(levels: usize) -> String {
+            let other = flow(60).replace("[]", "[*a]");
+            format!("- &a {}\n- {other}\n", flow(levels))
+        }
+        let refused = "yaml: exceeded max depth of 127";
+        for nested in [flow, block, alias] {
+            for levels in [128, 10_000] {
+                let error = parse(nested(levels).as_bytes()).unwrap_err();
+                assert_eq!(error.to_string(), refused);
+            }
+        }
+        assert!(parse(flow(127).as_bytes()).is_ok());
+        assert!(parse(block(127).as_bytes()).is_ok());
+        assert!(parse(alias(66).as_bytes()).is_ok());
+        assert!(parse(alias(67).as_bytes()).is_err());
     }
 }

@@ -21,6 +21,10 @@ impl Fields {
             .into_iter()
             .filter(|term| !term.is_empty())
             .map(|term| comparison(term, text))
+            // A comparison of nothing with nothing always holds, whatever the operator.
+            .filter(
+                |read| !matches!(read, Ok(term) if term.field.is_empty() && term.value.is_empty()),
+            )
             .collect::<Result<_, _>>()
             .map(Self)
     }
@@ -133,6 +137,8 @@ fn unescape(value: &str) -> Result<String, String> {
             }
             '\\' => escaped = true,
             ',' | '=' => {
+                // Go prints the number of the character.
+                let c = u32::from(c);
                 return Err(format!(
                     "invalid field selector: unescaped character in value: {c}"
                 ));
@@ -173,6 +179,8 @@ mod tests {
             ("metadata.name=web,status.phase=Running", false),
             ("status.phase=", true),
             (r"spec.nodeName=a\,b\=c", true),
+            ("=", true),
+            ("==,!=", true),
         ];
         for (selector, expected) in table {
             assert_eq!(matches(selector), expected, "{selector}");
@@ -184,6 +192,14 @@ mod tests {
         assert_eq!(
             Fields::parse("metadata.name=x,phase"),
             Err("invalid selector: 'metadata.name=x,phase'; can't understand 'phase'".to_owned())
+        );
+    }
+
+    #[test]
+    fn an_operator_in_a_value_is_refused_by_its_number() {
+        assert_eq!(
+            Fields::parse("metadata.name=a=b"),
+            Err("invalid field selector: unescaped character in value: 61".to_owned())
         );
     }
 

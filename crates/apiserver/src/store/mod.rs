@@ -4,6 +4,7 @@
 //! [`Store::watch`]. Reads are always answered from memory; another backend would have to follow the same log and
 //! take over the commits.
 
+mod compaction;
 mod event;
 mod follower;
 mod object;
@@ -15,7 +16,9 @@ use std::sync::Arc;
 
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::watch;
+use tokio::time::Duration;
 
+pub(crate) use compaction::compact_every;
 pub(crate) use event::{Change, Event, line};
 pub(crate) use follower::Follower;
 pub(crate) use object::{Draft, Object};
@@ -32,6 +35,8 @@ pub(crate) const FIRST_REVISION: u64 = 1;
 pub(crate) struct Store {
     state: RwLock<State>,
     limits: Limits,
+    /// How long every write of a client takes; none: no time at all.
+    latency: Option<Duration>,
     /// What is there from the beginning; a resource's objects are read when the resource is first asked for.
     seed: Option<Seed>,
     /// The revision of the last write.
@@ -41,6 +46,8 @@ pub(crate) struct Store {
 #[derive(Debug)]
 struct State {
     revision: u64,
+    /// The oldest revision whose state can still be read.
+    compacted: u64,
     tables: HashMap<String, Table>,
 }
 
@@ -100,11 +107,26 @@ impl Store {
         Self {
             state: RwLock::new(State {
                 revision,
+                compacted: 0,
                 tables: HashMap::new(),
             }),
             limits,
+            latency: None,
             seed,
             written: watch::Sender::new(revision),
+        }
+    }
+
+    /// The same store, in which a write takes so long.
+    pub(crate) fn with_latency(self, latency: Duration) -> Self {
+        let latency = Some(latency).filter(|latency| !latency.is_zero());
+        Self { latency, ..self }
+    }
+
+    /// Waits as long as a write takes. Whoever writes for a client waits before, and finds out afterwards who came first.
+    pub(crate) async fn write_latency(&self) {
+        if let Some(latency) = self.latency {
+            tokio::time::sleep(latency).await;
         }
     }
 
@@ -172,8 +194,8 @@ impl Store {
         let (objects, remaining) = match state.tables.get(table) {
             None => (Vec::new(), 0),
             Some(table) if revision == current => table.range(namespace, from, limit),
-            Some(table) if revision < table.compacted() => {
-                let oldest = table.compacted();
+            Some(table) if revision < state.compacted.max(table.compacted()) => {
+                let oldest = state.compacted.max(table.compacted());
                 return Err(OutOfRange::TooOld { oldest });
             }
             Some(table) => table.range_at(revision, namespace, from, limit),
@@ -254,14 +276,15 @@ impl Store {
         self.written.subscribe()
     }
 
-    /// Forgets the past, as etcd's compaction does.
-    pub(crate) fn compact(&self) {
+    /// Forgets the past before a revision, as etcd's compaction does.
+    pub(crate) fn compact(&self, revision: u64) {
         for table in Seed::tables().filter(|_| self.seed.is_some()) {
             drop(self.read(table));
         }
         let mut state = self.state.write();
+        state.compacted = state.compacted.max(revision);
         for table in state.tables.values_mut() {
-            while table.forget_oldest() {}
+            table.forget_until(revision);
         }
     }
 

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use crate::schema::json::ordered::{Places, write_stored};
+use crate::schema::json::{parse_own, write_string};
 
 /// An object as it was written at one revision. GET, LIST and every watcher share its bytes.
 #[derive(Debug)]
@@ -90,12 +91,18 @@ impl Draft {
         }
     }
 
+    /// The text with the version that a client gave an object that is not stored.
+    pub(crate) fn with_version(mut self, version: &str) -> Bytes {
+        let mut quoted = Vec::with_capacity(version.len() + 2);
+        write_string(&mut quoted, version);
+        self.text.splice(self.hole - 1..=self.hole, quoted);
+        Bytes::from(self.text)
+    }
+
     /// The text with the given revision in place (none: the member is left empty), for answers to dry runs.
     pub(crate) fn into_text(mut self, revision: Option<u64>) -> Bytes {
         if let Some(revision) = revision {
-            let digits = revision.to_string().into_bytes();
-            self.text.splice(self.hole..self.hole, digits);
-            return Bytes::from(self.text);
+            return self.with_version(&revision.to_string());
         }
         let member = b"\"resourceVersion\":\"";
         let start = self.hole - member.len();
@@ -129,8 +136,7 @@ impl Object {
 
     /// The object as a tree.
     pub(crate) fn value(&self) -> Value {
-        serde_json::from_slice(self.json())
-            .expect("the store holds JSON that it has written itself")
+        parse_own(self.json()).expect("the store holds JSON that it has written itself")
     }
 
     /// The object's labels.
@@ -190,6 +196,15 @@ mod tests {
         assert!(Draft::new(&object.value()).says_the_same_as(&object));
         let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "y"}});
         assert!(!Draft::new(&other).says_the_same_as(&object));
+    }
+
+    #[test]
+    fn an_answer_that_was_not_stored_echoes_a_version_that_is_no_number() {
+        let value = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}});
+        let text = Draft::new(&value).with_version("a\"b");
+        let shown = serde_json::from_slice::<Value>(&text).unwrap();
+        assert_eq!(shown["metadata"]["resourceVersion"], "a\"b");
+        assert_eq!(shown["metadata"]["name"], "x");
     }
 
     #[test]

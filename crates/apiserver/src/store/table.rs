@@ -49,13 +49,21 @@ impl Table {
         self.changed.send_replace(revision);
     }
 
-    pub(super) fn forget_oldest(&mut self) -> bool {
-        let Some(event) = self.log.pop_front() else {
-            return false;
-        };
-        self.log_bytes -= event.size();
-        self.compacted = event.object.revision;
-        true
+    fn forget_oldest(&mut self) {
+        if let Some(event) = self.log.pop_front() {
+            self.log_bytes -= event.size();
+            self.compacted = event.object.revision;
+        }
+    }
+
+    /// Forgets the changes up to a revision.
+    pub(super) fn forget_until(&mut self, revision: u64) {
+        let first = self.log.front();
+        let mut oldest = first.map(|event| event.object.revision);
+        while oldest.is_some_and(|oldest| oldest <= revision) {
+            self.forget_oldest();
+            oldest = self.log.front().map(|event| event.object.revision);
+        }
     }
 
     /// The oldest revision whose state can still be told.

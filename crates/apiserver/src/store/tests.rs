@@ -84,7 +84,7 @@ fn an_old_revision_is_read_as_it_was() {
     assert_eq!(names(&listed), ["a/x", "a/y"]);
     assert_eq!(listed.objects[0].value()["data"]["k"], "1");
     assert_eq!(listed.revision, then);
-    store.compact();
+    store.compact(store.revision());
     let gone = store
         .list("t", "a", "", usize::MAX, At::Exactly(then))
         .unwrap_err();
@@ -170,7 +170,7 @@ fn the_first_objects_are_there_when_they_are_asked_for() {
 #[test]
 fn compaction_forgets_the_first_objects_past_too() {
     let store = Arc::new(Store::new(Limits::default(), Some(Seed::now())));
-    store.compact();
+    store.compact(store.revision());
     let first = At::Exactly(FIRST_REVISION);
     assert!(matches!(
         store.list("namespaces", "", "", usize::MAX, first),

@@ -1,6 +1,7 @@
 //! WATCH: the changes of a resource as a stream of lines (spec section C.7).
 
 mod shape;
+mod socket;
 mod stream;
 
 use std::collections::VecDeque;
@@ -13,15 +14,16 @@ use crate::kinds::Verb;
 use crate::rest::body::Body;
 use crate::rest::call::Call;
 use crate::rest::negotiate::{Encoding, Form};
-use crate::rest::read::{Version, too_new};
-use crate::rest::selection::Selection;
+use crate::rest::read::{ListOptions, too_new};
 use crate::status::{Result, Status};
 use crate::store::{At, Change};
 use shape::{Shape, written};
+use socket::Handshake;
+pub(crate) use socket::is_asked_for as is_websocket;
 use stream::Stream;
 
 /// Starts a watch.
-pub(crate) async fn watch(call: Call) -> Result<Response<Body>> {
+pub(crate) async fn watch(mut call: Call) -> Result<Response<Body>> {
     if !call.resource.allows(Verb::Watch) {
         let resource = &call.resource;
         if !resource.allows(Verb::List) {
@@ -30,13 +32,16 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>> {
         let (group, plural) = (&resource.group, &resource.plural);
         return Err(Status::verb_not_supported(group, plural, "watch"));
     }
-    let version = Version::read(&call.query, true)?;
-    let selection = Selection::read(&call.query, &call.resource)?;
+    let ListOptions {
+        timeout,
+        selection,
+        version,
+        ..
+    } = ListOptions::read(&call, true)?;
     let bookmarks = call.query.flag("allowWatchBookmarks");
-    let asked_for_initial = call.query.get("sendInitialEvents").is_some();
-    let wants_initial = call.query.flag("sendInitialEvents");
+    let wants_initial = version.initial_events == Some(true);
     let shape = shape(&call)?;
-    let lasts = match call.query.number("timeoutSeconds")? {
+    let lasts = match timeout {
         Some(seconds) if seconds > 0 => Duration::from_secs(seconds.unsigned_abs()),
         _ => Duration::from_secs(1800 + u64::from(rand_below(1800))),
     };
@@ -51,12 +56,20 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>> {
         lines.push_back(written(&call, "ERROR", &status));
         over = true;
     }
+    let cached_since = call.resource.custom.as_ref();
+    let cached_since = cached_since.map_or(0, |custom| custom.definition.cached_since);
+    if !fresh && !wants_initial && version.number < cached_since {
+        let (wanted, oldest) = (version.number, cached_since);
+        let why = format!("too old resource version: {wanted} ({oldest})");
+        lines.push_back(written(&call, "ERROR", &Status::expired(why).to_value()));
+        over = true;
+    }
     // The encoder finds out at the first event that no object is a list.
     over |= matches!(call.output.form, Form::MetadataList(_));
     let mut shape = shape;
     let after = if over {
         current
-    } else if wants_initial || (fresh && !asked_for_initial) {
+    } else if wants_initial || (fresh && version.initial_events.is_none()) {
         let namespace = if call.resource.namespaced {
             call.path.namespace.as_str()
         } else {
@@ -84,6 +97,7 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>> {
         _ => "application/json",
     };
     let watcher = store.watch(&call.table, after);
+    let handshake = Handshake::of(&mut call);
     let mut stream = Stream::new(
         call,
         selection,
@@ -96,7 +110,11 @@ pub(crate) async fn watch(call: Call) -> Result<Response<Body>> {
     if over {
         stream.end();
     }
-    let mut response = Response::new(Body::stream(stream.into_events()));
+    let events = stream.into_events();
+    if let Some(handshake) = handshake {
+        return handshake.accept(events);
+    }
+    let mut response = Response::new(Body::stream(events));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));

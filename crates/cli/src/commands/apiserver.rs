@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
@@ -66,6 +67,9 @@ pub(crate) struct Arguments {
     /// Do not run these admission plugins
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     disable_admission_plugins: Vec<AdmissionPlugin>,
+    /// Let every write take this many milliseconds, as etcd does: for controllers that must see each state of an object
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 0)]
+    latency: u32,
 }
 
 /// The authorization modes, with the names that kube-apiserver has for them.
@@ -121,6 +125,7 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         authorization_mode,
         enable_admission_plugins: enabled,
         disable_admission_plugins: disabled,
+        latency,
     } = arguments;
     if let Some(both) = enabled.iter().find(|plugin| disabled.contains(plugin)) {
         let message = format!("the admission plugin {both} is both enabled and disabled");
@@ -131,7 +136,9 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         .controllers(controllers(&named))
         .authorization(modes)
         .enable_admission_plugins(enabled)
-        .disable_admission_plugins(disabled);
+        .disable_admission_plugins(disabled)
+        .write_latency(Duration::from_millis(latency.into()))
+        .compaction_interval(COMPACTION_INTERVAL);
     if let Some(path) = &audit_log {
         let log = append(path, Readers::Owner)?;
         server = server.audit(Audit::to_writer(log).level(audit_level.into()));
@@ -149,3 +156,6 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         Ok(())
     })
 }
+
+/// As of a real API server: history is kept for five to ten minutes.
+const COMPACTION_INTERVAL: Duration = Duration::from_mins(5);

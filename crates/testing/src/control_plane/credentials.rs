@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_apiserver::sec1;
 use kubewright_certificates::{Authority, CertificateError, Issued};
 
 /// Who the servers and the admin of a control plane are.
@@ -65,7 +66,8 @@ impl Credentials {
             url,
             ca: self.authority.certificate_pem(),
             certificate: self.admin.certificate_pem(),
-            key: self.admin.key_pem(),
+            // Some Java clients cannot read the PKCS#8 form of a kubeconfig's key.
+            key: sec1::from_pkcs8(&self.admin.key_pem()),
         }
     }
 }

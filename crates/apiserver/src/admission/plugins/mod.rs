@@ -18,6 +18,8 @@ mod storage_object_in_use_protection;
 mod taint_nodes_by_condition;
 mod without_effect;
 
+pub(crate) use without_effect::{refuse, refuse_new};
+
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -98,7 +100,7 @@ impl Plugins {
         notes: &Notes,
     ) -> Result<()> {
         use AdmissionPlugin as Plugin;
-        without_effect::validate(attributes, notes);
+        without_effect::warn(attributes, notes);
         if self.has(Plugin::ServiceAccount) {
             service_account::validate(cluster, attributes)?;
         }

@@ -8,24 +8,23 @@ use serde_json::{Map, Number, Value};
 use super::duplicates::{Duplicates, Path, Step};
 use super::plain::plain_length;
 
-/// How deep values may be nested.
-const MAX_DEPTH: usize = 128;
-
 /// Why a text cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     Syntax,
-    TooDeep,
+    /// This bracket opens one level too many.
+    TooDeep(char),
     /// A number is larger than any that this server can hold.
     TooLarge,
 }
 
-/// Reads a whole text.
-pub(super) fn read(text: &str) -> Result<(Value, Duplicates), Fault> {
+/// Reads a whole text that is nested at most so deep.
+pub(super) fn read(text: &str, deepest: usize) -> Result<(Value, Duplicates), Fault> {
     let mut reader = Reader {
         text,
         at: 0,
         depth: 0,
+        deepest,
         duplicates: Duplicates::default(),
     };
     let value = reader.value(&Path::ROOT)?;
@@ -39,6 +38,7 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    deepest: usize,
     duplicates: Duplicates,
 }
 
@@ -63,11 +63,12 @@ impl<'a> Reader<'a> {
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<Value, Fault>,
     ) -> Result<Value, Fault> {
+        if self.depth == self.deepest {
+            let bracket = self.text.as_bytes()[self.at];
+            return Err(Fault::TooDeep(bracket.into()));
+        }
         self.at += 1;
         self.depth += 1;
-        if self.depth == MAX_DEPTH {
-            return Err(Fault::TooDeep);
-        }
         let value = read(self)?;
         self.depth -= 1;
         Ok(value)
