@@ -42,12 +42,7 @@ fn unknown_formats(definition: &Value) -> Vec<String> {
 
 fn look(schema: &Value, found: &mut Vec<String>) {
     let format = schema.text("format");
-    let kind = if schema.flag("x-kubernetes-int-or-string") {
-        ""
-    } else {
-        schema.text("type")
-    };
-    if !format.is_empty() && !structural::is_format_of(kind, format) {
+    if !format.is_empty() && !structural::is_format_of(schema.text("type"), format) {
         found.push(format.to_owned());
     }
     for (_, below) in schema.entries("properties") {

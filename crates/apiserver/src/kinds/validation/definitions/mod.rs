@@ -91,7 +91,7 @@ fn spec(object: &Value, old: &Value, errors: &mut Errors) {
         problems_joined(&at.child("name"), version.text("name"), errors);
         self::version(version, versions, &at, errors);
     }
-    together(versions, &path, errors);
+    together(spec, &path, errors);
     names::required(spec.at("names"), &path.child("names"), errors);
     names::check(spec.at("names"), &path.child("names"), errors);
     in_all_versions(versions, &path, errors);
@@ -222,9 +222,13 @@ fn schema(version: &Value, status: bool, path: &Path<'_>, errors: &mut Errors) {
 }
 
 /// The versions among themselves.
-fn together(versions: &[Value], path: &Path<'_>, errors: &mut Errors) {
+fn together(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let at = path.child("versions");
-    let shown = || parts::shown_versions(versions);
+    let versions = spec.list("versions");
+    let shown = || match spec.at("versions") {
+        Value::Null => "null".to_owned(),
+        _ => parts::shown_versions(versions),
+    };
     let name = |version: &Value| version.text("name").to_owned();
     let repeated = |at: usize| {
         versions[..at]
