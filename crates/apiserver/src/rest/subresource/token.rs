@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::alphabet::URL_SAFE;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use http::{Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
@@ -138,13 +139,17 @@ pub(crate) fn user_of(
     Ok((user, audiences.collect()))
 }
 
+/// Base64 as Go reads it: the last character may have bits that belong to no byte.
+const AS_GO: GeneralPurpose =
+    GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
+
 /// What a token says that this server has signed.
 fn claims(shared: &Shared, token: &str) -> std::result::Result<Value, Refused> {
     let read = || {
         let (signed, signature) = token.rsplit_once('.')?;
         let (_, claims) = signed.split_once('.')?;
-        let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()?;
-        let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
+        let claims: Value = serde_json::from_slice(&AS_GO.decode(claims).ok()?).ok()?;
+        let signature = AS_GO.decode(signature).ok()?;
         Some((signed, signature, claims))
     };
     let (signed, signature, claims) = read().ok_or(Refused::NotOurs)?;
