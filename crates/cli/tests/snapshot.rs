@@ -1,6 +1,7 @@
 //! Everything in a cluster, to compare it before and after a command.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams};
@@ -8,7 +9,19 @@ use kube::discovery::{Discovery, verbs};
 use serde_json::Value;
 
 /// Every object by its kind and name, without the numbers that every write changes.
+///
+/// A definition that was deleted is finalized after the answer: it is waited for.
 pub(crate) async fn snapshot(client: &Client) -> BTreeMap<String, Value> {
+    loop {
+        if let Some(all) = without_deleted_definitions(client).await {
+            return all;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Nothing as long as a definition is being deleted.
+async fn without_deleted_definitions(client: &Client) -> Option<BTreeMap<String, Value>> {
     let mut all = BTreeMap::new();
     let discovery = Discovery::new(client.clone())
         .run()
@@ -21,8 +34,15 @@ pub(crate) async fn snapshot(client: &Client) -> BTreeMap<String, Value> {
             continue;
         }
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-        let list = api.list(&ListParams::default()).await.expect("a list");
+        let list = match api.list(&ListParams::default()).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => return None,
+            list => list.expect("a list"),
+        };
         for object in list.items {
+            let is_deleted = object.metadata.deletion_timestamp.is_some();
+            if is_deleted && resource.kind == "CustomResourceDefinition" {
+                return None;
+            }
             let mut object = serde_json::to_value(object).expect("JSON");
             let metadata = object["metadata"].as_object_mut().expect("metadata");
             metadata.remove("resourceVersion");
@@ -32,7 +52,7 @@ pub(crate) async fn snapshot(client: &Client) -> BTreeMap<String, Value> {
             all.insert(format!("{} {namespace}/{name}", resource.kind), object);
         }
     }
-    all
+    Some(all)
 }
 
 /// The same, once the controllers beside the API server have nothing left to do.
