@@ -18,8 +18,7 @@ type suite struct {
 	ginkgo, e2e string
 }
 
-// buildSuite compiles what is not in Go's cache. The flags are those of tests/kube-apiserver/build, so that the packages
-// which both need are compiled once where both have one GOCACHE.
+// buildSuite compiles what is not in Go's cache.
 func buildSuite() (suite, error) {
 	folder, err := filepath.Abs("../../../.kubewright/judges/kubernetes")
 	if err != nil {
@@ -29,15 +28,9 @@ func buildSuite() (suite, error) {
 		return suite{}, fmt.Errorf("making the folder of the suite: %w", err)
 	}
 	built := suite{ginkgo: filepath.Join(folder, "ginkgo"), e2e: filepath.Join(folder, "e2e.test")}
-	const renamed = "k8s.io/apimachinery"
-	at, err := golang("list", "-m", "-f", "{{.Dir}}", renamed).Output()
-	if err != nil {
-		return suite{}, fmt.Errorf("finding the module %s: %w", renamed, err)
-	}
-	gcflags := fmt.Sprintf("-gcflags=%s/pkg/runtime=-trimpath=%s=>%s", renamed, strings.TrimSpace(string(at)), renamed)
 	for _, arguments := range [][]string{
-		{"build", gcflags, "-o", built.ginkgo, "github.com/onsi/ginkgo/v2/ginkgo"},
-		{"test", "-c", gcflags, "-ldflags=-s -w", "-o", built.e2e, "k8s.io/kubernetes/test/e2e"},
+		{"build", "-o", built.ginkgo, "github.com/onsi/ginkgo/v2/ginkgo"},
+		{"test", "-c", "-ldflags=-s -w", "-o", built.e2e, "k8s.io/kubernetes/test/e2e"},
 	} {
 		began := time.Now()
 		build := golang(arguments...)

@@ -59,4 +59,3 @@ func shorten(text string, most int) string {
 	}
 	return text[:most] + fmt.Sprintf(" … (%d bytes)", len(text))
 }
-
