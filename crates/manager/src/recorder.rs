@@ -268,7 +268,7 @@ mod tests {
         recorder.finish_within(Duration::from_millis(20));
     }
 
-    /// A recorder of what nobody writes.
+    /// A recorder whose entries are not written.
     fn hanging() -> (Recorder, Receiver<Message>) {
         let (queue, unread) = channel();
         let recorder = Recorder {

@@ -75,7 +75,7 @@ impl Limits {
     }
 
     /// Sets how many bytes the large bodies of all calls in flight may have together; an eighth of the memory and at most
-    /// 16 MiB unless set.
+    /// 16 MiB by default.
     ///
     /// A body of more than 64 KiB that would go beyond waits, and its client is slowed down by flow control. A body of
     /// unknown length counts as one of the largest allowed size. Once it has room, a body must arrive at 4 MiB a second.
@@ -87,7 +87,7 @@ impl Limits {
     /// Sets how many calls may be worked on at once; 1024 unless set. One more is refused at once with 503.
     ///
     /// A call counts from when its body has arrived or its service does not wait for it: clients that are slow to send
-    /// theirs keep nobody from being served. Beside these 8192 calls may be arriving, or fewer where memory is short, with
+    /// their connections do not keep other clients from being served. Beside these 8192 calls may be arriving, or fewer where memory is short, with
     /// bodies of 64 KiB times this number together and at most a sixteenth of the memory, beside those of
     /// [`bodies_in_flight`](Self::bodies_in_flight).
     pub fn calls(mut self, calls: usize) -> Self {
@@ -95,7 +95,7 @@ impl Limits {
         self
     }
 
-    /// Sets how many connections may be open at once; 8192 unless set, and fewer where memory is short: 614 in 128 MiB.
+    /// Sets how many connections may be open at once; 8192 by default, and fewer where memory is short: 614 in 128 MiB.
     ///
     /// For one more, one that has never made a call is closed, or else one that is idle. While all of them are busy, new ones
     /// are closed at once, and the server is not ready.
@@ -105,13 +105,13 @@ impl Limits {
     }
 
     /// Sets how many connections may be open at once from one address, or one IPv6 network of 64 bits; three quarters of
-    /// all unless set.
+    /// all by default.
     pub fn connections_per_address(mut self, connections: usize) -> Self {
         self.connections_per_address = Some(connections);
         self
     }
 
-    /// Sets how long a connection may be open before its first call; 10 seconds unless set.
+    /// Sets how long a connection may be open before its first call; 10 seconds by default.
     ///
     /// An API server connects when it has a call to make. Later, [`idle`](Self::idle) counts.
     pub fn first_call(mut self, time: Duration) -> Self {
@@ -143,7 +143,7 @@ impl Limits {
         self
     }
 
-    /// Sets how long a request's body may take, waiting for room included; 10 seconds unless set.
+    /// Sets how long a request's body may take, waiting for room included; 10 seconds by default.
     ///
     /// That is what an API server waits for a webhook's whole answer unless told otherwise.
     pub fn body_time(mut self, time: Duration) -> Self {

@@ -59,7 +59,7 @@ async fn probe_in_a_flood() {
             probe.starts_with("HTTP/1.1 200 OK\r\n"),
             "{number}: {probe}"
         );
-        // Whoever was closed for others comes back.
+        // A client whose connection was closed for others connects again.
         held.push(TcpStream::connect(address).await.unwrap());
     }
 }

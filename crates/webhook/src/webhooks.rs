@@ -165,7 +165,7 @@ impl Webhooks {
         self
     }
 
-    /// Sets how many bytes of memory reviews may take while they are answered, all together; 256 MiB unless set, and three
+    /// Sets how many bytes of memory reviews may take while they are answered, all together; 256 MiB by default, and three
     /// eighths of its memory in a program.
     ///
     /// What a review takes is estimated by its JSON, of which many short strings take many times their length. A review waits

@@ -105,7 +105,7 @@ fn finalize(shared: &Shared) {
 }
 
 impl Known {
-    /// Runs controllers until none of them has anything to do. Whoever has the lock is the one controller.
+    /// Runs controllers until none of them has anything to do. The holder of the lock is the only controller that runs.
     fn run(&mut self, shared: &Shared, step: impl Fn(&Self, &Shared) -> bool) {
         loop {
             self.look(shared);

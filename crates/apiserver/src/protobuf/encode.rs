@@ -1,7 +1,7 @@
 //! Values into messages, by the table of types: field by field in the order of the numbers, as the code that Kubernetes
 //! generates for its types writes them.
 //!
-//! Go's types have values where protobuf has optional fields, so that what is empty stands in a message all the same;
+//! Go's types have values where protobuf has optional fields, so that empty values are written, too;
 //! only pointers, lists, maps and bytes can be missing.
 
 use base64::Engine as _;

@@ -236,7 +236,7 @@ proptest! {
         let kind = kind_of(&object);
         conform(&kind, &mut object).unwrap();
         write_empties(&kind, &mut object, Medium::Storage);
-        // What an object within another says that it is stands in no message.
+        // The apiVersion and kind of an embedded object are not part of a message.
         if let Some(claims) = object.pointer_mut("/spec/volumeClaimTemplates") {
             for claim in claims.as_array_mut().into_iter().flatten() {
                 claim.as_object_mut().unwrap().retain(|name, _| name != "kind" && name != "apiVersion");

@@ -123,7 +123,7 @@ impl Store {
         Self { latency, ..self }
     }
 
-    /// Waits as long as a write takes. Whoever writes for a client waits before, and finds out afterwards who came first.
+    /// Waits as long as a write takes. Writes for a client wait before they are made, so conflicts show afterwards.
     pub(crate) async fn write_latency(&self) {
         if let Some(latency) = self.latency {
             tokio::time::sleep(latency).await;

@@ -1,4 +1,4 @@
-//! The format `email`: one address as it stands in a message (RFC 5322), as Go's `net/mail` reads it.
+//! The format `email`: one address of a message (RFC 5322), as Go's `net/mail` reads it.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! The types of a review's members, held against it as Go's decoder does: what comes first in the text is told.
+//! Checks the types of a review's members as Go's decoder does: the first wrong member in the text is reported.
 
 use std::fmt;
 

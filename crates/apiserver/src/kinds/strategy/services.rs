@@ -316,7 +316,7 @@ fn families(spec: &mut Value, errors: &mut Vec<FieldError>) {
     }
     let headless = spec.text("clusterIP") == "None";
     let selects = spec.map("selector").is_some_and(|map| !map.is_empty());
-    // Nobody watches the pods behind a headless service without a selector: its owner may list addresses of both families.
+    // No controller watches the pods behind a headless service without a selector: its owner may list addresses of both families.
     let lists_both = headless && !selects;
     let policy = if lists_both {
         "RequireDualStack"

@@ -54,7 +54,7 @@ fn cut(value: &mut Value, slot: &'static Slot) {
 /// A number without a fraction as 64 bits: what does not fit is the smallest one, as processors have it.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "what does not fit is told apart"
+    reason = "values that do not fit are handled before"
 )]
 fn whole(number: f64) -> Option<i64> {
     const BEYOND: f64 = 9_223_372_036_854_775_808.0;
