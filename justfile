@@ -56,10 +56,12 @@ audit:
 ci:
     bash .ci/run
 
-# What the tests try in part, in whole: every byte, 50,000 objects, 100,000 steps, 200 hand-overs and rotations. Half an hour and more.
+# What the tests try in part, in whole: every byte, 50,000 objects, 100,000 steps, 200 hand-overs and rotations, every suite of the
+# judges. An hour and more.
 thorough:
     KUBEWRIGHT_THOROUGH=1 cargo test -p kubewright-controller -- f17_ f22_ f23_
     KUBEWRIGHT_THOROUGH=1 cargo test -p kubewright-certificates --features shared -- model
     KUBEWRIGHT_THOROUGH=1 cargo test -p scaffold -- what_is_made
     KUBEWRIGHT_HAND_OVERS=200 cargo test --release -p replicas --test hand_over
     KUBEWRIGHT_ROTATIONS=200 cargo test --release -p replicas --test rotation
+    tests/judges/run
