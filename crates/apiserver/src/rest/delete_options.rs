@@ -137,13 +137,14 @@ impl DeleteOptions {
             }
         }
         if options.orphan_dependents.is_some()
-            && let Some(policy) = options.propagation
+            && let Some(policy) = members.get("propagationPolicy").and_then(Value::as_str)
         {
-            errors.push(FieldError::invalid(
+            let both = FieldError::invalid(
                 &Path::new("propagationPolicy"),
-                policy.as_str(),
+                policy,
                 "orphanDependents and deletionPropagation cannot be both set",
-            ));
+            );
+            errors.insert(0, both);
         }
         if !errors.is_empty() {
             return Err(Status::invalid("meta.k8s.io", "DeleteOptions", "", &errors));

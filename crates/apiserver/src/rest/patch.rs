@@ -130,19 +130,18 @@ pub(crate) fn check_type(call: &Call) -> Result<()> {
 
 /// Reads the options of a patch.
 pub(crate) fn options(call: &Call) -> Result<WriteOptions> {
-    let options = WriteOptions::read(&call.query, "PatchOptions")?;
-    let refused = |error| Err(Status::invalid("meta.k8s.io", "PatchOptions", "", &[error]));
+    let mut errors = Vec::new();
     if is_apply(call) {
-        if options.manager().is_empty() {
+        if call.query.text("fieldManager").is_empty() {
             let path = Path::new("fieldManager");
-            return refused(FieldError::required(&path, "is required for apply patch"));
+            errors.push(FieldError::required(&path, "is required for apply patch"));
         }
     } else if call.query.get("force").is_some() {
         let path = Path::new("force");
         let why = "may not be specified for non-apply patch";
-        return refused(FieldError::forbidden(&path, why));
+        errors.push(FieldError::forbidden(&path, why));
     }
-    Ok(options)
+    WriteOptions::read_besides(&call.query, "PatchOptions", errors)
 }
 
 impl Patch {
