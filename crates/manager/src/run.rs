@@ -253,6 +253,8 @@ fn serve(
 ) -> Result<ExitCode, CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        // When a thread ends, the allocator gives back what it kept for it.
+        .thread_keep_alive(Duration::from_secs(1))
         .build()
         .map_err(CommandError::System)?;
     #[cfg(feature = "otlp")]
