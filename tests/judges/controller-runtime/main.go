@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +20,9 @@ const module = "sigs.k8s.io/controller-runtime/"
 
 // bar is how many times the time on the real programs that on the drop-in has to be shorter.
 const bar = 4
+
+// together is how many suites run at once where times are not compared.
+const together = 4
 
 // suites are the packages whose tests start a control plane; those in part come first.
 var (
@@ -78,19 +82,29 @@ func run(chosen []string, assets, real string) error {
 	if err != nil {
 		return err
 	}
-	var sum, sumReal result
-	for _, suite := range chosen {
-		program := filepath.Join(work, strings.ReplaceAll(suite, "/", "_")+".test")
-		// Compiled before, so that its time is that of its specs.
-		if _, err := output("go", "test", "-c", "-o", program, module+suite); err != nil {
-			return err
+	programs, err := compile(chosen, work)
+	if err != nil {
+		return err
+	}
+	judge := func(i int) (ours, theirs result) {
+		dir := filepath.Join(tree, chosen[i])
+		ours = execute(programs[i], dir, assets, work)
+		if real != "" {
+			theirs = execute(programs[i], dir, real, work)
 		}
-		dir := filepath.Join(tree, suite)
-		ours := execute(program, dir, assets, work)
-		fmt.Printf("%-36s %7d %7d %7d %9.2f", suite, ours.passed, ours.failed, ours.skipped, ours.took.Seconds())
+		return ours, theirs
+	}
+	// Suites mostly wait, but times are compared of one at a time.
+	atOnce := together
+	if real != "" {
+		atOnce = 1
+	}
+	var sum, sumReal result
+	for suite, both := range inOrder(len(chosen), atOnce, judge) {
+		ours, theirs := both.ours, both.theirs
+		fmt.Printf("%-36s %7d %7d %7d %9.2f", chosen[suite], ours.passed, ours.failed, ours.skipped, ours.took.Seconds())
 		sum.add(ours)
 		if real != "" {
-			theirs := execute(program, dir, real, work)
 			fmt.Printf(" %12d %12.2f %6.1f", theirs.failed, theirs.took.Seconds(), theirs.took.Seconds()/ours.took.Seconds())
 			sumReal.add(theirs)
 		}
@@ -113,6 +127,47 @@ func run(chosen []string, assets, real string) error {
 		return fmt.Errorf("%d specs failed", sum.failed)
 	}
 	return nil
+}
+
+// compile makes a program of each suite, so that the times are those of their specs.
+func compile(chosen []string, work string) ([]string, error) {
+	programs := make([]string, len(chosen))
+	for i, suite := range chosen {
+		programs[i] = filepath.Join(work, strings.ReplaceAll(suite, "/", "_")+".test")
+		if _, err := output("go", "test", "-c", "-o", programs[i], module+suite); err != nil {
+			return nil, err
+		}
+	}
+	return programs, nil
+}
+
+// both is what one suite came to on the programs that are judged, and on the real ones.
+type both struct{ ours, theirs result }
+
+// inOrder runs suites, several at once, and gives what each came to in their order.
+func inOrder(count, atOnce int, run func(int) (result, result)) iter.Seq2[int, both] {
+	return func(yield func(int, both) bool) {
+		slots := make(chan struct{}, atOnce)
+		done := make([]chan both, count)
+		for i := range done {
+			done[i] = make(chan both, 1)
+		}
+		go func() {
+			for i := range done {
+				slots <- struct{}{}
+				go func() {
+					ours, theirs := run(i)
+					<-slots
+					done[i] <- both{ours, theirs}
+				}()
+			}
+		}()
+		for i := range done {
+			if !yield(i, <-done[i]) {
+				return
+			}
+		}
+	}
 }
 
 // unpack makes a copy of the module that suites may write to: the cache of modules is for reading. An archive of a module keeps

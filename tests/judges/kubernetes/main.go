@@ -20,9 +20,17 @@ func main() {
 	focus := flag.String("focus", "", "run the specs whose name contains this `text`, whatever their verdict")
 	processes := flag.Int("procs", 8, "run this many specs at a time")
 	timeout := flag.Duration("timeout", 10*time.Minute, "give up after this long")
+	build := flag.Bool("build", false, "compile the suite, and run nothing")
 	command := flag.String("kubewright", "", "use this `program` instead of building the command of this repository")
 	flag.Parse()
 
+	if *build {
+		if _, err := buildSuite(); err != nil {
+			fmt.Fprintf(os.Stderr, "kubernetes: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(*command, *focus, *part, *failing, *processes, *timeout); err != nil {
 		fmt.Fprintf(os.Stderr, "kubernetes: %v\n", err)
 		os.Exit(1)
