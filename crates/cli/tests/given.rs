@@ -10,7 +10,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::Client;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use kubewright_apiserver::{ApiServer, Controllers, Listening};
-use kubewright_testing::{apply, eventually};
+use kubewright_testing::apply;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader, Lines};
@@ -303,12 +303,11 @@ async fn a_definition_goes_unless_there_are_objects_of_it() {
     let ran = Ran::of(&mut world.command(&whitelist, &["--once"])).await;
     assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
     let definitions: Api<CustomResourceDefinition> = Api::all(world.client());
-    // It is finalized after the answer to its deletion.
-    eventually("the end of the definition", async || {
-        let left = definitions.list(&ListParams::default()).await.ok()?;
-        left.items.is_empty().then_some(())
-    })
-    .await;
+    let left = definitions
+        .list(&ListParams::default())
+        .await
+        .expect("a list");
+    assert!(left.items.is_empty(), "{:?}", left.items);
 
     let mut dev = world.start(&whitelist);
     dev.says("✓ whitelist ").await;

@@ -213,15 +213,11 @@ async fn definitions_go_only_when_their_objects_may() {
         gone,
         ["CustomResourceDefinition gardens.example.com deleted"]
     );
-    eventually("the end of the definition", async || {
-        world
-            .gardens()
-            .list(&ListParams::default())
-            .await
-            .is_err()
-            .then_some(())
-    })
-    .await;
+    world
+        .gardens()
+        .list(&ListParams::default())
+        .await
+        .expect_err("the definition is gone");
     assert_eq!(
         world.lines(&["uninstall"]).await,
         ["CustomResourceDefinition gardens.example.com was not there"]

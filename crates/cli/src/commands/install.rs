@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use self::claims::{Claim, Standing};
 use crate::current::{Became, Cluster, ClusterFlags, DEFINITION, called, told};
+use crate::dev::place::Place;
 use crate::dev::program::Program;
 use crate::dev::wait;
 use crate::failure::{Failure, Outcome};
@@ -424,6 +425,16 @@ impl<'a> Changes<'a> {
     async fn delete(&mut self, stored: &Value) -> Outcome {
         let became = self.cluster.delete(stored).await?;
         self.tell(stored, became);
+        if stored["kind"] == DEFINITION {
+            // Its objects go after the answer, and a definition of the same name can come only when they are gone.
+            let place = Place::of(self.cluster.client(), stored).await?;
+            if !wait::for_no(&place).await? {
+                let called = called(stored);
+                self.ui.note(format!(
+                    "the {called} waits for the finalizers of its objects"
+                ));
+            }
+        }
         Ok(())
     }
 

@@ -329,7 +329,9 @@ impl Borrowed {
         if let Some(why) = place.delete().await? {
             return Err(Failure::new(format!("cannot remove the {called}: {why}")));
         }
-        if !entry.is_of_program && !wait::for_no(place).await? {
+        // What may come again under the same name is waited for.
+        let is_awaited = !entry.is_of_program || entry.kind() == DEFINITION;
+        if is_awaited && !wait::for_no(place).await? {
             return Ok(format!(
                 "the {called} is deleted, and waits for its finalizers"
             ));
