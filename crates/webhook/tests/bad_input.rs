@@ -365,6 +365,33 @@ async fn a_body_beyond_the_limit_is_not_read() {
     assert_eq!(send(&webhooks, endless).await.code, 413);
 }
 
+#[tokio::test]
+async fn a_review_takes_memory_for_what_is_decoded_from_it() {
+    let webhooks = webhooks().memory(8 << 20);
+    let with = |annotations: serde_json::Map<String, Value>| {
+        let mut request = create(pod());
+        request["object"]["metadata"]["annotations"] = annotations.into();
+        request
+    };
+    let many = (0..80_000).map(|number| (format!("{number:x}"), "".into()));
+    let (many, one) = (
+        with(many.collect()),
+        with(
+            [("a".to_owned(), "x".repeat(1 << 20).into())]
+                .into_iter()
+                .collect(),
+        ),
+    );
+    assert!(many.to_string().len() < one.to_string().len());
+    let answer = review(&webhooks, "/pods", many).await;
+    assert_eq!(answer.code, 413);
+    assert_eq!(
+        answer.message(),
+        "the review takes about 16 MiB of memory, and all large reviews together have 6 MiB"
+    );
+    assert_eq!(review(&webhooks, "/pods", one).await.code, 200);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_body_that_does_not_arrive_is_given_up_at_the_deadline() {
     let start = tokio::time::Instant::now();
