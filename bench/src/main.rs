@@ -1,12 +1,12 @@
 //! Load and start-up measurements, each a ratio against a constant answer over the same TLS.
 //!
 //! `cargo run --release -p bench -- webhook` measures what webhooks cost a server's processor,
-//! `-- apiserver` how fast the embedded API server starts, also in place of envtest's kube-apiserver, and what creating a pod costs it, `-- flood` the memory that a
-//! burst of large reviews takes and what is left of it, `-- controller` what caches hold and how soon and how cheaply
+//! `-- apiserver` how fast the embedded API server starts, also in place of envtest's kube-apiserver, and what creating a pod costs it, `-- flood` the memory that
+//! bursts take in 128 MiB and what is left of it, `-- probes` how long a kubelet waits beside other clients of the same port, `-- controller` what caches hold and how soon and how cheaply
 //! controllers reconcile, `-- handshake` what it costs that certificates are live, and `-- hand-over` for how long nobody leads
 //! when a leader ends. The server and the load are
-//! processes of their own, on a processor each where `taskset` can bind them. With `--features mimalloc` all of them run on the
-//! allocator of the `kubewright` program, with `--features counted` on one that counts, which the bytes and allocations of
+//! processes of their own, on a processor each where `taskset` can bind them. All of them run on mimalloc,
+//! with `--no-default-features` on the system's allocator, and with `--features counted` on one that counts, which the bytes and allocations of
 //! `controller` come from, and by which its times are not to be judged.
 
 #![expect(
@@ -27,6 +27,7 @@ mod heap;
 mod load;
 mod measure;
 mod payloads;
+mod probes;
 mod process;
 mod reconciles;
 mod report;
@@ -34,10 +35,11 @@ mod subjects;
 mod webhook;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
-/// What `kubewright` runs on; what webhooks run on is for their authors to choose.
+/// What `kubewright` and the programs that it makes run on.
 #[cfg(all(feature = "mimalloc", not(feature = "counted")))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -55,8 +57,10 @@ enum Command {
     /// Measures the embedded API server: its start, and the creation of a pod; `cargo build --release -p kubewright-cli` comes first.
     #[command(name = "apiserver")]
     ApiServer(apiserver::Options),
-    /// Measures what a burst of large reviews does to a server's memory, and what is left of it afterwards.
+    /// Measures what bursts do to a server in 128 MiB: to its memory, now and afterwards, and to good calls.
     Flood(flood::Options),
+    /// Measures how long probes take while 500 other clients are at the same port.
+    Probes(probes::Options),
     /// Measures how long nobody leads when a leader ends; `cargo build --release -p replicas` comes first.
     #[command(name = "hand-over")]
     HandOver(hand_over::Options),
@@ -98,6 +102,8 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        // As programs do.
+        .thread_keep_alive(Duration::from_secs(1))
         .build()?;
     runtime.block_on(async {
         match Arguments::parse().command {
@@ -105,6 +111,7 @@ fn main() -> anyhow::Result<()> {
             Command::Controller(options) => controller::run(&options).await,
             Command::Follow(follow) => caches::follow(&follow).await,
             Command::Flood(options) => flood::run(&options).await,
+            Command::Probes(options) => probes::run(&options).await,
             Command::HandOver(options) => hand_over::run(&options).await,
             Command::Handshake(options) => handshake::run(&options),
             Command::Connect {

@@ -151,6 +151,16 @@ fn review(kind: &str, resource: &str, object: &Value) -> Value {
     })
 }
 
+/// A review of a pod with so many annotations.
+pub(crate) fn annotated_pod(annotations: usize) -> Bytes {
+    let mut pod = pod();
+    pod["metadata"]["annotations"] = (0..annotations)
+        .map(|number| (format!("{number:x}"), Value::from("")))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    review("Pod", "pods", &pod).to_string().into()
+}
+
 /// A pod of a deployment with a sidecar, probes, volumes and a manager's fields: a review of 8.4 KB.
 fn pod() -> Value {
     let labels = json!({

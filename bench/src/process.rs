@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use kubewright_apiserver::ApiServer;
-use kubewright_certificates::Authority;
+use kubewright_certificates::{Authority, TrustBundle};
 use kubewright_server::Server;
+use replicas::Confined;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
-use crate::{echo, handshake, subjects};
+use crate::{echo, handshake, probes, subjects};
 
 /// Which server a process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -22,6 +23,8 @@ pub(crate) enum Kind {
     Echo,
     /// The webhooks.
     Webhooks,
+    /// Probes and metrics.
+    Monitor,
     /// The embedded API server.
     #[value(name = "apiserver")]
     ApiServer,
@@ -37,6 +40,36 @@ struct Hello {
     address: SocketAddr,
     trust: String,
     token: Option<String>,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Echo => "echo",
+            Self::Webhooks => "webhooks",
+            Self::Monitor => "monitor",
+            Self::ApiServer => "apiserver",
+            Self::FixedCertificate => "fixed-certificate",
+            Self::LiveCertificate => "live-certificate",
+        }
+    }
+}
+
+impl Hello {
+    fn read(line: &str) -> Result<Self> {
+        serde_json::from_str(line).context("the server did not start")
+    }
+}
+
+/// Starts the webhooks in a limit of memory, in bytes; returns their address and the certificates that they are trusted by.
+pub(crate) async fn confined_webhooks(
+    memory: usize,
+) -> Result<(Confined, SocketAddr, TrustBundle)> {
+    let program = std::env::current_exe()?;
+    let mut process = Confined::start(&program, &["serve", Kind::Webhooks.name()], memory).await?;
+    let hello = Hello::read(&process.line().await?)?;
+    let trust = TrustBundle::from_pem(hello.trust)?;
+    Ok((process, hello.address, trust))
 }
 
 /// A server that runs until it is dropped.
@@ -59,6 +92,16 @@ pub(crate) async fn serve(kind: Kind) -> Result<()> {
             token: Some(listening.token().to_owned()),
         })?;
         return std::future::pending().await;
+    }
+    if kind == Kind::Monitor {
+        let monitor = probes::monitor().bind(([127, 0, 0, 1], 0)).await?;
+        say(&Hello {
+            address: monitor.local_addr(),
+            trust: String::new(),
+            token: None,
+        })?;
+        monitor.run().await;
+        return Ok(());
     }
     let authority = Authority::new("bench")?;
     let day = Duration::from_hours(24);
@@ -97,23 +140,16 @@ fn say(hello: &Hello) -> Result<()> {
 impl Process {
     /// Starts a server on a processor of its own, or wherever the system likes.
     pub(crate) fn start(kind: Kind, processor: Option<usize>, dir: &Path) -> Result<Self> {
-        let name = match kind {
-            Kind::Echo => "echo",
-            Kind::Webhooks => "webhooks",
-            Kind::ApiServer => "apiserver",
-            Kind::FixedCertificate => "fixed-certificate",
-            Kind::LiveCertificate => "live-certificate",
-        };
         let mut child = this_program(processor)
-            .args(["serve", name])
+            .args(["serve", kind.name()])
             .stdout(Stdio::piped())
             .spawn()
             .context("cannot start the server")?;
         let output = child.stdout.take().context("the server has no output")?;
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line)?;
-        let hello: Hello = serde_json::from_str(&line).context("the server did not start")?;
-        let trust = dir.join(format!("{name}.pem"));
+        let hello = Hello::read(&line)?;
+        let trust = dir.join(format!("{}.pem", kind.name()));
         std::fs::write(&trust, hello.trust)?;
         Ok(Self {
             child,
@@ -141,13 +177,6 @@ pub(crate) struct Memory {
     pub(crate) now: u64,
     /// The most it has had so far.
     pub(crate) peak: u64,
-}
-
-impl Process {
-    /// The server's memory, from the system's accounts.
-    pub(crate) fn memory(&self) -> Result<Memory> {
-        Memory::of(&self.child.id().to_string())
-    }
 }
 
 impl Memory {

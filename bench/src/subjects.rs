@@ -8,7 +8,7 @@ use http_body_util::Full;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube_core::ResourceExt as _;
 use kube_core::metadata::PartialObjectMeta;
-use kubewright_server::Body;
+use kubewright_server::{Body, memory_limit};
 use kubewright_webhook::{
     Change, Mutated, Review, Validated, Webhooks, deny, mutating, validating,
 };
@@ -35,7 +35,9 @@ pub(crate) fn service()
 
 /// All of them, each on the path of its case.
 fn webhooks() -> Webhooks {
+    let memory = memory_limit().unwrap_or(usize::MAX);
     Webhooks::new("bench.example.com")
+        .memory((memory / 8 * 3).min(256 << 20))
         .with(mutating("metadata", label_metadata).at("/metadata"))
         .with(mutating("typed", label_pod).at("/typed"))
         .with(validating("validate", pinned_images).at("/validate"))
