@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+/// Gives memory back after a burst of requests, so that the program fits the memory of its container.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     kubewright::run_with(image_police::app)
 }

@@ -117,6 +117,14 @@ impl Dependency {
 mod tests {
     use super::*;
 
+    /// The allocator of a new project.
+    const ALLOCATOR: Dependency = Dependency {
+        name: "mimalloc",
+        version: "0.1.52",
+        features: &["no_thp"],
+        defaults: true,
+    };
+
     #[test]
     fn crates_are_added_once_where_they_sort() {
         let text = "# Mine.\n[dependencies]\n# The types of Kubernetes.\nk8s-openapi = \"0.29\"\nserde = \"1\" # mine\n\n[dev-dependencies]\n";
@@ -131,9 +139,9 @@ mod tests {
     }
 
     #[test]
-    fn a_new_project_has_what_its_first_kind_needs() {
+    fn a_new_project_has_an_allocator_and_what_its_first_kind_needs() {
         let template = include_str!("templates/Cargo.toml.jinja");
-        for dependency in &FOR_KINDS {
+        for dependency in [ALLOCATOR].iter().chain(&FOR_KINDS) {
             let line = format!("{} = {}", dependency.name, dependency.item());
             let mut lines = template.lines();
             assert!(lines.any(|own| own == line), "{line}");
@@ -146,7 +154,7 @@ mod tests {
         let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
         let document: DocumentMut = std::fs::read_to_string(workspace).unwrap().parse().unwrap();
         let known = &document["workspace"]["dependencies"];
-        for dependency in &FOR_KINDS {
+        for dependency in [ALLOCATOR].iter().chain(&FOR_KINDS) {
             let entry = &known[dependency.name];
             let version = entry.as_str().or_else(|| entry["version"].as_str());
             assert_eq!(version, Some(dependency.version), "{}", dependency.name);
