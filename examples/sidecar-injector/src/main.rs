@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Gives memory back after a burst of requests, so that the program fits the memory of its container.
+/// Gives memory back after a burst of requests; the allocator of the system may keep it.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
