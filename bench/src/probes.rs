@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use kubewright_server::{Monitor, Readiness};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -64,7 +64,7 @@ async fn probes(address: SocketAddr, count: usize) -> Result<Vec<Duration>> {
     let mut times = Vec::new();
     for _ in 0..count {
         let begun = Instant::now();
-        let answer = ask(address, "/livez").await?;
+        let answer = ask(TcpStream::connect(address).await?, "/livez").await?;
         times.push(Instant::now() - begun);
         ensure!(
             answer.starts_with(b"HTTP/1.1 200 OK\r\n"),
@@ -79,7 +79,7 @@ async fn probes(address: SocketAddr, count: usize) -> Result<Vec<Duration>> {
 /// Sends nothing, and connects again when the connection is closed for another client.
 async fn connect_for_ever(address: SocketAddr) {
     loop {
-        if let Ok(mut stream) = TcpStream::connect(address).await {
+        if let Ok(mut stream) = connect(address).await {
             let _ = stream.read(&mut [0]).await;
         }
     }
@@ -88,12 +88,20 @@ async fn connect_for_ever(address: SocketAddr) {
 async fn read_for_ever(address: SocketAddr) {
     loop {
         // A connection that was closed for another client is as good.
-        let _ = ask(address, "/metrics").await;
+        if let Ok(stream) = connect(address).await {
+            let _ = ask(stream, "/metrics").await;
+        }
     }
 }
 
-async fn ask(address: SocketAddr, path: &str) -> std::io::Result<Vec<u8>> {
-    let mut stream = TcpStream::connect(address).await?;
+/// Connects from another host than that of the probes.
+async fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(([127, 0, 0, 2], 0).into())?;
+    socket.connect(address).await
+}
+
+async fn ask(mut stream: TcpStream, path: &str) -> std::io::Result<Vec<u8>> {
     let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();

@@ -142,8 +142,8 @@ fn is_silent(members: &HashMap<Id, Member>, id: Id) -> bool {
     member.is_some_and(|member| !member.progress.has_begun())
 }
 
-/// An IPv6 host has a network of its own, with as many addresses as it likes.
-fn network(address: IpAddr) -> IpAddr {
+/// What stands for a host: an IPv6 host has a network of its own, with as many addresses as it likes.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
             let network = address.to_bits() & !u128::from(u64::MAX);

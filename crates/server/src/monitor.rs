@@ -28,9 +28,10 @@ use crate::{BindError, Counters, Readiness};
 
 /// A plain HTTP listener for probes (`/healthz`, `/livez`, `/readyz`) and pages such as `/metrics`.
 ///
-/// It answers from memory and reads no body. Of its 256 connections the one that has been without a request for longest is
-/// closed for a new one, so that a probe is answered however many clients are connected; without a request each lasts for five
-/// seconds. While half of them are taken, each is closed after its answer.
+/// It answers from memory and reads no body. Of its 256 connections one is closed for a new one: of the address that has most of
+/// them, the one that has been without a request for longest. So a probe is answered however many clients are connected, and
+/// however often they connect again. Without a request a connection lasts for five seconds. While half of them are taken, each is
+/// closed after its answer.
 ///
 /// # Example: a program that is alive, and one page
 ///
@@ -167,8 +168,8 @@ impl BoundMonitor {
                 }
                 // Connections that have just been accepted are looked at before others are: their requests may be there.
                 () = slots.changed(), if !is_free => {}
-                (stream, _) = acceptor.accept(), if is_free => {
-                    let slot = slots.slot();
+                (stream, from) = acceptor.accept(), if is_free => {
+                    let slot = slots.slot(from);
                     let serving = serve(stream, Arc::clone(&self.monitor), Arc::clone(&slot));
                     slots.enter(slot, connections.spawn(serving));
                 }

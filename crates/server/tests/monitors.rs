@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use kubewright_server::{Monitor, Readiness};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::process::again;
@@ -16,6 +16,8 @@ const TEST: &str =
 const MANY: &str = "KUBEWRIGHT_TEST_WITH_MANY_FILES";
 /// How many clients connect and say nothing, and as many ask for the metrics without end.
 const EACH: usize = 250;
+/// Where the clients are, another host than that of the probes: on Linux all of 127.0.0.0/8 is there.
+const CLIENTS: [u8; 4] = [127, 0, 0, 2];
 
 #[test]
 fn every_probe_is_answered_among_hundreds_of_clients_that_hold_on_or_flood() {
@@ -47,32 +49,49 @@ async fn probe_in_a_flood() {
     let address = monitor.local_addr();
     let mut tasks = JoinSet::new();
     tasks.spawn(monitor.run());
-    let mut held = Vec::new();
     for _ in 0..EACH {
-        held.push(TcpStream::connect(address).await.unwrap());
+        tasks.spawn(hold_on(address));
         tasks.spawn(flood(address));
     }
     for number in 0..20 {
-        let probe = within(ask(address, "/livez", "close"), "a probe").await;
+        let probe = async {
+            let stream = TcpStream::connect(address).await?;
+            ask(stream, "/livez", "close").await
+        };
+        let probe = within(probe, "a probe").await;
         let probe = String::from_utf8(probe.unwrap()).unwrap();
         assert!(
             probe.starts_with("HTTP/1.1 200 OK\r\n"),
             "{number}: {probe}"
         );
-        // A client whose connection was closed for others connects again.
-        held.push(TcpStream::connect(address).await.unwrap());
+    }
+}
+
+/// Says nothing, and connects again when the connection was closed for others.
+async fn hold_on(address: SocketAddr) {
+    loop {
+        if let Ok(mut stream) = connect(address).await {
+            let _ = stream.read(&mut [0]).await;
+        }
     }
 }
 
 async fn flood(address: SocketAddr) {
     loop {
         // What becomes of it is nothing to this client.
-        let _ = ask(address, "/metrics", "keep-alive").await;
+        if let Ok(stream) = connect(address).await {
+            let _ = ask(stream, "/metrics", "keep-alive").await;
+        }
     }
 }
 
-async fn ask(address: SocketAddr, path: &str, connection: &str) -> std::io::Result<Vec<u8>> {
-    let mut stream = TcpStream::connect(address).await?;
+async fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((CLIENTS, 0).into())?;
+    socket.connect(address).await
+}
+
+async fn ask(mut stream: TcpStream, path: &str, connection: &str) -> std::io::Result<Vec<u8>> {
     let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: {connection}\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();
