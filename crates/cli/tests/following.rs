@@ -221,7 +221,7 @@ fn project() -> (TempDir, PathBuf) {
         "[package]\nname = \"greeter\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
          clap = {{ version = \"4\", features = [\"derive\"] }}\n\
          k8s-openapi = {{ version = \"0.29\", default-features = false, features = [\"v1_36\"] }}\n\
-         kubewright = {{ path = '{}' }}\n\n{profiles}",
+         kubewright = {{ path = '{}' }}\nmimalloc = {{ version = \"0.1\", features = [\"no_thp\"] }}\n\n{profiles}",
         facade.display()
     );
     let sample = root.join("examples/annotate-pod/src");
