@@ -2,6 +2,7 @@
 
 import pathlib
 import sys
+import time
 
 import kopf.testing
 from kubernetes import client, config, watch
@@ -41,7 +42,12 @@ def main():
             "the handler of the deletion", (core.list_namespaced_config_map, NAMESPACE),
             lambda event: event["object"].metadata.name == "n-deleted",
         )
-        wait_for("the end of the Note", (notes.list_namespaced_custom_object, *where), lambda event: event["type"] == "DELETED")
+        # It may be gone already, and a watch that begins now would not tell.
+        deadline = time.monotonic() + 60
+        while notes.list_namespaced_custom_object(*where)["items"]:
+            if time.monotonic() > deadline:
+                sys.exit("kopf: expected within 60 seconds: the end of the Note")
+            time.sleep(0.1)
     if runner.exit_code != 0 or runner.exception is not None:
         sys.exit(f"kopf: the operator ended with {runner.exit_code}: {runner.exception}\n{runner.output}")
     core.delete_namespace(NAMESPACE)
