@@ -177,8 +177,7 @@ pub(crate) async fn list(
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": format!("meta.k8s.io/{version}"),
                 "metadata": list_meta,
-                // Go has no list where nothing was appended to one.
-                "items": (!items.is_empty()).then_some(items),
+                "items": items,
             })
         }
         Form::Metadata(_) => {

@@ -16,7 +16,6 @@ use super::write::no_number;
 use crate::access::rbac::escalation;
 use crate::access::{self, About, Question};
 use crate::admission::{Attributes, Operation, refuse_new};
-use crate::kinds::strategy::services;
 use crate::kinds::{Verb, defaults, strategy, validation};
 use crate::schema::Medium;
 use crate::status::{Result, Status};
@@ -33,7 +32,6 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     let mut decoded = decode::body(call, &kind, &options)?;
     defaults::apply(&call.resource, &mut decoded.object);
     call.audit(&kind, &decoded.object);
-    dedup_owners(&mut decoded.object, Stage::Received, &call.notes);
     let shown = admit_and_store(call, &options, decoded).await?;
     answer::object(call, StatusCode::CREATED, &shown).await
 }
@@ -48,11 +46,9 @@ pub(crate) async fn admit_and_store(
         mut object,
         empties,
     } = decoded;
-    // Who creates by an update or a patch may say more.
-    if call.path.name.is_empty() {
-        clear_owned(&mut object);
-    }
+    clear_owned(&mut object);
     settle_namespace(call, &mut object)?;
+    dedup_owners(&mut object, Stage::Received, &call.notes);
     let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
     attributes.dry_run = options.dry_run;
     attributes.name = meta_text(&object, "name").to_owned();
@@ -90,7 +86,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
     strategy::asked_by(&call.resource, object, &call.user);
     let unnamed = attributes.name.is_empty();
     let (allocation, refused) = Allocation::take(call, object, None);
-    let (mut attempt, mut filled) = (0, false);
+    let mut attempt = 0;
     loop {
         attempt += 1;
         let object = &attributes.object;
@@ -129,13 +125,11 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
                 "resourceVersion should not be set on objects to be created",
             ));
         }
-        if !options.dry_run {
-            metadata_mut(&mut attributes.object).remove("selfLink");
-        }
+        metadata_mut(&mut attributes.object).remove("selfLink");
         call.prune_patched(&mut attributes)?;
         attributes.write_empties(Medium::Storage);
-        filled |= strategy::read_back(&call.resource, &mut attributes.object);
-        let present = match write(call, options, &attributes, &name, filled).await? {
+        strategy::read_back(&call.resource, &mut attributes.object);
+        let present = match write(call, options, &attributes, &name).await? {
             Ok(shown) => {
                 if let Some(allocation) = allocation.filter(|_| !options.dry_run) {
                     allocation.keep(call, &attributes.object);
@@ -146,12 +140,11 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         };
         let resource = &call.resource;
         let mut status = Status::already_exists(&resource.group, &resource.plural, &name);
-        let deleting = || {
-            let present = present.as_ref()?.value();
-            Some(!meta_text(&present, "deletionTimestamp").is_empty())
-        };
         if base.is_empty() {
-            if deleting() == Some(true) {
+            let deleting = present.is_some_and(|present| {
+                !meta_text(&present.value(), "deletionTimestamp").is_empty()
+            });
+            if deleting {
                 status = status.with_message_before("object is being deleted: ");
             }
             return Err(status);
@@ -162,9 +155,6 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
             );
             let details = status.details_mut();
             details.insert("retryAfterSeconds".to_owned(), 1.into());
-            if deleting() == Some(true) {
-                status = status.with_message_before("object is being deleted: ");
-            }
             return Err(status);
         }
         let metadata = metadata_mut(&mut attributes.object);
@@ -211,15 +201,13 @@ async fn write(
     options: &WriteOptions,
     attributes: &Attributes,
     name: &str,
-    filled: bool,
 ) -> Result<std::result::Result<Shown, Raced>> {
     let key = call.key(name);
-    let mut draft = match &attributes.owners {
+    let draft = match &attributes.owners {
         // They are left beside an object only in the form in which it is stored.
         Some(owners) => Draft::owned(&attributes.object, Some(owners)),
         None => call.to_storage(&attributes.object).await?,
     };
-    draft.filled = filled;
     let store = &call.shared.store;
     if options.dry_run {
         return Ok(match store.get(&call.table, &key) {
@@ -234,13 +222,6 @@ async fn write(
         });
     }
     store.write_latency().await;
-    // A service that comes to be through its status is read with its addresses, and answered as it was sent.
-    if !call.path.subresource.is_empty() && call.resource.plural == "services" {
-        let mut object = attributes.object.clone();
-        services::normalize_addresses(&mut object, None);
-        let stored = store.create(&call.table, &key, Draft::new(&object));
-        return Ok(stored.map(|object| Shown::unwritten(draft.into_text(Some(object.revision)))));
-    }
     Ok(store
         .create(&call.table, &key, draft)
         .map(|object| Shown::from(&*object)))

@@ -1,6 +1,5 @@
 //! The read-modify-write loop behind PUT and PATCH (spec section A.2.2).
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -41,6 +40,7 @@ pub(crate) async fn write(
             empties,
         } = made?;
         keep_place(&mut new, &old);
+        dedup_owners(&mut new, Stage::Received, &call.notes);
 
         let mut attributes = call.attributes(Operation::Update, options.to_value("UpdateOptions"));
         attributes.dry_run = options.dry_run;
@@ -86,9 +86,6 @@ pub(crate) async fn write(
         );
         call.validate(&attributes).await?;
 
-        if !options.dry_run {
-            metadata_mut(&mut attributes.object).remove("selfLink");
-        }
         call.prune_patched(&mut attributes)?;
         attributes.write_empties(Medium::Storage);
         match store(call, options.dry_run, &attributes.object, &stored).await? {
@@ -112,13 +109,7 @@ pub(crate) async fn store(
     stored: &Arc<Object>,
 ) -> Result<std::result::Result<Shown, Raced>> {
     let ends = is_ready_to_go(call, new);
-    let mut shown = Cow::Borrowed(new);
-    // What goes is not read back.
-    let filled = !ends
-        && strategy::is_read_back(&call.resource)
-        && strategy::read_back(&call.resource, shown.to_mut());
-    let mut draft = call.to_storage(&shown).await?;
-    draft.filled = filled;
+    let draft = call.to_storage(new).await?;
     if !ends && draft.says_the_same_as(stored) {
         return Ok(Ok(Shown::from(&**stored)));
     }

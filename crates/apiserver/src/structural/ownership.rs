@@ -19,7 +19,7 @@ pub(crate) enum Owned<'s> {
     Number,
     Text,
     Bool,
-    /// A number, a text or a truth: a text that has a format is not looked at.
+    /// A number or a text.
     Scalar,
     Members {
         atomic: bool,
@@ -74,13 +74,12 @@ impl<'s> Part<'s> {
     pub(crate) fn owned(self) -> Owned<'s> {
         let schema = self.schema;
         if schema.int_or_string {
-            return Owned::Anything { atomic: false };
+            return Owned::Scalar;
         }
         let atomic = schema.atomic_map;
         match schema.kind.as_str() {
             "integer" | "number" => Owned::Number,
-            "string" if matches!(schema.format.as_str(), "" | "byte") => Owned::Text,
-            "string" => Owned::Scalar,
+            "string" => Owned::Text,
             "boolean" => Owned::Bool,
             "array" => Owned::List(match &schema.list {
                 ListType::Atomic => Items::Atomic,

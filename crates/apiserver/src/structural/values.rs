@@ -344,12 +344,8 @@ impl Check {
                 }
             }
             Additional::Schema(below) => {
-                // Of these, the text has a point before the name even where nothing is before it.
-                let nothing = path.child("");
-                let path = if path.is_root() { &nothing } else { path };
                 for (key, value) in unknown {
-                    let correlation = correlation.and_then(|one| one.key(key));
-                    outcome.merge(self.part(value, below, &path.child(key), correlation.as_ref()));
+                    outcome.merge(part(key, value, below));
                 }
             }
             _ => {}

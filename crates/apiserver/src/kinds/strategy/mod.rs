@@ -4,12 +4,11 @@ mod app_armor;
 mod behavior;
 mod decoded;
 mod definitions;
-pub(crate) use decoded::{as_decoded, conversion_fault};
+pub(crate) use decoded::as_decoded;
 mod gates;
 mod pods;
 pub(crate) use pods::quality_of_service;
 mod read_back;
-pub(crate) use read_back::is_read_back;
 pub use read_back::read_back;
 pub mod scale;
 pub mod services;
@@ -18,7 +17,6 @@ mod tests;
 mod warnings;
 
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use super::Resource;
 use super::defaults::status;
@@ -51,12 +49,8 @@ pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "Pod") => pods::create(object),
         ("", "Namespace") => namespace(object),
+        ("", "Service") => services::normalize_addresses(object, None),
         ("", "ServiceAccount") => service_account(object),
-        ("", "LimitRange") => {
-            if let Some(metadata) = object.part("metadata") {
-                metadata.fill_text("name", &Uuid::new_v4().to_string());
-            }
-        }
         ("", "PersistentVolumeClaim") => {
             data_sources(object, &Value::Null);
             if let Some(status) = object.part("status") {
@@ -132,10 +126,6 @@ pub fn prepare_for_update(resource: &Resource, subresource: &str, new: &mut Valu
             metadata.put("generation", generation);
         }
     }
-    // What is lost counts as a change.
-    if resource.group == "discovery.k8s.io" {
-        without_topology(new);
-    }
 }
 
 fn update(resource: &Resource, new: &mut Value, old: &Value) {
@@ -157,6 +147,7 @@ fn update(resource: &Resource, new: &mut Value, old: &Value) {
         ("", "PersistentVolumeClaim") => data_sources(new, old),
         ("apps", "DaemonSet") => template_generation(new, Some(old)),
         ("coordination.k8s.io", "Lease") => coordinated(new, old),
+        ("discovery.k8s.io", "EndpointSlice") => without_topology(new),
         ("certificates.k8s.io", "CertificateSigningRequest") => new.take_from(old, "spec"),
         ("apiextensions.k8s.io", _) => definitions::update(new, old),
         _ => {}
@@ -182,10 +173,6 @@ fn update_status(resource: &Resource, new: &mut Value, old: &Value) {
         ("resource.k8s.io", "ResourceClaim") => {
             new.take_from(old, "spec");
             forget_devices(new, old);
-        }
-        ("", "PersistentVolume") => {
-            new.take_from(old, "spec");
-            phase_time(new, old);
         }
         ("certificates.k8s.io", _) => {
             new.take_from(old, "spec");
@@ -419,22 +406,6 @@ fn protect(object: &mut Value) {
             finalizers.push(FINALIZER.into());
             metadata.put("finalizers", finalizers);
         }
-    }
-}
-
-/// When the phase of a volume changed, unless the client says it.
-fn phase_time(new: &mut Value, old: &Value) {
-    let field = "lastPhaseTransitionTime";
-    let before = old.at("status");
-    let Some(status) = new.part("status") else {
-        return;
-    };
-    if status.text("phase") == before.text("phase") {
-        if !status.has(field) {
-            status.take_from(before, field);
-        }
-    } else if !status.has(field) || status.at(field) == before.at(field) {
-        status.put(field, now());
     }
 }
 
