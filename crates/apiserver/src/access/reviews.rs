@@ -4,7 +4,7 @@ use http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 
 use super::rbac::{RoleReference, Rule, aggregate, not_found};
-use super::{About, Decision, Question, by_token, selectors};
+use super::{About, Decision, Question, by_token};
 use crate::admission::{Operation, User};
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::defaults;
@@ -206,7 +206,6 @@ fn access(call: &Call, review: &Value, asker: Option<&User>) -> Result<Value> {
         }
         &named
     };
-    selectors::check(resource, &mut errors);
     if asker.is_none() {
         check_metadata(call, review, &mut errors);
     }
@@ -236,9 +235,6 @@ fn access(call: &Call, review: &Value, asker: Option<&User>) -> Result<Value> {
     let mut status = json!({"allowed": allowed});
     if !why.is_empty() {
         status["reason"] = why.into();
-    }
-    if let Some(why) = selectors::ignored(resource) {
-        status["evaluationError"] = why.into();
     }
     Ok(status)
 }

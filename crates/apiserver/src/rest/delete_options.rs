@@ -137,14 +137,13 @@ impl DeleteOptions {
             }
         }
         if options.orphan_dependents.is_some()
-            && let Some(policy) = members.get("propagationPolicy").and_then(Value::as_str)
+            && let Some(policy) = options.propagation
         {
-            let both = FieldError::invalid(
+            errors.push(FieldError::invalid(
                 &Path::new("propagationPolicy"),
-                policy,
+                policy.as_str(),
                 "orphanDependents and deletionPropagation cannot be both set",
-            );
-            errors.insert(0, both);
+            ));
         }
         if !errors.is_empty() {
             return Err(Status::invalid("meta.k8s.io", "DeleteOptions", "", &errors));

@@ -130,18 +130,19 @@ pub(crate) fn check_type(call: &Call) -> Result<()> {
 
 /// Reads the options of a patch.
 pub(crate) fn options(call: &Call) -> Result<WriteOptions> {
-    let mut errors = Vec::new();
+    let options = WriteOptions::read(&call.query, "PatchOptions")?;
+    let refused = |error| Err(Status::invalid("meta.k8s.io", "PatchOptions", "", &[error]));
     if is_apply(call) {
-        if call.query.text("fieldManager").is_empty() {
+        if options.manager().is_empty() {
             let path = Path::new("fieldManager");
-            errors.push(FieldError::required(&path, "is required for apply patch"));
+            return refused(FieldError::required(&path, "is required for apply patch"));
         }
     } else if call.query.get("force").is_some() {
         let path = Path::new("force");
         let why = "may not be specified for non-apply patch";
-        errors.push(FieldError::forbidden(&path, why));
+        return refused(FieldError::forbidden(&path, why));
     }
-    WriteOptions::read_besides(&call.query, "PatchOptions", errors)
+    Ok(options)
 }
 
 impl Patch {

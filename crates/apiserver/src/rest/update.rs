@@ -23,7 +23,7 @@ pub(crate) async fn update(call: &Call) -> Result<Response<Body>> {
     }
     let options = WriteOptions::read(&call.query, "UpdateOptions")?;
     let mut decoded = Some(decode(call, &options)?);
-    if matches!(call.path.subresource.as_str(), "" | "status")
+    if call.path.subresource.is_empty()
         && strategy::behavior(&call.resource).create_on_update
         && call
             .shared

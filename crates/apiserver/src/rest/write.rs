@@ -154,7 +154,8 @@ fn check_revision(call: &Call, new: &Value, stored: &Object) -> Result<()> {
     let said = meta_text(new, "resourceVersion");
     let name = &call.path.name;
     if matches!(said, "" | "0") {
-        if !strategy::behavior(&call.resource).unconditional_update {
+        let own = call.path.subresource.is_empty() || call.resource.custom.is_some();
+        if own && !strategy::behavior(&call.resource).unconditional_update {
             let path = Path::new("metadata.resourceVersion");
             let error = FieldError::invalid(&path, 0, "must be specified for an update");
             // The store says so, and knows the resource only.

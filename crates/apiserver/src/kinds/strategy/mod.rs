@@ -66,10 +66,6 @@ pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
                 status.put("lastPhaseTransitionTime", now());
             }
         }
-        ("", "Node") => {
-            drop_part(object, "spec", "configSource");
-            drop_part(object, "status", "config");
-        }
         ("apps", "DaemonSet") => template_generation(object, None),
         ("coordination.k8s.io", "Lease") => coordinated(object, &Value::Null),
         ("discovery.k8s.io", "EndpointSlice") => without_topology(object),
@@ -139,9 +135,6 @@ fn update(resource: &Resource, new: &mut Value, old: &Value) {
                 spec.take_from(old.at("spec"), "finalizers");
             }
         }
-        ("", "Node") if !old.at("spec").has("configSource") => {
-            drop_part(new, "spec", "configSource");
-        }
         ("", "Service") => services::normalize_addresses(new, Some(old)),
         ("", "ServiceAccount") => service_account(new),
         ("", "PersistentVolumeClaim") => data_sources(new, old),
@@ -151,12 +144,6 @@ fn update(resource: &Resource, new: &mut Value, old: &Value) {
         ("certificates.k8s.io", "CertificateSigningRequest") => new.take_from(old, "spec"),
         ("apiextensions.k8s.io", _) => definitions::update(new, old),
         _ => {}
-    }
-}
-
-fn drop_part(object: &mut Value, part: &str, field: &str) {
-    if let Some(part) = object.existing(part) {
-        part.drop_field(field);
     }
 }
 

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::check::{
-    Errors, IMMUTABLE, immutable, label, one_of_if_set, problems, quantity, required, selector,
+    Errors, immutable, immutable_as, label, one_of_if_set, problems, quantity, required, selector,
     subdomain,
 };
 use super::pod;
 use crate::field::{FieldError, Path};
-use crate::kinds::internal::{difference, shown};
+use crate::kinds::internal::difference;
 use crate::kinds::names;
 use crate::kinds::quantity::Quantity;
 use crate::kinds::strategy::same;
@@ -235,16 +235,8 @@ pub(super) fn volume_update(new: &Value, old: &Value, errors: &mut Errors) {
     let root = Path::root();
     immutable(spec, before, &root, "volumeMode", errors);
     if before.has("nodeAffinity") {
-        let (kind, field) = ("VolumeNodeAffinity", "nodeAffinity");
-        if spec.has(field) != before.has(field) || !same(spec.at(field), before.at(field)) {
-            let detail = format!("{IMMUTABLE}, except for updating from beta label to GA");
-            let value = shown(kind, spec.at(field));
-            errors.push(FieldError::invalid_shown(
-                &root.child(field),
-                &value,
-                &detail,
-            ));
-        }
+        let kind = "?VolumeNodeAffinity";
+        immutable_as(kind, spec, before, &root, "nodeAffinity", errors);
     }
 }
 
