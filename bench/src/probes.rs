@@ -15,7 +15,7 @@ use crate::process::{Kind, Process};
 
 /// How many clients connect and send nothing, and as many read metrics without end.
 const EACH: usize = 250;
-/// What a kubelet waits for the answer to a probe unless told otherwise.
+/// The default `timeoutSeconds` of a probe.
 const BAR: Duration = Duration::from_secs(1);
 
 /// How to measure.

@@ -62,7 +62,7 @@ impl Slots {
         let slots = self.taken.iter();
         let victim = slots
             .filter(|(_, (slot, _))| slot.was_looked_at.load(Ordering::Relaxed))
-            // A kubelet has one connection or two; whoever has hundreds closes its own.
+            // A kubelet has one or two connections. A client with hundreds loses its own first.
             .min_by_key(|(_, (slot, _))| {
                 let open = self.open.get(&slot.from);
                 (Reverse(open), slot.turn.load(Ordering::Relaxed))
