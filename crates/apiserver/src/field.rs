@@ -237,6 +237,18 @@ impl FieldError {
         Self::new(path, Reason::TooLong, body)
     }
 
+    /// `Too long: value is too long`, where the limit is below zero.
+    pub(crate) fn too_long_for_any(path: &Path<'_>) -> Self {
+        let body = "Too long: value is too long".to_owned();
+        Self::new(path, Reason::TooLong, body)
+    }
+
+    /// `Too many: <actual>: has too many items`, where the limit is below zero.
+    pub(crate) fn too_many_for_any(path: &Path<'_>, actual: usize) -> Self {
+        let body = format!("Too many: {actual}: has too many items");
+        Self::new(path, Reason::TooMany, body)
+    }
+
     /// `Too many: <actual>: must have at most <limit> items`.
     pub fn too_many(path: &Path<'_>, actual: usize, limit: usize) -> Self {
         let items = if limit == 1 { "item" } else { "items" };

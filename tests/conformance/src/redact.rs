@@ -150,6 +150,7 @@ impl Redactor {
         let text = GENERATED.replace_all(&text, "$1-GENERATED");
         let text = TOKEN.replace_all(&text, "TOKEN");
         let text = ETAG.replace_all(&text, "\"ETAG\"");
+        let text = TYPE.replace_all(&text, "$1");
         let text = HASH.replace_all(&text, "hash=HASH");
         let text = CREDENTIAL.replace_all(&text, "$1=CREDENTIAL");
         // Versions within texts: conflicts, and objects in the answers to patches that cannot be applied.
@@ -249,7 +250,7 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\beyJ[\w-]+\.[\w-]+\.
 static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| pattern("(X509SHA256|JTI)=[0-9a-f-]+"));
 static VERSION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(record \(|ResourceVersion in object meta: |ResourceVersion in the precondition \(|\\?"resourceVersion\\?":\\?"|resourceVersion: "|current: )\d+"#,
+        r#"(record \(|ResourceVersion in object meta: |ResourceVersion in the precondition \(|\\?"resourceVersion\\?": ?\\?"|resourceVersion: "|current: )\d+"#,
     )
 });
 static VERSION_IN_URI: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\bresourceVersion=)[1-9]\d+"));
@@ -260,6 +261,8 @@ static MUTATING: LazyLock<Regex> = LazyLock::new(|| {
 });
 static ETAG: LazyLock<Regex> = LazyLock::new(|| pattern("\"[0-9A-F]{128}\""));
 static HASH: LazyLock<Regex> = LazyLock::new(|| pattern("hash=[0-9A-F]{128}"));
+// A type of a rule's `self` that has no name of its own.
+static TYPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(selfType)\d+"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[smhdy])+( ago)?$"));
 static OBJECT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"("\{(?:[^"\\]|\\.)*\}")"#));
 

@@ -74,6 +74,44 @@ impl Session {
         Ok(Self(runner))
     }
 
+    /// Deletes the services of all cases: there are few addresses for them.
+    ///
+    /// # Errors
+    /// The server cannot be reached.
+    pub(crate) async fn delete_services(&self) -> Result<()> {
+        let ask = Ask {
+            method: "GET".into(),
+            path: "/api/v1/services?fieldSelector=metadata.namespace!=default".into(),
+            ..Ask::default()
+        };
+        let all = self.0.client().await?.send(ask).await?.body;
+        for service in all["items"].as_array().into_iter().flatten() {
+            let of = |field: &str| {
+                service["metadata"][field]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned()
+            };
+            let (namespace, name) = (of("namespace"), of("name"));
+            self.delete(&format!("/api/v1/namespaces/{namespace}/services/{name}"))
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes what there is at a path.
+    ///
+    /// # Errors
+    /// The server cannot be reached.
+    pub(crate) async fn delete(&self, path: &str) -> Result<()> {
+        let ask = Ask {
+            method: "DELETE".into(),
+            path: path.into(),
+            ..Ask::default()
+        };
+        self.0.client().await?.send(ask).await.map(drop)
+    }
+
     /// Runs every case.
     ///
     /// # Errors

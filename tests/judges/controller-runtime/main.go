@@ -3,6 +3,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -173,12 +174,16 @@ func inOrder(count, atOnce int, run func(int) (result, result)) iter.Seq2[int, b
 // unpack makes a copy of the module that suites may write to: the cache of modules is for reading. An archive of a module keeps
 // no modes, so scripts become executable again.
 func unpack(work string) (string, error) {
-	cached, err := output("go", "list", "-m", "-f", "{{.Dir}}", strings.TrimSuffix(module, "/"))
+	told, err := output("go", "mod", "download", "-json", strings.TrimSuffix(module, "/"))
 	if err != nil {
 		return "", err
 	}
+	var cached struct{ Dir string }
+	if err := json.Unmarshal([]byte(told), &cached); err != nil {
+		return "", fmt.Errorf("reading where the module is: %w", err)
+	}
 	tree := filepath.Join(work, "module")
-	if err := os.CopyFS(tree, os.DirFS(cached)); err != nil {
+	if err := os.CopyFS(tree, os.DirFS(cached.Dir)); err != nil {
 		return "", err
 	}
 	return tree, filepath.WalkDir(tree, func(path string, entry fs.DirEntry, err error) error {

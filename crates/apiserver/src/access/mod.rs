@@ -9,6 +9,7 @@ mod node;
 pub(crate) mod rbac;
 pub(crate) mod reviews;
 pub mod sec1;
+mod selectors;
 mod tokens;
 mod websocket;
 

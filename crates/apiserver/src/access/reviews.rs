@@ -4,11 +4,11 @@ use http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 
 use super::rbac::{RoleReference, Rule, aggregate, not_found};
-use super::{About, Decision, Question, by_token};
+use super::{About, Decision, Question, by_token, selectors};
 use crate::admission::{Operation, User};
 use crate::field::{FieldError, Path, quoted};
-use crate::kinds::defaults;
-use crate::kinds::view::View as _;
+use crate::kinds::view::{Edit as _, View as _};
+use crate::kinds::{defaults, internal};
 use crate::rest::answer;
 use crate::rest::body::Body;
 use crate::rest::call::Call;
@@ -65,7 +65,7 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
             review["metadata"] = json!({ "creationTimestamp": now() });
             json!({"userInfo": user_info(&call.user)})
         }
-        "tokenreviews" => token(call, &review["spec"])?,
+        "tokenreviews" => token(call, &review)?,
         "selfsubjectrulesreviews" => {
             let rules = rules(call, &review["spec"])?;
             // The answer does not repeat the question (measured on v1.36).
@@ -81,7 +81,8 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     Ok(answer::value(StatusCode::CREATED, &output, &review))
 }
 
-fn token(call: &Call, spec: &Value) -> Result<Value> {
+fn token(call: &Call, review: &Value) -> Result<Value> {
+    let spec = &review["spec"];
     let token = spec["token"].as_str().unwrap_or_default();
     if token.is_empty() {
         return Err(Status::bad_request(
@@ -93,14 +94,24 @@ fn token(call: &Call, spec: &Value) -> Result<Value> {
     if wanted.is_empty() {
         wanted = call.shared.access.service_accounts.own_audiences();
     }
-    Ok(match by_token(&call.shared, token, &wanted) {
-        Ok(known) => json!({
-            "authenticated": true,
-            "user": user_info(&known.user),
-            "audiences": known.audiences,
-        }),
-        Err(why) => json!({"user": {}, "error": why}),
-    })
+    // What is not answered stays as it was sent.
+    let mut status = match &review["status"] {
+        Value::Object(_) => review["status"].clone(),
+        _ => json!({}),
+    };
+    status.drop_field("authenticated");
+    match by_token(&call.shared, token, &wanted) {
+        Ok(known) => {
+            status["authenticated"] = true.into();
+            status["user"] = user_info(&known.user);
+            status["audiences"] = json!(known.audiences);
+        }
+        Err(why) => {
+            status.fill("user", json!({}));
+            status["error"] = why.into();
+        }
+    }
+    Ok(status)
 }
 
 /// What the user may do in a namespace.
@@ -152,8 +163,9 @@ fn check_metadata(call: &Call, review: &Value, errors: &mut Vec<FieldError>) {
         } else {
             "must be empty"
         };
-        let value = review["metadata"].clone();
-        errors.push(FieldError::invalid(&Path::new("metadata"), value, detail));
+        let value = internal::shown("m.ObjectMeta", &review["metadata"]);
+        let path = Path::new("metadata");
+        errors.push(FieldError::invalid_shown(&path, &value, detail));
     }
     let (resource, path) = (
         &review["spec"]["resourceAttributes"],
@@ -206,9 +218,8 @@ fn access(call: &Call, review: &Value, asker: Option<&User>) -> Result<Value> {
         }
         &named
     };
-    if asker.is_none() {
-        check_metadata(call, review, &mut errors);
-    }
+    selectors::check(resource, &mut errors);
+    check_metadata(call, review, &mut errors);
     if !errors.is_empty() {
         return Err(refused(call, &errors));
     }
@@ -235,6 +246,9 @@ fn access(call: &Call, review: &Value, asker: Option<&User>) -> Result<Value> {
     let mut status = json!({"allowed": allowed});
     if !why.is_empty() {
         status["reason"] = why.into();
+    }
+    if let Some(why) = selectors::ignored(resource) {
+        status["evaluationError"] = why.into();
     }
     Ok(status)
 }

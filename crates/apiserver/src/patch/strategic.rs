@@ -72,6 +72,22 @@ pub fn apply<S: Schema>(
     Ok(())
 }
 
+/// A patch without the nulls that have nothing to remove, in what is new to `document` or takes the place of another type:
+/// what the merge makes of the patch itself, which later errors show.
+pub fn without_unmatched_nulls(document: &Value, patch: &Map<String, Value>) -> Map<String, Value> {
+    let mut patch = patch.clone();
+    for (key, value) in &mut patch {
+        match (document.get(key), &mut *value) {
+            (Some(old @ Value::Object(_)), Value::Object(new)) => {
+                *new = without_unmatched_nulls(old, new);
+            }
+            (Some(Value::Array(_)), Value::Array(_)) => {}
+            (_, value) => discard_nulls(value),
+        }
+    }
+    patch
+}
+
 fn merge_maps<S: Schema>(
     mut original: Map<String, Value>,
     mut patch: Map<String, Value>,

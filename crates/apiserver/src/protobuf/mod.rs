@@ -183,13 +183,13 @@ pub fn encode(value: &Value) -> Vec<u8> {
 
 /// What is no object itself: `metadata`, and `items` for lists.
 fn encode_parts(message: &mut Message, value: &Value) {
-    let items = value.get("items").and_then(Value::as_array);
+    let items = value.get("items");
     if let Some(ty) = metadata_type(items.is_some()) {
         let metadata = value.get("metadata").and_then(Value::as_object);
         message.message(1, |message| message.object(metadata, ty));
     }
     let ty = type_of_items(value);
-    for item in items.into_iter().flatten() {
+    for item in items.and_then(Value::as_array).into_iter().flatten() {
         message.message(2, |message| match ty {
             Some(ty) => message.object(item.as_object(), ty),
             None => encode_parts(message, item),

@@ -87,6 +87,12 @@ fn failures_lists_and_metadata_alone_are_written_and_read_again() {
     for value in [&status, &list, &part, &parts] {
         assert_eq!(decode_answer(&encode(value)).as_ref(), Ok(value));
     }
+    // An empty list of metadata has no items, and the metadata of a list nevertheless.
+    let mut none = json!({"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "7"},
+        "items": null});
+    let read = decode_answer(&encode(&none));
+    none["items"] = json!([]);
+    assert_eq!(read.as_ref(), Ok(&none));
     // As a kube-apiserver v1.36.3 wrote it.
     assert_eq!(
         encode(&status),

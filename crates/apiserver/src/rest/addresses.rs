@@ -31,6 +31,9 @@ impl<'a> Allocation<'a> {
         if !is_about_services(call) {
             return (None, Vec::new());
         }
+        if old.is_none() {
+            services::normalize_addresses(new, None);
+        }
         let mut pool = call.shared.addresses.lock();
         // A failed allocation may have taken some of what it wanted: only a whole one counts.
         let mut tried = pool.clone();

@@ -177,7 +177,8 @@ pub(crate) async fn list(
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": format!("meta.k8s.io/{version}"),
                 "metadata": list_meta,
-                "items": items,
+                // Go has no list where nothing was appended to one.
+                "items": (!items.is_empty()).then_some(items),
             })
         }
         Form::Metadata(_) => {

@@ -16,6 +16,7 @@ use super::write::no_number;
 use crate::access::rbac::escalation;
 use crate::access::{self, About, Question};
 use crate::admission::{Attributes, Operation, refuse_new};
+use crate::kinds::strategy::services;
 use crate::kinds::{Verb, defaults, strategy, validation};
 use crate::schema::Medium;
 use crate::status::{Result, Status};
@@ -32,6 +33,7 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     let mut decoded = decode::body(call, &kind, &options)?;
     defaults::apply(&call.resource, &mut decoded.object);
     call.audit(&kind, &decoded.object);
+    dedup_owners(&mut decoded.object, Stage::Received, &call.notes);
     let shown = admit_and_store(call, &options, decoded).await?;
     answer::object(call, StatusCode::CREATED, &shown).await
 }
@@ -46,9 +48,11 @@ pub(crate) async fn admit_and_store(
         mut object,
         empties,
     } = decoded;
-    clear_owned(&mut object);
+    // Who creates by an update or a patch may say more.
+    if call.path.name.is_empty() {
+        clear_owned(&mut object);
+    }
     settle_namespace(call, &mut object)?;
-    dedup_owners(&mut object, Stage::Received, &call.notes);
     let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
     attributes.dry_run = options.dry_run;
     attributes.name = meta_text(&object, "name").to_owned();
@@ -86,7 +90,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
     strategy::asked_by(&call.resource, object, &call.user);
     let unnamed = attributes.name.is_empty();
     let (allocation, refused) = Allocation::take(call, object, None);
-    let mut attempt = 0;
+    let (mut attempt, mut filled) = (0, false);
     loop {
         attempt += 1;
         let object = &attributes.object;
@@ -125,11 +129,13 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
                 "resourceVersion should not be set on objects to be created",
             ));
         }
-        metadata_mut(&mut attributes.object).remove("selfLink");
+        if !options.dry_run {
+            metadata_mut(&mut attributes.object).remove("selfLink");
+        }
         call.prune_patched(&mut attributes)?;
         attributes.write_empties(Medium::Storage);
-        strategy::read_back(&call.resource, &mut attributes.object);
-        let present = match write(call, options, &attributes, &name).await? {
+        filled |= strategy::read_back(&call.resource, &mut attributes.object);
+        let present = match write(call, options, &attributes, &name, filled).await? {
             Ok(shown) => {
                 if let Some(allocation) = allocation.filter(|_| !options.dry_run) {
                     allocation.keep(call, &attributes.object);
@@ -140,11 +146,12 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         };
         let resource = &call.resource;
         let mut status = Status::already_exists(&resource.group, &resource.plural, &name);
+        let deleting = || {
+            let present = present.as_ref()?.value();
+            Some(!meta_text(&present, "deletionTimestamp").is_empty())
+        };
         if base.is_empty() {
-            let deleting = present.is_some_and(|present| {
-                !meta_text(&present.value(), "deletionTimestamp").is_empty()
-            });
-            if deleting {
+            if deleting() == Some(true) {
                 status = status.with_message_before("object is being deleted: ");
             }
             return Err(status);
@@ -155,6 +162,9 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
             );
             let details = status.details_mut();
             details.insert("retryAfterSeconds".to_owned(), 1.into());
+            if deleting() == Some(true) {
+                status = status.with_message_before("object is being deleted: ");
+            }
             return Err(status);
         }
         let metadata = metadata_mut(&mut attributes.object);
@@ -201,13 +211,15 @@ async fn write(
     options: &WriteOptions,
     attributes: &Attributes,
     name: &str,
+    filled: bool,
 ) -> Result<std::result::Result<Shown, Raced>> {
     let key = call.key(name);
-    let draft = match &attributes.owners {
+    let mut draft = match &attributes.owners {
         // They are left beside an object only in the form in which it is stored.
         Some(owners) => Draft::owned(&attributes.object, Some(owners)),
         None => call.to_storage(&attributes.object).await?,
     };
+    draft.filled = filled;
     let store = &call.shared.store;
     if options.dry_run {
         return Ok(match store.get(&call.table, &key) {
@@ -222,6 +234,13 @@ async fn write(
         });
     }
     store.write_latency().await;
+    // A service that comes to be through its status is read with its addresses, and answered as it was sent.
+    if !call.path.subresource.is_empty() && call.resource.plural == "services" {
+        let mut object = attributes.object.clone();
+        services::normalize_addresses(&mut object, None);
+        let stored = store.create(&call.table, &key, Draft::new(&object));
+        return Ok(stored.map(|object| Shown::unwritten(draft.into_text(Some(object.revision)))));
+    }
     Ok(store
         .create(&call.table, &key, draft)
         .map(|object| Shown::from(&*object)))

@@ -9,7 +9,7 @@ use super::negotiate::Input;
 use super::query::{FieldValidation, WriteOptions};
 use crate::custom::Custom;
 use crate::field::quoted;
-use crate::kinds::GroupVersionKind;
+use crate::kinds::{GroupVersionKind, strategy};
 use crate::schema::json::{self, Parsed, order};
 use crate::schema::{self, Conformed, yaml};
 use crate::status::{Result, Status};
@@ -61,6 +61,9 @@ pub(crate) fn body(
         cannot_be(said, &first.unwrap_or(why))
     });
     let Conformed { unknown, empties } = conformed?;
+    if let Some(why) = strategy::conversion_fault(kind, &object) {
+        return Err(cannot_be(said, &why));
+    }
     problems.extend(said_of(&unknown));
     if problems.len() > 1 && options.field_validation != FieldValidation::Ignore {
         in_the_bodys_order(&mut problems, &call.body);
@@ -160,6 +163,9 @@ pub(crate) fn patched(
     kind: &GroupVersionKind,
     object: &mut Value,
 ) -> std::result::Result<Conformed, String> {
+    if let Some(why) = not_a_text(object) {
+        return Err(not_known(&why));
+    }
     let said = Said::of(object);
     if said.version.is_empty() {
         // Without a version the decoder fills its internal type, which knows no field by these names.
@@ -179,7 +185,8 @@ pub(crate) fn patched(
         });
     }
     set_kind(kind, object);
-    schema::conform(kind, object)
+    let conformed = schema::conform(kind, object)?;
+    strategy::conversion_fault(kind, object).map_or(Ok(conformed), Err)
 }
 
 /// Fills in the kind and the version.
@@ -195,20 +202,11 @@ fn identify(object: &mut Value, kind: &GroupVersionKind, body: &[u8]) -> Result<
     if object.is_null() {
         *object = Value::Object(Map::new());
     }
-    let Value::Object(members) = object else {
+    if !object.is_object() {
         return Err(unrecognized(&kind.kind, &not_an_object(object), body));
-    };
-    for name in ["apiVersion", "kind"] {
-        if let Some(wrong) = members.get(name).filter(|value| !value.is_string())
-            && !wrong.is_null()
-        {
-            let found = json_type(wrong);
-            let why = format!(
-                "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into \
-                 Go struct field .{name} of type string"
-            );
-            return Err(unrecognized(&kind.kind, &why, body));
-        }
+    }
+    if let Some(why) = not_a_text(object) {
+        return Err(unrecognized(&kind.kind, &not_known(&why), body));
     }
     let said = Said::of(object);
     if said.version.matches('/').count() > 1 {
@@ -220,6 +218,22 @@ fn identify(object: &mut Value, kind: &GroupVersionKind, body: &[u8]) -> Result<
         return Ok(());
     }
     Err(said.refused(kind, Some(object)))
+}
+
+/// Why an object does not say its version and kind, where they are no texts.
+pub(crate) fn not_a_text(object: &Value) -> Option<String> {
+    ["apiVersion", "kind"].into_iter().find_map(|name| {
+        let is_wrong = |value: &&Value| !value.is_string() && !value.is_null();
+        let found = json_type(object.get(name).filter(is_wrong)?);
+        Some(format!(
+            "json: cannot unmarshal {found} into Go struct field .{name} of type string"
+        ))
+    })
+}
+
+/// What the decoder says of an object of which it cannot tell the kind.
+fn not_known(why: &str) -> String {
+    format!("couldn't get version/kind; json parse error: {why}")
 }
 
 /// What an object says that it is; empty where it says nothing.
@@ -347,10 +361,7 @@ fn is_registered(said: &GroupVersionKind) -> bool {
 }
 
 fn parse_json(body: &[u8], kind: &str) -> Result<Parsed> {
-    json::parse(body).map_err(|error| {
-        let why = format!("couldn't get version/kind; json parse error: {error}");
-        unrecognized(kind, &why, body)
-    })
+    json::parse(body).map_err(|error| unrecognized(kind, &not_known(&error.to_string()), body))
 }
 
 fn parse_yaml(body: &[u8], kind: &str) -> Result<Parsed> {

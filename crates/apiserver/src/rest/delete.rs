@@ -101,6 +101,7 @@ pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>> {
     }
     let options = DeleteOptions::read(call)?;
     let (objects, meta) = read::collect(call).await?;
+    warn_of_orphans(call, &options);
     for object in &objects {
         let namespace = object.namespace().to_owned();
         let item;

@@ -87,7 +87,7 @@ impl DeleteOptions {
     }
 
     fn check(members: &Map<String, Value>) -> Result<Self> {
-        let mut errors = Vec::new();
+        let (mut errors, mut last) = (Vec::new(), Vec::new());
         let mut options = Self::default();
         let wrong = |field: &str, value: &Value, wanted: &str| {
             let found = match value {
@@ -117,7 +117,7 @@ impl DeleteOptions {
                 }
                 ("dryRun", Value::Array(values)) => {
                     let values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
-                    check_dry_run(&values, &mut errors);
+                    check_dry_run(&values, &mut last);
                     options.dry_run = !values.is_empty();
                 }
                 ("preconditions", Value::Object(preconditions)) => {
@@ -137,14 +137,16 @@ impl DeleteOptions {
             }
         }
         if options.orphan_dependents.is_some()
-            && let Some(policy) = options.propagation
+            && let Some(policy) = members.get("propagationPolicy").and_then(Value::as_str)
         {
-            errors.push(FieldError::invalid(
+            let both = FieldError::invalid(
                 &Path::new("propagationPolicy"),
-                policy.as_str(),
+                policy,
                 "orphanDependents and deletionPropagation cannot be both set",
-            ));
+            );
+            errors.insert(0, both);
         }
+        errors.extend(last);
         if !errors.is_empty() {
             return Err(Status::invalid("meta.k8s.io", "DeleteOptions", "", &errors));
         }

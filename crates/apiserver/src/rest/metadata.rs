@@ -101,7 +101,6 @@ pub(crate) fn keep_identity(new: &mut Value, old: &Value) {
     fill(new, old, &["uid"]);
     // A name that admission took away is an empty one, which validation tells.
     new.entry("name").or_insert_with(|| "".into());
-    new.remove("selfLink");
 }
 
 /// Fills in where the object is. Its uid is left out, where the client left it out, until mutating admission has run

@@ -15,12 +15,13 @@ use super::update::check_name;
 use super::write;
 use crate::custom::{Version, settle_numbers};
 use crate::field::{FieldError, Path, quoted};
+use crate::kinds::strategy::{behavior, conversion_fault};
 use crate::kinds::{GroupVersionKind, Verb, defaults};
 use crate::managers;
 use crate::patch::go_text::GoText;
 use crate::patch::strategic::StrategicError;
 use crate::patch::{json, merge, strategic};
-use crate::schema::types::{self, TypeRef};
+use crate::schema::types::{self, Shape, TypeRef};
 use crate::schema::{self, Conformed};
 use crate::status::{Result, Status};
 
@@ -57,7 +58,10 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
     call.audit_patch();
     let patch = Patch::read(call, &options);
     let kind = call.kind();
-    let creates = is_apply(call) && call.path.subresource.is_empty();
+    // Some kinds may come to be through their status, too.
+    let through_status =
+        || call.path.subresource == "status" && behavior(&call.resource).create_on_update;
+    let creates = is_apply(call) && (call.path.subresource.is_empty() || through_status());
     let exists = || call.stored().is_ok();
     let mut attempt = 0;
     loop {
@@ -130,19 +134,18 @@ pub(crate) fn check_type(call: &Call) -> Result<()> {
 
 /// Reads the options of a patch.
 pub(crate) fn options(call: &Call) -> Result<WriteOptions> {
-    let options = WriteOptions::read(&call.query, "PatchOptions")?;
-    let refused = |error| Err(Status::invalid("meta.k8s.io", "PatchOptions", "", &[error]));
+    let mut errors = Vec::new();
     if is_apply(call) {
-        if options.manager().is_empty() {
+        if call.query.text("fieldManager").is_empty() {
             let path = Path::new("fieldManager");
-            return refused(FieldError::required(&path, "is required for apply patch"));
+            errors.push(FieldError::required(&path, "is required for apply patch"));
         }
     } else if call.query.get("force").is_some() {
         let path = Path::new("force");
         let why = "may not be specified for non-apply patch";
-        return refused(FieldError::forbidden(&path, why));
+        errors.push(FieldError::forbidden(&path, why));
     }
-    Ok(options)
+    WriteOptions::read_besides(&call.query, "PatchOptions", errors)
 }
 
 impl Patch {
@@ -179,13 +182,25 @@ impl Patch {
         let (shown, decoded) = match self.content.as_ref().map_err(Clone::clone)? {
             Content::Apply(applied) => return self.applied(call, kind, options, current, applied),
             Content::Strategic(patch) => {
+                let seen = strategic::without_unmatched_nulls(&object, patch);
                 merge_by_type(kind, &mut object, patch)?;
-                // The result is of the kind, whatever it says of itself.
+                // The result is of the kind, whatever it says of itself, but for what is no text.
+                let own = decode::not_a_text(&object).map(|why| converters_words(&why, &object));
                 decode::set_kind(kind, &mut object);
                 schema::cut_integers(kind, &mut object);
-                let decoded = schema::conform(kind, &mut object);
-                let shown = GoText(&Value::Object(patch.clone())).to_string();
-                (shown, decoded.map_err(|why| converters_words(&why)))
+                let decoded = own.map_or_else(|| schema::conform(kind, &mut object), Err);
+                let shown = GoText(&Value::Object(seen)).to_string();
+                if let Some(why) = decoded
+                    .as_ref()
+                    .ok()
+                    .and_then(|_| conversion_fault(kind, &object))
+                {
+                    return Err(Status::plain(why));
+                }
+                (
+                    shown,
+                    decoded.map_err(|why| converters_words(&why, &object)),
+                )
             }
             Content::Json(patch) => {
                 patch.apply(&mut object).map_err(|_| does_not_apply())?;
@@ -230,7 +245,7 @@ impl Patch {
         .map_err(managers::ApplyError::into_status)?;
         let conformed = conform_applied(call, kind, &mut object).map_err(|why| {
             let (namespace, name) = (meta_text(applied, "namespace"), meta_text(applied, "name"));
-            let (why, kind) = (converters_words(&why), managers::shown(kind));
+            let (why, kind) = (converters_words(&why, applied), managers::shown(kind));
             Status::plain(format!(
                 "failed to convert new object ({namespace}/{name}; {kind}) to proper version: unable to convert unstructured \
                  object to {kind}: {why}"
@@ -386,23 +401,41 @@ fn merge_by_type(
     })
 }
 
-/// What the converter says that the real server uses here, where the JSON decoder says `why`.
-fn converters_words(why: &str) -> String {
+/// What the converter says that the real server uses here, where the JSON decoder says `why` of an object.
+fn converters_words(why: &str, object: &Value) -> String {
+    if why.starts_with("illegal base64 data") {
+        return format!("error decoding from json: {why}");
+    }
     let parts = why
         .strip_prefix("json: cannot unmarshal ")
         .and_then(|rest| rest.split_once(" into Go "))
-        .and_then(|(found, rest)| Some((found, rest.rsplit_once(" of type ")?.1)));
-    let Some((found, wanted)) = parts else {
+        .and_then(|(found, rest)| {
+            let (place, wanted) = rest.rsplit_once(" of type ")?;
+            Some((found, place, wanted))
+        });
+    let Some((found, place, wanted)) = parts else {
         return why.to_owned();
+    };
+    let is_fraction = || {
+        let (_, path) = place.split_once('.')?;
+        let names: Vec<&str> = path.split('.').collect();
+        Some(number_at(object, &names)?.is_f64())
     };
     let found = match found {
         "object" => "map",
         "array" => "slice",
+        "number" if is_fraction() == Some(true) => "float64",
         "number" => "int64",
         number if number.starts_with("number ") && number.contains(['.', 'e', 'E']) => "float64",
         number if number.starts_with("number ") => "int64",
         other => other,
     };
+    match types::shape_called(wanted) {
+        Some(Shape::String) => return "unrecognized type: string".to_owned(),
+        Some(Shape::Map(..)) => return format!("cannot restore map from {found}"),
+        Some(Shape::List(_)) => return format!("cannot restore slice from {found}"),
+        _ => {}
+    }
     let number = matches!(wanted, "int32" | "int64" | "float64");
     let scalar = number || matches!(wanted, "bool" | "string");
     match found {
@@ -414,6 +447,19 @@ fn converters_words(why: &str) -> String {
         // A map fits every struct, so this is one of the named texts.
         "map" => "unrecognized type: string".to_owned(),
         _ => format!("cannot restore struct from: {found}"),
+    }
+}
+
+/// The first number at the end of a path of fields, whose lists and maps have no names in it.
+fn number_at<'v>(value: &'v Value, names: &[&str]) -> Option<&'v serde_json::Number> {
+    match (value, names) {
+        (Value::Number(number), []) => Some(number),
+        (Value::Object(fields), [name, rest @ ..]) if fields.contains_key(*name) => {
+            number_at(&fields[*name], rest)
+        }
+        (Value::Object(fields), _) => fields.values().find_map(|below| number_at(below, names)),
+        (Value::Array(items), _) => items.iter().find_map(|below| number_at(below, names)),
+        _ => None,
     }
 }
 

@@ -121,17 +121,28 @@ impl WriteOptions {
     /// # Errors
     /// 422 for values that do not exist.
     pub(crate) fn read(query: &Query, kind: &str) -> Result<Self> {
-        let mut errors = Vec::new();
+        Self::read_besides(query, kind, Vec::new())
+    }
+
+    /// The same for a request that was found to be wrong in other options already.
+    ///
+    /// # Errors
+    /// 422 for those and for values that do not exist.
+    pub(crate) fn read_besides(
+        query: &Query,
+        kind: &str,
+        mut errors: Vec<FieldError>,
+    ) -> Result<Self> {
         let mut given = Map::new();
-        let dry_run: Vec<&str> = query.all("dryRun").collect();
-        if !dry_run.is_empty() {
-            check_dry_run(&dry_run, &mut errors);
-            given.insert("dryRun".to_owned(), dry_run.clone().into());
-        }
         let manager = query.text("fieldManager");
         if !manager.is_empty() {
             field_manager(manager, &Path::new("fieldManager"), &mut errors);
             given.insert("fieldManager".to_owned(), manager.into());
+        }
+        let dry_run: Vec<&str> = query.all("dryRun").collect();
+        if !dry_run.is_empty() {
+            check_dry_run(&dry_run, &mut errors);
+            given.insert("dryRun".to_owned(), dry_run.clone().into());
         }
         let word = query.text("fieldValidation");
         let field_validation = match word {

@@ -42,6 +42,7 @@ pub(crate) async fn get(call: &Call) -> Result<Response<Body>> {
     if !call.resource.allows(Verb::Get) {
         return Err(Status::method_not_allowed());
     }
+    refuse_export(&call.query)?;
     let wanted = number(call.query.text("resourceVersion")).map_err(Status::plain)?;
     let current = call.shared.store.revision();
     if wanted > current {
@@ -54,6 +55,15 @@ pub(crate) async fn get(call: &Call) -> Result<Response<Body>> {
         call.stored()?
     };
     answer::object(call, StatusCode::OK, &Shown::from(&*object)).await
+}
+
+/// Objects without what the server gave them are not to be had any more.
+fn refuse_export(query: &Query) -> Result<()> {
+    if query.get("export").is_none() || !query.flag("export") {
+        return Ok(());
+    }
+    let why = "the export parameter, deprecated since v1.14, is no longer supported";
+    Err(Status::bad_request(why))
 }
 
 /// Answers the objects of the resource that the selectors mean.
@@ -184,7 +194,7 @@ impl ListOptions {
             timeout,
             limit,
             selection,
-            version: version.read(watch)?,
+            version: version.read(watch, !watch && !query.text("continue").is_empty())?,
         })
     }
 }
@@ -261,8 +271,10 @@ impl<'q> Unread<'q> {
     ///
     /// # Errors
     /// 400, of a watch 500, for a revision that is no number.
-    fn read(self, watch: bool) -> Result<Version> {
-        let number = number(self.text).map_err(|why| {
+    fn read(self, watch: bool, goes_on: bool) -> Result<Version> {
+        // Where a list goes on, its token says of which state it is, and nothing else may.
+        let text = if goes_on { "" } else { self.text };
+        let number = number(text).map_err(|why| {
             if watch {
                 Status::plain(why)
             } else {

@@ -8,6 +8,7 @@ use super::body::Body;
 use super::call::{Call, meta_text, metadata_mut};
 use super::create;
 use super::decode::{self, Decoded};
+use super::metadata::{Stage, dedup_owners};
 use super::query::WriteOptions;
 use super::write;
 use crate::kinds::{Verb, defaults, strategy};
@@ -23,7 +24,7 @@ pub(crate) async fn update(call: &Call) -> Result<Response<Body>> {
     }
     let options = WriteOptions::read(&call.query, "UpdateOptions")?;
     let mut decoded = Some(decode(call, &options)?);
-    if call.path.subresource.is_empty()
+    if matches!(call.path.subresource.as_str(), "" | "status")
         && strategy::behavior(&call.resource).create_on_update
         && call
             .shared
@@ -52,8 +53,24 @@ fn decode(call: &Call, options: &WriteOptions) -> Result<Decoded> {
     let mut decoded = decode::body(call, &kind, options)?;
     defaults::apply(&call.resource, &mut decoded.object);
     call.audit(&kind, &decoded.object);
+    if call.resource.namespaced {
+        check_namespace(call, &decoded.object)?;
+    }
     check_name(call, &mut decoded.object)?;
+    dedup_owners(&mut decoded.object, Stage::Received, &call.notes);
     Ok(decoded)
+}
+
+/// Where the real server keeps the objects of a resource, which some of its texts show.
+fn prefix<'a>(group: &str, plural: &'a str) -> &'a str {
+    match (group, plural) {
+        ("", "replicationcontrollers") => "controllers",
+        ("", "endpoints") => "services/endpoints",
+        ("", "nodes") => "minions",
+        ("", "services") => "services/specs",
+        ("networking.k8s.io", "ingresses") => "ingress",
+        (_, plural) => plural,
+    }
 }
 
 /// The uid of the body, if it has one, is a precondition.
@@ -65,7 +82,7 @@ pub(crate) fn check_uid(call: &Call, new: &Value, old: &Value) -> Result<()> {
     let name = &call.path.name;
     let place = match &call.storage.custom {
         Some(custom) => format!("{}/{}", custom.definition.group, call.storage.plural),
-        None => call.storage.plural.clone(),
+        None => prefix(&call.storage.group, &call.storage.plural).to_owned(),
     };
     let key = format!("/registry/{place}/{}", call.key(name));
     Err(call.conflict(
@@ -95,6 +112,10 @@ pub(super) fn check_name(call: &Call, object: &mut Value) -> Result<()> {
         metadata_mut(object).remove("namespace");
         return Ok(());
     }
+    check_namespace(call, object)
+}
+
+fn check_namespace(call: &Call, object: &Value) -> Result<()> {
     let (namespace, url) = (meta_text(object, "namespace"), &call.path.namespace);
     if !namespace.is_empty() && namespace != url {
         return Err(Status::bad_request(

@@ -1,5 +1,6 @@
 //! The read-modify-write loop behind PUT and PATCH (spec section A.2.2).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -40,7 +41,6 @@ pub(crate) async fn write(
             empties,
         } = made?;
         keep_place(&mut new, &old);
-        dedup_owners(&mut new, Stage::Received, &call.notes);
 
         let mut attributes = call.attributes(Operation::Update, options.to_value("UpdateOptions"));
         attributes.dry_run = options.dry_run;
@@ -86,6 +86,9 @@ pub(crate) async fn write(
         );
         call.validate(&attributes).await?;
 
+        if !options.dry_run {
+            metadata_mut(&mut attributes.object).remove("selfLink");
+        }
         call.prune_patched(&mut attributes)?;
         attributes.write_empties(Medium::Storage);
         match store(call, options.dry_run, &attributes.object, &stored).await? {
@@ -109,7 +112,13 @@ pub(crate) async fn store(
     stored: &Arc<Object>,
 ) -> Result<std::result::Result<Shown, Raced>> {
     let ends = is_ready_to_go(call, new);
-    let draft = call.to_storage(new).await?;
+    let mut shown = Cow::Borrowed(new);
+    // What goes is not read back.
+    let filled = !ends
+        && strategy::is_read_back(&call.resource)
+        && strategy::read_back(&call.resource, shown.to_mut());
+    let mut draft = call.to_storage(&shown).await?;
+    draft.filled = filled;
     if !ends && draft.says_the_same_as(stored) {
         return Ok(Ok(Shown::from(&**stored)));
     }
@@ -154,8 +163,7 @@ fn check_revision(call: &Call, new: &Value, stored: &Object) -> Result<()> {
     let said = meta_text(new, "resourceVersion");
     let name = &call.path.name;
     if matches!(said, "" | "0") {
-        let own = call.path.subresource.is_empty() || call.resource.custom.is_some();
-        if own && !strategy::behavior(&call.resource).unconditional_update {
+        if !strategy::behavior(&call.resource).unconditional_update {
             let path = Path::new("metadata.resourceVersion");
             let error = FieldError::invalid(&path, 0, "must be specified for an update");
             // The store says so, and knows the resource only.

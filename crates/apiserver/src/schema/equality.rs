@@ -24,6 +24,14 @@ pub(crate) fn same_field(kind: &GroupVersionKind, name: &str, a: &Value, b: &Val
     }
 }
 
+/// Whether two objects of the built-in type of this name say the same.
+pub(crate) fn same_type(name: &str, a: &Value, b: &Value) -> bool {
+    match types::by_name(name) {
+        Some(of) => members(of.inner(), a, b),
+        None => a == b,
+    }
+}
+
 fn member<'a>(object: &'a Value, name: &str) -> &'a Value {
     object.get(name).unwrap_or(&Value::Null)
 }

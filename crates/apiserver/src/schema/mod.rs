@@ -11,4 +11,4 @@ pub(crate) use conform::{
     Changes, Medium, conform_changes, conform_type, cut_integers, first_fault, write_empties,
 };
 pub use conform::{Conformed, conform};
-pub(crate) use equality::{same, same_field};
+pub(crate) use equality::{same, same_field, same_type};

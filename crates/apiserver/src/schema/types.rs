@@ -191,6 +191,12 @@ pub fn by_name(name: &str) -> Option<TypeRef> {
     table::TABLE.find(name).map(|id| TypeRef(id.read()))
 }
 
+/// What a type holds that Go calls by a name of its own: `v1.PullPolicy`.
+pub(crate) fn shape_called(name: &str) -> Option<&'static Shape> {
+    let mut fields = table::TABLE.all().flat_map(|id| &id.read().fields);
+    fields.find_map(|field| field.slot.shape_called(name))
+}
+
 /// Every type, by name.
 pub fn all() -> impl Iterator<Item = TypeRef> {
     table::TABLE.all().map(|id| TypeRef(id.read()))
@@ -268,6 +274,16 @@ impl Slot {
             Shape::SchemaOrList | Shape::SchemaOrBool | Shape::SchemaOrNames => {
                 Some(TypeRef(table::schema()))
             }
+            _ => None,
+        }
+    }
+
+    fn shape_called(&self, name: &str) -> Option<&Shape> {
+        if self.named == Some(name) {
+            return Some(&self.shape);
+        }
+        match &self.shape {
+            Shape::List(item) | Shape::Map(_, item) => item.shape_called(name),
             _ => None,
         }
     }

@@ -135,6 +135,14 @@ impl<'de> Visitor<'de> for Tree {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        // Go turns YAML into JSON, in which a whole number has no point, and reads that.
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a whole number of this size is exact"
+        )]
+        if value.fract() == 0.0 && value.abs() < 9e18 {
+            return Ok((value as i64).into());
+        }
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
 

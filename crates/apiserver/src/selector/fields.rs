@@ -17,7 +17,9 @@ impl Fields {
     /// # Errors
     /// The text that the API server puts behind `unable to parse` for a term without a comparison, or for a bad escape.
     pub fn parse(text: &str) -> Result<Self, String> {
-        terms(text)
+        let mut terms = terms(text);
+        terms.sort_unstable();
+        terms
             .into_iter()
             .filter(|term| !term.is_empty())
             .map(|term| comparison(term, text))

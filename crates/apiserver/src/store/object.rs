@@ -17,6 +17,7 @@ pub(crate) struct Object {
     text: Bytes,
     members: usize,
     digits: Range<usize>,
+    filled: bool,
 }
 
 /// The JSON text of an object that has no revision yet: the store fills that in when it commits.
@@ -29,6 +30,8 @@ pub(crate) struct Draft {
     text: Vec<u8>,
     members: usize,
     hole: usize,
+    /// Whether clients see more than the real server would store.
+    pub(crate) filled: bool,
 }
 
 impl Draft {
@@ -51,12 +54,15 @@ impl Draft {
             text,
             members,
             hole: revision,
+            filled: false,
         }
     }
 
     /// Whether this is the text that `object` already has, apart from the revision.
     pub(crate) fn says_the_same_as(&self, object: &Object) -> bool {
-        self.hole == object.digits.start
+        !self.filled
+            && !object.filled
+            && self.hole == object.digits.start
             && self.text[..self.hole] == object.text[..object.digits.start]
             && self.text[self.hole..] == object.text[object.digits.end..]
     }
@@ -74,6 +80,7 @@ impl Draft {
             text: Bytes::from(self.text),
             members: self.members,
             digits: self.hole..end,
+            filled: self.filled,
         }
     }
 
@@ -88,6 +95,7 @@ impl Draft {
             text: self.into_text(None),
             members,
             digits: hole..hole,
+            filled: false,
         }
     }
 

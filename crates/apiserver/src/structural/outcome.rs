@@ -98,7 +98,8 @@ impl Outcome {
 
 impl Problem {
     fn error(self, base: &Path<'_>) -> FieldError {
-        let child = base.child(&self.name);
+        let name = self.name.strip_prefix('.').unwrap_or(&self.name);
+        let child = base.child(name);
         let path = if self.name.is_empty() { base } else { &child };
         match self.sort {
             Sort::Required => FieldError::required(path, ""),
@@ -106,12 +107,14 @@ impl Problem {
                 let supported: Vec<&str> = supported.iter().map(String::as_str).collect();
                 FieldError::not_supported(path, value, &supported)
             }
-            Sort::TooLong { limit } => {
-                FieldError::too_long(path, usize::try_from(limit).unwrap_or_default())
-            }
-            Sort::TooMany { actual, limit } => {
-                FieldError::too_many(path, actual, usize::try_from(limit).unwrap_or_default())
-            }
+            Sort::TooLong { limit } => usize::try_from(limit).map_or_else(
+                |_| FieldError::too_long_for_any(path),
+                |limit| FieldError::too_long(path, limit),
+            ),
+            Sort::TooMany { actual, limit } => usize::try_from(limit).map_or_else(
+                |_| FieldError::too_many_for_any(path, actual),
+                |limit| FieldError::too_many(path, actual, limit),
+            ),
             Sort::Type { value } => FieldError::type_invalid(path, value, &self.text),
             Sort::Invalid { value } => FieldError::invalid(path, value, &self.text),
             Sort::Combined => FieldError::invalid(base, "", &self.text),

@@ -19,7 +19,7 @@ pub(crate) enum Owned<'s> {
     Number,
     Text,
     Bool,
-    /// A number or a text.
+    /// A number, a text or a truth: a text that has a format is not looked at.
     Scalar,
     Members {
         atomic: bool,
@@ -74,12 +74,13 @@ impl<'s> Part<'s> {
     pub(crate) fn owned(self) -> Owned<'s> {
         let schema = self.schema;
         if schema.int_or_string {
-            return Owned::Scalar;
+            return Owned::Anything { atomic: false };
         }
         let atomic = schema.atomic_map;
         match schema.kind.as_str() {
             "integer" | "number" => Owned::Number,
-            "string" => Owned::Text,
+            "string" if matches!(schema.format.as_str(), "" | "byte") => Owned::Text,
+            "string" => Owned::Scalar,
             "boolean" => Owned::Bool,
             "array" => Owned::List(match &schema.list {
                 ListType::Atomic => Items::Atomic,

@@ -250,6 +250,12 @@ pub(super) fn run_on_default(
     budget: &mut Budget,
     errors: &mut Vec<FieldError>,
 ) {
+    // Of a schema without a type nothing can be declared.
+    if schema.rules.any && schema.kind.is_empty() && !schema.int_or_string {
+        let detail = "rule compiler initialization error: failed to convert to declType for CEL validation rules";
+        errors.push(FieldError::invalid(path, "", detail));
+        return;
+    }
     let before = errors.len();
     let start = budget.clone();
     for old in [Some(default), None] {

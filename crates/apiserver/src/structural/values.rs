@@ -344,8 +344,12 @@ impl Check {
                 }
             }
             Additional::Schema(below) => {
+                // Of these, the text has a point before the name even where nothing is before it.
+                let nothing = path.child("");
+                let path = if path.is_root() { &nothing } else { path };
                 for (key, value) in unknown {
-                    outcome.merge(part(key, value, below));
+                    let correlation = correlation.and_then(|one| one.key(key));
+                    outcome.merge(self.part(value, below, &path.child(key), correlation.as_ref()));
                 }
             }
             _ => {}

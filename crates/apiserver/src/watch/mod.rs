@@ -40,9 +40,11 @@ pub(crate) async fn watch(mut call: Call) -> Result<Response<Body>> {
     } = ListOptions::read(&call, true)?;
     let bookmarks = call.query.flag("allowWatchBookmarks");
     let wants_initial = version.initial_events == Some(true);
+    let says_nothing = call.query.get("sendInitialEvents").is_none();
     let shape = shape(&call)?;
     let lasts = match timeout {
         Some(seconds) if seconds > 0 => Duration::from_secs(seconds.unsigned_abs()),
+        Some(..0) => Duration::ZERO,
         _ => Duration::from_secs(1800 + u64::from(rand_below(1800))),
     };
 
@@ -50,7 +52,8 @@ pub(crate) async fn watch(mut call: Call) -> Result<Response<Body>> {
     let current = store.revision();
     let fresh = matches!(version.text.as_str(), "" | "0");
     let mut lines = VecDeque::new();
-    let mut over = false;
+    // A watch that has lasted long enough before it begins has no events.
+    let mut over = lasts.is_zero();
     if wants_initial && version.number > current {
         let status = too_new(version.number, current).to_value();
         lines.push_back(written(&call, "ERROR", &status));
@@ -107,6 +110,10 @@ pub(crate) async fn watch(mut call: Call) -> Result<Response<Body>> {
         Instant::now() + lasts,
         bookmarks,
     );
+    // A watch from no state in particular has a bookmark as soon as it has seen one.
+    if fresh && says_nothing {
+        stream.end_with_bookmark();
+    }
     if over {
         stream.end();
     }

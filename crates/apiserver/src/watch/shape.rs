@@ -8,6 +8,7 @@ use crate::protobuf;
 use crate::rest::call::Call;
 use crate::rest::negotiate::Encoding;
 use crate::rest::table::{self, Include};
+use crate::schema;
 use crate::schema::json::ordered;
 use crate::status::Result;
 use crate::store::{Change, Event, Object, line};
@@ -82,11 +83,15 @@ impl Shape {
         if ends_initial {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
-        let object = json!({
+        let mut object = json!({
             "kind": call.resource.kind,
             "apiVersion": call.resource.api_version(),
             "metadata": metadata,
         });
+        if call.resource.custom.is_none() {
+            // It has what Go writes of an object in which nothing is set.
+            drop(schema::conform(&call.kind(), &mut object));
+        }
         let shown = self.shown(call, object);
         written(call, "BOOKMARK", &shown)
     }

@@ -17,6 +17,9 @@ use crate::rest::selection::Selection;
 use crate::status::{Result, Status};
 use crate::store::{Change, Event, Object, OutOfRange, Watcher};
 
+/// A watch that lasts no longer has no bookmark at its end.
+const SHORT: Duration = Duration::from_secs(2);
+
 /// One client's watch.
 #[derive(Debug)]
 pub(super) struct Stream {
@@ -27,6 +30,8 @@ pub(super) struct Stream {
     lines: VecDeque<Bytes>,
     ends: Pin<Box<Sleep>>,
     bookmarks: Option<Interval>,
+    /// Whether there is a bookmark before the end: the real server sends it two seconds before that.
+    is_long: bool,
     stopped: watch::Receiver<bool>,
     /// Becomes true when the objects are served by other rules; none for built-in kinds.
     replaced: Option<watch::Receiver<bool>>,
@@ -61,10 +66,16 @@ impl Stream {
             lines,
             ends: Box::pin(tokio::time::sleep_until(ends)),
             bookmarks,
+            is_long: ends.saturating_duration_since(Instant::now()) > SHORT,
             stopped,
             replaced,
             over: false,
         }
+    }
+
+    /// Lets a bookmark be the last event, however short the watch is.
+    pub(super) fn end_with_bookmark(&mut self) {
+        self.is_long = true;
     }
 
     /// Lets nothing follow the lines that are there.
@@ -94,7 +105,7 @@ impl Stream {
                 events = self.watcher.next() => self.take(events).await,
                 () = &mut self.ends => {
                     self.over = true;
-                    if self.bookmarks.is_some() {
+                    if self.bookmarks.is_some() && self.is_long {
                         self.bookmark();
                     }
                 }

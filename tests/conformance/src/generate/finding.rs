@@ -99,6 +99,9 @@ impl Display for Finding {
             writeln!(f, "#   embedded  {}", shown(embedded.as_ref()))?;
         }
         writeln!(f, "- name: {}", entry.get("name").unwrap_or(&json!("")))?;
+        if entry.get("alone") == Some(&json!(true)) {
+            writeln!(f, "  alone: true")?;
+        }
         for part in ["given", "converters", "hooks", "steps"] {
             let Some(Value::Array(items)) = entry.get(part) else {
                 continue;

@@ -71,9 +71,29 @@ pub(crate) fn entry(random: &mut Random) -> Map<String, Value> {
     for _ in 0..if written { 0 } else { random.between(1, 3) } {
         steps.push(put(random, valid, name));
     }
+    // What all objects of the cluster take as their default must not be seen by other cases.
+    if CLUSTER_WIDE.iter().any(|(_, of)| kind.starts_with(of)) {
+        entry.insert("alone".into(), true.into());
+        steps.extend(
+            ["", "-1"].map(|end| json!({"send": format!("DELETE {}/{name}{end}", valid.path)})),
+        );
+    }
     entry.insert("steps".into(), steps.into());
     entry
 }
+
+/// The kinds whose objects may be the default of a whole cluster, and where all of them but those of the server are.
+pub(crate) const CLUSTER_WIDE: [(&str, &str); 3] = [
+    (
+        "/apis/scheduling.k8s.io/v1/priorityclasses?fieldSelector=metadata.name!=system-node-critical,metadata.name!=system-cluster-critical",
+        "PriorityClass of",
+    ),
+    ("/apis/storage.k8s.io/v1/storageclasses", "StorageClass of"),
+    (
+        "/apis/networking.k8s.io/v1/ingressclasses",
+        "IngressClass of",
+    ),
+];
 
 fn changed(random: &mut Random, valid: &Valid) -> Value {
     let mut object = valid.object.clone();

@@ -73,6 +73,7 @@ pub fn apply(resource: &Resource, object: &mut Value) {
             object.fill("reclaimPolicy", "Delete");
             object.fill("volumeBindingMode", "Immediate");
         }
+        ("storage.k8s.io", "VolumeAttachment") => volumes::attachment(object),
         ("storage.k8s.io", "CSIDriver") => core::csi_driver(object),
         ("coordination.k8s.io", "Lease")
         | ("autoscaling", "Scale")

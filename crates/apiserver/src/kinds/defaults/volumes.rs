@@ -91,6 +91,19 @@ pub(super) fn persistent_volume(object: &mut Value) {
     shared_sources(spec);
 }
 
+/// Defaults of the volume inside of an attachment.
+pub(super) fn attachment(object: &mut Value) {
+    let source = object
+        .existing("spec")
+        .and_then(|spec| spec.existing("source"));
+    if let Some(volume) = source.and_then(|source| source.existing("inlineVolumeSpec")) {
+        if let Some(capacity) = volume.existing("capacity") {
+            resource_list(capacity);
+        }
+        shared_sources(volume);
+    }
+}
+
 /// The sources that pods and persistent volumes have in common.
 fn shared_sources(holder: &mut Value) {
     if let Some(source) = holder.existing("hostPath") {

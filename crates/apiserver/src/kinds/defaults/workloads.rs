@@ -70,9 +70,9 @@ pub(super) fn stateful_set(object: &mut Value) {
     spec.fill("revisionHistoryLimit", 10);
     pod::template(spec, "template");
     for claim in spec.each("volumeClaimTemplates") {
-        // Go decodes a claim template into a whole claim and writes its kind back.
-        claim.fill_text("apiVersion", "v1");
-        claim.fill_text("kind", "PersistentVolumeClaim");
+        // Go decodes a claim template into a whole claim and writes its kind back, whatever it said.
+        claim.put("apiVersion", "v1");
+        claim.put("kind", "PersistentVolumeClaim");
         claim.part("metadata");
         volumes::claim(claim);
         if let Some(status) = claim.part("status") {

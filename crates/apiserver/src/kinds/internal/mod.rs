@@ -3,6 +3,8 @@
 //! The server decodes every object into unversioned structs before it checks them. Where a text quotes such a struct, or
 //! the difference of two, it is that form that a client reads: `{"Type":"X","RollingUpdate":null}`.
 
+mod diff;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,7 +12,6 @@ use std::sync::LazyLock;
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde_json::Value;
-use similar::TextDiff;
 
 use super::view::{Edit, View};
 use crate::field::as_go_writes;
@@ -32,10 +33,7 @@ pub(crate) fn difference(kind: &str, old: &Value, new: &Value) -> String {
         String::from_utf8(out).unwrap_or_default()
     };
     let (old, new) = (text(old), text(new));
-    TextDiff::from_lines(old.as_str(), new.as_str())
-        .unified_diff()
-        .context_radius(3)
-        .to_string()
+    diff::unified(&old, &new)
 }
 
 struct Field {

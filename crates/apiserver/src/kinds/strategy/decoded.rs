@@ -1,10 +1,30 @@
 //! What the real server's own types make of an object when it is decoded: its audit log shows it, admission does not.
 
+use std::num::IntErrorKind;
+
 use serde_json::{Value, json};
 
 use super::TEMPLATE_GENERATION;
-use crate::kinds::Resource;
+use crate::field::quoted;
 use crate::kinds::view::{Edit, View};
+use crate::kinds::{GroupVersionKind, Resource};
+
+/// Why the server's own types cannot hold an object of a kind, however well it is formed.
+pub(crate) fn conversion_fault(kind: &GroupVersionKind, object: &Value) -> Option<String> {
+    if (kind.group.as_str(), kind.kind.as_str()) != ("apps", "DaemonSet") {
+        return None;
+    }
+    let annotations = object.at("metadata").at("annotations");
+    let number = annotations.at(TEMPLATE_GENERATION).as_str()?;
+    let why = match number.parse::<i64>().err()?.kind() {
+        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+        _ => "invalid syntax",
+    };
+    Some(format!(
+        "strconv.ParseInt: parsing {}: {why}",
+        quoted(number)
+    ))
+}
 
 /// Gives the object of a request what it has in the audit log.
 pub(crate) fn as_decoded(resource: &Resource, object: &mut Value) {

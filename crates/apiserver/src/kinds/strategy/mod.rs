@@ -4,11 +4,12 @@ mod app_armor;
 mod behavior;
 mod decoded;
 mod definitions;
-pub(crate) use decoded::as_decoded;
+pub(crate) use decoded::{as_decoded, conversion_fault};
 mod gates;
 mod pods;
 pub(crate) use pods::quality_of_service;
 mod read_back;
+pub(crate) use read_back::is_read_back;
 pub use read_back::read_back;
 pub mod scale;
 pub mod services;
@@ -17,6 +18,7 @@ mod tests;
 mod warnings;
 
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::Resource;
 use super::defaults::status;
@@ -49,8 +51,12 @@ pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "Pod") => pods::create(object),
         ("", "Namespace") => namespace(object),
-        ("", "Service") => services::normalize_addresses(object, None),
         ("", "ServiceAccount") => service_account(object),
+        ("", "LimitRange") => {
+            if let Some(metadata) = object.part("metadata") {
+                metadata.fill_text("name", &Uuid::new_v4().to_string());
+            }
+        }
         ("", "PersistentVolumeClaim") => {
             data_sources(object, &Value::Null);
             if let Some(status) = object.part("status") {
@@ -65,6 +71,10 @@ pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
             if let Some(status) = object.part("status") {
                 status.put("lastPhaseTransitionTime", now());
             }
+        }
+        ("", "Node") => {
+            drop_part(object, "spec", "configSource");
+            drop_part(object, "status", "config");
         }
         ("apps", "DaemonSet") => template_generation(object, None),
         ("coordination.k8s.io", "Lease") => coordinated(object, &Value::Null),
@@ -122,6 +132,10 @@ pub fn prepare_for_update(resource: &Resource, subresource: &str, new: &mut Valu
             metadata.put("generation", generation);
         }
     }
+    // What is lost counts as a change.
+    if resource.group == "discovery.k8s.io" {
+        without_topology(new);
+    }
 }
 
 fn update(resource: &Resource, new: &mut Value, old: &Value) {
@@ -135,15 +149,23 @@ fn update(resource: &Resource, new: &mut Value, old: &Value) {
                 spec.take_from(old.at("spec"), "finalizers");
             }
         }
+        ("", "Node") if !old.at("spec").has("configSource") => {
+            drop_part(new, "spec", "configSource");
+        }
         ("", "Service") => services::normalize_addresses(new, Some(old)),
         ("", "ServiceAccount") => service_account(new),
         ("", "PersistentVolumeClaim") => data_sources(new, old),
         ("apps", "DaemonSet") => template_generation(new, Some(old)),
         ("coordination.k8s.io", "Lease") => coordinated(new, old),
-        ("discovery.k8s.io", "EndpointSlice") => without_topology(new),
         ("certificates.k8s.io", "CertificateSigningRequest") => new.take_from(old, "spec"),
         ("apiextensions.k8s.io", _) => definitions::update(new, old),
         _ => {}
+    }
+}
+
+fn drop_part(object: &mut Value, part: &str, field: &str) {
+    if let Some(part) = object.existing(part) {
+        part.drop_field(field);
     }
 }
 
@@ -160,6 +182,10 @@ fn update_status(resource: &Resource, new: &mut Value, old: &Value) {
         ("resource.k8s.io", "ResourceClaim") => {
             new.take_from(old, "spec");
             forget_devices(new, old);
+        }
+        ("", "PersistentVolume") => {
+            new.take_from(old, "spec");
+            phase_time(new, old);
         }
         ("certificates.k8s.io", _) => {
             new.take_from(old, "spec");
@@ -393,6 +419,22 @@ fn protect(object: &mut Value) {
             finalizers.push(FINALIZER.into());
             metadata.put("finalizers", finalizers);
         }
+    }
+}
+
+/// When the phase of a volume changed, unless the client says it.
+fn phase_time(new: &mut Value, old: &Value) {
+    let field = "lastPhaseTransitionTime";
+    let before = old.at("status");
+    let Some(status) = new.part("status") else {
+        return;
+    };
+    if status.text("phase") == before.text("phase") {
+        if !status.has(field) {
+            status.take_from(before, field);
+        }
+    } else if !status.has(field) || status.at(field) == before.at(field) {
+        status.put(field, now());
     }
 }
 

@@ -5,13 +5,24 @@ use serde_json::{Map, Value};
 use crate::kinds::Resource;
 use crate::kinds::view::{Edit, View};
 
-/// Gives a new object what clients see of it and validating admission does not.
-pub fn read_back(resource: &Resource, object: &mut Value) {
+/// Whether objects of this kind may be read back with more than what is stored of them.
+pub(crate) fn is_read_back(resource: &Resource) -> bool {
+    matches!(
+        (resource.group.as_str(), resource.kind.as_str()),
+        ("", "PersistentVolumeClaim") | ("batch", "Job")
+    )
+}
+
+/// Gives an object what clients see of it and validating admission does not; says whether there was something to give.
+pub fn read_back(resource: &Resource, object: &mut Value) -> bool {
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "PersistentVolumeClaim") => {
-            if let Some(status) = object.part("status") {
-                status.fill_text("phase", "Pending");
-            }
+            let status = object.part("status");
+            let Some(status) = status.filter(|status| status.text("phase").is_empty()) else {
+                return false;
+            };
+            status.fill_text("phase", "Pending");
+            true
         }
         ("batch", "Job") => {
             let template = object.at("spec").at("template");
@@ -22,8 +33,10 @@ pub fn read_back(resource: &Resource, object: &mut Value) {
                 && let Some(metadata) = object.part("metadata")
             {
                 metadata.put("labels", labels);
+                return true;
             }
+            false
         }
-        _ => {}
+        _ => false,
     }
 }

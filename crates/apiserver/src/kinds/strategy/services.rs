@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
 
-use crate::field::{FieldError, Path};
+use crate::field::{FieldError, Path, quoted};
 use crate::kinds::validation::services::addresses as check_addresses;
 use crate::kinds::view::{Edit, View};
 
@@ -140,6 +140,7 @@ pub fn allocate(
 ) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let before = old.map_or(&Value::Null, |old| old.at("spec")).clone();
+    let nameless = new.at("metadata").text("name").is_empty();
     let Some(spec) = new.part("spec") else {
         return errors;
     };
@@ -152,6 +153,10 @@ pub fn allocate(
     }
     let had = addresses_of(&before);
     if needs_address(spec) {
+        if nameless && spec.text("clusterIP").is_empty() {
+            errors.push(unowned(spec));
+            return errors;
+        }
         give_address(spec, &had, addresses, &mut errors);
     }
     let ports: BTreeSet<u16> = ports_of(&before).collect();
@@ -184,7 +189,7 @@ pub fn release(service: &Value, addresses: &mut impl Addresses) {
 }
 
 /// Keeps `clusterIP` and `clusterIPs` in step, and takes from the stored service what a client left out.
-pub(super) fn normalize_addresses(new: &mut Value, old: Option<&Value>) {
+pub(crate) fn normalize_addresses(new: &mut Value, old: Option<&Value>) {
     let Some(spec) = new.part("spec") else {
         return;
     };
@@ -400,6 +405,17 @@ fn infer_families(spec: &mut Value, errors: &mut Vec<FieldError>) {
     if !families.is_empty() {
         spec.put("ipFamilies", families);
     }
+}
+
+/// An address is some service's, which has a name to be known by.
+fn unowned(spec: &mut Value) -> FieldError {
+    const FIRST: &str = "10.0.0.1";
+    let shown = json!([spec.text("clusterIP")]);
+    let detail = format!(
+        "failed to allocate IP: IPAddress.networking.k8s.io {} is invalid: spec.parentRef.name: Required value",
+        quoted(FIRST)
+    );
+    FieldError::invalid(&Path::new("spec.clusterIPs"), shown, &detail)
 }
 
 fn give_address(

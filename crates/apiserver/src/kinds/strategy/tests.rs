@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::services::{Addresses as _, Pool, allocate};
+use super::services::{Addresses as _, Pool, allocate, normalize_addresses};
 use super::*;
 use crate::kinds::defaults;
 use crate::kinds::testing::resource;
@@ -245,7 +245,12 @@ fn kinds_behave_as_the_spec_says() {
 }
 
 fn service(spec: &Value, pool: &mut Pool) -> Value {
-    let mut service = created("", "Service", json!({ "spec": spec }));
+    let mut service = created(
+        "",
+        "Service",
+        json!({ "metadata": { "name": "s" }, "spec": spec }),
+    );
+    normalize_addresses(&mut service, None);
     assert_eq!(allocate(&mut service, None, pool), []);
     service
 }
@@ -300,7 +305,12 @@ fn what_is_taken_cannot_be_taken_again() {
     let mut pool = Pool::new();
     let spec = json!({ "type": "NodePort", "clusterIP": "10.0.0.7", "ports": [{ "port": 80, "nodePort": 30080 }] });
     let first = service(&spec, &mut pool);
-    let mut second = created("", "Service", json!({ "spec": spec }));
+    let mut second = created(
+        "",
+        "Service",
+        json!({ "metadata": { "name": "t" }, "spec": spec }),
+    );
+    normalize_addresses(&mut second, None);
     let errors: Vec<String> = allocate(&mut second.clone(), None, &mut pool)
         .iter()
         .map(ToString::to_string)

@@ -3,14 +3,15 @@
 use serde_json::Value;
 
 use super::check::{
-    Errors, immutable, not_negative, one_of_if_set, qualified_name, quantity, required, selector,
-    subdomain,
+    Errors, immutable_as, not_negative, one_of_if_set, qualified_name, quantity, required,
+    selector, subdomain,
 };
 use super::storage::{driver_name, parameters, provisioner, volume_spec};
 use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
 use crate::kinds::strategy::same;
 use crate::kinds::view::{Edit, View};
+use crate::schema::same_type;
 
 const IMMUTABLE: &str = super::check::IMMUTABLE;
 
@@ -54,18 +55,20 @@ pub(super) fn update(kind: &str, new: &Value, old: &Value, errors: &mut Errors) 
             }
         }
         "CSINode" => node_update(spec, before, errors),
-        "VolumeAttachment" if !same(spec, before) => errors.push(FieldError::invalid_shown(
-            &root.child("spec"),
-            &shown("storage.VolumeAttachmentSpec", spec),
-            IMMUTABLE,
-        )),
+        "VolumeAttachment" if !same_type("api.storage.v1.VolumeAttachmentSpec", spec, before) => {
+            errors.push(FieldError::invalid_shown(
+                &root.child("spec"),
+                &shown("storage.VolumeAttachmentSpec", spec),
+                IMMUTABLE,
+            ));
+        }
         "CSIStorageCapacity" => {
             if !same(new.at("nodeTopology"), old.at("nodeTopology")) {
                 let value = shown("?m.LabelSelector", new.at("nodeTopology"));
                 let at = root.child("nodeTopology");
                 errors.push(FieldError::invalid_shown(&at, &value, IMMUTABLE));
             }
-            immutable(new, old, &root, "storageClassName", errors);
+            immutable_as("s", new, old, &root, "storageClassName", errors);
         }
         "VolumeAttributesClass" => {
             for field in ["driverName", "parameters"] {
@@ -197,7 +200,7 @@ fn attachment(spec: &Value, errors: &mut Errors) {
         }
         (false, true) => {
             let at = at.child("inlineVolumeSpec");
-            volume_spec(source.at("inlineVolumeSpec"), true, &at, errors);
+            volume_spec(source.at("inlineVolumeSpec"), None, &at, errors);
         }
     }
     subdomain(&path.child("nodeName"), spec.text("nodeName"), errors);

@@ -82,14 +82,13 @@ pub(super) fn update(resource: &Resource, new: &Value, old: &Value, errors: &mut
                 "regarding" => "ObjectReference",
                 "related" => "?ObjectReference",
                 "deprecatedSource" => "EventSource",
-                _ => "",
+                "deprecatedFirstTimestamp" | "deprecatedLastTimestamp" | "eventTime" => "t",
+                "deprecatedCount" => "i",
+                _ => "s",
             };
             let detail = super::check::IMMUTABLE;
-            errors.push(if kind.is_empty() {
-                FieldError::invalid(&path, value.clone(), detail)
-            } else {
-                FieldError::invalid_shown(&path, &internal::shown(kind, value), detail)
-            });
+            let value = internal::shown(kind, value);
+            errors.push(FieldError::invalid_shown(&path, &value, detail));
         }
     }
 }

@@ -113,7 +113,7 @@ fn exit_codes(spec: &Value, codes: &Value, path: &Path<'_>, errors: &mut Errors)
     let at = path.child("values");
     if values.is_empty() {
         let detail = "at least one value is required";
-        let value = Value::Array(Vec::new());
+        let value = codes.at("values").clone();
         errors.push(FieldError::invalid(&at, value, detail));
     } else if values.len() > 255 {
         errors.push(FieldError::too_many(&at, values.len(), 255));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::check::{
-    Errors, immutable, immutable_as, not_negative, one_of, one_of_if_set, selector,
+    Errors, IMMUTABLE, immutable, immutable_as, not_negative, one_of, one_of_if_set, selector,
 };
 use super::cron;
 use super::job_policies;
@@ -14,9 +14,10 @@ use crate::kinds::internal::shown;
 use crate::kinds::names;
 use crate::kinds::strategy::same;
 use crate::kinds::view::{Edit, View};
+use crate::schema::same_type;
 
-pub(super) fn job(object: &Value, errors: &mut Errors) {
-    generated_selector(object, errors);
+pub(super) fn job(object: &Value, old: &Value, errors: &mut Errors) {
+    generated_selector(object, old, errors);
     whole_spec(object.at("spec"), errors);
     hostname(object, errors);
 }
@@ -195,48 +196,71 @@ pub(super) fn status(new: &Value, old: &Value, errors: &mut Errors) {
     }
 }
 
-/// Where a job that has not started yet shall run is still open.
+/// While a job is suspended and none of its pods run, where they shall run and how much they get is still open.
 fn template(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
     let before = old.at("spec");
-    let mut munged = spec.at("template").clone();
-    let waiting = before.flag("suspend") && !old.at("status").has("startTime");
-    if waiting {
-        let was = before.at("template");
-        if let Some(pod) = munged.part("spec") {
-            for field in ["nodeSelector", "affinity", "tolerations", "schedulingGates"] {
-                pod.take_from(was.at("spec"), field);
+    let (now, mut was) = (spec.at("template"), before.at("template").clone());
+    let status = old.at("status");
+    let mut conditions = status.list("conditions").iter();
+    let is_stopped =
+        conditions.any(|c| c.text("type") == "Suspended" && c.text("status") == "True");
+    let open = before.flag("suspend")
+        && (!status.has("startTime") || is_stopped)
+        && status.int("active").unwrap_or(0) == 0;
+    if open {
+        if let Some(pod) = was.part("spec") {
+            open_affinity(pod, now.at("spec").at("affinity"));
+            for field in ["nodeSelector", "tolerations", "schedulingGates"] {
+                pod.take_from(now.at("spec"), field);
             }
         }
-        if let Some(metadata) = munged.part("metadata") {
+        if let Some(metadata) = was.part("metadata") {
             for field in ["labels", "annotations"] {
-                metadata.take_from(was.at("metadata"), field);
+                metadata.take_from(now.at("metadata"), field);
             }
         }
+        resources_taken(&mut was, now);
     }
-    if before.flag("suspend") {
-        resources_taken(&mut munged, before.at("template"));
-    }
-    if !same(&munged, before.at("template")) {
-        let value = shown("PodTemplateSpec", spec.at("template"));
-        let at = path.child("template");
-        errors.push(FieldError::invalid_shown(
-            &at,
-            &value,
-            super::check::IMMUTABLE,
-        ));
+    let at = path.child("template");
+    // Of a job that is open, only the pods are looked at.
+    if open && !same_type("api.core.v1.PodSpec", now.at("spec"), was.at("spec")) {
+        let value = shown("PodSpec", now.at("spec"));
+        let at = at.child("spec");
+        errors.push(FieldError::invalid_shown(&at, &value, IMMUTABLE));
+    } else if !open && !same_type("api.core.v1.PodTemplateSpec", now, &was) {
+        let value = shown("PodTemplateSpec", now);
+        errors.push(FieldError::invalid_shown(&at, &value, IMMUTABLE));
     }
 }
 
-/// How much a suspended job's containers get is open as well.
-fn resources_taken(template: &mut Value, was: &Value) {
+/// Takes the affinity to nodes over from `now`; that to pods stays.
+fn open_affinity(pod: &mut Value, now: &Value) {
+    let field = "nodeAffinity";
+    if now.is_null() {
+        if let Some(was) = pod.existing("affinity") {
+            was.drop_field(field);
+            if was
+                .as_object()
+                .is_none_or(|rest| rest.values().all(Value::is_null))
+            {
+                pod.drop_field("affinity");
+            }
+        }
+    } else if let Some(was) = pod.part("affinity") {
+        was.take_from(now, field);
+    }
+}
+
+/// Takes over how much each container gets, where there are as many of the same names.
+fn resources_taken(template: &mut Value, now: &Value) {
     for list in ["containers", "initContainers"] {
-        let old = was.at("spec").list(list);
+        let new = now.at("spec").list(list);
         if let Some(pod) = template.existing("spec")
-            && pod.list(list).len() == old.len()
+            && pod.list(list).len() == new.len()
         {
-            for (container, old) in pod.each(list).zip(old) {
-                if container.text("name") == old.text("name") {
-                    container.take_from(old, "resources");
+            for (container, new) in pod.each(list).zip(new) {
+                if container.text("name") == new.text("name") {
+                    container.take_from(new, "resources");
                 }
             }
         }
@@ -312,7 +336,7 @@ fn job_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn generated_selector(object: &Value, errors: &mut Errors) {
+fn generated_selector(object: &Value, old: &Value, errors: &mut Errors) {
     let spec = object.at("spec");
     if spec.flag("manualSelector") || !spec.has("selector") {
         return;
@@ -326,12 +350,17 @@ fn generated_selector(object: &Value, errors: &mut Errors) {
     }
     let metadata = spec.at("template").at("metadata");
     let path = Path::new("spec.template.metadata.labels");
-    for (key, value) in [
+    let all = [
         ("controller-uid", uid),
-        ("batch.kubernetes.io/controller-uid", uid),
         ("job-name", name),
+        ("batch.kubernetes.io/controller-uid", uid),
         ("batch.kubernetes.io/job-name", name),
-    ] {
+    ];
+    // A job that was stored without the newer labels needs the older ones alone.
+    let had = old.at("spec").at("template").at("metadata").at("labels");
+    let newer = old.is_null() || all[2..].iter().all(|(key, _)| had.has(key));
+    let needed = if newer { all.len() } else { 2 };
+    for (key, value) in all.into_iter().take(needed) {
         let labels = metadata.at("labels");
         let detail = format!("must be '{value}'");
         if !labels.has(key) {

@@ -27,6 +27,7 @@ mod status;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod volume_sources;
 mod webhooks;
 mod workloads;
 
@@ -132,6 +133,10 @@ pub fn update(resource: &Resource, subresource: &str, new: &Value, old: &Value) 
             for step in sequence(group, kind) {
                 match step {
                     Step::Changed => metadata::kind_changed(resource, new, old, out),
+                    // What is told of the names of classes is told by other rules, for new ones only.
+                    Step::Metadata if kind == "DeviceClass" => {
+                        metadata::named(false, new, |_| Vec::new(), out);
+                    }
                     Step::Metadata => metadata::create(resource, new, out),
                     Step::Difference => changed(resource, new, old, out),
                     Step::Object => own(resource, new, old, out),
@@ -240,7 +245,7 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
         ("", "ConfigMap") => config::sealed(&["data", "binaryData"], new, old, errors),
         ("", "Secret") => {
             let root = crate::field::Path::root();
-            check::immutable(new, old, &root, "type", errors);
+            check::immutable_as("s", new, old, &root, "type", errors);
             config::sealed(&["data"], new, old, errors);
         }
         ("", "Service") => services::service_update(new, old, errors),
@@ -252,8 +257,11 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
             workloads::selector_update(new, old, errors);
         }
         ("apps", "StatefulSet") => workloads::stateful_update(new, old, errors),
-        ("apps", "ControllerRevision") => {
-            check::immutable(new, old, &crate::field::Path::root(), "data", errors);
+        // The data are bytes to the server: an empty object is not nothing.
+        ("apps", "ControllerRevision") if new.at("data") != old.at("data") => {
+            let at = crate::field::Path::new("data");
+            let value = new.at("data").clone();
+            errors.push(FieldError::invalid(&at, value, check::IMMUTABLE));
         }
         ("batch", "Job") => jobs::job_update(new, old, errors),
         ("networking.k8s.io", "IngressClass") => {
@@ -269,7 +277,8 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
         ("storage.k8s.io", kind) => attachments::update(kind, new, old, errors),
         ("resource.k8s.io", kind) => devices::update(kind, new, old, errors),
         ("node.k8s.io", "RuntimeClass") => {
-            check::immutable(new, old, &crate::field::Path::root(), "handler", errors);
+            let root = crate::field::Path::root();
+            check::immutable_as("s", new, old, &root, "handler", errors);
         }
         ("networking.k8s.io", "ServiceCIDR") => {
             networking::service_range_update(new, old, errors);
@@ -285,7 +294,8 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
             );
         }
         ("discovery.k8s.io", "EndpointSlice") => {
-            check::immutable(new, old, &crate::field::Path::root(), "addressType", errors);
+            let root = crate::field::Path::root();
+            check::immutable_as("s", new, old, &root, "addressType", errors);
         }
         _ => {}
     }
@@ -309,13 +319,13 @@ fn own(resource: &Resource, object: &Value, old: &Value, errors: &mut Vec<FieldE
         ("", "ResourceQuota") => quotas::quota(object, errors),
         ("", "LimitRange") => quotas::limit_range(object, errors),
         ("", "PersistentVolume") => storage::volume(object, errors),
-        ("", "PersistentVolumeClaim") => storage::claim(object, errors),
+        ("", "PersistentVolumeClaim") => storage::claim(object, old, errors),
         ("apps", "Deployment") => workloads::deployment(object, errors),
         ("apps", "ReplicaSet") => workloads::replica_set(object, errors),
         ("apps", "StatefulSet") => workloads::stateful_set(object, old, errors),
         ("apps", "DaemonSet") => workloads::daemon_set(object, errors),
         ("apps", "ControllerRevision") => config::controller_revision(object, old, errors),
-        ("batch", "Job") => jobs::job(object, errors),
+        ("batch", "Job") => jobs::job(object, old, errors),
         ("batch", "CronJob") => jobs::cron_job(object, errors),
         ("autoscaling", "HorizontalPodAutoscaler") => {
             scaling::autoscaler(&resource.version, object, errors);

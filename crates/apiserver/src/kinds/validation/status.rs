@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::check::{Errors, not_negative, one_of, qualified_name, required};
+use super::check::{Errors, not_negative, qualified_name, required};
 use super::{devices, flowcontrol, jobs, networking, quotas};
 use crate::field::{FieldError, Path};
 use crate::kinds::view::View;
@@ -167,16 +167,19 @@ pub(super) fn conditions(status: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (index, condition) in all.iter().enumerate() {
         let at = path.index(index);
         let kind = condition.text("type");
-        if kind.is_empty() {
-            errors.push(FieldError::required(&at.child("type"), ""));
-        } else {
-            qualified_name(&at.child("type"), kind, errors);
-        }
+        qualified_name(&at.child("type"), kind, errors);
         if all[..index].iter().any(|other| other.text("type") == kind) {
             errors.push(FieldError::duplicate(&at.child("type"), kind));
         }
         let words = ["False", "True", "Unknown"];
-        one_of(condition, &at, "status", &words, errors);
+        let status = condition.text("status");
+        if !words.contains(&status) {
+            errors.push(FieldError::not_supported(
+                &at.child("status"),
+                status,
+                &words,
+            ));
+        }
         not_negative(condition, &at, "observedGeneration", errors);
         if !condition.has("lastTransitionTime") {
             errors.push(FieldError::required(&at.child("lastTransitionTime"), ""));

@@ -5,16 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::check::{
-    Errors, immutable, immutable_as, label, one_of_if_set, problems, quantity, required, selector,
-    subdomain,
+    Errors, IMMUTABLE, immutable, immutable_as, label, one_of_if_set, problems, quantity, required,
+    selector, subdomain,
 };
 use super::pod;
+use super::volume_sources::{self, Owner};
 use crate::field::{FieldError, Path};
-use crate::kinds::internal::difference;
+use crate::kinds::internal::{difference, shown};
 use crate::kinds::names;
 use crate::kinds::quantity::Quantity;
 use crate::kinds::strategy::same;
 use crate::kinds::view::{Edit, View};
+use crate::schema::same_type;
 
 const MODES: [&str; 4] = [
     "ReadOnlyMany",
@@ -26,6 +28,14 @@ const VOLUME_MODES: [&str; 2] = ["Block", "Filesystem"];
 
 /// The spec of a claim, also inside templates.
 pub(super) fn claim_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    claim_spec_after(&Value::Null, spec, path, errors);
+}
+
+/// The same for a claim that was stored with the spec `old`.
+fn claim_spec_after(old: &Value, spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let sources = ["dataSource", "dataSourceRef"];
+    // Groups were not looked at once: a claim that names one may name any.
+    let any_group = sources.iter().any(|field| old.at(field).has("apiGroup"));
     let modes = spec.list("accessModes");
     let modes_path = path.child("accessModes");
     if modes.is_empty() {
@@ -52,9 +62,9 @@ pub(super) fn claim_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         subdomain(&path.child("storageClassName"), class, errors);
     }
     one_of_if_set(spec, path, "volumeMode", &VOLUME_MODES, errors);
-    for field in ["dataSource", "dataSourceRef"] {
+    for field in sources {
         if spec.has(field) {
-            data_source(spec.at(field), &path.child(field), errors);
+            data_source(spec.at(field), any_group, &path.child(field), errors);
         }
     }
     two_sources(spec, path, errors);
@@ -64,8 +74,13 @@ pub(super) fn claim_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-pub(super) fn claim(object: &Value, errors: &mut Errors) {
-    claim_spec(object.at("spec"), &Path::new("spec"), errors);
+pub(super) fn claim(object: &Value, old: &Value, errors: &mut Errors) {
+    claim_spec_after(
+        old.at("spec"),
+        object.at("spec"),
+        &Path::new("spec"),
+        errors,
+    );
 }
 
 pub(super) fn claim_update(new: &Value, old: &Value, errors: &mut Errors) {
@@ -80,8 +95,12 @@ pub(super) fn claim_update(new: &Value, old: &Value, errors: &mut Errors) {
         spec.take_from(before, "storageClassName");
     }
     let bound = new.at("status").text("phase") == "Bound";
-    let size =
-        |spec: &Value| Quantity::from_value(spec.at("resources").at("requests").at("storage"));
+    // What is not said is nothing.
+    let amount = |value: &Value| {
+        let nothing = || Quantity::from_value(&Value::from("0"));
+        Quantity::from_value(value).or_else(nothing)
+    };
+    let size = |spec: &Value| amount(spec.at("resources").at("requests").at("storage"));
     if bound {
         if let Some(requests) = spec
             .existing("resources")
@@ -93,7 +112,7 @@ pub(super) fn claim_update(new: &Value, old: &Value, errors: &mut Errors) {
             spec.take_from(before, "volumeAttributesClassName");
         }
     }
-    if !same(&spec, &was) {
+    if !same_type("api.core.v1.PersistentVolumeClaimSpec", &spec, &was) {
         let detail = format!(
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound \
              claims\n{}",
@@ -101,11 +120,9 @@ pub(super) fn claim_update(new: &Value, old: &Value, errors: &mut Errors) {
         );
         errors.push(FieldError::forbidden(&path, &detail));
     }
-    let capacity = Quantity::from_value(old.at("status").at("capacity").at("storage"));
-    if let (Some(now), Some(then)) = (size(new.at("spec")), size(before))
-        && now < then
-        && capacity.is_some_and(|capacity| now <= capacity)
-    {
+    let (now, then) = (size(new.at("spec")), size(before));
+    let capacity = amount(old.at("status").at("capacity").at("storage"));
+    if now < then && now <= capacity {
         let at = path.child("resources.requests.storage");
         let detail = "field can not be less than status.capacity";
         errors.push(FieldError::forbidden(&at, detail));
@@ -116,17 +133,20 @@ pub(super) fn claim_update(new: &Value, old: &Value, errors: &mut Errors) {
 }
 
 pub(super) fn volume(object: &Value, errors: &mut Errors) {
-    volume_spec(object.at("spec"), false, &Path::new("spec"), errors);
+    let name = object.at("metadata").text("name");
+    volume_spec(object.at("spec"), Some(name), &Path::new("spec"), errors);
 }
 
-/// The spec of a persistent volume, also inside an attachment.
-pub(super) fn volume_spec(spec: &Value, inline: bool, path: &Path<'_>, errors: &mut Errors) {
+/// The spec of a persistent volume of this name, or of one without a name inside an attachment.
+pub(super) fn volume_spec(spec: &Value, name: Option<&str>, path: &Path<'_>, errors: &mut Errors) {
+    let inline = name.is_none();
     if inline {
         let detail = "may not be specified in the context of inline volumes";
-        for field in ["claimRef", "capacity"] {
-            if !same(spec.at(field), &Value::Null) {
-                errors.push(FieldError::forbidden(&path.child(field), detail));
-            }
+        if spec.has("claimRef") {
+            errors.push(FieldError::forbidden(&path.child("claimRef"), detail));
+        }
+        if spec.entries("capacity").next().is_some() {
+            errors.push(FieldError::forbidden(&path.child("capacity"), detail));
         }
         if !spec.has("csi") {
             let detail = "has to be specified in the context of inline volumes";
@@ -161,8 +181,10 @@ pub(super) fn volume_spec(spec: &Value, inline: bool, path: &Path<'_>, errors: &
         let detail = "must specify required node constraints";
         errors.push(FieldError::required(&at.child("required"), detail));
     }
-    source(spec, path, errors);
-    if spec.at("hostPath").text("path") == "/" && spec.text(policy) == "Recycle" {
+    source(spec, name, path, errors);
+    let mount = spec.at("hostPath").text("path");
+    let is_root = mount.starts_with('/') && mount.split('/').all(|part| matches!(part, "" | "."));
+    if is_root && spec.text(policy) == "Recycle" {
         let detail = "may not be 'recycle' for a hostPath mount of '/'";
         errors.push(FieldError::forbidden(&path.child(policy), detail));
     }
@@ -176,9 +198,15 @@ pub(super) fn volume_spec(spec: &Value, inline: bool, path: &Path<'_>, errors: &
     } else if !class.is_empty() {
         subdomain(&path.child("storageClassName"), class, errors);
     }
-    one_of_if_set(spec, path, "volumeMode", &VOLUME_MODES, errors);
+    if !inline {
+        one_of_if_set(spec, path, "volumeMode", &VOLUME_MODES, errors);
+    } else if !matches!(spec.text("volumeMode"), "" | "Filesystem") {
+        let detail =
+            "may not specify volumeMode other than Filesystem in the context of inline volumes";
+        errors.push(FieldError::forbidden(&path.child("volumeMode"), detail));
+    }
     let field = "volumeAttributesClassName";
-    if spec.has(field) {
+    if spec.has(field) && !inline {
         let (class, at) = (spec.text(field), path.child(field));
         if class.is_empty() {
             errors.push(FieldError::required(&at, "an empty string is disallowed"));
@@ -219,13 +247,23 @@ fn capacity(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
 
 pub(super) fn volume_update(new: &Value, old: &Value, errors: &mut Errors) {
     let (spec, before) = (new.at("spec"), old.at("spec"));
-    if SOURCES
-        .iter()
-        .any(|kind| !same(spec.at(kind), before.at(kind)))
+    // A secret for growing may come later.
+    let mut source = spec.clone();
+    let secret = "controllerExpandSecretRef";
+    if before.has("csi")
+        && !before.at("csi").has(secret)
+        && let Some(csi) = source.existing("csi")
     {
+        csi.drop_field(secret);
+    }
+    let changed = |kind: &&str| {
+        let (new, old) = (source.at(kind), before.at(kind));
+        new.is_null() != old.is_null() || !same(new, old)
+    };
+    if SOURCES.iter().any(changed) {
         let detail = format!(
             "spec.persistentvolumesource is immutable after creation\n{}",
-            difference("PersistentVolumeSource", before, spec)
+            difference("PersistentVolumeSource", before, &source)
         );
         errors.push(FieldError::forbidden(
             &Path::new("spec.persistentvolumesource"),
@@ -235,8 +273,22 @@ pub(super) fn volume_update(new: &Value, old: &Value, errors: &mut Errors) {
     let root = Path::root();
     immutable(spec, before, &root, "volumeMode", errors);
     if before.has("nodeAffinity") {
-        let kind = "?VolumeNodeAffinity";
-        immutable_as(kind, spec, before, &root, "nodeAffinity", errors);
+        let (kind, field) = ("?VolumeNodeAffinity", "nodeAffinity");
+        if spec.has(field) != before.has(field) || !same(spec.at(field), before.at(field)) {
+            let detail = format!("{IMMUTABLE}, except for updating from beta label to GA");
+            let value = shown(kind, spec.at(field));
+            errors.push(FieldError::invalid_shown(
+                &root.child(field),
+                &value,
+                &detail,
+            ));
+        }
+    }
+    let class = "volumeAttributesClassName";
+    if before.has(class) && !spec.has(class) {
+        let detail = "update from non-nil value to nil is forbidden";
+        let at = Path::new("spec");
+        errors.push(FieldError::forbidden(&at.child(class), detail));
     }
 }
 
@@ -321,13 +373,13 @@ fn topologies(object: &Value, errors: &mut Errors) {
 
 pub(super) fn class_update(new: &Value, old: &Value, errors: &mut Errors) {
     let root = Path::root();
-    for field in [
-        "parameters",
-        "provisioner",
-        "reclaimPolicy",
-        "volumeBindingMode",
+    for (field, kind) in [
+        ("parameters", "{}s"),
+        ("provisioner", "s"),
+        ("reclaimPolicy", "?s"),
+        ("volumeBindingMode", "?s"),
     ] {
-        immutable(new, old, &root, field, errors);
+        immutable_as(kind, new, old, &root, field, errors);
     }
 }
 
@@ -370,14 +422,13 @@ const SOURCES: [&str; 22] = [
     "csi",
 ];
 
-fn source(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn source(spec: &Value, name: Option<&str>, path: &Path<'_>, errors: &mut Errors) {
+    let owner = Owner::Volume(name.unwrap_or_default());
     let mut found = false;
-    for kind in SOURCES {
-        if !spec.has(kind) {
-            continue;
-        }
+    for kind in SOURCES.into_iter().filter(|kind| spec.has(kind)) {
         let (source, at) = (spec.at(kind), path.child(kind));
-        if found {
+        // Only this type may come besides another one.
+        if found && kind != "flexVolume" {
             let detail = "may not specify more than 1 volume type";
             let at = match kind {
                 "cephfs" => path.child("cephFS"),
@@ -390,7 +441,10 @@ fn source(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         match kind {
             "hostPath" => pod::host_path(source, &at, errors),
             "nfs" => pod::nfs(source, &at, errors),
-            "flocker" => pod::flocker(source, &at, errors),
+            "gcePersistentDisk" => {
+                let at = path.child("persistentDisk");
+                volume_sources::check(kind, source, owner, &at, errors);
+            }
             "csi" => {
                 driver_name(source.text("driver"), &at.child("driver"), errors);
                 required(source, &at, "volumeHandle", errors);
@@ -406,13 +460,15 @@ fn source(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
                 }
             }
             "local" => {
-                required(source, &at, "path", errors);
-                if !spec.has("nodeAffinity") {
+                if required(source, &at, "path", errors) {
+                    pod::no_backsteps(source.text("path"), &at.child("path"), errors);
+                }
+                if !spec.has("nodeAffinity") || name.is_none() {
                     let detail = "Local volume requires node affinity";
                     errors.push(FieldError::required(&path.child("nodeAffinity"), detail));
                 }
             }
-            _ => {}
+            _ => volume_sources::check(kind, source, owner, &at, errors),
         }
     }
     if !found {
@@ -470,7 +526,7 @@ fn two_sources(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     errors.push(FieldError::invalid_shown(path, "{}", detail));
 }
 
-fn data_source(source: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn data_source(source: &Value, any_group: bool, path: &Path<'_>, errors: &mut Errors) {
     for field in ["name", "kind"] {
         required(source, path, field, errors);
     }
@@ -482,7 +538,7 @@ fn data_source(source: &Value, path: &Path<'_>, errors: &mut Errors) {
             "must be 'PersistentVolumeClaim' when referencing the default apiGroup",
         ));
     }
-    if !group.is_empty() {
+    if !group.is_empty() && !any_group {
         subdomain(&path.child("apiGroup"), group, errors);
     }
     let namespace = source.text("namespace");

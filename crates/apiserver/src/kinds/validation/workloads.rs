@@ -10,8 +10,8 @@ use super::pod;
 use super::storage::claim_spec;
 use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
-use crate::kinds::strategy::same;
 use crate::kinds::view::{Edit, View};
+use crate::schema::same_type;
 use crate::selector::Labels;
 
 const SELECTOR: &str = "?m.LabelSelector";
@@ -144,7 +144,12 @@ fn template_of(spec: &Value) -> Value {
         pod.drop_field("subdomain");
         if !claims.is_empty() {
             let name = |claim: &Value| claim.at("metadata").text("name").to_owned();
-            let named: Vec<String> = claims.iter().map(name).collect();
+            let mut named: Vec<String> = Vec::with_capacity(claims.len());
+            for name in claims.iter().map(name) {
+                if !named.contains(&name) {
+                    named.push(name);
+                }
+            }
             let mut volumes: Vec<Value> = named
                 .iter()
                 .map(|name| json!({ "name": name, "persistentVolumeClaim": { "claimName": name } }))
@@ -208,7 +213,7 @@ pub(super) fn stateful_update(new: &Value, old: &Value, errors: &mut Errors) {
     ] {
         spec.take_from(old.at("spec"), field);
     }
-    if !same(&spec, old.at("spec")) {
+    if !same_type("api.apps.v1.StatefulSetSpec", &spec, old.at("spec")) {
         errors.push(FieldError::forbidden(
             &Path::new("spec"),
             "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', \

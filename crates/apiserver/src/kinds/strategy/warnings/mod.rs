@@ -63,6 +63,10 @@ pub fn warnings(resource: &Resource, new: &Value, old: &Value) -> Vec<String> {
         }
         ("", "Service") => service(new, &mut out),
         ("", "Node") => {
+            if !new.at("spec").text("externalID").is_empty() {
+                let old = "this field is deprecated, and is unused by Kubernetes";
+                out.push(format!("spec.externalID: {old}"));
+            }
             let ranges = spec.child("podCIDRs");
             let list = new.at("spec").list("podCIDRs");
             addresses::each(&ranges, list, addresses::cidr, &mut out);

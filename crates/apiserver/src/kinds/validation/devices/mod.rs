@@ -8,10 +8,12 @@ mod status;
 
 use serde_json::Value;
 
-use super::check::{Errors, immutable_as, is_extended};
+use super::check::{Errors, IMMUTABLE, is_extended};
 use crate::field::{FieldError, Path};
+use crate::kinds::internal::shown;
 use crate::kinds::strategy::same;
 use crate::kinds::view::View;
+use crate::schema::same_type;
 
 pub(super) use status::claim_status;
 
@@ -40,7 +42,15 @@ pub(super) fn update(kind: &str, new: &Value, old: &Value, errors: &mut Errors) 
         "ResourceClaimTemplate" => "ResourceClaimTemplateSpec",
         _ => return,
     };
-    immutable_as(spec, new, old, &Path::root(), "spec", errors);
+    let (value, before) = (new.at("spec"), old.at("spec"));
+    if !same_type(&format!("api.resource.v1.{spec}"), value, before) {
+        let at = Path::new("spec");
+        errors.push(FieldError::invalid_shown(
+            &at,
+            &shown(spec, value),
+            IMMUTABLE,
+        ));
+    }
 }
 
 fn class(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {

@@ -56,8 +56,10 @@ pub(super) fn init_containers(
         common(container, context, volumes, &at, errors);
         restart_rules(container, &at, errors);
         let name = container.text("name");
-        let taken = context.spec.list("containers").iter().chain(&all[..index]);
-        if !name.is_empty() && taken.clone().any(|other| other.text("name") == name) {
+        // Of these, only names that are there are remembered.
+        let earlier = all[..index].iter().filter(|_| !name.is_empty());
+        let mut taken = context.spec.list("containers").iter().chain(earlier);
+        if taken.any(|other| other.text("name") == name) {
             errors.push(FieldError::duplicate(&at.child("name"), name));
         }
         host_port_conflicts(std::slice::from_ref(container), path, errors);
@@ -115,9 +117,10 @@ pub(super) fn ephemeral(
             "resizePolicy",
             "restartPolicy",
         ] {
-            // Empty resources are what Go writes for none.
-            let pointer = container.at(field).is_object() && field != "resources";
-            if pointer || !crate::kinds::strategy::same(container.at(field), &Value::Null) {
+            // Empty resources are what Go writes for none; an empty list is there.
+            let value = container.at(field);
+            let there = value.is_array() || value.is_object() && field != "resources";
+            if there || !crate::kinds::strategy::same(value, &Value::Null) {
                 errors.push(FieldError::forbidden(&at.child(field), detail));
             }
         }

@@ -21,7 +21,7 @@ use crate::kinds::view::View;
 pub(super) use resources::{is_overcommitted, requirements, resource_name};
 pub(super) use scheduling::{node_selector, tolerations};
 pub(super) use update::{ephemeral_containers, resize, status, update};
-pub(super) use volumes::{flocker, host_path, nfs};
+pub(super) use volumes::{host_path, nfs, no_backsteps};
 
 /// What a pod spec is part of: some rules are for real pods alone.
 #[derive(Clone, Copy)]

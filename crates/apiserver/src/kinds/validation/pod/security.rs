@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::platform::windows;
+use super::volumes::relative;
 use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
 use crate::kinds::validation::check::{Errors, one_of_if_set};
@@ -151,11 +152,37 @@ fn is_padded(profile: &Value) -> bool {
     name.trim().len() != name.len()
 }
 
+fn seccomp(profile: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let (kind, at) = (profile.text("type"), path.child("type"));
+    match kind {
+        "Localhost" | "RuntimeDefault" | "Unconfined" => {}
+        "" => {
+            let detail = "type is required when seccompProfile is set";
+            errors.push(FieldError::required(&at, detail));
+        }
+        other => {
+            let kinds = ["Localhost", "RuntimeDefault", "Unconfined"];
+            errors.push(FieldError::not_supported(&at, other, &kinds));
+        }
+    }
+    let local = path.child("localhostProfile");
+    match (kind == "Localhost", profile.has("localhostProfile")) {
+        (true, true) => relative(profile.text("localhostProfile"), &local, errors),
+        (true, false) => {
+            let detail = "must be set when seccomp type is Localhost";
+            errors.push(FieldError::required(&local, detail));
+        }
+        (false, true) => {
+            let detail = "can only be set when seccomp type is Localhost";
+            let value = shown("SeccompProfile", profile);
+            errors.push(FieldError::invalid_shown(&local, &value, detail));
+        }
+        (false, false) => {}
+    }
+}
+
 fn profiles(context: &Value, path: &Path<'_>, errors: &mut Errors) {
-    for (field, word, of) in [
-        ("seccompProfile", "seccomp", "seccompProfile"),
-        ("appArmorProfile", "AppArmor", "appArmorProfile"),
-    ] {
+    for field in ["seccompProfile", "appArmorProfile"] {
         if field == "appArmorProfile" {
             windows(
                 context.at("windowsOptions"),
@@ -168,31 +195,31 @@ fn profiles(context: &Value, path: &Path<'_>, errors: &mut Errors) {
             continue;
         }
         let path = path.child(field);
+        if field == "seccompProfile" {
+            seccomp(profile, &path, errors);
+            continue;
+        }
         let kind = profile.text("type");
         let local = path.child("localhostProfile");
         match kind {
-            "Localhost" if field == "appArmorProfile" && is_padded(profile) => {
+            "Localhost" if is_padded(profile) => {
                 let value = profile.text("localhostProfile");
                 let detail = "must not be padded with whitespace";
                 errors.push(FieldError::invalid(&local, value, detail));
             }
             "Localhost" if profile.text("localhostProfile").is_empty() => {
-                let detail = format!("must be set when {word} type is Localhost");
-                errors.push(FieldError::required(&local, &detail));
+                let detail = "must be set when AppArmor type is Localhost";
+                errors.push(FieldError::required(&local, detail));
             }
             "RuntimeDefault" | "Unconfined" if profile.has("localhostProfile") => {
-                let detail = format!("can only be set when {word} type is Localhost");
-                let value = if field == "seccompProfile" {
-                    shown("SeccompProfile", profile)
-                } else {
-                    shown("s", profile.at("localhostProfile"))
-                };
-                errors.push(FieldError::invalid_shown(&local, &value, &detail));
+                let detail = "can only be set when AppArmor type is Localhost";
+                let value = shown("s", profile.at("localhostProfile"));
+                errors.push(FieldError::invalid_shown(&local, &value, detail));
             }
             "Localhost" | "RuntimeDefault" | "Unconfined" => {}
             "" => {
-                let detail = format!("type is required when {of} is set");
-                errors.push(FieldError::required(&path.child("type"), &detail));
+                let detail = "type is required when appArmorProfile is set";
+                errors.push(FieldError::required(&path.child("type"), detail));
             }
             other => errors.push(FieldError::not_supported(
                 &path.child("type"),

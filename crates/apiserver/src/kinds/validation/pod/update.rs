@@ -13,6 +13,9 @@ use crate::kinds::internal::{difference, shown};
 use crate::kinds::strategy::{quality_of_service, same};
 use crate::kinds::view::{Edit, View};
 use crate::kinds::{Resource, names};
+use crate::schema::same_type;
+
+const POD: &str = "api.core.v1.PodSpec";
 
 const FIELDS: &str = "`spec.containers[*].image`,`spec.initContainers[*].image`,\
     `spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),\
@@ -49,7 +52,7 @@ pub(in crate::kinds::validation) fn update(
     }
     tolerations(spec, before, &path.child("tolerations"), errors);
     gates(spec, before, &path.child("schedulingGates"), errors);
-    if same(spec, before) {
+    if same_type(POD, spec, before) {
         return;
     }
     let mut munged = spec.clone();
@@ -68,7 +71,7 @@ pub(in crate::kinds::validation) fn update(
     if !before.list("schedulingGates").is_empty() {
         gated(&mut munged, before, &path, errors);
     }
-    if !same(&munged, before) {
+    if !same_type(POD, &munged, before) {
         let detail = format!(
             "pod updates may not change fields other than {FIELDS}\n{}",
             difference("PodSpec", before, &munged)
@@ -178,6 +181,10 @@ fn gated(munged: &mut Value, before: &Value, path: &Path<'_>, errors: &mut Error
         // Going from no node affinity to some only narrows the choice.
         if let Some(affinity) = munged.existing("affinity") {
             affinity.drop_field("nodeAffinity");
+        }
+        let left = munged.at("affinity").as_object();
+        if !before.has("affinity") && left.is_some_and(|left| left.values().all(Value::is_null)) {
+            munged.drop_field("affinity");
         }
     }
 }

@@ -7,9 +7,10 @@ use super::containers::{field_reference, resource_reference};
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::names;
 use crate::kinds::quantity::Quantity;
-use crate::kinds::validation::check::{Errors, label, one_of_if_set, required};
+use crate::kinds::validation::check::{Errors, label, one_of_if_set, required, subdomain};
 use crate::kinds::validation::metadata;
 use crate::kinds::validation::storage;
+use crate::kinds::validation::volume_sources::{self, Owner};
 use crate::kinds::view::View;
 
 /// The volumes of a pod that are right, by name: what is wrong cannot be mounted.
@@ -64,6 +65,12 @@ fn source(volume: &Value, context: Context<'_>, path: &Path<'_>, errors: &mut Er
         if index == 0 {
             one(kind, volume, context, &at, path, errors);
         } else {
+            // This one is written otherwise here.
+            let at = if kind == "cephfs" {
+                path.child("cephFS")
+            } else {
+                at
+            };
             errors.push(FieldError::forbidden(&at, MORE_THAN_ONE));
         }
     }
@@ -161,8 +168,9 @@ fn one(
         "csi" => {
             storage::driver_name(source.text("driver"), &path.child("driver"), errors);
             let secret = source.at("nodePublishSecretRef");
-            if !secret.is_null() {
-                required(secret, &path.child("nodePublishSecretRef"), "name", errors);
+            let at = path.child("nodePublishSecretRef");
+            if !secret.is_null() && required(secret, &at, "name", errors) {
+                subdomain(&path.child("name"), secret.text("name"), errors);
             }
         }
         "nfs" => nfs(source, path, errors),
@@ -173,122 +181,17 @@ fn one(
             let policies = ["Always", "IfNotPresent", "Never"];
             one_of_if_set(source, path, "pullPolicy", &policies, errors);
         }
-        "iscsi" => {
-            required(source, path, "targetPortal", errors);
-            let name = source.text("iqn");
-            let at = path.child("iqn");
-            let known = ["iqn", "eui", "naa"];
-            if required(source, path, "iqn", errors) && !known.iter().any(|k| name.starts_with(k)) {
-                let detail = "must be valid format starting with iqn, eui, or naa";
-                errors.push(FieldError::invalid(&at, name, detail));
-            }
-            let lun = source.int("lun").unwrap_or(0);
-            if !(0..=255).contains(&lun) {
-                let detail = "must be between 0 and 255, inclusive";
-                errors.push(FieldError::invalid(&path.child("lun"), lun, detail));
-            }
-        }
-        "fc" => fibre_channel(source, path, errors),
-        "quobyte" => {
-            if source.text("registry").is_empty() {
-                let detail = "must be a host:port pair or multiple pairs separated by commas";
-                errors.push(FieldError::required(&path.child("registry"), detail));
-            }
-            required(source, path, "volume", errors);
-        }
-        "flocker" => flocker(source, path, errors),
-        "storageos" => {
-            if required(source, path, "volumeName", errors) {
-                label(&path.child("volumeName"), source.text("volumeName"), errors);
-            }
-        }
-        "azureDisk" => azure_disk(source, path, errors),
         // Named as the older type was.
         "gcePersistentDisk" => {
             let at = volume_path.child("persistentDisk");
-            required(source, &at, "pdName", errors);
+            volume_sources::check(kind, source, Owner::Pod, &at, errors);
         }
-        _ => {
-            for field in needed(kind) {
-                required(source, path, field, errors);
-            }
+        "gitRepo" => {
+            volume_sources::check(kind, source, Owner::Pod, path, errors);
+            let (directory, at) = (source.text("directory"), path.child("directory"));
+            relative(directory, &at, errors);
         }
-    }
-}
-
-fn fibre_channel(source: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let (names, ids) = (source.list("targetWWNs"), source.list("wwids"));
-    let at = path.child("targetWWNs");
-    match (names.is_empty(), ids.is_empty()) {
-        (true, true) => {
-            let detail = "must specify either targetWWNs or wwids, but not both";
-            errors.push(FieldError::required(&at, detail));
-        }
-        (false, false) => {
-            let detail = "targetWWNs and wwids can not be specified simultaneously";
-            let value = source.at("targetWWNs").clone();
-            errors.push(FieldError::invalid(&at, value, detail));
-        }
-        _ => {}
-    }
-    if names.is_empty() {
-        return;
-    }
-    let at = path.child("lun");
-    match source.int("lun") {
-        None => {
-            let detail = "lun is required if targetWWNs is specified";
-            errors.push(FieldError::required(&at, detail));
-        }
-        Some(lun) if !(0..=255).contains(&lun) => {
-            let detail = "must be between 0 and 255, inclusive";
-            errors.push(FieldError::invalid(&at, lun, detail));
-        }
-        Some(_) => {}
-    }
-}
-
-fn azure_disk(source: &Value, path: &Path<'_>, errors: &mut Errors) {
-    for field in ["diskName", "diskURI"] {
-        required(source, path, field, errors);
-    }
-    let modes = ["None", "ReadOnly", "ReadWrite"];
-    one_of_if_set(source, path, "cachingMode", &modes, errors);
-    let kinds = ["Dedicated", "Managed", "Shared"];
-    one_of_if_set(source, path, "kind", &kinds, errors);
-    let managed = source.text("kind") == "Managed";
-    let (prefix, form) = if managed {
-        (
-            "/subscriptions/",
-            "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}",
-        )
-    } else {
-        (
-            "https://",
-            "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd",
-        )
-    };
-    let address = source.text("diskURI");
-    if !address.starts_with(prefix) {
-        let at = path.child("diskURI");
-        errors.push(FieldError::not_supported(&at, address, &[form]));
-    }
-}
-
-/// What the older types of volumes cannot do without.
-fn needed(kind: &str) -> &'static [&'static str] {
-    match kind {
-        "gitRepo" => &["repository"],
-        "awsElasticBlockStore" | "cinder" | "portworxVolume" => &["volumeID"],
-        "glusterfs" => &["endpoints", "path"],
-        "rbd" => &["monitors", "image"],
-        "cephfs" => &["monitors"],
-        "flexVolume" => &["driver"],
-        "azureFile" => &["secretName", "shareName"],
-        "vsphereVolume" => &["volumePath"],
-        "photonPersistentDisk" => &["pdID"],
-        "scaleIO" => &["gateway", "system", "volumeName"],
-        _ => &[],
+        _ => volume_sources::check(kind, source, Owner::Pod, path, errors),
     }
 }
 
@@ -460,17 +363,21 @@ fn mode(holder: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-pub(super) fn no_backsteps(text: &str, path: &Path<'_>, errors: &mut Errors) {
-    if text.split(['/', '\\']).any(|part| part == "..") {
+pub(in crate::kinds::validation) fn no_backsteps(text: &str, path: &Path<'_>, errors: &mut Errors) {
+    if text.split('/').any(|part| part == "..") {
         errors.push(FieldError::invalid(path, text, "must not contain '..'"));
     }
 }
 
-fn local_path(text: &str, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn relative(text: &str, path: &Path<'_>, errors: &mut Errors) {
     if text.starts_with('/') {
         errors.push(FieldError::invalid(path, text, "must be a relative path"));
     }
     no_backsteps(text, path, errors);
+}
+
+fn local_path(text: &str, path: &Path<'_>, errors: &mut Errors) {
+    relative(text, path, errors);
     if text.starts_with("..") && !text.starts_with("../") {
         errors.push(FieldError::invalid(path, text, "must not start with '..'"));
     }
@@ -620,22 +527,5 @@ fn block_devices(container: &Value, volumes: &Volumes<'_>, path: &Path<'_>, erro
             let detail = "must not already exist as a path in volumeMounts";
             refuse("devicePath", target, detail);
         }
-    }
-}
-
-/// A dataset has one name, which is no path.
-pub(in crate::kinds::validation) fn flocker(source: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let (name, id) = (source.text("datasetName"), source.text("datasetUUID"));
-    if name.is_empty() && id.is_empty() {
-        let detail = "one of datasetName and datasetUUID is required";
-        errors.push(FieldError::required(path, detail));
-    }
-    if !name.is_empty() && !id.is_empty() {
-        let detail = "datasetName and datasetUUID can not be specified simultaneously";
-        errors.push(FieldError::invalid(path, "resource", detail));
-    }
-    if name.contains('/') {
-        let at = path.child("datasetName");
-        errors.push(FieldError::invalid(&at, name, "must not contain '/'"));
     }
 }

@@ -1,0 +1,91 @@
+//! What is wrong with an object in one order: where a real server finds it in the order of a Go map, each run tells another.
+
+use serde_json::{Map, Value};
+
+/// An outcome in which everything that is told of as wrong, and every warning, stands in one order.
+pub(crate) fn settled(outcome: &Value) -> Value {
+    match outcome {
+        Value::Object(fields) => {
+            let mut fields: Map<String, Value> = fields
+                .iter()
+                .map(|(name, value)| {
+                    let value = match value {
+                        Value::Array(warnings) if name == "warning" => {
+                            let mut warnings = warnings.clone();
+                            warnings.sort_by_cached_key(Value::to_string);
+                            warnings.into()
+                        }
+                        value => settled(value),
+                    };
+                    (name.clone(), value)
+                })
+                .collect();
+            causes(&mut fields);
+            fields.into()
+        }
+        Value::Array(items) => items.iter().map(settled).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Sorts the causes of a Status, and what its message says of them.
+fn causes(status: &mut Map<String, Value>) {
+    let found = status
+        .get_mut("details")
+        .and_then(|details| details.get_mut("causes"));
+    let Some(Value::Array(causes)) =
+        found.filter(|causes| causes.as_array().is_some_and(|all| all.len() > 1))
+    else {
+        return;
+    };
+    let told: Vec<String> = causes
+        .iter()
+        .map(|cause| {
+            let text = |name: &str| cause[name].as_str().unwrap_or_default();
+            format!("{}: {}", text("field"), text("message"))
+        })
+        .collect();
+    causes.sort_by_cached_key(Value::to_string);
+    let Some(Value::String(message)) = status.get_mut("message") else {
+        return;
+    };
+    let whole = format!("[{}]", told.join(", "));
+    if let Some(start) = message.strip_suffix(whole.as_str()) {
+        let mut told = told;
+        told.sort();
+        *message = format!("{start}[{}]", told.join(", "));
+    }
+}
+
+/// The steps of two outcomes that differ, by their numbers.
+pub(crate) fn differing_steps(one: &Value, other: &Value) -> Vec<usize> {
+    let steps = |outcome: &Value| outcome["steps"].as_array().cloned().unwrap_or_default();
+    let (one, other) = (steps(one), steps(other));
+    (0..one.len().max(other.len()))
+        .filter(|at| one.get(*at) != other.get(*at))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_stands_in_one_order_and_everything_else_stays() {
+        let status = |first: &str, second: &str| {
+            json!({"steps": [{
+                "headers": {"warning": [first, second]},
+                "body": {
+                    "message": format!("x is invalid: [{first}: no, {second}: no]"),
+                    "details": {"causes": [{"field": first, "message": "no"}, {"field": second, "message": "no"}]},
+                },
+            }]})
+        };
+        assert_eq!(settled(&status("a", "b")), settled(&status("b", "a")));
+        assert_ne!(settled(&status("a", "b")), settled(&status("a", "c")));
+        assert_eq!(differing_steps(&status("a", "b"), &status("b", "a")), [0]);
+        assert_eq!(settled(&json!({"items": [2, 1]})), json!({"items": [2, 1]}));
+    }
+}
