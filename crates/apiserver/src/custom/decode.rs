@@ -9,7 +9,8 @@ use crate::rest::decode::{beginning, not_an_object};
 use crate::status::{Result, Status};
 
 impl Custom {
-    /// Makes the object in a body one of this version. `unknown` is told the paths of what it does not know.
+    /// Makes the object in a body one of this version. `unknown` is told the paths of what it does not know. A client that
+    /// `ignores` those has another decoder, with other words for an object of no kind.
     ///
     /// # Errors
     /// 400 for an object of another version, or for what does not fit at all.
@@ -17,6 +18,7 @@ impl Custom {
         &self,
         object: &mut Value,
         body: &[u8],
+        ignores: bool,
         unknown: &mut Vec<String>,
     ) -> Result<()> {
         let kind = &self.definition.kind;
@@ -25,7 +27,14 @@ impl Custom {
         }
         if object.text("kind").is_empty() {
             let text = String::from_utf8_lossy(body);
-            return Err(self.unrecognized(&format!("Object 'Kind' is missing in '{text}'"), body));
+            let why = format!("Object 'Kind' is missing in '{text}'");
+            if !ignores {
+                return Err(self.unrecognized(&why, body));
+            }
+            let version = quoted(&self.name);
+            return Err(Status::bad_request(format!(
+                "{kind} in version {version} cannot be handled as a {kind}: {why}"
+            )));
         }
         settle_numbers(object);
         let (said, wanted) = (object.text("apiVersion").to_owned(), self.api_version());

@@ -51,22 +51,34 @@ pub(crate) fn apply(
     {
         metadata.drop_field("managedFields");
     }
+    let named = |object: &Value| {
+        let metadata = object.at("metadata");
+        let place = format!("{}/{}", metadata.text("namespace"), metadata.text("name"));
+        format!("({place}; {})", tracked.named())
+    };
+    // A definition may have changed since the object was stored.
+    let may_not_fit = tracked.resource.custom.is_some();
     if managed.0.is_empty() {
+        if may_not_fit {
+            check(shape, &live, Duplicates::Allowed).map_err(|why| {
+                ApplyError::Failed(format!(
+                    "failed to create manager for existing fields: failed to convert new object {} to smd typed: {why}",
+                    named(&live)
+                ))
+            })?;
+        }
         // Whoever wrote it before is one manager.
         let nothing = empty(tracked.kind);
         tracked.update(&mut managed, shape, &nothing, &live, "before-first-apply");
     }
     let failed = |which: &str, object: &Value, why: &str| {
-        let metadata = object.at("metadata");
-        let place = format!("{}/{}", metadata.text("namespace"), metadata.text("name"));
+        let object = named(object);
         ApplyError::Failed(format!(
-            "failed to create typed {which} object ({place}; {}): {why}",
-            tracked.named()
+            "failed to create typed {which} object {object}: {why}"
         ))
     };
     check(shape, applied, Duplicates::Refused).map_err(|why| failed("patch", applied, &why))?;
-    if tracked.resource.custom.is_some() {
-        // A definition may have changed since the object was stored.
+    if may_not_fit {
         check(shape, &live, Duplicates::Allowed).map_err(|why| failed("live", &live, &why))?;
     }
     let applied_by = |force| tracked.apply(&managed, shape, &live, applied, manager, force);

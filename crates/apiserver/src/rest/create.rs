@@ -20,7 +20,7 @@ use crate::kinds::strategy::services;
 use crate::kinds::{Verb, defaults, strategy, validation};
 use crate::schema::Medium;
 use crate::status::{Result, Status};
-use crate::store::{Draft, Raced};
+use crate::store::{Draft, Raced, ReadBack};
 
 /// Creates the object in the body.
 pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
@@ -90,7 +90,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
     strategy::asked_by(&call.resource, object, &call.user);
     let unnamed = attributes.name.is_empty();
     let (allocation, refused) = Allocation::take(call, object, None);
-    let (mut attempt, mut filled) = (0, false);
+    let (mut attempt, mut read_back) = (0, ReadBack::AsStored);
     loop {
         attempt += 1;
         let object = &attributes.object;
@@ -134,8 +134,15 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         }
         call.prune_patched(&mut attributes)?;
         attributes.write_empties(Medium::Storage);
-        filled |= strategy::read_back(&call.resource, &mut attributes.object);
-        let present = match write(call, options, &attributes, &name, filled).await? {
+        if strategy::is_read_back(&call.resource, &attributes.object) {
+            let object = &mut attributes.object;
+            match strategy::read_back(&call.resource, object) {
+                // It was read back at the attempt before.
+                ReadBack::AsStored => {}
+                other => read_back = other,
+            }
+        }
+        let present = match write(call, options, &attributes, &name, read_back).await? {
             Ok(shown) => {
                 if let Some(allocation) = allocation.filter(|_| !options.dry_run) {
                     allocation.keep(call, &attributes.object);
@@ -211,7 +218,7 @@ async fn write(
     options: &WriteOptions,
     attributes: &Attributes,
     name: &str,
-    filled: bool,
+    read_back: ReadBack,
 ) -> Result<std::result::Result<Shown, Raced>> {
     let key = call.key(name);
     let mut draft = match &attributes.owners {
@@ -219,7 +226,7 @@ async fn write(
         Some(owners) => Draft::owned(&attributes.object, Some(owners)),
         None => call.to_storage(&attributes.object).await?,
     };
-    draft.filled = filled;
+    draft.read_back = read_back;
     let store = &call.shared.store;
     if options.dry_run {
         return Ok(match store.get(&call.table, &key) {

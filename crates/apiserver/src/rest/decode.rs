@@ -45,7 +45,8 @@ pub(crate) fn body(
     } = parsed;
     if let Some(custom) = of_its_own_kind(call, kind) {
         let mut unknown = Vec::new();
-        let decoded = custom.decode(&mut object, &call.body, &mut unknown);
+        let ignores = options.field_validation == FieldValidation::Ignore;
+        let decoded = custom.decode(&mut object, &call.body, ignores, &mut unknown);
         problems.extend(said_of(&unknown));
         let told = told(call, kind, options, &problems, object);
         return decoded.and(told);

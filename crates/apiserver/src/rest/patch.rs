@@ -15,7 +15,8 @@ use super::update::check_name;
 use super::write;
 use crate::custom::{Version, settle_numbers};
 use crate::field::{FieldError, Path, quoted};
-use crate::kinds::strategy::{behavior, conversion_fault};
+use crate::kinds::strategy::{behavior, conversion_fault, empty_maps};
+use crate::kinds::view::Edit as _;
 use crate::kinds::{GroupVersionKind, Verb, defaults};
 use crate::managers;
 use crate::patch::go_text::GoText;
@@ -280,9 +281,16 @@ fn conform_applied(
     object: &mut Value,
 ) -> std::result::Result<Conformed, String> {
     if decode::of_its_own_kind(call, kind).is_some() {
-        // What is null stays, for validation to refuse it: only decoders take nulls out.
+        // What is null stays, for validation to refuse it: only decoders take nulls out. They also take out empty maps, which
+        // are stored here.
+        let empty = empty_maps(object);
         settle_numbers(object);
         Version::settle_metadata(object)?;
+        if let Some(metadata) = object.existing("metadata") {
+            for name in empty {
+                metadata.put(name, Value::Object(Map::new()));
+            }
+        }
         return Ok(Conformed::default());
     }
     schema::cut_integers(kind, object);

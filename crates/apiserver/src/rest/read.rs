@@ -158,7 +158,11 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
         remaining = Some(objects.len() - looked_at);
         objects = meant;
     }
-    let more = remaining.is_some_and(|remaining| remaining > 0);
+    // An object that is read by its key is no page of others.
+    let by_key = selection.names_one()
+        && token.is_empty()
+        && call.resource.namespaced != namespace.is_empty();
+    let more = !by_key && remaining.is_some_and(|remaining| remaining > 0);
     let next = objects.last().filter(|_| more).map(|last| {
         let revision = if inconsistent {
             -1

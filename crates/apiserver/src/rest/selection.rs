@@ -53,6 +53,12 @@ impl Selection {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
+    /// Whether one object is meant, by its name.
+    pub(crate) fn names_one(&self) -> bool {
+        let name = self.fields.exact("metadata.name");
+        name.is_some_and(|name| !name.is_empty())
+    }
+
     /// Whether a stored object is meant.
     pub(crate) async fn matches(&self, call: &Call, object: &Object) -> bool {
         if !self.labels.matches(Some(object.labels())) {

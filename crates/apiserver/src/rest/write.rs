@@ -19,7 +19,7 @@ use crate::field::{FieldError, Path, quoted};
 use crate::kinds::{strategy, validation};
 use crate::schema::Medium;
 use crate::status::{Result, Status};
-use crate::store::{Draft, Object, Raced};
+use crate::store::{Draft, Object, Raced, ReadBack};
 
 /// Changes the object that the path names: `next` makes the new object from the current one, in the request's
 /// version, decoded and defaulted. It is called again when another write came first.
@@ -114,11 +114,13 @@ pub(crate) async fn store(
     let ends = is_ready_to_go(call, new);
     let mut shown = Cow::Borrowed(new);
     // What goes is not read back.
-    let filled = !ends
-        && strategy::is_read_back(&call.resource)
-        && strategy::read_back(&call.resource, shown.to_mut());
+    let read_back = if !ends && strategy::is_read_back(&call.resource, new) {
+        strategy::read_back(&call.resource, shown.to_mut())
+    } else {
+        ReadBack::AsStored
+    };
     let mut draft = call.to_storage(&shown).await?;
-    draft.filled = filled;
+    draft.read_back = read_back;
     if !ends && draft.says_the_same_as(stored) {
         return Ok(Ok(Shown::from(&**stored)));
     }

@@ -21,7 +21,7 @@ use tokio::time::Duration;
 pub(crate) use compaction::compact_every;
 pub(crate) use event::{Change, Event, line};
 pub(crate) use follower::Follower;
-pub(crate) use object::{Draft, Object};
+pub(crate) use object::{Draft, Object, ReadBack};
 use table::Table;
 pub(crate) use watcher::Watcher;
 

@@ -17,7 +17,17 @@ pub(crate) struct Object {
     text: Bytes,
     members: usize,
     digits: Range<usize>,
-    filled: bool,
+    read_back: ReadBack,
+}
+
+/// What clients see of an object, compared with what the real server stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReadBack {
+    AsStored,
+    /// More than that: the next write stores what was added, even if it changes nothing.
+    WithDefaults,
+    /// Less than that: the next write that does not bring the empty maps again takes them out.
+    WithoutEmptyMaps,
 }
 
 /// The JSON text of an object that has no revision yet: the store fills that in when it commits.
@@ -30,8 +40,8 @@ pub(crate) struct Draft {
     text: Vec<u8>,
     members: usize,
     hole: usize,
-    /// Whether clients see more than the real server would store.
-    pub(crate) filled: bool,
+    /// What clients see of what the real server would store.
+    pub(crate) read_back: ReadBack,
 }
 
 impl Draft {
@@ -54,14 +64,14 @@ impl Draft {
             text,
             members,
             hole: revision,
-            filled: false,
+            read_back: ReadBack::AsStored,
         }
     }
 
     /// Whether this is the text that `object` already has, apart from the revision.
     pub(crate) fn says_the_same_as(&self, object: &Object) -> bool {
-        !self.filled
-            && !object.filled
+        self.read_back == object.read_back
+            && self.read_back != ReadBack::WithDefaults
             && self.hole == object.digits.start
             && self.text[..self.hole] == object.text[..object.digits.start]
             && self.text[self.hole..] == object.text[object.digits.end..]
@@ -80,7 +90,7 @@ impl Draft {
             text: Bytes::from(self.text),
             members: self.members,
             digits: self.hole..end,
-            filled: self.filled,
+            read_back: self.read_back,
         }
     }
 
@@ -95,7 +105,7 @@ impl Draft {
             text: self.into_text(None),
             members,
             digits: hole..hole,
-            filled: false,
+            read_back: ReadBack::AsStored,
         }
     }
 

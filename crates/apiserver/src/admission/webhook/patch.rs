@@ -166,7 +166,9 @@ fn keep_kind(kind: &GroupVersionKind, object: &mut Value) -> Result<(), Failure>
             "no kind {word} is registered for version {api_version} in scheme \"{SCHEME}\""
         )));
     }
-    // The real server finds this out when it brings the object back into its own form, which it names by the group.
+    // The real server reads the object as what it says that it is, and finds this out when it brings it back into its own form,
+    // which it names by the group.
+    schema::conform(&named, &mut object.clone()).map_err(|why| internal(&why))?;
     let group = kind
         .group
         .split('.')

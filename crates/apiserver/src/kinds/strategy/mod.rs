@@ -9,8 +9,7 @@ mod gates;
 mod pods;
 pub(crate) use pods::quality_of_service;
 mod read_back;
-pub(crate) use read_back::is_read_back;
-pub use read_back::read_back;
+pub(crate) use read_back::{empty_maps, is_read_back, read_back};
 pub mod scale;
 pub mod services;
 #[cfg(test)]

@@ -1,28 +1,52 @@
-//! What defaulting adds when an object is read back from where it is stored: admission never sees it.
+//! What an object is read back with from where it is stored: defaults that admission never sees, and no empty maps.
 
 use serde_json::{Map, Value};
 
 use crate::kinds::Resource;
 use crate::kinds::view::{Edit, View};
+use crate::store::ReadBack;
 
-/// Whether objects of this kind may be read back with more than what is stored of them.
-pub(crate) fn is_read_back(resource: &Resource) -> bool {
-    matches!(
-        (resource.group.as_str(), resource.kind.as_str()),
-        ("", "PersistentVolumeClaim") | ("batch", "Job")
-    )
+/// Whether an object may be read back as another one than is stored.
+pub(crate) fn is_read_back(resource: &Resource, object: &Value) -> bool {
+    (resource.custom.is_some() && !empty_maps(object).is_empty())
+        || matches!(
+            (resource.group.as_str(), resource.kind.as_str()),
+            ("", "PersistentVolumeClaim") | ("batch", "Job")
+        )
 }
 
-/// Gives an object what clients see of it and validating admission does not; says whether there was something to give.
-pub fn read_back(resource: &Resource, object: &mut Value) -> bool {
+/// The maps of an object's metadata that an apply stores though they are empty, and that no reader sees.
+pub(crate) fn empty_maps(object: &Value) -> Vec<&'static str> {
+    let metadata = object.at("metadata");
+    let is_empty = |name: &&str| metadata.map(name).is_some_and(Map::is_empty);
+    ["annotations", "labels"]
+        .into_iter()
+        .filter(is_empty)
+        .collect()
+}
+
+/// Makes an object what clients see of it and validating admission does not; says how that differs from what is stored.
+pub(crate) fn read_back(resource: &Resource, object: &mut Value) -> ReadBack {
+    if resource.custom.is_some() {
+        let empty = empty_maps(object);
+        if let Some(metadata) = object.existing("metadata") {
+            for name in &empty {
+                metadata.drop_field(name);
+            }
+        }
+        return match empty[..] {
+            [] => ReadBack::AsStored,
+            _ => ReadBack::WithoutEmptyMaps,
+        };
+    }
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "PersistentVolumeClaim") => {
             let status = object.part("status");
             let Some(status) = status.filter(|status| status.text("phase").is_empty()) else {
-                return false;
+                return ReadBack::AsStored;
             };
             status.fill_text("phase", "Pending");
-            true
+            ReadBack::WithDefaults
         }
         ("batch", "Job") => {
             let template = object.at("spec").at("template");
@@ -33,10 +57,10 @@ pub fn read_back(resource: &Resource, object: &mut Value) -> bool {
                 && let Some(metadata) = object.part("metadata")
             {
                 metadata.put("labels", labels);
-                return true;
+                return ReadBack::WithDefaults;
             }
-            false
+            ReadBack::AsStored
         }
-        _ => false,
+        _ => ReadBack::AsStored,
     }
 }

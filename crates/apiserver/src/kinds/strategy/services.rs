@@ -146,7 +146,7 @@ pub fn allocate(
     };
     check_addresses(spec, &Path::new("spec"), &mut errors);
     if errors.is_empty() {
-        families(spec, &mut errors);
+        families(spec, &before, &mut errors);
     }
     if !errors.is_empty() {
         return errors;
@@ -224,31 +224,22 @@ fn keep_allocated(spec: &mut Value, before: &Value) {
         if spec.text("clusterIP").is_empty() {
             spec.take_from(before, "clusterIP");
         }
-        if spec.list("clusterIPs").is_empty() && spec.text("clusterIP") == before.text("clusterIP")
-        {
+        if spec.list("clusterIPs").is_empty() {
             spec.take_from(before, "clusterIPs");
-        }
-        for field in ["ipFamilies", "ipFamilyPolicy"] {
-            if !spec.has(field) {
-                spec.take_from(before, field);
-            }
         }
     }
     if keep_ports {
-        let mut used: BTreeSet<i64> = spec
-            .list("ports")
-            .iter()
-            .filter_map(|port| port.int("nodePort"))
-            .collect();
-        for port in spec.each("ports") {
-            if port.int("nodePort").unwrap_or(0) != 0 {
-                continue;
-            }
-            let same = before.list("ports").iter().find(|old| {
-                old.text("protocol") == port.text("protocol") && old.at("port") == port.at("port")
-            });
-            if let Some(number) = same.and_then(|old| old.int("nodePort"))
-                && used.insert(number)
+        let number = |port: &Value| port.int("nodePort").filter(|number| *number != 0);
+        let numbers = |spec: &Value| -> BTreeSet<i64> {
+            spec.list("ports").iter().filter_map(number).collect()
+        };
+        let taken = &numbers(spec) & &numbers(before);
+        for port in spec.each("ports").filter(|port| number(port).is_none()) {
+            // A port is known by its name, and of several ports with one name the last counts.
+            let mut old = before.list("ports").iter().rev();
+            let same = old.find(|old| old.text("name") == port.text("name"));
+            if let Some(number) = same.and_then(number)
+                && !taken.contains(&number)
             {
                 port.put("nodePort", number);
             }
@@ -313,11 +304,16 @@ fn drop_what_the_type_does_not_have(spec: &mut Value, before: &Value) {
     }
 }
 
-/// This server has IPv4 alone.
-fn families(spec: &mut Value, errors: &mut Vec<FieldError>) {
+/// Settles the families and their policy; this server has IPv4 alone.
+fn families(spec: &mut Value, before: &Value, errors: &mut Vec<FieldError>) {
     let kind = spec.text("type");
-    if !matches!(kind, "ClusterIP" | "NodePort" | "LoadBalancer") {
+    if !matches!(kind, "ClusterIP" | "NodePort" | "LoadBalancer")
+        || still_prefers_both(spec, before)
+    {
         return;
+    }
+    if !spec.has("ipFamilyPolicy") && before.has("ipFamilyPolicy") {
+        spec.take_from(before, "ipFamilyPolicy");
     }
     let headless = spec.text("clusterIP") == "None";
     let selects = spec.map("selector").is_some_and(|map| !map.is_empty());
@@ -329,6 +325,7 @@ fn families(spec: &mut Value, errors: &mut Vec<FieldError>) {
         "SingleStack"
     };
     spec.fill("ipFamilyPolicy", policy);
+    release_second(spec, before, errors);
     infer_families(spec, errors);
     if !errors.is_empty() {
         return;
@@ -367,6 +364,32 @@ fn families(spec: &mut Value, errors: &mut Vec<FieldError>) {
     }
     if spec.list("ipFamilies").is_empty() {
         spec.put("ipFamilies", json!(["IPv4"]));
+    }
+}
+
+/// Whether a service that takes what the cluster has is left as it was: a cluster that has changed changes no service.
+fn still_prefers_both(spec: &Value, before: &Value) -> bool {
+    let prefers = |spec: &Value| spec.text("ipFamilyPolicy") == "PreferDualStack";
+    let same = |field: &str| super::same(spec.at(field), before.at(field));
+    prefers(spec)
+        && (prefers(before) || (before.is_object() && !before.has("ipFamilyPolicy")))
+        && ["type", "clusterIPs", "ipFamilies"].into_iter().all(same)
+}
+
+/// One stack has one address and one family: what it had besides is released, which has to be said by the policy.
+fn release_second(spec: &mut Value, before: &Value, errors: &mut Vec<FieldError>) {
+    let single = spec.text("ipFamilyPolicy") == "SingleStack";
+    for (field, what) in [("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")] {
+        let (old, new) = (before.list(field), spec.list(field));
+        if single && new.len() > 1 && old == new {
+            let first = json!([new[0]]);
+            spec.put(field, first);
+        } else if !single && !new.is_empty() && new.len() < old.len() {
+            let detail = format!("must be 'SingleStack' to release the secondary {what}");
+            let value = spec.at("ipFamilyPolicy").clone();
+            let at = Path::new("spec.ipFamilyPolicy");
+            errors.push(FieldError::invalid(&at, value, &detail));
+        }
     }
 }
 

@@ -95,7 +95,10 @@ pub(super) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
             let detail = "may not change once set";
             errors.push(FieldError::invalid(&at.index(0), value, detail));
         }
-        if let Some(was) = first(before, "ipFamilies")
+        // A headless service may change its families, and so may one that becomes headless or is it no more.
+        let headless = |spec: &Value| matches!(spec.list("clusterIPs"), [only] if only == "None");
+        let settled = !headless(spec) && !headless(before);
+        if let Some(was) = first(before, "ipFamilies").filter(|_| settled)
             && first(spec, "ipFamilies").is_some_and(|now| now != was)
         {
             let at = path.child("ipFamilies");
