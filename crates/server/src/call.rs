@@ -83,7 +83,7 @@ where
         let sentence = BodyError::TooManyCalls.to_string();
         say(StatusCode::SERVICE_UNAVAILABLE, sentence)
     };
-    let Some(place) = Place::of(&request, server) else {
+    let Some(place) = Place::of(&request, progress.has_one_call(), server) else {
         return refuse();
     };
     let place = Leaving(place);

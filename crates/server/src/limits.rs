@@ -66,7 +66,7 @@ impl Limits {
         }
     }
 
-    /// Sets how many bytes a request's body may have; 7 MiB unless set.
+    /// Sets how many bytes a request's body may have; 7 MiB by default.
     ///
     /// A review holds two objects at most, each up to the 3 MiB that an API server accepts in a request, and little else.
     pub fn body(mut self, bytes: usize) -> Self {
@@ -84,11 +84,12 @@ impl Limits {
         self
     }
 
-    /// Sets how many calls may be worked on at once; 1024 unless set. One more is refused at once with 503.
+    /// Sets how many calls may be worked on at once; 1024 by default. One more is refused at once with 503.
     ///
-    /// A call counts from when its body has arrived or its service does not wait for it: clients that are slow to send
-    /// their connections do not keep other clients from being served. Beside these 8192 calls may be arriving, or fewer where memory is short, with
-    /// bodies of 64 KiB times this number together and at most a sixteenth of the memory, beside those of
+    /// A call counts from when its body has arrived or its service does not wait for it: clients that are slow to send their
+    /// bodies do not keep other clients from being served. Beside these 8192 calls may be arriving, or fewer where memory
+    /// is short: 256 in 128 MiB. A quarter of them is for connections that have no other call. Their bodies may have
+    /// 64 KiB times the number of calls together and at most a sixteenth of the memory, beside those of
     /// [`bodies_in_flight`](Self::bodies_in_flight).
     pub fn calls(mut self, calls: usize) -> Self {
         self.calls = calls;
@@ -119,25 +120,35 @@ impl Limits {
         self
     }
 
+    /// How many calls may be arriving when one more comes. The last quarter is for connections that have no other call: a
+    /// client with many calls at once does not take them from one with few.
+    pub(crate) fn arriving(&self, is_only: bool) -> usize {
+        if is_only {
+            self.arriving
+        } else {
+            self.arriving - self.arriving / 4
+        }
+    }
+
     /// How many connections one address may have.
     pub(crate) fn per_address(&self) -> usize {
         let most = self.connections_per_address;
         most.unwrap_or(self.connections - self.connections / 4)
     }
 
-    /// Sets how many HTTP/2 streams a connection may have open at once; 100 unless set.
+    /// Sets how many HTTP/2 streams a connection may have open at once; 100 by default.
     pub fn streams(mut self, streams: u32) -> Self {
         self.streams = streams;
         self
     }
 
-    /// Sets how long a TLS handshake may take; 5 seconds unless set.
+    /// Sets how long a TLS handshake may take; 5 seconds by default.
     pub fn handshake(mut self, time: Duration) -> Self {
         self.handshake = time;
         self
     }
 
-    /// Sets how long the headers of a request may take from their first byte on; 2 seconds unless set.
+    /// Sets how long the headers of a request may take from their first byte on; 2 seconds by default.
     pub fn header_time(mut self, time: Duration) -> Self {
         self.header_time = time;
         self
@@ -151,13 +162,13 @@ impl Limits {
         self
     }
 
-    /// Sets how long a client may refuse to take bytes of its answers; 30 seconds unless set.
+    /// Sets how long a client may refuse to take bytes of its answers; 30 seconds by default.
     pub fn send_time(mut self, time: Duration) -> Self {
         self.send_time = time;
         self
     }
 
-    /// Sets how long a connection may be without a call; 3 minutes unless set.
+    /// Sets how long a connection may be without a call; 3 minutes by default.
     ///
     /// It has to be longer than the 90 seconds after which an API server closes such a connection itself: whoever
     /// closes first may cut a call that the other is just sending.

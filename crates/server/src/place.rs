@@ -43,14 +43,19 @@ const WORKING: u8 = 1;
 const LEFT: u8 = 2;
 
 impl Place {
-    /// The place of a call that comes in, unless there are too many.
-    pub(crate) fn of(request: &Request<Incoming>, server: &Arc<Shared>) -> Option<Arc<Self>> {
+    /// The place of a call that comes in, unless there are too many. The only call of its connection has a place where one
+    /// of many has none any more.
+    pub(crate) fn of(
+        request: &Request<Incoming>,
+        is_only: bool,
+        server: &Arc<Shared>,
+    ) -> Option<Arc<Self>> {
         let Shared { places, limits, .. } = &**server;
         let is_whole = request.body().is_end_stream();
         let (counter, limit, stage) = if is_whole {
             (&places.working, limits.calls, WORKING)
         } else {
-            (&places.arriving, limits.arriving, ARRIVING)
+            (&places.arriving, limits.arriving(is_only), ARRIVING)
         };
         take(counter, 1, limit).then(|| {
             let length = request.body().size_hint().upper();

@@ -94,6 +94,11 @@ impl Progress {
         self.head_open.load(Ordering::Relaxed)
     }
 
+    /// Whether the call that asks is the only one of its connection.
+    pub(crate) fn has_one_call(&self) -> bool {
+        self.calls_open.load(Ordering::Relaxed) <= 1
+    }
+
     /// Whether no call is open, from the first byte of its headers to the last of its answer.
     pub(crate) fn is_idle(&self) -> bool {
         self.calls_open.load(Ordering::Relaxed) == 0

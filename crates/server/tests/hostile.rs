@@ -375,3 +375,22 @@ async fn ten_thousand_streams_on_one_connection_are_held_to_the_limit() {
     assert!(running.counts().calls <= 10, "{:?}", running.counts());
     assert_serves_others(&running).await;
 }
+
+#[tokio::test]
+async fn a_client_with_many_calls_on_their_way_leaves_places_for_others() {
+    // As few calls may be arriving as there are at least: 64.
+    let limits = Limits::within(1 << 20).body_time(Duration::from_secs(30));
+    let running = start(server(service_fn(length)).limits(limits)).await;
+    let mut greedy = Raw::connect(&running.http2(), &[]).await.unwrap();
+    for stream in (1..200).step_by(2) {
+        let begun = frame(HEADERS, END_HEADERS, stream, &post_block());
+        greedy.send(&begun).await.unwrap();
+    }
+    running
+        .until("the refused calls", |counts| counts.calls_refused > 30)
+        .await;
+    for _ in 0..3 {
+        assert_serves_others(&running).await;
+    }
+    assert_eq!(running.counts().calls_in_flight, 48);
+}
