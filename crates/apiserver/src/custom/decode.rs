@@ -88,15 +88,8 @@ pub(crate) fn settle_numbers(value: &mut Value) {
                 *number = inexact;
             }
         }
-        // Go writes this zero, too, and reads it as a whole one.
-        Value::Number(number) if is_negative_zero(number) => *number = Number::from(0),
         Value::Array(items) => items.iter_mut().for_each(settle_numbers),
         Value::Object(members) => members.values_mut().for_each(settle_numbers),
         _ => {}
     }
-}
-
-fn is_negative_zero(number: &Number) -> bool {
-    let float = number.as_f64();
-    float.is_some_and(|float| float == 0.0 && float.is_sign_negative())
 }

@@ -38,20 +38,21 @@ fn causes(status: &mut Map<String, Value>) {
     else {
         return;
     };
-    let told: Vec<String> = causes
-        .iter()
-        .map(|cause| {
-            let text = |name: &str| cause[name].as_str().unwrap_or_default();
-            format!("{}: {}", text("field"), text("message"))
-        })
-        .collect();
+    let mut told: Vec<String> = Vec::new();
+    for cause in causes.iter() {
+        let text = |name: &str| cause[name].as_str().unwrap_or_default();
+        let one = format!("{}: {}", text("field"), text("message"));
+        // A message says everything once.
+        if !told.contains(&one) {
+            told.push(one);
+        }
+    }
     causes.sort_by_cached_key(Value::to_string);
     let Some(Value::String(message)) = status.get_mut("message") else {
         return;
     };
     let whole = format!("[{}]", told.join(", "));
     if let Some(start) = message.strip_suffix(whole.as_str()) {
-        let mut told = told;
         told.sort();
         *message = format!("{start}[{}]", told.join(", "));
     }
@@ -79,7 +80,9 @@ mod tests {
                 "headers": {"warning": [first, second]},
                 "body": {
                     "message": format!("x is invalid: [{first}: no, {second}: no]"),
-                    "details": {"causes": [{"field": first, "message": "no"}, {"field": second, "message": "no"}]},
+                    "details": {"causes": [
+                        {"field": first, "message": "no"}, {"field": second, "message": "no"}, {"field": first, "message": "no"},
+                    ]},
                 },
             }]})
         };

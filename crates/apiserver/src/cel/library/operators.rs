@@ -562,8 +562,19 @@ fn greater_equals<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
 
 fn contains_element<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     match values {
-        [element, Value::List(list)] => Ok(Value::Bool(list.contains(element))),
-        [key, Value::Map(map)] => Ok(Value::Bool(map.find(key).is_some())),
+        [element, Value::List(list)] if list.contains(element) => Ok(Value::Bool(true)),
+        // What is no value of its type may be the one that is looked for.
+        [_, Value::List(list)] => match list.iter().find_map(|element| element.fault()) {
+            Some(reason) => Err(Failure::new(reason)),
+            None => Ok(Value::Bool(false)),
+        },
+        [key, Value::Map(map)] => {
+            let found = map.find(key);
+            match found.as_ref().and_then(Value::fault) {
+                Some(reason) => Err(Failure::new(reason)),
+                None => Ok(Value::Bool(found.is_some())),
+            }
+        }
         _ => Err(Failure::no_such_overload()),
     }
 }

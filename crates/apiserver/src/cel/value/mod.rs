@@ -108,6 +108,14 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Why it is no value of its type, if it is none.
+    pub(super) fn fault(&self) -> Option<&'static str> {
+        match self {
+            Self::Invalid(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
     /// The truth value, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {

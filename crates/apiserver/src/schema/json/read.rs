@@ -188,6 +188,10 @@ impl<'a> Reader<'a> {
         if let Some(number) = natural(text) {
             return Ok(number.into());
         }
+        // Go reads a whole number, which has one zero.
+        if text == "-0" {
+            return Ok(0.into());
+        }
         let number = serde_json::from_str::<Number>(text).map_err(|error| {
             if error.to_string().starts_with("number out of range") {
                 Fault::TooLarge

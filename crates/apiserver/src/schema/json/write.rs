@@ -44,7 +44,8 @@ pub(crate) fn write(out: &mut Vec<u8>, value: &Value) {
     }
 }
 
-/// Appends a number as Go writes it: without a fraction where it has none, and with an exponent where it is far from one.
+/// Appends a number as Go writes it: without a fraction where it has none, and with an exponent where it is far from one. A
+/// negative zero is written as it will be read.
 fn write_float(out: &mut Vec<u8>, number: f64) {
     let size = number.abs();
     let text = if size != 0.0 && !(1e-6..1e21).contains(&size) {
@@ -54,6 +55,8 @@ fn write_float(out: &mut Vec<u8>, number: f64) {
         } else {
             text.replace('e', "e+")
         }
+    } else if size == 0.0 {
+        "0".to_owned()
     } else {
         number.to_string()
     };
