@@ -137,9 +137,21 @@ impl Body {
         self.left().is_none_or(|left| announced > left)
     }
 
-    /// Waits for room, once the body is larger than what is free.
+    /// Whether the body has to have room before more of it is read: once it is larger than what is free, and one that will be
+    /// as soon as such bodies have half of what small ones need.
+    fn needs_room(&self) -> bool {
+        if self.place.has_room() {
+            return false;
+        }
+        let free = u64::try_from(FREE).unwrap_or(u64::MAX);
+        let left = self.incoming.size_hint().upper().unwrap_or(u64::MAX);
+        self.received >= FREE
+            || self.wait.is_some()
+            || (left > free && self.place.small_bodies_are_half_full())
+    }
+
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.received < FREE || self.place.has_room() {
+        if !self.needs_room() {
             return Poll::Ready(());
         }
         let (bodies, units) = (&self.server.bodies, self.place.units());

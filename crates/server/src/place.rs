@@ -107,6 +107,12 @@ impl Place {
         has_taken
     }
 
+    /// Whether half of what bodies may have that have not asked for room is taken.
+    pub(crate) fn small_bodies_are_half_full(&self) -> bool {
+        let taken = self.server.places.small_bodies.load(Ordering::Relaxed);
+        taken >= small_bodies(&self.server.limits) / 2
+    }
+
     pub(crate) fn units(&self) -> u32 {
         self.units
     }

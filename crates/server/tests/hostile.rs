@@ -394,3 +394,34 @@ async fn a_client_with_many_calls_on_their_way_leaves_places_for_others() {
     }
     assert_eq!(running.counts().calls_in_flight, 48);
 }
+
+#[tokio::test]
+async fn large_bodies_on_their_way_leave_room_for_small_ones() {
+    // Bodies that have not asked for room may have 1 MiB together.
+    let limits = Limits::within(1 << 20).body_time(Duration::from_secs(30));
+    let running = start(server(service_fn(length)).limits(limits)).await;
+    let mut greedy = Raw::connect(&running.http2(), &[]).await.unwrap();
+    let mut head = post_block();
+    // `content-length: 200000`, the name by its number.
+    head.extend(b"\x0f\x0d\x06200000");
+    let streams = || (1..80).step_by(2);
+    for stream in streams() {
+        let begun = frame(HEADERS, END_HEADERS, stream, &head);
+        greedy.send(&begun).await.unwrap();
+    }
+    for _ in 0..4 {
+        for stream in streams() {
+            let bytes = frame(DATA, 0, stream, &[0; 10_000]);
+            greedy.send(&bytes).await.unwrap();
+        }
+    }
+    running
+        .until("the bodies", |counts| {
+            counts.calls_in_flight + counts.calls_refused >= 40
+        })
+        .await;
+    for _ in 0..20 {
+        assert_serves_others(&running).await;
+    }
+    assert_eq!(running.counts().calls_refused, 0);
+}
