@@ -178,6 +178,9 @@ pub(crate) fn patched(
         set_kind(kind, object);
         return Ok(conformed);
     }
+    if said.version.matches('/').count() > 1 {
+        return Err(format!("unexpected GroupVersion string: {}", said.version));
+    }
     if !said.is(kind) {
         return Err(match said.instead_of(kind, Some(object)) {
             Mismatch::Kind(why) => why,

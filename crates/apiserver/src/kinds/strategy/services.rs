@@ -146,7 +146,7 @@ pub fn allocate(
     };
     check_addresses(spec, &Path::new("spec"), &mut errors);
     if errors.is_empty() {
-        families(spec, &mut errors);
+        families(spec, &before, &mut errors);
     }
     if !errors.is_empty() {
         return errors;
@@ -220,6 +220,7 @@ fn keep_allocated(spec: &mut Value, before: &Value) {
     let addressed = |kind: &str| kind != "ExternalName" && !kind.is_empty();
     let ported = |kind: &str| matches!(kind, "NodePort" | "LoadBalancer");
     let keep_ports = ported(kind) && ported(kind_before);
+    let is_external = kind == "ExternalName";
     if addressed(kind) && addressed(kind_before) {
         if spec.text("clusterIP").is_empty() {
             spec.take_from(before, "clusterIP");
@@ -228,11 +229,9 @@ fn keep_allocated(spec: &mut Value, before: &Value) {
         {
             spec.take_from(before, "clusterIPs");
         }
-        for field in ["ipFamilies", "ipFamilyPolicy"] {
-            if !spec.has(field) {
-                spec.take_from(before, field);
-            }
-        }
+    }
+    if !is_external && !spec.has("ipFamilyPolicy") {
+        spec.take_from(before, "ipFamilyPolicy");
     }
     if keep_ports {
         let mut used: BTreeSet<i64> = spec
@@ -314,9 +313,8 @@ fn drop_what_the_type_does_not_have(spec: &mut Value, before: &Value) {
 }
 
 /// This server has IPv4 alone.
-fn families(spec: &mut Value, errors: &mut Vec<FieldError>) {
-    let kind = spec.text("type");
-    if !matches!(kind, "ClusterIP" | "NodePort" | "LoadBalancer") {
+fn families(spec: &mut Value, before: &Value, errors: &mut Vec<FieldError>) {
+    if !needs_address(spec) {
         return;
     }
     let headless = spec.text("clusterIP") == "None";
@@ -329,6 +327,7 @@ fn families(spec: &mut Value, errors: &mut Vec<FieldError>) {
         "SingleStack"
     };
     spec.fill("ipFamilyPolicy", policy);
+    release_second(spec, before, errors);
     infer_families(spec, errors);
     if !errors.is_empty() {
         return;
@@ -367,6 +366,25 @@ fn families(spec: &mut Value, errors: &mut Vec<FieldError>) {
     }
     if spec.list("ipFamilies").is_empty() {
         spec.put("ipFamilies", json!(["IPv4"]));
+    }
+}
+
+/// One stack has one address and one family: what the service had of both stays first. Without a word of that the second
+/// ones stay.
+fn release_second(spec: &mut Value, before: &Value, errors: &mut Vec<FieldError>) {
+    for (field, what) in [("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")] {
+        let (now, had) = (spec.list(field), before.list(field));
+        if spec.text("ipFamilyPolicy") == "SingleStack" {
+            if now == had && now.len() > 1 {
+                let first = now[0].clone();
+                spec.put(field, json!([first]));
+            }
+        } else if had.len() == 2 && now.len() == 1 && now[0] == had[0] {
+            let at = Path::new("spec.ipFamilyPolicy");
+            let detail = format!("must be 'SingleStack' to release the secondary {what}");
+            let policy = spec.at("ipFamilyPolicy").clone();
+            errors.push(FieldError::invalid(&at, policy, &detail));
+        }
     }
 }
 
@@ -513,8 +531,9 @@ fn give_health_check(
     }
 }
 
+/// A type that nobody knows gets an address before it is refused.
 fn needs_address(spec: &Value) -> bool {
-    matches!(spec.text("type"), "ClusterIP" | "NodePort" | "LoadBalancer")
+    spec.text("type") != "ExternalName"
 }
 
 fn needs_ports(spec: &Value) -> bool {

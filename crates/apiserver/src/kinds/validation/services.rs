@@ -69,16 +69,22 @@ pub(super) fn service(object: &Value, errors: &mut Errors) {
         let detail = "may only be used when `type` is 'LoadBalancer'";
         errors.push(FieldError::forbidden(&path.child(allocate), detail));
     }
-    if spec.has("loadBalancerClass") {
-        let at = path.child("loadBalancerClass");
-        if kind == "LoadBalancer" {
-            qualified_name(&at, spec.text("loadBalancerClass"), errors);
-        } else {
-            let detail = "may only be used when `type` is 'LoadBalancer'";
-            errors.push(FieldError::forbidden(&at, detail));
-        }
-    }
+    balancer_class(spec, &path, errors);
     traffic(spec, &path, errors);
+}
+
+fn balancer_class(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let class = "loadBalancerClass";
+    if !spec.has(class) {
+        return;
+    }
+    let at = path.child(class);
+    if spec.text("type") == "LoadBalancer" {
+        qualified_name(&at, spec.text(class), errors);
+    } else {
+        let detail = "may only be used when `type` is 'LoadBalancer'";
+        errors.push(FieldError::forbidden(&at, detail));
+    }
 }
 
 pub(super) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
@@ -111,6 +117,8 @@ pub(super) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
         let value = spec.at(class).clone();
         errors.push(FieldError::invalid(&path.child(class), value, detail));
     }
+    // The service as such tells it again.
+    balancer_class(spec, &path, errors);
     let checked = |spec: &Value| balanced(spec) && spec.text("externalTrafficPolicy") == "Local";
     let field = "healthCheckNodePort";
     if checked(spec) && checked(before) && spec.at(field) != before.at(field) {
@@ -542,8 +550,9 @@ fn traffic(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         ));
     }
     let field = "internalTrafficPolicy";
-    if matches!(kind, "ClusterIP" | "NodePort" | "LoadBalancer") {
-        one_of(spec, path, field, &policies, errors);
+    // An empty word is no missing one.
+    if matches!(kind, "ClusterIP" | "NodePort" | "LoadBalancer") && !spec.has(field) {
+        errors.push(FieldError::required(&path.child(field), ""));
     } else {
         one_of_if_set(spec, path, field, &policies, errors);
     }

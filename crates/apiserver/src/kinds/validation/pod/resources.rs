@@ -146,6 +146,9 @@ pub(super) fn whole_pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
             quantity(name, value, &at, errors);
         }
     }
+    // They may not be there, and are looked at all the same.
+    let claims = spec.list("resourceClaims");
+    let of_pod = resources.list("claims");
     for (name, _) in resources.entries("requests") {
         let request = quantity_of(resources.at("requests"), name);
         let limit = quantity_of(resources.at("limits"), name);
@@ -157,6 +160,7 @@ pub(super) fn whole_pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
             errors.push(FieldError::invalid(&at, request.to_string(), &detail));
         }
     }
+    claim_names(of_pod, claims, &path.child("claims"), errors);
     for name in ["cpu", "memory"] {
         let request = quantity_of(resources.at("requests"), name);
         let sum = spec
@@ -232,7 +236,12 @@ pub(super) fn pod_claims(claims: &[Value], path: &Path<'_>, errors: &mut Errors)
     }
 }
 
-fn container_resource_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+/// A resource that containers can have.
+pub(in crate::kinds::validation) fn container_resource_name(
+    name: &str,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
     if matches!(name, "cpu" | "memory" | "ephemeral-storage") || is_huge(name) {
         return;
     }
