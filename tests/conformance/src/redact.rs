@@ -54,8 +54,12 @@ impl Redactor {
         let base = object["metadata"][BASE].as_str().unwrap_or_default();
         let base = base.get(..LONGEST_BASE).unwrap_or(base);
         if !base.is_empty() && base != "gen-" {
-            let generated = format!("{}[{LETTERS}]{{5}}\\b", regex::escape(base));
-            self.bases.push((base.to_owned(), pattern(&generated)));
+            // Messages quote it.
+            let quoted = format!("{base:?}");
+            for base in [base, quoted.trim_matches('"')] {
+                let generated = format!("{}[{LETTERS}]{{5}}\\b", regex::escape(base));
+                self.bases.push((base.to_owned(), pattern(&generated)));
+            }
         }
     }
 
@@ -172,6 +176,7 @@ impl Redactor {
             let shown = format!("{base}GENERATED");
             text = generated.replace_all(&text, NoExpand(&shown)).into_owned();
         }
+        let text = NODE_PORT.replace_all(&text, "${1}NODE-PORT");
         let text = TOKEN.replace_all(&text, "TOKEN");
         let text = ETAG.replace_all(&text, "\"ETAG\"");
         let text = TYPE.replace_all(&text, "$1");
@@ -274,6 +279,9 @@ const LETTERS: &str = "bcdfghjklmnpqrstvwxz2456789";
 // Written cases generate names from `gen-`, and from nothing else; the other one is that of a volume with a token.
 static GENERATED: LazyLock<Regex> =
     LazyLock::new(|| pattern(&format!(r"\b(gen|kube-api-access)-[{LETTERS}]{{5}}\b")));
+/// A port of nodes in an object that stands in a text.
+static NODE_PORT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(\\"(?:nodePort|healthCheckNodePort)\\": ?)3[0-2]\d{3}\b"#));
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"));
 static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| pattern("(X509SHA256|JTI)=[0-9a-f-]+"));
 static VERSION: LazyLock<Regex> = LazyLock::new(|| {

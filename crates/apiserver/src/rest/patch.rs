@@ -11,7 +11,7 @@ use super::decode::{self, Decoded};
 use super::negotiate::content_type;
 use super::query::{FieldValidation, WriteOptions};
 use super::tracking::{self, APPLY, is_apply};
-use super::update::check_name;
+use super::update::{check_name, check_namespace};
 use super::write;
 use crate::custom::{Version, settle_numbers};
 use crate::field::{FieldError, Path, quoted};
@@ -72,6 +72,9 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
         } else {
             let written = write::write(call, &options, |current| {
                 let mut decoded = patch.apply(call, &kind, &options, current)?;
+                if call.resource.namespaced {
+                    check_namespace(call, &decoded.object)?;
+                }
                 check_name(call, &mut decoded.object)?;
                 defaults::apply(&call.resource, &mut decoded.object);
                 Ok(decoded)

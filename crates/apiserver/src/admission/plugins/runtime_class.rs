@@ -8,8 +8,9 @@ use super::{creates, forbidden};
 use crate::admission::attributes::Attributes;
 use crate::admission::cluster::Cluster;
 use crate::field::quoted;
+use crate::kinds::names;
 use crate::kinds::view::{Edit as _, View as _};
-use crate::status::Result;
+use crate::status::{Result, Status};
 
 pub(super) fn admit(cluster: &dyn Cluster, attributes: &mut Attributes) -> Result<()> {
     if !creates(attributes, "", "pods") {
@@ -61,9 +62,22 @@ pub(super) fn validate(cluster: &dyn Cluster, attributes: &Attributes) -> Result
 const ANOTHER: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 
 fn class_of(cluster: &dyn Cluster, attributes: &Attributes) -> Result<Option<Arc<Value>>> {
-    let name = attributes.object.at("spec").text("runtimeClassName");
-    if name.is_empty() {
+    let spec = attributes.object.at("spec");
+    if !spec.has("runtimeClassName") {
         return Ok(None);
+    }
+    let name = spec.text("runtimeClassName");
+    // The real server's client does not even ask for these.
+    if name.is_empty() {
+        return Err(Status::plain("resource name may not be empty"));
+    }
+    let found = names::path_segment(name);
+    if !found.is_empty() {
+        return Err(Status::plain(format!(
+            "invalid resource name {}: [{}]",
+            quoted(name),
+            found.join(" ")
+        )));
     }
     let class = cluster.get("node.k8s.io", "runtimeclasses", "", name);
     if class.is_none() {

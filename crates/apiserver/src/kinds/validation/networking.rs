@@ -437,12 +437,11 @@ fn url_path(text: &str, kind: &str, path: &Path<'_>, errors: &mut Errors) {
 }
 
 fn host(host: &str, path: &Path<'_>, errors: &mut Errors) {
-    if host.parse::<IpAddr>().is_ok() {
+    if formats::without_zeros(host).parse::<IpAddr>().is_ok() {
         let detail = "must be a DNS name, not an IP address";
         errors.push(FieldError::invalid(path, host, detail));
-    } else {
-        pattern(host, path, errors);
     }
+    pattern(host, path, errors);
 }
 
 /// The name of a host, or of all hosts of a domain.

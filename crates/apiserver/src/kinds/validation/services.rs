@@ -26,6 +26,39 @@ pub(super) fn status(service: &Value, errors: &mut Errors) {
         let detail = "may only be used when `spec.type` is 'LoadBalancer'";
         let path = Path::new("status.loadBalancer.ingress");
         errors.push(FieldError::forbidden(&path, detail));
+        return;
+    }
+    let path = Path::new("status.loadBalancer.ingress");
+    for (index, ingress) in ingress.iter().enumerate() {
+        balancer_ingress(ingress, &path.index(index), errors);
+    }
+}
+
+/// A place where the balancer of a service can be reached.
+fn balancer_ingress(ingress: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let address = ingress.text("ip");
+    if !address.is_empty() {
+        ip(address, &path.child("ip"), errors);
+    }
+    let at = path.child("ipMode");
+    match (ingress.has("ipMode"), address.is_empty()) {
+        (false, false) => {
+            let detail = "must be specified when `ip` is set";
+            errors.push(FieldError::required(&at, detail));
+        }
+        (true, true) => {
+            let detail = "may not be specified when `ip` is not set";
+            errors.push(FieldError::forbidden(&at, detail));
+        }
+        _ => one_of_if_set(ingress, path, "ipMode", &["Proxy", "VIP"], errors),
+    }
+    let (name, at) = (ingress.text("hostname"), path.child("hostname"));
+    if !name.is_empty() {
+        subdomain(&at, name, errors);
+        if formats::without_zeros(name).parse::<IpAddr>().is_ok() {
+            let detail = "must be a DNS name, not an IP address";
+            errors.push(FieldError::invalid(&at, name, detail));
+        }
     }
 }
 

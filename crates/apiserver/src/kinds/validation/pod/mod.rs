@@ -303,8 +303,10 @@ fn pod_spec(spec: &Value, pod: Option<&str>, path: &Path<'_>, errors: &mut Error
     }
     scheduling::tolerations(spec, &path.child("tolerations"), errors);
     host_aliases(spec, &path.child("hostAliases"), errors);
-    for field in ["priorityClassName", "runtimeClassName"] {
-        subdomain_if_set(spec, path, field, errors);
+    subdomain_if_set(spec, path, "priorityClassName", errors);
+    if spec.has("runtimeClassName") {
+        let class = spec.text("runtimeClassName");
+        subdomain(&path.child("runtimeClassName"), class, errors);
     }
     preemption(spec, path, errors);
     overhead(spec, path, errors);
