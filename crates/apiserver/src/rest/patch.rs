@@ -445,8 +445,12 @@ fn converters_words(why: &str, object: &Value) -> String {
     };
     // These decode themselves.
     let path = place.split_once('.').map_or("", |(_, path)| path);
-    if matches!(shape_at(object, path), Some(Shape::Time | Shape::MicroTime)) {
-        let found = found.split(' ').next().unwrap_or_default();
+    let found_there = match shape_at(object, path) {
+        Some(Shape::Time | Shape::MicroTime) => found.split(' ').next(),
+        Some(Shape::IntOrString) => Some(found),
+        _ => None,
+    };
+    if let Some(found) = found_there {
         return format!("json: cannot unmarshal {found} into Go value of type {wanted}");
     }
     let is_fraction = || {

@@ -379,7 +379,7 @@ fn release_second(spec: &mut Value, before: &Value, errors: &mut Vec<FieldError>
                 let first = now[0].clone();
                 spec.put(field, json!([first]));
             }
-        } else if had.len() == 2 && now.len() == 1 && now[0] == had[0] {
+        } else if !now.is_empty() && now.len() < had.len() {
             let at = Path::new("spec.ipFamilyPolicy");
             let detail = format!("must be 'SingleStack' to release the secondary {what}");
             let policy = spec.at("ipFamilyPolicy").clone();

@@ -134,7 +134,11 @@ pub(super) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
             let detail = "may not change once set";
             errors.push(FieldError::invalid(&at.index(0), value, detail));
         }
-        if let Some(was) = first(before, "ipFamilies")
+        // What has no addresses may have others.
+        let headless = |spec: &Value| first(spec, "clusterIPs").is_some_and(|only| only == "None");
+        if !headless(spec)
+            && !headless(before)
+            && let Some(was) = first(before, "ipFamilies")
             && first(spec, "ipFamilies").is_some_and(|now| now != was)
         {
             let at = path.child("ipFamilies");

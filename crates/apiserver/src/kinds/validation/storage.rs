@@ -324,7 +324,9 @@ pub(super) fn class(object: &Value, errors: &mut Errors) {
     provisioner(object, "provisioner", errors);
     parameters(object, errors);
     let policies = ["Delete", "Retain"];
-    one_of_if_set(object, &root, "reclaimPolicy", &policies, errors);
+    if !object.text("reclaimPolicy").is_empty() {
+        one_of_if_set(object, &root, "reclaimPolicy", &policies, errors);
+    }
     let modes = ["Immediate", "WaitForFirstConsumer"];
     one_of_if_set(object, &root, "volumeBindingMode", &modes, errors);
     topologies(object, errors);
