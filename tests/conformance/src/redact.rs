@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::{Captures, NoExpand, Regex};
 use serde_json::{Map, Value};
 
 use crate::vars::Vars;
@@ -17,6 +17,7 @@ pub(crate) struct Redactor {
     versions: Vec<String>,
     namespace: (String, String),
     saved: Vec<(String, String)>,
+    bases: Vec<(String, Regex)>,
 }
 
 impl Redactor {
@@ -37,6 +38,29 @@ impl Redactor {
             .filter(|(value, name)| value.len() >= 5 && !is_number(value) && name.as_str() != "ns")
             .map(|(value, name)| (value.to_owned(), format!("{{{name}}}")))
             .collect();
+    }
+
+    /// Shows what a server makes of the base of a name that an object is sent with. Written cases have one base for all.
+    pub(crate) fn sent(&mut self, body: &[u8]) {
+        if !body
+            .windows(BASE.len())
+            .any(|window| window == BASE.as_bytes())
+        {
+            return;
+        }
+        let Ok(object) = serde_json::from_slice::<Value>(body) else {
+            return;
+        };
+        let base = object["metadata"][BASE].as_str().unwrap_or_default();
+        let base = base.get(..LONGEST_BASE).unwrap_or(base);
+        if !base.is_empty() && base != "gen-" {
+            // Messages quote it.
+            let quoted = format!("{base:?}");
+            for base in [base, quoted.trim_matches('"')] {
+                let generated = format!("{}[{LETTERS}]{{5}}\\b", regex::escape(base));
+                self.bases.push((base.to_owned(), pattern(&generated)));
+            }
+        }
     }
 
     pub(crate) fn value(&mut self, value: &Value) -> Value {
@@ -147,7 +171,12 @@ impl Redactor {
         let text = PORT.replace_all(&text, "$1:PORT");
         let text = SERVICE_PORT.replace_all(&text, "$1:PORT");
         let text = CLUSTER_IP.replace_all(&text, "10.0.0.X");
-        let text = GENERATED.replace_all(&text, "$1-GENERATED");
+        let mut text = GENERATED.replace_all(&text, "$1-GENERATED").into_owned();
+        for (base, generated) in &self.bases {
+            let shown = format!("{base}GENERATED");
+            text = generated.replace_all(&text, NoExpand(&shown)).into_owned();
+        }
+        let text = NODE_PORT.replace_all(&text, "${1}NODE-PORT");
         let text = TOKEN.replace_all(&text, "TOKEN");
         let text = ETAG.replace_all(&text, "\"ETAG\"");
         let text = TYPE.replace_all(&text, "$1");
@@ -243,9 +272,16 @@ static PORT: LazyLock<Regex> =
 // The port of a service is a case's own choice, unless it is that of the scripted webhooks.
 static SERVICE_PORT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\.svc):\d{5}\b"));
 static CLUSTER_IP: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b10\.0\.0\.\d+\b"));
-// Cases generate names from `gen-`, and from nothing else; the other one is that of a volume with a token.
+const BASE: &str = "generateName";
+const LONGEST_BASE: usize = 58;
+/// What the end of a generated name is made of.
+const LETTERS: &str = "bcdfghjklmnpqrstvwxz2456789";
+// Written cases generate names from `gen-`, and from nothing else; the other one is that of a volume with a token.
 static GENERATED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"\b(gen|kube-api-access)-[bcdfghjklmnpqrstvwxz2456789]{5}\b"));
+    LazyLock::new(|| pattern(&format!(r"\b(gen|kube-api-access)-[{LETTERS}]{{5}}\b")));
+/// A port of nodes in an object that stands in a text.
+static NODE_PORT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(\\"(?:nodePort|healthCheckNodePort)\\": ?)3[0-2]\d{3}\b"#));
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"));
 static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| pattern("(X509SHA256|JTI)=[0-9a-f-]+"));
 static VERSION: LazyLock<Regex> = LazyLock::new(|| {

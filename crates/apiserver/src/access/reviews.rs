@@ -13,7 +13,7 @@ use crate::rest::answer;
 use crate::rest::body::Body;
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Decoded};
-use crate::rest::metadata::{clear_owned, now, settle_namespace};
+use crate::rest::metadata::{Stage, clear_owned, dedup_owners, now, settle_namespace};
 use crate::rest::negotiate::{Form, MediaRange, Output, accepted};
 use crate::rest::query::WriteOptions;
 use crate::rest::tracking;
@@ -50,6 +50,7 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     } = decode::body(call, &call.kind(), &options)?;
     defaults::apply(&call.resource, &mut review);
     call.audit(&call.kind(), &review);
+    dedup_owners(&mut review, Stage::Received, &call.notes);
     clear_owned(&mut review);
     settle_namespace(call, &mut review)?;
     let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));

@@ -131,9 +131,15 @@ pub(crate) fn ip(text: &str) -> Option<&'static str> {
     }
 }
 
+/// Whether a range of addresses can be read, be its numbers written as they once were.
+pub(crate) fn is_cidr(text: &str) -> bool {
+    !matches!(cidr(text), Some(why) if why == NO_CIDR)
+}
+
+const NO_CIDR: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+
 /// A range of addresses of either family.
 pub(crate) fn cidr(text: &str) -> Option<&'static str> {
-    const NONE: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
     let parse = |text: &str| -> Option<(u128, u32, u32)> {
         let (address, bits) = text.split_once('/')?;
         let (value, size) = match address.parse().ok()? {
@@ -158,13 +164,13 @@ pub(crate) fn cidr(text: &str) -> Option<&'static str> {
         };
     }
     let Some((address, bits)) = text.split_once('/') else {
-        return Some(NONE);
+        return Some(NO_CIDR);
     };
     let repaired = format!("{}/{bits}", without_zeros(address));
     Some(if parse(&repaired).is_some() {
         "must not have leading 0s in IP or prefix length"
     } else {
-        NONE
+        NO_CIDR
     })
 }
 

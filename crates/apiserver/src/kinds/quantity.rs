@@ -20,7 +20,7 @@ enum Format {
 }
 
 const NANOS: i128 = 1_000_000_000;
-// The largest value that Kubernetes keeps is 2^63 - 1 whole units.
+// The largest binary value that Kubernetes keeps is 2^63 - 1 whole units.
 const LIMIT: i128 = (i64::MAX as i128) * NANOS;
 
 impl Quantity {
@@ -40,7 +40,11 @@ impl Quantity {
             return None;
         }
         let (format, scale) = Scale::parse(suffix)?;
-        let nanos = scale.nanos(whole, fraction)?.min(LIMIT);
+        let nanos = scale.nanos(whole, fraction)?;
+        let nanos = match format {
+            Format::Binary => nanos.min(LIMIT),
+            Format::Decimal | Format::Exponent => nanos,
+        };
         Some(Self {
             nanos: if negative { -nanos } else { nanos },
             format,
@@ -98,6 +102,14 @@ impl Quantity {
         self.rounded_up_to_milli().nanos / 1_000_000
     }
 
+    /// The value in whole units, rounded away from zero; beyond 64 bits only the low ones are left, as in Go.
+    pub fn wrapped(&self) -> i64 {
+        let rest = self.nanos % NANOS;
+        let units = self.nanos / NANOS + rest.signum();
+        let low = u64::try_from(units.rem_euclid(1 << 64)).unwrap_or_default();
+        i64::from_ne_bytes(low.to_ne_bytes())
+    }
+
     /// The quantity below zero that is as far from it.
     #[must_use]
     pub fn negated(self) -> Self {
@@ -117,7 +129,7 @@ impl Quantity {
             self.format
         };
         Self {
-            nanos: (self.nanos + other.nanos).clamp(-LIMIT, LIMIT),
+            nanos: self.nanos.saturating_add(other.nanos),
             format,
         }
     }
@@ -242,7 +254,7 @@ impl Scale {
         if power >= 0 {
             for _ in 0..power {
                 value = value.saturating_mul(10);
-                if value == 0 || value > LIMIT {
+                if value == 0 || value == i128::MAX {
                     break;
                 }
             }

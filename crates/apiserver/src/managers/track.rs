@@ -67,11 +67,14 @@ pub(crate) fn update(
     put(new, &managed);
 }
 
-/// Whether objects of a resource may be stored and still not fit the schema by which fields have owners: custom objects, and
-/// service accounts, whose secrets may lack the name that is their key. Such an object has no managed fields.
+/// Whether objects of a resource may be written and still not fit the schema by which fields have owners: custom objects, and
+/// those with lists whose items may lack their key, such as the name of a secret. Such an object has no managed fields.
 pub(crate) fn may_not_fit(resource: &Resource) -> bool {
-    let is_account = resource.group.is_empty() && resource.kind == "ServiceAccount";
-    resource.custom.is_some() || is_account
+    let lacks_keys = matches!(
+        (resource.group.as_str(), resource.kind.as_str()),
+        ("", "ServiceAccount") | ("flowcontrol.apiserver.k8s.io", _)
+    );
+    resource.custom.is_some() || lacks_keys
 }
 
 /// An object of the kind with nothing in it.

@@ -189,7 +189,7 @@ fn merge_lists<S: Schema>(
         let Some(id) = map.get(key).cloned() else {
             return Err(no_merge_key(map, key));
         };
-        let place = merged.iter().position(|old| old.get(key) == Some(&id));
+        let place = place_of(&merged, key, &id)?;
         if let Some(place) = place {
             let Value::Object(old) = merged[place].take() else {
                 continue;
@@ -199,7 +199,23 @@ fn merge_lists<S: Schema>(
             merged.push(Value::Object(map));
         }
     }
+    // Elements without a key have no place in an order, be they stored ones that no element of the patch names.
+    if let Some(Value::Object(map)) = merged.iter().find(|item| item.get(key).is_none()) {
+        return Err(no_merge_key(map.clone(), key));
+    }
     Ok(order::arrange(merged, &patch_order, &server_order, key))
+}
+
+/// Where the element with this key stands; those before it must have one.
+fn place_of(items: &[Value], key: &str, id: &Value) -> Result<Option<usize>> {
+    for (place, item) in items.iter().enumerate() {
+        match (item.get(key), item) {
+            (Some(found), _) if found == id => return Ok(Some(place)),
+            (None, Value::Object(map)) => return Err(no_merge_key(map.clone(), key)),
+            _ => {}
+        }
+    }
+    Ok(None)
 }
 
 /// Carries out `$patch: delete` and `$patch: replace` elements.

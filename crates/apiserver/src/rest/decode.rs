@@ -53,6 +53,14 @@ pub(crate) fn body(
     }
     let older = older_eviction(kind, &object);
     let said = older.as_ref().unwrap_or(kind);
+    if let Some(other) = another_version(said, &object) {
+        // What the decoder finds on the side is told first.
+        let unknown = schema::conform(&other, &mut object.clone());
+        problems.extend(said_of(
+            &unknown.map_err(|why| cannot_be(&other, &why))?.unknown,
+        ));
+        told(call, &other, options, &problems, Value::Null)?;
+    }
     identify(&mut object, said, &call.body)?;
     if older.is_some() {
         set_kind(kind, &mut object);
@@ -72,6 +80,23 @@ pub(crate) fn body(
     let mut decoded = told(call, said, options, &problems, object)?;
     decoded.empties = empties;
     Ok(decoded)
+}
+
+/// The version of the same kind that an object says it is of, where that is not the one of the request.
+fn another_version(kind: &GroupVersionKind, object: &Value) -> Option<GroupVersionKind> {
+    if not_a_text(object).is_some() {
+        return None;
+    }
+    let said = Said::of(object);
+    let (group, version) = said.version.rsplit_once('/').unwrap_or(("", &said.version));
+    let is_other = !said.version.is_empty() && said.version != group_version(kind);
+    let other = GroupVersionKind {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        kind: or(&said.kind, &kind.kind).to_owned(),
+    };
+    let is_same_kind = other.kind == kind.kind && package(group) == package(&kind.group);
+    (is_other && is_same_kind && is_registered(&other)).then_some(other)
 }
 
 /// The older version of an Eviction, which has the same fields, where a body says that it is one.
@@ -178,6 +203,9 @@ pub(crate) fn patched(
         *object = Value::Object(Map::new());
         set_kind(kind, object);
         return Ok(conformed);
+    }
+    if said.version.matches('/').count() > 1 {
+        return Err(format!("unexpected GroupVersion string: {}", said.version));
     }
     if !said.is(kind) {
         return Err(match said.instead_of(kind, Some(object)) {

@@ -11,7 +11,7 @@ use super::decode::{self, Decoded};
 use super::negotiate::content_type;
 use super::query::{FieldValidation, WriteOptions};
 use super::tracking::{self, APPLY, is_apply};
-use super::update::check_name;
+use super::update::{check_name, check_namespace};
 use super::write;
 use crate::custom::{Version, settle_numbers};
 use crate::field::{FieldError, Path, quoted};
@@ -73,6 +73,9 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
         } else {
             let written = write::write(call, &options, |current| {
                 let mut decoded = patch.apply(call, &kind, &options, current)?;
+                if call.resource.namespaced {
+                    check_namespace(call, &decoded.object)?;
+                }
                 check_name(call, &mut decoded.object)?;
                 defaults::apply(&call.resource, &mut decoded.object);
                 Ok(decoded)
@@ -191,6 +194,11 @@ impl Patch {
                 schema::cut_integers(kind, &mut object);
                 let decoded = own.map_or_else(|| schema::conform(kind, &mut object), Err);
                 let shown = GoText(&Value::Object(seen)).to_string();
+                if decoded.is_err() {
+                    let why = strategic_fault(kind, current, patch)?;
+                    let field = FieldError::invalid(&Path::new("patch"), shown.as_str(), &why);
+                    return Err(Status::invalid("", "", "", &[field]));
+                }
                 if let Some(why) = decoded
                     .as_ref()
                     .ok()
@@ -394,6 +402,25 @@ fn read_strategic(call: &Call, problems: &mut Vec<String>) -> Result<Content> {
     }
 }
 
+/// What the converter says of a patched object of which the decoder has found that it is none of its kind: it goes through
+/// the fields in another order.
+fn strategic_fault(
+    kind: &GroupVersionKind,
+    current: &Value,
+    patch: &Map<String, Value>,
+) -> Result<String> {
+    let mut object = current.clone();
+    merge_by_type(kind, &mut object, patch)?;
+    let own = decode::not_a_text(&object).map(|why| converters_words(&why, &object));
+    if let Some(why) = own {
+        return Ok(why);
+    }
+    decode::set_kind(kind, &mut object);
+    schema::cut_integers(kind, &mut object);
+    let why = schema::first_fault_in_turn(kind, &mut object.clone());
+    Ok(converters_words(&why.unwrap_or_default(), &object))
+}
+
 fn merge_by_type(
     kind: &GroupVersionKind,
     object: &mut Value,
@@ -424,6 +451,16 @@ fn converters_words(why: &str, object: &Value) -> String {
     let Some((found, place, wanted)) = parts else {
         return why.to_owned();
     };
+    // These decode themselves.
+    let path = place.split_once('.').map_or("", |(_, path)| path);
+    let found_there = match shape_at(object, path) {
+        Some(Shape::Time | Shape::MicroTime) => found.split(' ').next(),
+        Some(Shape::IntOrString) => Some(found),
+        _ => None,
+    };
+    if let Some(found) = found_there {
+        return format!("json: cannot unmarshal {found} into Go value of type {wanted}");
+    }
     let is_fraction = || {
         let (_, path) = place.split_once('.')?;
         let names: Vec<&str> = path.split('.').collect();
@@ -456,6 +493,25 @@ fn converters_words(why: &str, object: &Value) -> String {
         "map" => "unrecognized type: string".to_owned(),
         _ => format!("cannot restore struct from: {found}"),
     }
+}
+
+/// What stands at the end of a path of fields in objects of this kind.
+fn shape_at(object: &Value, path: &str) -> Option<&'static Shape> {
+    let text = |name: &str| object[name].as_str().unwrap_or_default();
+    let mut names = path.split('.');
+    let mut ty = types::named(text("apiVersion"), text("kind"))?;
+    let mut shape = &ty.field(names.next()?)?.slot.shape;
+    for name in names {
+        while let Shape::List(item) | Shape::Map(_, item) = shape {
+            shape = &item.shape;
+        }
+        let Shape::Object(below) = shape else {
+            return None;
+        };
+        ty = below.get().inner();
+        shape = &ty.field(name)?.slot.shape;
+    }
+    Some(shape)
 }
 
 /// The first number at the end of a path of fields, whose lists and maps have no names in it.

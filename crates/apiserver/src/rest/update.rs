@@ -115,7 +115,7 @@ pub(super) fn check_name(call: &Call, object: &mut Value) -> Result<()> {
     check_namespace(call, object)
 }
 
-fn check_namespace(call: &Call, object: &Value) -> Result<()> {
+pub(super) fn check_namespace(call: &Call, object: &Value) -> Result<()> {
     let (namespace, url) = (meta_text(object, "namespace"), &call.path.namespace);
     if !namespace.is_empty() && namespace != url {
         return Err(Status::bad_request(

@@ -70,12 +70,30 @@ pub(crate) fn first_fault(
     // What ends the walk is among the faults.
     drop(walk.fields(object, root, None, 0));
     let place = |fault: &Fault| {
-        let found = paths.iter().position(|path| *path == fault.path);
+        // Items of a list have no place of their own.
+        let mut wanted = fault.path.as_str();
+        while let Some(at) = wanted.rfind('[').filter(|_| wanted.ends_with(']')) {
+            wanted = &wanted[..at];
+        }
+        let found = paths.iter().position(|path| path == wanted);
         found.unwrap_or(usize::MAX)
     };
     let faults = walk.faults.unwrap_or_default().into_iter();
     let first = faults.min_by_key(|fault| (!fault.ends, place(fault)))?;
     Some(first.why)
+}
+
+/// What is wrong first with an object for those who go through it in the order of Go's structs.
+pub(crate) fn first_fault_in_turn(kind: &GroupVersionKind, value: &mut Value) -> Option<String> {
+    let (root, Value::Object(object)) = (types::root(kind)?.inner(), value) else {
+        return None;
+    };
+    let mut walk = Walk::new();
+    walk.faults = Some(Vec::new());
+    // What ends the walk is among the faults.
+    drop(walk.fields(object, root, None, 0));
+    let faults = walk.faults.unwrap_or_default().into_iter();
+    Some(faults.min_by(|a, b| a.turns.cmp(&b.turns))?.why)
 }
 
 struct Walk {
@@ -91,6 +109,8 @@ struct Walk {
 /// Something that is wrong with an object.
 struct Fault {
     path: String,
+    /// The same in the order of Go's structs: which field or item it is, from the object down.
+    turns: Vec<usize>,
     why: String,
     /// Whether Go's decoder ends there.
     ends: bool,
@@ -328,7 +348,14 @@ impl Fault {
     fn at(place: &Place<'_>, why: String, ends: bool) -> Self {
         let mut path = String::new();
         place.write(&mut path);
-        Self { path, why, ends }
+        let mut turns = Vec::new();
+        place.write_turns(&mut turns);
+        Self {
+            path,
+            turns,
+            why,
+            ends,
+        }
     }
 }
 
@@ -345,6 +372,18 @@ impl Place<'_> {
             Step::Field(_, field) => join(out, field.name),
             Step::Key(key) => join(out, key),
         }
+    }
+
+    fn write_turns(&self, out: &mut Vec<usize>) {
+        if let Some(parent) = self.parent {
+            parent.write_turns(out);
+        }
+        out.push(match self.step {
+            Step::Index(index) => index,
+            Step::Field(ty, field) => ty.turn_of(field),
+            // Maps have no order.
+            Step::Key(_) => 0,
+        });
     }
 
     /// The error for a value of a wrong type. Its path knows fields only.

@@ -8,7 +8,8 @@ pub mod types;
 pub mod yaml;
 
 pub(crate) use conform::{
-    Changes, Medium, conform_changes, conform_type, cut_integers, first_fault, write_empties,
+    Changes, Medium, conform_changes, conform_type, cut_integers, first_fault, first_fault_in_turn,
+    write_empties,
 };
 pub use conform::{Conformed, conform};
 pub(crate) use equality::{same, same_field, same_type};

@@ -341,6 +341,12 @@ impl Type {
             .find(|field| field.name == name)
     }
 
+    /// When a field of this type has its turn in Go's order.
+    pub(crate) fn turn_of(&self, field: &Field) -> usize {
+        let place = self.fields.iter().position(|own| own.name == field.name);
+        place.map_or(0, |place| usize::from(self.turns[place]))
+    }
+
     /// The place of a field, for names that come in their order: the search goes on where the last one ended.
     pub(crate) fn find_from(&self, from: &mut usize, name: &str) -> Option<usize> {
         let wanted = beginning(name);

@@ -84,6 +84,7 @@ impl Runner {
                 .clone()
                 .or_else(|| step.watch.as_ref().map(|path| format!("WATCH {path}")));
             let what = written.unwrap_or_else(|| format!("{} {}", ask.method, ask.path));
+            redactor.sent(&ask.body);
             outcome.insert("request".into(), redactor.text(&what).into());
             if step.watch.is_some() {
                 let watch = client.watch(ask).await?;

@@ -113,6 +113,9 @@ impl Plugins {
         if self.has(Plugin::PersistentVolumeClaimResize) {
             persistent_volume_claim_resize::validate(cluster, attributes)?;
         }
+        if self.has(Plugin::RuntimeClass) {
+            runtime_class::validate(cluster, attributes)?;
+        }
         Ok(())
     }
 }

@@ -1,38 +1,34 @@
 //! RuntimeClass: a pod gets the overhead and the scheduling of the runtime that it asks for.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::{creates, forbidden};
 use crate::admission::attributes::Attributes;
 use crate::admission::cluster::Cluster;
 use crate::field::quoted;
+use crate::kinds::names;
 use crate::kinds::view::{Edit as _, View as _};
-use crate::status::Result;
+use crate::status::{Result, Status};
 
 pub(super) fn admit(cluster: &dyn Cluster, attributes: &mut Attributes) -> Result<()> {
     if !creates(attributes, "", "pods") {
         return Ok(());
     }
-    let spec = attributes.object.at("spec");
-    let name = spec.text("runtimeClassName");
-    let class = match name {
-        "" => None,
-        name => {
-            let class = cluster.get("node.k8s.io", "runtimeclasses", "", name);
-            let unknown = || format!("pod rejected: RuntimeClass {} not found", quoted(name));
-            Some(class.ok_or_else(|| forbidden(attributes, &unknown()))?)
-        }
-    };
-    let overhead = class
-        .as_ref()
-        .map(|class| class.at("overhead").at("podFixed"));
-    let overhead = overhead.filter(|overhead| !overhead.is_null());
-    if let Some(why) = wrong_overhead(spec, overhead) {
-        return Err(forbidden(attributes, why));
-    }
+    let class = class_of(cluster, attributes)?;
     let Some(class) = &class else {
         return Ok(());
     };
+    let spec = attributes.object.at("spec");
+    let overhead = overhead_of(class);
+    let own = spec.at("overhead");
+    if let Some(overhead) = overhead
+        && own.as_object().is_some_and(|own| !own.is_empty())
+        && own != overhead
+    {
+        return Err(forbidden(attributes, ANOTHER));
+    }
     let scheduling = class.at("scheduling");
     if let Some(why) = conflict(spec, scheduling) {
         return Err(forbidden(attributes, &why));
@@ -46,16 +42,54 @@ pub(super) fn admit(cluster: &dyn Cluster, attributes: &mut Attributes) -> Resul
     Ok(())
 }
 
-fn wrong_overhead(spec: &Value, overhead: Option<&Value>) -> Option<&'static str> {
-    match (spec.has("overhead"), overhead) {
-        (true, None) => Some(
-            "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
-        ),
-        (true, Some(overhead)) if spec.at("overhead") != overhead => {
-            Some("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
-        }
-        _ => None,
+/// Judges the overhead that the pod has in the end.
+pub(super) fn validate(cluster: &dyn Cluster, attributes: &Attributes) -> Result<()> {
+    if !creates(attributes, "", "pods") {
+        return Ok(());
     }
+    let class = class_of(cluster, attributes)?;
+    let own = attributes.object.at("spec").at("overhead");
+    match class.as_deref().and_then(overhead_of) {
+        None if !own.is_null() => Err(forbidden(
+            attributes,
+            "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
+        )),
+        Some(overhead) if own != overhead => Err(forbidden(attributes, ANOTHER)),
+        _ => Ok(()),
+    }
+}
+
+const ANOTHER: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
+
+fn class_of(cluster: &dyn Cluster, attributes: &Attributes) -> Result<Option<Arc<Value>>> {
+    let spec = attributes.object.at("spec");
+    if !spec.has("runtimeClassName") {
+        return Ok(None);
+    }
+    let name = spec.text("runtimeClassName");
+    // The real server's client does not even ask for these.
+    if name.is_empty() {
+        return Err(Status::plain("resource name may not be empty"));
+    }
+    let found = names::path_segment(name);
+    if !found.is_empty() {
+        return Err(Status::plain(format!(
+            "invalid resource name {}: [{}]",
+            quoted(name),
+            found.join(" ")
+        )));
+    }
+    let class = cluster.get("node.k8s.io", "runtimeclasses", "", name);
+    if class.is_none() {
+        let why = format!("pod rejected: RuntimeClass {} not found", quoted(name));
+        return Err(forbidden(attributes, &why));
+    }
+    Ok(class)
+}
+
+fn overhead_of(class: &Value) -> Option<&Value> {
+    let overhead = class.at("overhead").at("podFixed");
+    (!overhead.is_null()).then_some(overhead)
 }
 
 fn conflict(spec: &Value, scheduling: &Value) -> Option<String> {

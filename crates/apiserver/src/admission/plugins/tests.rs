@@ -380,10 +380,6 @@ async fn a_runtime_class_adds_overhead_and_scheduling() {
             "pod rejected: RuntimeClass \"none\" not found",
         ),
         (
-            json!({"overhead": {"cpu": "1"}}),
-            "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
-        ),
-        (
             json!({"runtimeClassName": "sandbox", "overhead": {"cpu": "1"}}),
             "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
         ),

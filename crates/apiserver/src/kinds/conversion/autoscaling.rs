@@ -2,12 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::kinds::internal::shown;
 use crate::kinds::view::{Edit, View};
 
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const STATUSES: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
+// Nothing is read from these, and they go all the same.
+const SLOW_DOWN: &str = "autoscaling.alpha.kubernetes.io/scale-down-tolerance";
+const SLOW_UP: &str = "autoscaling.alpha.kubernetes.io/scale-up-tolerance";
 const DEFAULT_CPU_UTILIZATION: i64 = 80;
 
 /// Gives an autoscaler of version 1 the shape of version 2.
@@ -28,7 +32,9 @@ pub(crate) fn to_v2(object: &mut Value) {
         metrics.push(cpu_target(&json!(DEFAULT_CPU_UTILIZATION)));
     }
     spec.put("metrics", metrics);
-    if let Some(behavior) = kept.remove(BEHAVIOR) {
+    if let Some(behavior) = kept.remove(BEHAVIOR).map(with_small_letters)
+        && behavior.as_object().is_some_and(|rules| !rules.is_empty())
+    {
         spec.put("behavior", behavior);
     }
     let Some(status) = object.existing("status") else {
@@ -60,6 +66,13 @@ pub(crate) fn to_v2(object: &mut Value) {
     }
 }
 
+/// Makes of an autoscaler of version 1 what the real server has of it: its own type knows the fields of version 2, so that
+/// annotations come and go with them.
+pub(crate) fn as_held(object: &mut Value) {
+    to_v2(object);
+    to_v1(object);
+}
+
 /// Gives an autoscaler of version 2 the shape of version 1.
 pub(super) fn to_v1(object: &mut Value) {
     drop(take_annotations(object));
@@ -71,8 +84,8 @@ pub(super) fn to_v1(object: &mut Value) {
             let resource = metric.at("resource");
             let utilization = resource.at("target").at("averageUtilization");
             let is_cpu = metric.text("type") == "Resource" && resource.text("name") == "cpu";
-            if is_cpu && target.is_none() && !utilization.is_null() {
-                target = Some(utilization.clone());
+            if is_cpu && !utilization.is_null() {
+                target.get_or_insert_with(|| utilization.clone());
             } else {
                 others.push(metric_to_v1(metric, TARGET));
             }
@@ -86,7 +99,9 @@ pub(super) fn to_v1(object: &mut Value) {
         }
         let behavior = take(spec, "behavior");
         if !behavior.is_null() {
-            kept.insert(BEHAVIOR.to_owned(), behavior.to_string().into());
+            // The real server writes a struct that has no JSON names.
+            let text = shown("autoscaling.HorizontalPodAutoscalerBehavior", &behavior);
+            kept.insert(BEHAVIOR.to_owned(), text.into());
         }
     }
     if let Some(status) = object.existing("status") {
@@ -119,6 +134,50 @@ pub(super) fn to_v1(object: &mut Value) {
     }
 }
 
+/// Fields by their JSON names, where Go's were written; what is null is not there.
+fn with_small_letters(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields = fields.into_iter().filter(|(_, value)| !value.is_null());
+            let named = fields.map(|(mut name, value)| {
+                if let Some(first) = name.get_mut(..1) {
+                    first.make_ascii_lowercase();
+                }
+                (name, with_small_letters(value))
+            });
+            Value::Object(named.collect())
+        }
+        Value::Array(items) => items.into_iter().map(with_small_letters).collect(),
+        other => other,
+    }
+}
+
+/// In an autoscaler of version 1, which annotations are part of the status, and which of the spec.
+pub(crate) fn keep_annotations(of_status: bool, new: &mut Value, old: &Value) {
+    let names = if of_status {
+        [STATUSES, CONDITIONS]
+    } else {
+        [METRICS, BEHAVIOR]
+    };
+    let before = old.at("metadata").at("annotations");
+    let comes = names.iter().any(|name| before.has(name));
+    let Some(metadata) = new.existing("metadata") else {
+        return;
+    };
+    if !comes && !metadata.has("annotations") {
+        return;
+    }
+    let Some(annotations) = metadata.part("annotations") else {
+        return;
+    };
+    for name in names {
+        annotations.take_from(before, name);
+    }
+    if annotations.as_object().is_some_and(Map::is_empty) {
+        metadata.drop_field("annotations");
+    }
+}
+
 /// Metrics as the text of an annotation, in the order of Go's struct: the type is first.
 fn metrics_text(metrics: &[Value]) -> String {
     let text = |metric: &Value| {
@@ -145,7 +204,7 @@ fn take_annotations(object: &mut Value) -> Map<String, Value> {
     let Some(annotations) = metadata.existing("annotations") else {
         return taken;
     };
-    for name in [METRICS, STATUSES, CONDITIONS, BEHAVIOR] {
+    for name in [METRICS, STATUSES, CONDITIONS, BEHAVIOR, SLOW_DOWN, SLOW_UP] {
         let text = take(annotations, name);
         if let Some(value) = text
             .as_str()

@@ -11,7 +11,10 @@ use super::Resource;
 use super::view::Edit;
 use crate::status::{self, Status};
 
-pub(crate) use autoscaling::to_v2 as autoscaler_to_v2;
+pub(crate) use autoscaling::{
+    as_held as autoscaler_as_held, keep_annotations as keep_autoscaler_annotations,
+    to_v2 as autoscaler_to_v2,
+};
 pub(crate) use events::to_core as event_to_core;
 
 /// Turns an object of `from` into one of `to`: another version of the same objects.

@@ -2,26 +2,19 @@
 
 use serde_json::{Value, json};
 
+use crate::kinds::conversion;
 use crate::kinds::view::{Edit, View};
 
-const METRICS_ANNOTATION: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const DEFAULT_CPU_UTILIZATION: i64 = 80;
 
 pub(super) fn autoscaler(version: &str, object: &mut Value) {
-    let annotated = object
-        .at("metadata")
-        .at("annotations")
-        .has(METRICS_ANNOTATION);
     let Some(spec) = object.part("spec") else {
         return;
     };
     spec.fill("minReplicas", 1);
     spec.part("scaleTargetRef");
     if version == "v1" {
-        if !annotated {
-            spec.fill("targetCPUUtilizationPercentage", DEFAULT_CPU_UTILIZATION);
-        }
-        return;
+        return conversion::autoscaler_as_held(object);
     }
     if spec.list("metrics").is_empty() {
         let target =

@@ -1,6 +1,6 @@
 //! Defaults of pods and of everything that holds a pod template.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::image::pull_policy;
 use super::volumes;
@@ -14,7 +14,13 @@ pub(super) fn pod(object: &mut Value) {
     };
     pod_only(spec);
     pod_spec(spec);
+    let grace = "terminationGracePeriodSeconds";
+    // Templates keep what they say.
+    if spec.int(grace).is_some_and(|seconds| seconds < 0) {
+        spec.put(grace, 1);
+    }
     if let Some(status) = object.part("status") {
+        one_list_of_addresses(status);
         for list in [
             "containerStatuses",
             "ephemeralContainerStatuses",
@@ -26,6 +32,18 @@ pub(super) fn pod(object: &mut Value) {
                 }
             }
         }
+    }
+}
+
+/// The server's own type has the list alone, and the single address, where it says another one, in its place.
+fn one_list_of_addresses(status: &mut Value) {
+    let first = status.list("podIPs").first();
+    let first = first.map_or("", |first| first.text("ip")).to_owned();
+    let single = status.text("podIP").to_owned();
+    if !single.is_empty() && single != first {
+        status.put("podIPs", json!([{ "ip": single }]));
+    } else if !first.is_empty() {
+        status.put("podIP", first);
     }
 }
 
@@ -157,9 +175,6 @@ fn pod_spec(spec: &mut Value) {
     spec.fill_text("restartPolicy", "Always");
     spec.fill("securityContext", empty());
     spec.fill("terminationGracePeriodSeconds", 30);
-    if spec.int("terminationGracePeriodSeconds").unwrap_or(0) < 0 {
-        spec.put("terminationGracePeriodSeconds", 1);
-    }
     spec.fill_text("schedulerName", "default-scheduler");
     for volume in spec.each("volumes") {
         volumes::volume(volume);

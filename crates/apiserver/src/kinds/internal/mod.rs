@@ -84,6 +84,17 @@ impl Field {
     }
 }
 
+impl Field {
+    /// Whether Go leaves the value out; a pointer to an empty value is something.
+    fn is_empty(&self, value: &Value) -> bool {
+        if self.kind.starts_with('?') {
+            value.is_null()
+        } else {
+            is_empty(value)
+        }
+    }
+}
+
 fn lower_first(name: &str) -> String {
     let mut name = name.to_owned();
     if let Some(first) = name.get_mut(..1) {
@@ -151,7 +162,7 @@ fn fields<M: SerializeMap>(kind: &str, value: &Value, map: &mut M) -> Result<(),
         };
         if field.inline {
             fields(field.kind, &part, map)?;
-        } else if !(field.optional && is_empty(&part)) {
+        } else if !(field.optional && field.is_empty(&part)) {
             let shown = Shown {
                 kind: field.kind,
                 value: &part,

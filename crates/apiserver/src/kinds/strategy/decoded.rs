@@ -2,7 +2,7 @@
 
 use std::num::IntErrorKind;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::TEMPLATE_GENERATION;
 use crate::field::quoted;
@@ -45,22 +45,6 @@ pub(crate) fn as_decoded(resource: &Resource, object: &mut Value) {
                 rolling.fill("maxUnavailable", 0);
             }
         }
-        ("", "Pod") => {
-            if let Some(status) = object.existing("status") {
-                one_list_of_addresses(status);
-            }
-        }
         _ => {}
-    }
-}
-
-/// The server's own type has the list alone.
-fn one_list_of_addresses(status: &mut Value) {
-    if let Some(first) = status.list("podIPs").first() {
-        let first = first.at("ip").clone();
-        status.put("podIP", first);
-    } else if !status.text("podIP").is_empty() {
-        let list = json!([{"ip": status.text("podIP")}]);
-        status.put("podIPs", list);
     }
 }

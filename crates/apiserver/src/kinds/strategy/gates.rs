@@ -16,6 +16,11 @@ pub(super) fn close(resource: &Resource, object: &mut Value) {
     {
         rolling.drop_field("maxUnavailable");
     }
+    if (group, kind) == ("storage.k8s.io", "CSIDriver")
+        && let Some(spec) = object.existing("spec")
+    {
+        spec.drop_field("preventPodSchedulingIfMissing");
+    }
     if (group, kind) == ("resource.k8s.io", "ResourceSlice")
         && let Some(spec) = object.existing("spec")
     {

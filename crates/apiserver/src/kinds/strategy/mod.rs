@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::Resource;
+use super::conversion;
 use super::defaults::status;
 use super::view::{Edit, View, empty};
 use crate::admission::User;
@@ -79,6 +80,9 @@ pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
         ("coordination.k8s.io", "Lease") => coordinated(object, &Value::Null),
         ("discovery.k8s.io", "EndpointSlice") => without_topology(object),
         ("batch", "Job") => job(object),
+        ("autoscaling", "HorizontalPodAutoscaler") if resource.version == "v1" => {
+            conversion::keep_autoscaler_annotations(true, object, &Value::Null);
+        }
         ("apiextensions.k8s.io", _) => definitions::create(object),
         _ => {}
     }
@@ -157,6 +161,9 @@ fn update(resource: &Resource, new: &mut Value, old: &Value) {
         ("apps", "DaemonSet") => template_generation(new, Some(old)),
         ("coordination.k8s.io", "Lease") => coordinated(new, old),
         ("certificates.k8s.io", "CertificateSigningRequest") => new.take_from(old, "spec"),
+        ("autoscaling", "HorizontalPodAutoscaler") if resource.version == "v1" => {
+            conversion::keep_autoscaler_annotations(true, new, old);
+        }
         ("apiextensions.k8s.io", _) => definitions::update(new, old),
         _ => {}
     }
@@ -195,6 +202,10 @@ fn update_status(resource: &Resource, new: &mut Value, old: &Value) {
                 metadata.take_from(old.at("metadata"), "labels");
             }
             new.take_from(old, "spec");
+        }
+        ("autoscaling", "HorizontalPodAutoscaler") if resource.version == "v1" => {
+            new.take_from(old, "spec");
+            conversion::keep_autoscaler_annotations(false, new, old);
         }
         _ => new.take_from(old, "spec"),
     }

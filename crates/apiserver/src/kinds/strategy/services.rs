@@ -220,6 +220,7 @@ fn keep_allocated(spec: &mut Value, before: &Value) {
     let addressed = |kind: &str| kind != "ExternalName" && !kind.is_empty();
     let ported = |kind: &str| matches!(kind, "NodePort" | "LoadBalancer");
     let keep_ports = ported(kind) && ported(kind_before);
+    let is_external = kind == "ExternalName";
     if addressed(kind) && addressed(kind_before) {
         if spec.text("clusterIP").is_empty() {
             spec.take_from(before, "clusterIP");
@@ -227,6 +228,9 @@ fn keep_allocated(spec: &mut Value, before: &Value) {
         if spec.list("clusterIPs").is_empty() {
             spec.take_from(before, "clusterIPs");
         }
+    }
+    if !is_external && !spec.has("ipFamilyPolicy") {
+        spec.take_from(before, "ipFamilyPolicy");
     }
     if keep_ports {
         let number = |port: &Value| port.int("nodePort").filter(|number| *number != 0);
@@ -306,14 +310,8 @@ fn drop_what_the_type_does_not_have(spec: &mut Value, before: &Value) {
 
 /// Settles the families and their policy; this server has IPv4 alone.
 fn families(spec: &mut Value, before: &Value, errors: &mut Vec<FieldError>) {
-    let kind = spec.text("type");
-    if !matches!(kind, "ClusterIP" | "NodePort" | "LoadBalancer")
-        || still_prefers_both(spec, before)
-    {
+    if !needs_address(spec) || still_prefers_both(spec, before) {
         return;
-    }
-    if !spec.has("ipFamilyPolicy") && before.has("ipFamilyPolicy") {
-        spec.take_from(before, "ipFamilyPolicy");
     }
     let headless = spec.text("clusterIP") == "None";
     let selects = spec.map("selector").is_some_and(|map| !map.is_empty());
@@ -536,8 +534,9 @@ fn give_health_check(
     }
 }
 
+/// A type that nobody knows gets an address before it is refused.
 fn needs_address(spec: &Value) -> bool {
-    matches!(spec.text("type"), "ClusterIP" | "NodePort" | "LoadBalancer")
+    spec.text("type") != "ExternalName"
 }
 
 fn needs_ports(spec: &Value) -> bool {

@@ -284,9 +284,8 @@ pub(super) fn quantity(name: &str, value: &Value, path: &Path<'_>, errors: &mut 
 pub(super) fn valid_quantity(name: &str, value: &Value, path: &Path<'_>, errors: &mut Errors) {
     let detail = "must be a valid resource quantity";
     match Quantity::from_value(value) {
-        Some(amount) if amount.is_negative() => {
-            let shown = amount.to_string();
-            errors.push(FieldError::invalid_shown(path, &shown, detail));
+        Some(amount) if amount.wrapped() < 0 => {
+            errors.push(FieldError::invalid(path, amount.wrapped(), detail));
         }
         _ => quantity(name, value, path, errors),
     }

@@ -10,7 +10,7 @@ use super::check::{
 };
 use super::metadata::standard_finalizer;
 use super::pod::{requirements, tolerations};
-use crate::field::{FieldError, Path};
+use crate::field::{FieldError, Path, quoted};
 use crate::kinds::internal::shown;
 use crate::kinds::strategy::same;
 use crate::kinds::view::View;
@@ -125,6 +125,8 @@ pub(super) fn node(object: &Value, errors: &mut Errors) {
     let spec = object.at("spec");
     taints(spec.list("taints"), errors);
     node_resources(object, errors);
+    swap(object, errors);
+    declared_features(object, errors);
     let path = Path::new("spec.podCIDRs");
     for (index, range) in spec.list("podCIDRs").iter().enumerate() {
         let range = range.as_str().unwrap_or_default();
@@ -135,10 +137,95 @@ pub(super) fn node(object: &Value, errors: &mut Errors) {
         .iter()
         .filter_map(Value::as_str)
         .filter(|range| range.contains(':'));
+    if ranges.len() > 1
+        && let Some((at, wrong)) = first_unreadable(ranges)
+    {
+        let detail = format!(
+            "invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[{at}]: <nil> (invalid CIDR address: {wrong})"
+        );
+        errors.push(FieldError::internal(&path, &detail));
+    }
     if ranges.len() > 1 && (ranges.len() > 2 || sixes.count() != 1) {
         let value = spec.at("podCIDRs").clone();
         let detail = "may specify no more than one CIDR for each IP family";
         errors.push(FieldError::invalid(&path, value, detail));
+    }
+}
+
+fn first_unreadable(ranges: &[Value]) -> Option<(usize, &str)> {
+    let texts = ranges
+        .iter()
+        .map(|range| range.as_str().unwrap_or_default());
+    texts.enumerate().find(|(_, text)| !formats::is_cidr(text))
+}
+
+/// The path says metadata, as the real one does.
+fn swap(object: &Value, errors: &mut Errors) {
+    let swap = object.at("status").at("nodeInfo").at("swap");
+    if let Some(capacity) = swap.int("capacity").filter(|capacity| *capacity <= 0) {
+        let at = Path::new("metadata.nodeSwapStatus.capacity");
+        errors.push(FieldError::invalid(
+            &at,
+            capacity,
+            "must be greater than zero",
+        ));
+    }
+}
+
+/// The names of features that a node says it has, in their order and each once.
+fn declared_features(object: &Value, errors: &mut Errors) {
+    const LONGEST: usize = 253;
+    let path = Path::new("status.declaredFeatures");
+    let names = object.at("status").list("declaredFeatures");
+    let text = |at: usize| names[at].as_str().unwrap_or_default();
+    for index in 0..names.len() {
+        let (name, at) = (text(index), path.index(index));
+        let invalid = format!("invalid feature name {}: ", quoted(name));
+        if name.len() > LONGEST {
+            let detail = format!("{invalid}must be no more than {LONGEST} characters");
+            errors.push(FieldError::invalid(&at, name, &detail));
+        } else if !is_feature(name) {
+            let detail = format!(
+                "{invalid}must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., \
+                 MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+            );
+            errors.push(FieldError::invalid(&at, name, &detail));
+        }
+        if index + 1 == names.len() {
+            break;
+        }
+        let (next, at) = (text(index + 1), path.index(index + 1));
+        if name == next {
+            errors.push(FieldError::duplicate(&at, next));
+        } else if name > next {
+            let detail = "list must be sorted alphabetically";
+            errors.push(FieldError::invalid(&at, next, detail));
+        }
+    }
+}
+
+fn is_feature(name: &str) -> bool {
+    let is_segment = |segment: &str| {
+        segment.starts_with(|c: char| c.is_ascii_alphabetic())
+            && segment.bytes().all(|b| b.is_ascii_alphanumeric())
+    };
+    name.starts_with(|c: char| c.is_ascii_uppercase()) && name.split('/').all(is_segment)
+}
+
+/// Addresses of a node of which none is told twice.
+fn node_addresses(object: &Value, errors: &mut Errors) {
+    let path = Path::new("status.addresses");
+    let all = object.at("status").list("addresses");
+    for (index, address) in all.iter().enumerate() {
+        let is_same = |other: &Value| {
+            ["type", "address"]
+                .into_iter()
+                .all(|field| other.text(field) == address.text(field))
+        };
+        if all[..index].iter().any(is_same) {
+            let value = shown("NodeAddress", address);
+            errors.push(FieldError::duplicate_shown(&path.index(index), &value));
+        }
     }
 }
 
@@ -182,6 +269,8 @@ pub(super) fn node_update(new: &Value, old: &Value, errors: &mut Errors) {
     let (spec, before) = (new.at("spec"), old.at("spec"));
     // These have been looked at with the rest of the node: the real server tells them twice, too.
     node_resources(new, errors);
+    declared_features(new, errors);
+    node_addresses(new, errors);
     let ranges = before.list("podCIDRs");
     if !ranges.is_empty() && ranges != spec.list("podCIDRs") {
         errors.push(FieldError::forbidden(

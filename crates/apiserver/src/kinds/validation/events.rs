@@ -76,7 +76,9 @@ pub(super) fn update(resource: &Resource, new: &Value, old: &Value, errors: &mut
     ] {
         let mut found = Vec::new();
         immutable(new, old, &Path::root(), field, &mut found);
-        if !found.is_empty() {
+        // What else an event is about is a pointer: an empty reference is not none.
+        let appeared = field == "related" && new.has(field) != old.has(field);
+        if appeared || !found.is_empty() {
             let (path, value) = (Path::new(shown), new.at(field));
             let kind = match field {
                 "regarding" => "ObjectReference",

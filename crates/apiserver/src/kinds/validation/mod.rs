@@ -100,9 +100,6 @@ pub fn create(resource: &Resource, object: &Value) -> Vec<FieldError> {
             own(resource, object, &Value::Null, out);
         }
     }
-    if has_webhooks(resource) {
-        webhooks::match_conditions(object, &Value::Null, out);
-    }
     if (resource.group.as_str(), resource.kind.as_str()) == ("networking.k8s.io", "Ingress") {
         networking::ingress_annotation(object, out);
     }
@@ -142,14 +139,12 @@ pub fn update(resource: &Resource, subresource: &str, new: &Value, old: &Value) 
                     Step::Object => own(resource, new, old, out),
                 }
             }
-            if has_webhooks(resource) {
-                webhooks::match_conditions(new, old, out);
-            }
         }
         ("apps", "StatefulSet", "status") => {
             status::check(group, kind, new, old, out);
             metadata::kind_changed(resource, new, old, out);
         }
+        ("batch", "CronJob", "status") => {}
         ("policy" | "flowcontrol.apiserver.k8s.io", _, "status") => {
             status::check(group, kind, new, old, out);
         }
@@ -232,11 +227,6 @@ pub fn part(kind: &str, object: &Value) -> Vec<FieldError> {
         _ => {}
     }
     errors
-}
-
-fn has_webhooks(resource: &Resource) -> bool {
-    resource.group == "admissionregistration.k8s.io"
-        && resource.kind.ends_with("WebhookConfiguration")
 }
 
 /// What only an update can do wrong.
@@ -359,7 +349,7 @@ fn own(resource: &Resource, object: &Value, old: &Value, errors: &mut Vec<FieldE
         (
             "admissionregistration.k8s.io",
             "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
-        ) => webhooks::configuration(object, errors),
+        ) => webhooks::configuration(object, old, errors),
         _ => {}
     }
 }

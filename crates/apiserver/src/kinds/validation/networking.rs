@@ -327,33 +327,57 @@ fn ip_block(block: &Value, path: &Path<'_>, errors: &mut Errors) {
         return;
     }
     problems(&at, range, formats::cidr(range), errors);
+    let Some(range) = Range::parse(range) else {
+        return;
+    };
     let list = path.child("except");
     for (index, except) in block.list("except").iter().enumerate() {
         let (except, at) = (except.as_str().unwrap_or_default(), list.index(index));
-        if formats::cidr(except).is_some() {
-            problems(&at, except, formats::cidr(except), errors);
-        } else if !is_inside(range, except) {
+        problems(&at, except, formats::cidr(except), errors);
+        if Range::parse(except).is_some_and(|inner| !inner.is_inside(&range)) {
             let detail = "must be a strict subset of `cidr`";
             errors.push(FieldError::invalid(&at, except, detail));
         }
     }
 }
 
-/// Whether one range is a real part of another.
-fn is_inside(outer: &str, inner: &str) -> bool {
-    let parse = |range: &str| -> Option<(u128, u32, bool)> {
-        let (address, bits) = range.split_once('/')?;
+/// A range of addresses, read with the zeros that numbers may once have begun with.
+struct Range {
+    /// Without the bits that the mask hides.
+    address: u128,
+    bits: u32,
+    is_old: bool,
+}
+
+impl Range {
+    fn parse(text: &str) -> Option<Self> {
+        let (address, bits) = text.split_once('/')?;
         let bits: u32 = bits.parse().ok()?;
-        match address.parse().ok()? {
-            IpAddr::V4(v4) => Some((u128::from(u32::from(v4)) << 96, bits, true)),
-            IpAddr::V6(v6) => Some((u128::from(v6), bits, false)),
-        }
-    };
-    let (Some(outer), Some(inner)) = (parse(outer), parse(inner)) else {
-        return false;
-    };
-    let mask = u128::MAX.checked_shl(128 - outer.1).unwrap_or(0);
-    outer.2 == inner.2 && inner.1 > outer.1 && (outer.0 & mask) == (inner.0 & mask)
+        let parsed = address
+            .parse()
+            .or_else(|_| formats::without_zeros(address).parse());
+        let (address, is_old) = match parsed.ok()? {
+            IpAddr::V4(v4) if bits <= 32 => (u128::from(u32::from(v4)) << 96, true),
+            IpAddr::V6(v6) if bits <= 128 => (u128::from(v6), false),
+            _ => return None,
+        };
+        Some(Self {
+            address: address & mask(bits),
+            bits,
+            is_old,
+        })
+    }
+
+    /// Whether the range is a real part of another one.
+    fn is_inside(&self, outer: &Self) -> bool {
+        self.is_old == outer.is_old
+            && self.bits > outer.bits
+            && self.address & mask(outer.bits) == outer.address
+    }
+}
+
+fn mask(bits: u32) -> u128 {
+    u128::MAX.checked_shl(128 - bits).unwrap_or(0)
 }
 
 fn ingress_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
@@ -413,12 +437,11 @@ fn url_path(text: &str, kind: &str, path: &Path<'_>, errors: &mut Errors) {
 }
 
 fn host(host: &str, path: &Path<'_>, errors: &mut Errors) {
-    if host.parse::<IpAddr>().is_ok() {
+    if formats::without_zeros(host).parse::<IpAddr>().is_ok() {
         let detail = "must be a DNS name, not an IP address";
         errors.push(FieldError::invalid(path, host, detail));
-    } else {
-        pattern(host, path, errors);
     }
+    pattern(host, path, errors);
 }
 
 /// The name of a host, or of all hosts of a domain.

@@ -6,6 +6,7 @@ use super::check::{
     Errors, at_most_hundred_percent, count_or_percent, label, one_of_if_set, problems, quantity,
     required, selector,
 };
+use super::pod::container_resource_name;
 use crate::field::{FieldError, Path};
 use crate::kinds::conversion;
 use crate::kinds::internal::shown;
@@ -179,6 +180,8 @@ fn source(field: &str, source: &Value, path: &Path<'_>, errors: &mut Errors) {
         if source.text("name").is_empty() {
             let detail = "must specify a resource name";
             errors.push(FieldError::required(&path.child("name"), detail));
+        } else if field == "containerResource" {
+            container_resource_name(source.text("name"), &path.child("name"), errors);
         }
         if field == "containerResource" {
             let (container, at) = (source.text("container"), path.child("container"));

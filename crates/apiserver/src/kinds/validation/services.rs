@@ -26,6 +26,39 @@ pub(super) fn status(service: &Value, errors: &mut Errors) {
         let detail = "may only be used when `spec.type` is 'LoadBalancer'";
         let path = Path::new("status.loadBalancer.ingress");
         errors.push(FieldError::forbidden(&path, detail));
+        return;
+    }
+    let path = Path::new("status.loadBalancer.ingress");
+    for (index, ingress) in ingress.iter().enumerate() {
+        balancer_ingress(ingress, &path.index(index), errors);
+    }
+}
+
+/// A place where the balancer of a service can be reached.
+fn balancer_ingress(ingress: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let address = ingress.text("ip");
+    if !address.is_empty() {
+        ip(address, &path.child("ip"), errors);
+    }
+    let at = path.child("ipMode");
+    match (ingress.has("ipMode"), address.is_empty()) {
+        (false, false) => {
+            let detail = "must be specified when `ip` is set";
+            errors.push(FieldError::required(&at, detail));
+        }
+        (true, true) => {
+            let detail = "may not be specified when `ip` is not set";
+            errors.push(FieldError::forbidden(&at, detail));
+        }
+        _ => one_of_if_set(ingress, path, "ipMode", &["Proxy", "VIP"], errors),
+    }
+    let (name, at) = (ingress.text("hostname"), path.child("hostname"));
+    if !name.is_empty() {
+        subdomain(&at, name, errors);
+        if formats::without_zeros(name).parse::<IpAddr>().is_ok() {
+            let detail = "must be a DNS name, not an IP address";
+            errors.push(FieldError::invalid(&at, name, detail));
+        }
     }
 }
 
@@ -69,16 +102,22 @@ pub(super) fn service(object: &Value, errors: &mut Errors) {
         let detail = "may only be used when `type` is 'LoadBalancer'";
         errors.push(FieldError::forbidden(&path.child(allocate), detail));
     }
-    if spec.has("loadBalancerClass") {
-        let at = path.child("loadBalancerClass");
-        if kind == "LoadBalancer" {
-            qualified_name(&at, spec.text("loadBalancerClass"), errors);
-        } else {
-            let detail = "may only be used when `type` is 'LoadBalancer'";
-            errors.push(FieldError::forbidden(&at, detail));
-        }
-    }
+    balancer_class(spec, &path, errors);
     traffic(spec, &path, errors);
+}
+
+fn balancer_class(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let class = "loadBalancerClass";
+    if !spec.has(class) {
+        return;
+    }
+    let at = path.child(class);
+    if spec.text("type") == "LoadBalancer" {
+        qualified_name(&at, spec.text(class), errors);
+    } else {
+        let detail = "may only be used when `type` is 'LoadBalancer'";
+        errors.push(FieldError::forbidden(&at, detail));
+    }
 }
 
 pub(super) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
@@ -95,10 +134,11 @@ pub(super) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
             let detail = "may not change once set";
             errors.push(FieldError::invalid(&at.index(0), value, detail));
         }
-        // A headless service may change its families, and so may one that becomes headless or is it no more.
-        let headless = |spec: &Value| matches!(spec.list("clusterIPs"), [only] if only == "None");
-        let settled = !headless(spec) && !headless(before);
-        if let Some(was) = first(before, "ipFamilies").filter(|_| settled)
+        // What has no addresses may have others.
+        let headless = |spec: &Value| first(spec, "clusterIPs").is_some_and(|only| only == "None");
+        if !headless(spec)
+            && !headless(before)
+            && let Some(was) = first(before, "ipFamilies")
             && first(spec, "ipFamilies").is_some_and(|now| now != was)
         {
             let at = path.child("ipFamilies");
@@ -114,6 +154,8 @@ pub(super) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
         let value = spec.at(class).clone();
         errors.push(FieldError::invalid(&path.child(class), value, detail));
     }
+    // The service as such tells it again.
+    balancer_class(spec, &path, errors);
     let checked = |spec: &Value| balanced(spec) && spec.text("externalTrafficPolicy") == "Local";
     let field = "healthCheckNodePort";
     if checked(spec) && checked(before) && spec.at(field) != before.at(field) {
@@ -545,8 +587,9 @@ fn traffic(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         ));
     }
     let field = "internalTrafficPolicy";
-    if matches!(kind, "ClusterIP" | "NodePort" | "LoadBalancer") {
-        one_of(spec, path, field, &policies, errors);
+    // An empty word is no missing one.
+    if matches!(kind, "ClusterIP" | "NodePort" | "LoadBalancer") && !spec.has(field) {
+        errors.push(FieldError::required(&path.child(field), ""));
     } else {
         one_of_if_set(spec, path, field, &policies, errors);
     }

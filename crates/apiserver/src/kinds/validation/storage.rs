@@ -83,6 +83,35 @@ pub(super) fn claim(object: &Value, old: &Value, errors: &mut Errors) {
     );
 }
 
+/// The class of a claim once stood in an annotation, and may go from there to the field.
+fn claim_class_update(new: &Value, old: &Value, spec: &mut Value, errors: &mut Errors) {
+    const ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
+    let field = "storageClassName";
+    let of = |claim: &Value| {
+        claim
+            .at("metadata")
+            .at("annotations")
+            .at(ANNOTATION)
+            .clone()
+    };
+    let (now, before) = (of(new), of(old));
+    let comes = spec.has(field) && !old.at("spec").has(field);
+    let fits = before.is_null() || *spec.at(field) == before;
+    if comes && fits && !before.is_null() && (now.is_null() || now == before) {
+        spec.drop_field(field);
+        return;
+    }
+    let text = |class: &Value| class.as_str().unwrap_or_default().to_owned();
+    if text(&now) != text(&before) {
+        let path = Path::new("metadata.annotations");
+        let at = path.child(ANNOTATION);
+        errors.push(FieldError::invalid(&at, text(&now), IMMUTABLE));
+    }
+    if comes && fits {
+        spec.take_from(old.at("spec"), field);
+    }
+}
+
 pub(super) fn claim_update(new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::new("spec");
     let before = old.at("spec");
@@ -91,9 +120,7 @@ pub(super) fn claim_update(new: &Value, old: &Value, errors: &mut Errors) {
     if before.text("volumeName").is_empty() {
         was.take_from(&spec, "volumeName");
     }
-    if !before.has("storageClassName") {
-        spec.take_from(before, "storageClassName");
-    }
+    claim_class_update(new, old, &mut spec, errors);
     let bound = new.at("status").text("phase") == "Bound";
     // What is not said is nothing.
     let amount = |value: &Value| {
@@ -234,9 +261,9 @@ fn capacity(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let Some(amount) = Quantity::from_value(value) else {
             continue;
         };
-        if amount.is_negative() {
+        if amount.wrapped() < 0 {
             let detail = "must be a valid resource quantity";
-            errors.push(FieldError::invalid_shown(&at, &amount.to_string(), detail));
+            errors.push(FieldError::invalid(&at, amount.wrapped(), detail));
         }
         if amount.is_negative() || amount.is_zero() {
             let detail = "must be greater than zero";
@@ -297,7 +324,9 @@ pub(super) fn class(object: &Value, errors: &mut Errors) {
     provisioner(object, "provisioner", errors);
     parameters(object, errors);
     let policies = ["Delete", "Retain"];
-    one_of_if_set(object, &root, "reclaimPolicy", &policies, errors);
+    if !object.text("reclaimPolicy").is_empty() {
+        one_of_if_set(object, &root, "reclaimPolicy", &policies, errors);
+    }
     let modes = ["Immediate", "WaitForFirstConsumer"];
     one_of_if_set(object, &root, "volumeBindingMode", &modes, errors);
     topologies(object, errors);

@@ -14,12 +14,14 @@ const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const FORM: &str = "; desired format: https://host[/path]";
 const MOST_CONDITIONS: usize = 64;
 
-pub(super) fn configuration(object: &Value, errors: &mut Errors) {
+/// `old` is null for a new configuration.
+pub(super) fn configuration(object: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::new("webhooks");
     let webhooks = object.list("webhooks");
+    let conditions = Conditions::known(object, old);
     for (index, webhook) in webhooks.iter().enumerate() {
         let at = path.index(index);
-        self::webhook(webhook, &at, errors);
+        self::webhook(webhook, conditions.as_ref(), &at, errors);
         review_versions(webhook, &at.child("admissionReviewVersions"), errors);
         let name = webhook.text("name");
         if !name.is_empty() && webhooks[..index].iter().any(|w| w.text("name") == name) {
@@ -28,29 +30,35 @@ pub(super) fn configuration(object: &Value, errors: &mut Errors) {
     }
 }
 
-/// Compiles every match condition. Expressions that the stored object (null for a new one) has already are left alone:
-/// what an older server accepted stays valid.
-pub(super) fn match_conditions(object: &Value, old: &Value, errors: &mut Errors) {
-    let known: BTreeSet<&str> = old
-        .list("webhooks")
-        .iter()
-        .flat_map(|webhook| webhook.list("matchConditions"))
-        .map(|condition| condition.text("expression"))
-        .collect();
-    let path = Path::new("webhooks");
-    for (index, webhook) in object.list("webhooks").iter().enumerate() {
-        let at = path.index(index);
-        let path = at.child("matchConditions");
-        for (index, condition) in webhook.list("matchConditions").iter().enumerate() {
-            let expression = condition.text("expression").trim();
-            if expression.is_empty() || known.contains(condition.text("expression")) {
-                continue;
-            }
-            if let Err(problem) = compile(expression) {
-                let at = path.index(index);
-                let at = at.child("expression");
-                errors.push(FieldError::invalid(&at, expression, &problem));
-            }
+/// The expressions that the stored configuration has already. They are left alone: what an older server accepted stays valid.
+struct Conditions<'a>(BTreeSet<&'a str>);
+
+impl<'a> Conditions<'a> {
+    /// Nothing where all conditions are as they were: then none is looked at.
+    fn known(object: &Value, old: &'a Value) -> Option<Self> {
+        let (new, old) = (object.list("webhooks"), old.list("webhooks"));
+        let of = |webhook: &'a Value| webhook.list("matchConditions");
+        let is_same = |(new, old): (&Value, &Value)| {
+            new.list("matchConditions") == old.list("matchConditions")
+        };
+        let none_changed = !old.is_empty() && new.len() == old.len();
+        if none_changed && new.iter().zip(old).all(is_same) {
+            return None;
+        }
+        let all = old.iter().flat_map(of);
+        Some(Self(
+            all.map(|condition| condition.text("expression")).collect(),
+        ))
+    }
+
+    fn expression(&self, condition: &Value, path: &Path<'_>, errors: &mut Errors) {
+        let expression = condition.text("expression").trim();
+        if expression.is_empty() {
+            errors.push(FieldError::required(path, ""));
+        } else if !self.0.contains(condition.text("expression"))
+            && let Err(problem) = compile(expression)
+        {
+            errors.push(FieldError::invalid(path, expression, &problem));
         }
     }
 }
@@ -65,7 +73,12 @@ fn compile(expression: &str) -> Result<(), String> {
     }
 }
 
-fn webhook(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn webhook(
+    webhook: &Value,
+    conditions: Option<&Conditions<'_>>,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
     full_name(webhook.text("name"), &path.child("name"), errors);
     let rules = path.child("rules");
     for (index, rule) in webhook.list("rules").iter().enumerate() {
@@ -106,7 +119,9 @@ fn webhook(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
         &path.child("clientConfig"),
         errors,
     );
-    conditions(webhook, &path.child("matchConditions"), errors);
+    if let Some(known) = conditions {
+        self::conditions(webhook, known, &path.child("matchConditions"), errors);
+    }
 }
 
 /// At least three segments: names of webhooks look like names of hosts.
@@ -362,16 +377,14 @@ fn url_path(text: &str, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn conditions(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn conditions(holder: &Value, known: &Conditions<'_>, path: &Path<'_>, errors: &mut Errors) {
     let all = holder.list("matchConditions");
     if all.len() > MOST_CONDITIONS {
         errors.push(FieldError::too_many(path, all.len(), MOST_CONDITIONS));
     }
     for (index, condition) in all.iter().enumerate() {
         let at = path.index(index);
-        if condition.text("expression").trim().is_empty() {
-            errors.push(FieldError::required(&at.child("expression"), ""));
-        }
+        known.expression(condition, &at.child("expression"), errors);
         let name = condition.text("name");
         if name.is_empty() {
             errors.push(FieldError::required(&at.child("name"), ""));

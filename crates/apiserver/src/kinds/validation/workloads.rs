@@ -131,6 +131,8 @@ pub(super) fn stateful_set(object: &Value, old: &Value, errors: &mut Errors) {
             matches_template(spec.at("selector"), spec, &template, errors);
         }
         pod::template(&template_of(spec), &template, errors);
+        // Stateful sets look at them on their own, too.
+        pod::template_metadata(spec.at("template"), &template, errors);
     }
     always(spec, &template, "StatefulSet", errors);
 }
@@ -332,20 +334,19 @@ fn daemon_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
             let (most_path, surge_path) = (at.child("maxUnavailable"), at.child("maxSurge"));
             count_or_percent(most, &most_path, errors);
             count_or_percent(surge, &surge_path, errors);
-            match (is_zero_count(most), is_zero_count(surge)) {
+            at_most_hundred_percent(most, &most_path, errors);
+            at_most_hundred_percent(surge, &surge_path, errors);
+            match (counts_for_nothing(most), counts_for_nothing(surge)) {
                 (true, true) => {
                     let detail = "cannot be 0 when maxSurge is 0";
                     errors.push(FieldError::required(&most_path, detail));
                 }
-                // A word counts as none.
-                (false, false) if surge.is_number() || surge.as_str().is_some_and(is_percent) => {
+                (false, false) => {
                     let detail = "may not be set when maxUnavailable is non-zero";
                     errors.push(FieldError::invalid(&surge_path, surge.clone(), detail));
                 }
                 _ => {}
             }
-            at_most_hundred_percent(most, &most_path, errors);
-            at_most_hundred_percent(surge, &surge_path, errors);
         }
         _ => errors.push(FieldError::not_supported_shown(
             path,
@@ -353,6 +354,11 @@ fn daemon_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
             &["RollingUpdate", "OnDelete"],
         )),
     }
+}
+
+/// Whether a number or percentage is zero, as any other word and what is not there are.
+fn counts_for_nothing(value: &Value) -> bool {
+    is_zero_count(value) || !(value.is_number() || value.as_str().is_some_and(is_percent))
 }
 
 fn is_percent(text: &str) -> bool {

@@ -45,7 +45,10 @@ pub fn warnings(resource: &Resource, new: &Value, old: &Value) -> Vec<String> {
             }
             if changed {
                 let path = spec.child("template");
-                template(&path, new.at("spec").at("template"), true, &mut out);
+                // The real server mixes up the two templates of a replication controller.
+                let is_old = kind == "ReplicationController" && !fresh;
+                let about = if is_old { old } else { new };
+                template(&path, about.at("spec").at("template"), true, &mut out);
             }
             if kind == "StatefulSet" {
                 stateful_set(&spec, new.at("spec"), fresh, &mut out);

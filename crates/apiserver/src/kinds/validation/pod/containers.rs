@@ -110,17 +110,23 @@ pub(super) fn ephemeral(
         for field in [
             "ports",
             "resources",
+            "resizePolicy",
+            "restartPolicy",
+            "restartPolicyRules",
             "livenessProbe",
             "readinessProbe",
             "startupProbe",
             "lifecycle",
-            "resizePolicy",
-            "restartPolicy",
         ] {
-            // Empty resources are what Go writes for none; an empty list is there.
             let value = container.at(field);
-            let there = value.is_array() || value.is_object() && field != "resources";
-            if there || !crate::kinds::strategy::same(value, &Value::Null) {
+            // Resources are a struct, which is there once one of its parts is; what else is empty is there.
+            let there = match value {
+                Value::Object(parts) if field == "resources" => {
+                    parts.values().any(|part| !part.is_null())
+                }
+                value => !value.is_null(),
+            };
+            if there {
                 errors.push(FieldError::forbidden(&at.child(field), detail));
             }
         }

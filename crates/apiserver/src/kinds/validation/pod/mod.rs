@@ -18,7 +18,9 @@ use crate::field::{FieldError, Path};
 use crate::kinds::quantity::Quantity;
 use crate::kinds::view::View;
 
-pub(super) use resources::{is_overcommitted, requirements, resource_name};
+pub(super) use resources::{
+    container_resource_name, is_overcommitted, requirements, resource_name,
+};
 pub(super) use scheduling::{node_selector, tolerations};
 pub(super) use update::{ephemeral_containers, resize, status, update};
 pub(super) use volumes::{host_path, nfs, no_backsteps};
@@ -133,12 +135,8 @@ fn whole(pod: &Value, errors: &mut Errors) {
 
 /// A template inside another object.
 pub(super) fn template(template: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let metadata = template.at("metadata");
     let spec = template.at("spec");
-    labels(metadata, path, "labels", errors);
-    annotations(metadata, path, errors);
-    let at = path.child("annotations");
-    pod_annotations(metadata.at("annotations"), spec, &at, errors);
+    template_metadata(template, path, errors);
     pod_spec(spec, None, &path.child("spec"), errors);
     if !spec.list("ephemeralContainers").is_empty() {
         errors.push(FieldError::forbidden(
@@ -146,6 +144,15 @@ pub(super) fn template(template: &Value, path: &Path<'_>, errors: &mut Errors) {
             "ephemeral containers not allowed in pod template",
         ));
     }
+}
+
+/// Labels and annotations of a template.
+pub(super) fn template_metadata(template: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let metadata = template.at("metadata");
+    labels(metadata, path, "labels", errors);
+    annotations(metadata, path, errors);
+    let at = path.child("annotations");
+    pod_annotations(metadata.at("annotations"), template.at("spec"), &at, errors);
 }
 
 fn pod_annotations(annotations: &Value, spec: &Value, path: &Path<'_>, errors: &mut Errors) {
@@ -296,8 +303,10 @@ fn pod_spec(spec: &Value, pod: Option<&str>, path: &Path<'_>, errors: &mut Error
     }
     scheduling::tolerations(spec, &path.child("tolerations"), errors);
     host_aliases(spec, &path.child("hostAliases"), errors);
-    for field in ["priorityClassName", "runtimeClassName"] {
-        subdomain_if_set(spec, path, field, errors);
+    subdomain_if_set(spec, path, "priorityClassName", errors);
+    if spec.has("runtimeClassName") {
+        let class = spec.text("runtimeClassName");
+        subdomain(&path.child("runtimeClassName"), class, errors);
     }
     preemption(spec, path, errors);
     overhead(spec, path, errors);

@@ -21,13 +21,24 @@ pub(in crate::kinds::validation) fn requirements(
     path: &Path<'_>,
     errors: &mut Errors,
 ) {
+    requirements_of(resources, container_resource_name, claims, path, errors);
+}
+
+/// The same for whatever may have resources of these names.
+fn requirements_of(
+    resources: &Value,
+    resource_name: impl Fn(&str, &Path<'_>, &mut Errors),
+    claims: &[Value],
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
     let mut compute = false;
     let mut huge = false;
     let limits_path = path.child("limits");
     let requests_path = path.child("requests");
     for (name, value) in resources.entries("limits") {
         let at = limits_path.key(name);
-        container_resource_name(name, &at, errors);
+        resource_name(name, &at, errors);
         quantity(name, value, &at, errors);
         compute |= matches!(name, "cpu" | "memory");
         if is_huge(name) {
@@ -37,7 +48,7 @@ pub(in crate::kinds::validation) fn requirements(
     }
     for (name, value) in resources.entries("requests") {
         let at = requests_path.key(name);
-        container_resource_name(name, &at, errors);
+        resource_name(name, &at, errors);
         quantity(name, value, &at, errors);
         let limit = resources.at("limits").at(name);
         match (Quantity::from_value(value), Quantity::from_value(limit)) {
@@ -130,33 +141,8 @@ pub(super) fn whole_pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let detail = "claims may not be set for Resources at pod-level";
         errors.push(FieldError::forbidden(&path.child("claims"), detail));
     }
-    for list in ["limits", "requests"] {
-        let at = path.child(list);
-        for (name, value) in resources.entries(list) {
-            let at = at.key(name);
-            let before = errors.len();
-            resource_name(name, &at, errors);
-            if errors.len() == before && !matches!(name, "cpu" | "memory") && !is_huge(name) {
-                errors.push(FieldError::not_supported(
-                    &at,
-                    name,
-                    &["cpu", "hugepages-", "memory"],
-                ));
-            }
-            quantity(name, value, &at, errors);
-        }
-    }
-    for (name, _) in resources.entries("requests") {
-        let request = quantity_of(resources.at("requests"), name);
-        let limit = quantity_of(resources.at("limits"), name);
-        if let (Some(request), Some(limit)) = (request, limit)
-            && request > limit
-        {
-            let detail = format!("must be less than or equal to {name} limit of {limit}");
-            let at = path.child("requests");
-            errors.push(FieldError::invalid(&at, request.to_string(), &detail));
-        }
-    }
+    let claims = spec.list("resourceClaims");
+    requirements_of(resources, pod_resource_name, claims, path, errors);
     for name in ["cpu", "memory"] {
         let request = quantity_of(resources.at("requests"), name);
         let sum = spec
@@ -232,7 +218,22 @@ pub(super) fn pod_claims(claims: &[Value], path: &Path<'_>, errors: &mut Errors)
     }
 }
 
-fn container_resource_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+/// A resource that a pod as a whole can have.
+fn pod_resource_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+    let before = errors.len();
+    resource_name(name, path, errors);
+    if errors.len() == before && !matches!(name, "cpu" | "memory") && !is_huge(name) {
+        let known = ["cpu", "hugepages-", "memory"];
+        errors.push(FieldError::not_supported(path, name, &known));
+    }
+}
+
+/// A resource that containers can have.
+pub(in crate::kinds::validation) fn container_resource_name(
+    name: &str,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
     if matches!(name, "cpu" | "memory" | "ephemeral-storage") || is_huge(name) {
         return;
     }

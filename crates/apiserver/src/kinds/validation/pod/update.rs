@@ -60,6 +60,10 @@ pub(in crate::kinds::validation) fn update(
         for (container, old) in munged.each(list).zip(before.list(list)) {
             container.take_from(old, "image");
         }
+        // They are copied one by one, so that of none there is no list.
+        if munged.list(list).is_empty() {
+            munged.drop_field(list);
+        }
     }
     for field in ["activeDeadlineSeconds", "schedulingGates", "tolerations"] {
         munged.take_from(before, field);

@@ -65,11 +65,11 @@ fn source(volume: &Value, context: Context<'_>, path: &Path<'_>, errors: &mut Er
         if index == 0 {
             one(kind, volume, context, &at, path, errors);
         } else {
-            // This one is written otherwise here.
-            let at = if kind == "cephfs" {
-                path.child("cephFS")
-            } else {
-                at
+            // These are written otherwise here.
+            let at = match kind {
+                "cephfs" => path.child("cephFS"),
+                "downwardAPI" => path.child("downwarAPI"),
+                _ => at,
             };
             errors.push(FieldError::forbidden(&at, MORE_THAN_ONE));
         }
