@@ -35,7 +35,7 @@ const MIB: usize = 1 << 20;
 /// 0.45 of what a server of Go's standard library takes.
 const PEAK: usize = 90 * MIB;
 /// What may be left, three seconds later, beside what the server had before.
-const LEFT: usize = 12 * MIB;
+const LEFT: usize = 20 * MIB;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// How to measure.
