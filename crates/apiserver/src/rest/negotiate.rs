@@ -264,8 +264,9 @@ pub(crate) fn takes_objects(headers: &HeaderMap) -> bool {
 
 /// Whether the answer is read by a person: the parameter says so, or a browser or curl asks.
 pub(crate) fn wants_pretty(headers: &HeaderMap, query: &Query) -> bool {
-    if query.get("pretty").is_some() {
-        return query.flag("pretty");
+    let asked = query.text("pretty");
+    if !asked.is_empty() {
+        return matches!(asked, "1" | "t" | "T" | "TRUE" | "true" | "True");
     }
     let agent = headers
         .get(USER_AGENT)

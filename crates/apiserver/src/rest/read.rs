@@ -84,7 +84,12 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
         version,
         ..
     } = ListOptions::read(call, false)?;
+    // An object that is read by its key is no page of others.
+    let by_key = selection.names_one()
+        && query.text("continue").is_empty()
+        && call.resource.namespaced != call.path.namespace.is_empty();
     let limit = match limit {
+        _ if by_key => usize::MAX,
         // A cache that may answer with any state answers with all of it.
         Some(limit) if limit > 0 && version.text != "0" => {
             usize::try_from(limit).unwrap_or(usize::MAX)
@@ -133,7 +138,12 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
         .list(&call.table, namespace, &start, fetch, at)
         .map_err(|error| {
             let rest = start.strip_prefix(&prefix).filter(|_| !token.is_empty());
-            out_of_range(error, at, rest)
+            let mut status = out_of_range(error, at, rest);
+            if by_key && matches!(at, At::Exactly(_)) {
+                // Nobody waits for one object of a state that is to come.
+                status.details_mut().remove("retryAfterSeconds");
+            }
+            status
         })?;
     let is_stored = call.resource.kind != component_statuses::KIND;
     let mut objects = if is_stored {
@@ -158,11 +168,7 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
         remaining = Some(objects.len() - looked_at);
         objects = meant;
     }
-    // An object that is read by its key is no page of others.
-    let by_key = selection.names_one()
-        && token.is_empty()
-        && call.resource.namespaced != namespace.is_empty();
-    let more = !by_key && remaining.is_some_and(|remaining| remaining > 0);
+    let more = remaining.is_some_and(|remaining| remaining > 0);
     let next = objects.last().filter(|_| more).map(|last| {
         let revision = if inconsistent {
             -1

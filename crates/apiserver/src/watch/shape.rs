@@ -90,6 +90,10 @@ impl Shape {
         });
         if call.resource.custom.is_none() {
             // It has what Go writes of an object in which nothing is set.
+            // Go's own types of these have a number, which is always written.
+            if matches!(&*call.resource.kind, "Deployment" | "StatefulSet") {
+                object["spec"] = json!({"replicas": 0});
+            }
             drop(schema::conform(&call.kind(), &mut object));
         }
         let shown = self.shown(call, object);

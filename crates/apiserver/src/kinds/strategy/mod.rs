@@ -184,7 +184,12 @@ fn update_status(resource: &Resource, new: &mut Value, old: &Value) {
         reset_metadata(new, old);
     }
     match (group, kind) {
-        ("", "Pod") => pods::status(new, old),
+        ("", "Pod") => {
+            if let Some(metadata) = new.part("metadata") {
+                metadata.take_from(old.at("metadata"), "deletionTimestamp");
+            }
+            pods::status(new, old);
+        }
         ("resource.k8s.io", "ResourceClaim") => {
             new.take_from(old, "spec");
             forget_devices(new, old);

@@ -27,16 +27,19 @@ pub(crate) fn empty_maps(object: &Value) -> Vec<&'static str> {
 
 /// Makes an object what clients see of it and validating admission does not; says how that differs from what is stored.
 pub(crate) fn read_back(resource: &Resource, object: &mut Value) -> ReadBack {
-    if resource.custom.is_some() {
+    if let Some(custom) = &resource.custom {
         let empty = empty_maps(object);
         if let Some(metadata) = object.existing("metadata") {
             for name in &empty {
                 metadata.drop_field(name);
             }
         }
-        return match empty[..] {
-            [] => ReadBack::AsStored,
-            _ => ReadBack::WithoutEmptyMaps,
+        // A conversion to the version that is stored takes them out.
+        let is_stored = custom.definition.storage == custom.name;
+        return if is_stored && !empty.is_empty() {
+            ReadBack::WithoutEmptyMaps
+        } else {
+            ReadBack::AsStored
         };
     }
     match (resource.group.as_str(), resource.kind.as_str()) {

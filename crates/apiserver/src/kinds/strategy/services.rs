@@ -157,7 +157,10 @@ pub fn allocate(
             errors.push(unowned(spec));
             return errors;
         }
-        give_address(spec, &had, addresses, &mut errors);
+        // One that had none keeps none, if it was to have one: it came to be through its status.
+        if !spec.text("clusterIP").is_empty() || !needs_address(&before) {
+            give_address(spec, &had, addresses, &mut errors);
+        }
     }
     let ports: BTreeSet<u16> = ports_of(&before).collect();
     if needs_ports(spec) {

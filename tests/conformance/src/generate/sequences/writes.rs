@@ -91,7 +91,9 @@ fn create(random: &mut Random, sort: Sort, name: &str) -> Value {
         && let Some(metadata) = object["metadata"].as_object_mut()
     {
         metadata.remove("name");
-        metadata.insert("generateName".into(), "gen-".into());
+        // Lists stand in the order of names: two objects have names whose order is known.
+        let base = format!("gen-{}-", random.below(10_000));
+        metadata.insert("generateName".into(), base.into());
     }
     json!({"send": format!("POST {}{}", sort.path, query(random, false)), "body": object})
 }
