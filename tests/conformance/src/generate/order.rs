@@ -82,6 +82,7 @@ mod tests {
                     "message": format!("x is invalid: [{first}: no, {second}: no]"),
                     "details": {"causes": [
                         {"field": first, "message": "no"}, {"field": second, "message": "no"}, {"field": first, "message": "no"},
+                        {"field": second, "message": "no"},
                     ]},
                 },
             }]})

@@ -157,8 +157,9 @@ pub fn allocate(
             errors.push(unowned(spec));
             return errors;
         }
-        // One that had none keeps none, if it was to have one: it came to be through its status.
-        if !spec.text("clusterIP").is_empty() || !needs_address(&before) {
+        // One that came to be through its status has none, and is given none later.
+        let had_to_have = old.is_some() && needs_address(&before);
+        if !had_to_have || !spec.text("clusterIP").is_empty() {
             give_address(spec, &had, addresses, &mut errors);
         }
     }

@@ -8,7 +8,7 @@ use x509_parser::pem::{Pem, parse_x509_pem};
 use x509_parser::prelude::FromDer;
 
 use super::asn1;
-use super::check::{Errors, one_of, subdomain};
+use super::check::{Errors, one_of};
 use super::metadata;
 use crate::field::{FieldError, Path};
 use crate::kinds::internal::difference;
@@ -179,18 +179,40 @@ fn signer(name: &str, path: &Path<'_>, errors: &mut Errors) {
         errors.push(FieldError::invalid(path, name, detail));
         return;
     };
-    // Names of Kubernetes' own signers may be as long as two domains and a label.
-    if name.len() > 571 {
-        errors.push(FieldError::too_long(path, 571));
+    if domain.len() > LONGEST_DOMAIN {
+        errors.push(FieldError::too_long(path, LONGEST_DOMAIN));
     }
-    subdomain(path, domain, errors);
+    labels(domain, names::dns1123_label, path, errors);
     if !domain.contains('.') {
         let detail = "should be a domain with at least two segments separated by dots";
         errors.push(FieldError::invalid(path, domain, detail));
     }
-    for problem in names::dns1123_subdomain(rest) {
-        let detail = format!("validating label {rest:?}: {problem}");
-        errors.push(FieldError::invalid(path, rest, &detail));
+    labels(rest, names::dns1123_subdomain, path, errors);
+    if name.len() > LONGEST_SIGNER {
+        errors.push(FieldError::too_long(path, LONGEST_SIGNER));
+    }
+}
+
+const LONGEST_DOMAIN: usize = 253;
+
+/// A domain, a slash, and a label and a domain with a dot between them.
+const LONGEST_SIGNER: usize = LONGEST_DOMAIN + 1 + 63 + 1 + LONGEST_DOMAIN;
+
+/// Tells what is wrong with the first label that is none.
+fn labels(
+    text: &str,
+    problems: impl Fn(&str) -> Vec<String>,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
+    let wrong = text
+        .split('.')
+        .map(|label| (label, problems(label)))
+        .find(|(_, found)| !found.is_empty());
+    let (label, found) = wrong.unwrap_or_default();
+    for problem in found {
+        let detail = format!("validating label {label:?}: {problem}");
+        errors.push(FieldError::invalid(path, text, &detail));
     }
 }
 

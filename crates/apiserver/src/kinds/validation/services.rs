@@ -420,7 +420,7 @@ pub(in crate::kinds) fn addresses(spec: &Value, path: &Path<'_>, errors: &mut Er
         errors.push(FieldError::required(&at, ""));
     }
     if let Some(first) = list.first()
-        && first != single
+        && (first != single || single.is_empty())
     {
         let value = spec.at("clusterIPs").clone();
         let detail = if single.is_empty() {

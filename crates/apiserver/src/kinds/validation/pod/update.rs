@@ -155,10 +155,14 @@ fn tolerations(spec: &Value, before: &Value, path: &Path<'_>, errors: &mut Error
 }
 
 fn gates(spec: &Value, before: &Value, path: &Path<'_>, errors: &mut Errors) {
-    for (index, gate) in spec.list("schedulingGates").iter().enumerate() {
+    let gates = spec.list("schedulingGates");
+    let same = |gate: &Value, name: &str| gate.text("name") == name;
+    for (index, gate) in gates.iter().enumerate() {
         let name = gate.text("name");
-        let known = before.list("schedulingGates").iter();
-        if !known.clone().any(|old| old.text("name") == name) {
+        let mut known = before.list("schedulingGates").iter();
+        // Of several with one name the last is told.
+        let mut later = gates[index + 1..].iter();
+        if !known.any(|old| same(old, name)) && !later.any(|other| same(other, name)) {
             let detail =
                 format!("only deletion is allowed, but found new scheduling gate '{name}'");
             let at = path.index(index);

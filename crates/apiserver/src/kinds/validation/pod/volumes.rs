@@ -487,10 +487,8 @@ fn block_devices(container: &Value, volumes: &Volumes<'_>, path: &Path<'_>, erro
         let at = path.index(index);
         let (name, target) = (device.text("name"), device.text("devicePath"));
         required(device, &at, "name", errors);
-        if devices[..index]
-            .iter()
-            .any(|other| other.text("name") == name)
-        {
+        let mut others = devices[..index].iter();
+        if !name.is_empty() && others.any(|other| other.text("name") == name) {
             let at = at.child("name");
             errors.push(FieldError::invalid(&at, name, "must be unique"));
         }
@@ -511,13 +509,12 @@ fn block_devices(container: &Value, volumes: &Volumes<'_>, path: &Path<'_>, erro
         let mut refuse = |field: &str, value: &str, detail: &str| {
             errors.push(FieldError::invalid(&at.child(field), value, detail));
         };
-        if devices[..index]
-            .iter()
-            .any(|other| other.text("devicePath") == target)
-        {
+        let leaves = target.split('/').any(|part| part == "..");
+        let mut others = devices[..index].iter();
+        if !leaves && others.any(|other| other.text("devicePath") == target) {
             refuse("devicePath", target, "must be unique");
         }
-        if target.split('/').any(|part| part == "..") {
+        if leaves {
             refuse("devicePath", target, "can not contain backsteps ('..')");
         }
         if mounts.iter().any(|mount| mount.text("name") == name) {
