@@ -47,6 +47,11 @@ fn copy(from: &Path, to: &Path) {
     std::fs::write(to, bytes).expect("a file can be written");
 }
 
+/// Has every crate at hand that the workspace may need, for other systems as well: what follows reads them without a network.
+fn fetch() {
+    cargo(&root(), &["fetch", "--locked", "--quiet"]);
+}
+
 fn cargo(folder: &Path, arguments: &[&str]) {
     let mut command: Command = clean(Path::new(env!("CARGO")));
     let output = command.args(arguments).current_dir(folder).output();
@@ -94,6 +99,7 @@ fn the_image_of_a_project_is_built_from_what_its_file_copies() {
         &["create", "webhook", "--kind", "Pod", "--validating"],
     );
     // What `cargo build` would write, with the versions that are here.
+    fetch();
     copy(&root().join("Cargo.lock"), &project.join("Cargo.lock"));
     cargo(project, &["metadata", "--offline", "--format-version=1"]);
 
@@ -150,6 +156,7 @@ fn the_image_of_every_sample_has_what_cargo_needs() {
         let paths = paths.iter().filter(|_| from.is_none());
         paths.for_each(|path| copy(&root().join(path), &place.path().join(path)));
     }
+    fetch();
     cargo(
         place.path(),
         &["metadata", "--offline", "--locked", "--format-version=1"],
