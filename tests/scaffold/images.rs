@@ -49,7 +49,11 @@ fn copy(from: &Path, to: &Path) {
 
 /// Has every crate at hand that the workspace may need, for other systems as well: what follows reads them without a network.
 fn fetch() {
-    cargo(&root(), &["fetch", "--locked", "--quiet"]);
+    let mut command = Command::new(env!("CARGO"));
+    let output = command.args(["fetch", "--locked", "--quiet"]);
+    let output = output.current_dir(root()).output();
+    let output = output.expect("cargo can be run");
+    assert!(output.status.success(), "cargo fetch: {}", errors(&output));
 }
 
 fn cargo(folder: &Path, arguments: &[&str]) {
