@@ -1,9 +1,9 @@
 //! Accepting connections, with patience when the system has run out of something.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::{Duration, Instant};
 
 use crate::Counters;
@@ -12,6 +12,24 @@ use crate::counters::Counter;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 /// Whoever waits in the listener's queue is served within a second of the trouble's end.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
+/// How many connections may wait to be accepted, as far as the system allows it. A client beyond that tries again after a
+/// second, which is as long as a probe waits.
+const QUEUE: u32 = 4096;
+
+/// Opens a port.
+pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()
+    } else {
+        TcpSocket::new_v6()
+    }?;
+    // A program that starts again finds its port free, as with `TcpListener::bind`.
+    #[cfg(not(windows))]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(QUEUE)
+}
 
 /// A listener that pauses, longer and longer, while accepting fails.
 #[derive(Debug)]

@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use self::slots::{Slot, Slots};
-use crate::accept::Acceptor;
+use crate::accept::{self, Acceptor};
 use crate::health::Health;
 use crate::{BindError, Counters, Readiness};
 
@@ -119,7 +119,7 @@ impl Monitor {
     pub async fn bind(self, listen: impl Into<SocketAddr>) -> Result<BoundMonitor, BindError> {
         let address = listen.into();
         let cannot = |source| BindError::Listen { address, source };
-        let listener = TcpListener::bind(address).await.map_err(cannot)?;
+        let listener = accept::listen(address).map_err(cannot)?;
         Ok(BoundMonitor {
             address: listener.local_addr().map_err(cannot)?,
             listener,

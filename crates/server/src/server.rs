@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tower::Service;
 
-use crate::accept::Acceptor;
+use crate::accept::{self, Acceptor};
 use crate::call::BoxError;
 use crate::clients::{Ask, LiveClients};
 use crate::crowd::Crowd;
@@ -152,7 +152,7 @@ impl<S, C: CertificateSource> Server<S, C> {
             address: self.address,
             source,
         };
-        let listener = TcpListener::bind(self.address).await.map_err(fail)?;
+        let listener = accept::listen(self.address).map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
         let first = self
             .source
