@@ -116,6 +116,10 @@ impl Monitor {
     /// # Cancel safety
     ///
     /// Dropping the future closes the port.
+    #[expect(
+        clippy::unused_async,
+        reason = "it needs the runtime, and is awaited like a server's"
+    )]
     pub async fn bind(self, listen: impl Into<SocketAddr>) -> Result<BoundMonitor, BindError> {
         let address = listen.into();
         let cannot = |source| BindError::Listen { address, source };
