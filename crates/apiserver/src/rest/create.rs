@@ -153,12 +153,14 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         };
         let resource = &call.resource;
         let mut status = Status::already_exists(&resource.group, &resource.plural, &name);
-        let deleting = || {
-            let present = present.as_ref()?.value();
-            Some(!meta_text(&present, "deletionTimestamp").is_empty())
+        let is_deleting = || {
+            let is_ending = |present: &Value| !meta_text(present, "deletionTimestamp").is_empty();
+            present
+                .as_ref()
+                .is_some_and(|present| is_ending(&present.value()))
         };
         if base.is_empty() {
-            if deleting() == Some(true) {
+            if is_deleting() {
                 status = status.with_message_before("object is being deleted: ");
             }
             return Err(status);
@@ -169,7 +171,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
             );
             let details = status.details_mut();
             details.insert("retryAfterSeconds".to_owned(), 1.into());
-            if deleting() == Some(true) {
+            if is_deleting() {
                 status = status.with_message_before("object is being deleted: ");
             }
             return Err(status);

@@ -54,7 +54,7 @@ pub(crate) fn body(
     let older = older_eviction(kind, &object);
     let said = older.as_ref().unwrap_or(kind);
     if let Some(other) = another_version(said, &object) {
-        // What the decoder finds on the side is told first.
+        // Unknown fields are reported before the wrong version is.
         let unknown = schema::conform(&other, &mut object.clone());
         problems.extend(said_of(
             &unknown.map_err(|why| cannot_be(&other, &why))?.unknown,

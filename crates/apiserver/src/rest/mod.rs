@@ -6,6 +6,7 @@ pub(crate) mod body;
 pub(crate) mod call;
 mod component_statuses;
 mod compress;
+mod converter;
 mod create;
 pub(crate) mod decode;
 mod delete;

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::answer;
 use super::body::Body;
 use super::call::{Call, meta_text};
+use super::converter;
 use super::create;
 use super::decode::{self, Decoded};
 use super::negotiate::content_type;
@@ -22,7 +23,7 @@ use crate::managers;
 use crate::patch::go_text::GoText;
 use crate::patch::strategic::StrategicError;
 use crate::patch::{json, merge, strategic};
-use crate::schema::types::{self, Shape, TypeRef};
+use crate::schema::types::{self, TypeRef};
 use crate::schema::{self, Conformed};
 use crate::status::{Result, Status};
 
@@ -189,7 +190,7 @@ impl Patch {
                 let seen = strategic::without_unmatched_nulls(&object, patch);
                 merge_by_type(kind, &mut object, patch)?;
                 // The result is of the kind, whatever it says of itself, but for what is no text.
-                let own = decode::not_a_text(&object).map(|why| converters_words(&why, &object));
+                let own = decode::not_a_text(&object).map(|why| converter::words(&why, &object));
                 decode::set_kind(kind, &mut object);
                 schema::cut_integers(kind, &mut object);
                 let decoded = own.map_or_else(|| schema::conform(kind, &mut object), Err);
@@ -208,7 +209,7 @@ impl Patch {
                 }
                 (
                     shown,
-                    decoded.map_err(|why| converters_words(&why, &object)),
+                    decoded.map_err(|why| converter::words(&why, &object)),
                 )
             }
             Content::Json(patch) => {
@@ -254,7 +255,7 @@ impl Patch {
         .map_err(managers::ApplyError::into_status)?;
         let conformed = conform_applied(call, kind, &mut object).map_err(|why| {
             let (namespace, name) = (meta_text(applied, "namespace"), meta_text(applied, "name"));
-            let (why, kind) = (converters_words(&why, applied), managers::shown(kind));
+            let (why, kind) = (converter::words(&why, applied), managers::shown(kind));
             Status::plain(format!(
                 "failed to convert new object ({namespace}/{name}; {kind}) to proper version: unable to convert unstructured \
                  object to {kind}: {why}"
@@ -411,14 +412,14 @@ fn strategic_fault(
 ) -> Result<String> {
     let mut object = current.clone();
     merge_by_type(kind, &mut object, patch)?;
-    let own = decode::not_a_text(&object).map(|why| converters_words(&why, &object));
+    let own = decode::not_a_text(&object).map(|why| converter::words(&why, &object));
     if let Some(why) = own {
         return Ok(why);
     }
     decode::set_kind(kind, &mut object);
     schema::cut_integers(kind, &mut object);
     let why = schema::first_fault_in_turn(kind, &mut object.clone());
-    Ok(converters_words(&why.unwrap_or_default(), &object))
+    Ok(converter::words(&why.unwrap_or_default(), &object))
 }
 
 fn merge_by_type(
@@ -434,97 +435,6 @@ fn merge_by_type(
         StrategicError::Format(why) => Status::bad_request(why),
         StrategicError::Failed(why) => Status::plain(why),
     })
-}
-
-/// What the converter says that the real server uses here, where the JSON decoder says `why` of an object.
-fn converters_words(why: &str, object: &Value) -> String {
-    if why.starts_with("illegal base64 data") {
-        return format!("error decoding from json: {why}");
-    }
-    let parts = why
-        .strip_prefix("json: cannot unmarshal ")
-        .and_then(|rest| rest.split_once(" into Go "))
-        .and_then(|(found, rest)| {
-            let (place, wanted) = rest.rsplit_once(" of type ")?;
-            Some((found, place, wanted))
-        });
-    let Some((found, place, wanted)) = parts else {
-        return why.to_owned();
-    };
-    // These decode themselves.
-    let path = place.split_once('.').map_or("", |(_, path)| path);
-    let found_there = match shape_at(object, path) {
-        Some(Shape::Time | Shape::MicroTime) => found.split(' ').next(),
-        Some(Shape::IntOrString) => Some(found),
-        _ => None,
-    };
-    if let Some(found) = found_there {
-        return format!("json: cannot unmarshal {found} into Go value of type {wanted}");
-    }
-    let is_fraction = || {
-        let (_, path) = place.split_once('.')?;
-        let names: Vec<&str> = path.split('.').collect();
-        Some(number_at(object, &names)?.is_f64())
-    };
-    let found = match found {
-        "object" => "map",
-        "array" => "slice",
-        "number" if is_fraction() == Some(true) => "float64",
-        "number" => "int64",
-        number if number.starts_with("number ") && number.contains(['.', 'e', 'E']) => "float64",
-        number if number.starts_with("number ") => "int64",
-        other => other,
-    };
-    match types::shape_called(wanted) {
-        Some(Shape::String) => return "unrecognized type: string".to_owned(),
-        Some(Shape::Map(..)) => return format!("cannot restore map from {found}"),
-        Some(Shape::List(_)) => return format!("cannot restore slice from {found}"),
-        _ => {}
-    }
-    let number = matches!(wanted, "int32" | "int64" | "float64");
-    let scalar = number || matches!(wanted, "bool" | "string");
-    match found {
-        _ if wanted.starts_with("map[") => format!("cannot restore map from {found}"),
-        _ if wanted.starts_with("[]") => format!("cannot restore slice from {found}"),
-        "int64" if wanted == "string" => format!("cannot convert {found} to {wanted}"),
-        "float64" if number => format!("cannot convert {found} to {wanted}"),
-        _ if scalar => format!("unrecognized type: {wanted}"),
-        // A map fits every struct, so this is one of the named texts.
-        "map" => "unrecognized type: string".to_owned(),
-        _ => format!("cannot restore struct from: {found}"),
-    }
-}
-
-/// What stands at the end of a path of fields in objects of this kind.
-fn shape_at(object: &Value, path: &str) -> Option<&'static Shape> {
-    let text = |name: &str| object[name].as_str().unwrap_or_default();
-    let mut names = path.split('.');
-    let mut ty = types::named(text("apiVersion"), text("kind"))?;
-    let mut shape = &ty.field(names.next()?)?.slot.shape;
-    for name in names {
-        while let Shape::List(item) | Shape::Map(_, item) = shape {
-            shape = &item.shape;
-        }
-        let Shape::Object(below) = shape else {
-            return None;
-        };
-        ty = below.get().inner();
-        shape = &ty.field(name)?.slot.shape;
-    }
-    Some(shape)
-}
-
-/// The first number at the end of a path of fields, whose lists and maps have no names in it.
-fn number_at<'v>(value: &'v Value, names: &[&str]) -> Option<&'v serde_json::Number> {
-    match (value, names) {
-        (Value::Number(number), []) => Some(number),
-        (Value::Object(fields), [name, rest @ ..]) if fields.contains_key(*name) => {
-            number_at(&fields[*name], rest)
-        }
-        (Value::Object(fields), _) => fields.values().find_map(|below| number_at(below, names)),
-        (Value::Array(items), _) => items.iter().find_map(|below| number_at(below, names)),
-        _ => None,
-    }
 }
 
 /// What a patch made of an object, decoded by the rules of its kind.

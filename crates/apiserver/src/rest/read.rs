@@ -59,11 +59,11 @@ pub(crate) async fn get(call: &Call) -> Result<Response<Body>> {
 
 /// Objects without what the server gave them are not to be had any more.
 fn refuse_export(query: &Query) -> Result<()> {
-    if query.get("export").is_none() || !query.flag("export") {
-        return Ok(());
+    if query.flag("export") {
+        let why = "the export parameter, deprecated since v1.14, is no longer supported";
+        return Err(Status::bad_request(why));
     }
-    let why = "the export parameter, deprecated since v1.14, is no longer supported";
-    Err(Status::bad_request(why))
+    Ok(())
 }
 
 /// Answers the objects of the resource that the selectors mean.
@@ -140,7 +140,7 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
             let rest = start.strip_prefix(&prefix).filter(|_| !token.is_empty());
             let mut status = out_of_range(error, at, rest);
             if by_key && matches!(at, At::Exactly(_)) {
-                // Nobody waits for one object of a state that is to come.
+                // The real server does not tell clients to ask again for one object at a future revision.
                 status.details_mut().remove("retryAfterSeconds");
             }
             status

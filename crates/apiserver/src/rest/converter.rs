@@ -1,0 +1,96 @@
+//! What the real server's converter from unstructured objects to its own types says of a field that does not fit.
+
+use serde_json::{Number, Value};
+
+use crate::schema::types::{self, Shape};
+
+/// The converter's words for a fault of `object` that the JSON decoder words as `why`.
+pub(super) fn words(why: &str, object: &Value) -> String {
+    if why.starts_with("illegal base64 data") {
+        return format!("error decoding from json: {why}");
+    }
+    let parts = why
+        .strip_prefix("json: cannot unmarshal ")
+        .and_then(|rest| rest.split_once(" into Go "))
+        .and_then(|(found, rest)| {
+            let (place, wanted) = rest.rsplit_once(" of type ")?;
+            Some((found, place, wanted))
+        });
+    let Some((found, place, wanted)) = parts else {
+        return why.to_owned();
+    };
+    // These decode themselves.
+    let path = place.split_once('.').map_or("", |(_, path)| path);
+    let found_there = match shape_at(object, path) {
+        Some(Shape::Time | Shape::MicroTime) => found.split(' ').next(),
+        Some(Shape::IntOrString) => Some(found),
+        _ => None,
+    };
+    if let Some(found) = found_there {
+        return format!("json: cannot unmarshal {found} into Go value of type {wanted}");
+    }
+    let is_fraction = || {
+        let (_, path) = place.split_once('.')?;
+        let names: Vec<&str> = path.split('.').collect();
+        Some(number_at(object, &names)?.is_f64())
+    };
+    let found = match found {
+        "object" => "map",
+        "array" => "slice",
+        "number" if is_fraction() == Some(true) => "float64",
+        "number" => "int64",
+        number if number.starts_with("number ") && number.contains(['.', 'e', 'E']) => "float64",
+        number if number.starts_with("number ") => "int64",
+        other => other,
+    };
+    match types::shape_called(wanted) {
+        Some(Shape::String) => return "unrecognized type: string".to_owned(),
+        Some(Shape::Map(..)) => return format!("cannot restore map from {found}"),
+        Some(Shape::List(_)) => return format!("cannot restore slice from {found}"),
+        _ => {}
+    }
+    let number = matches!(wanted, "int32" | "int64" | "float64");
+    let scalar = number || matches!(wanted, "bool" | "string");
+    match found {
+        _ if wanted.starts_with("map[") => format!("cannot restore map from {found}"),
+        _ if wanted.starts_with("[]") => format!("cannot restore slice from {found}"),
+        "int64" if wanted == "string" => format!("cannot convert {found} to {wanted}"),
+        "float64" if number => format!("cannot convert {found} to {wanted}"),
+        _ if scalar => format!("unrecognized type: {wanted}"),
+        // A map fits every struct, so this is one of the named texts.
+        "map" => "unrecognized type: string".to_owned(),
+        _ => format!("cannot restore struct from: {found}"),
+    }
+}
+
+/// What stands at the end of a path of fields in objects of this kind.
+fn shape_at(object: &Value, path: &str) -> Option<&'static Shape> {
+    let text = |name: &str| object[name].as_str().unwrap_or_default();
+    let mut names = path.split('.');
+    let mut ty = types::named(text("apiVersion"), text("kind"))?;
+    let mut shape = &ty.field(names.next()?)?.slot.shape;
+    for name in names {
+        while let Shape::List(item) | Shape::Map(_, item) = shape {
+            shape = &item.shape;
+        }
+        let Shape::Object(below) = shape else {
+            return None;
+        };
+        ty = below.get().inner();
+        shape = &ty.field(name)?.slot.shape;
+    }
+    Some(shape)
+}
+
+/// The first number at the end of a path of fields, whose lists and maps have no names in it.
+fn number_at<'v>(value: &'v Value, names: &[&str]) -> Option<&'v Number> {
+    match (value, names) {
+        (Value::Number(number), []) => Some(number),
+        (Value::Object(fields), [name, rest @ ..]) if fields.contains_key(*name) => {
+            number_at(&fields[*name], rest)
+        }
+        (Value::Object(fields), _) => fields.values().find_map(|below| number_at(below, names)),
+        (Value::Array(items), _) => items.iter().find_map(|below| number_at(below, names)),
+        _ => None,
+    }
+}
