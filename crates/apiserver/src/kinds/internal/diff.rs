@@ -5,13 +5,16 @@ use std::fmt::Write as _;
 
 /// How many equal lines are shown around what differs.
 const AROUND: usize = 3;
+/// How many pairs of lines are looked at. What is left then is shown as replaced: one refused update of a huge object must not
+/// take a processor for minutes.
+const WORK: usize = 4_000_000;
 /// A text of so many lines has some that are too common to begin a run.
 const LONG: usize = 200;
 
 /// The unified difference of two texts; nothing where they are equal.
 pub(super) fn unified(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let changes = changes(&runs(&old, &new), old.len(), new.len());
+    let changes = changes(&runs(&old, &new, WORK), old.len(), new.len());
     let mut out = String::new();
     let mut rest = changes.as_slice();
     while let Some(first) = rest.first() {
@@ -38,7 +41,7 @@ pub(super) fn unified(old: &str, new: &str) -> String {
     out
 }
 
-/// What stands in the place of some lines: both from and up to a line.
+/// The old lines that are replaced and the new ones that replace them: the first of each, and the first that is not among them.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     old: (usize, usize),
@@ -64,7 +67,7 @@ fn changes(runs: &[Run], old: usize, new: usize) -> Vec<Change> {
 }
 
 /// The longest run of all, and those on both sides of it.
-fn runs(old: &[&str], new: &[&str]) -> Vec<Run> {
+fn runs(old: &[&str], new: &[&str], mut work: usize) -> Vec<Run> {
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
     for (at, line) in new.iter().enumerate() {
         places.entry(line).or_default().push(at);
@@ -75,7 +78,7 @@ fn runs(old: &[&str], new: &[&str]) -> Vec<Run> {
     let mut found = Vec::new();
     let mut waiting = vec![(0, old.len(), 0, new.len())];
     while let Some(within) = waiting.pop() {
-        let (a, b, size) = longest(old, new, &places, within);
+        let (a, b, size) = longest(old, new, &places, within, &mut work);
         if size == 0 {
             continue;
         }
@@ -93,13 +96,19 @@ fn longest(
     new: &[&str],
     places: &HashMap<&str, Vec<usize>>,
     (from_old, to_old, from_new, to_new): (usize, usize, usize, usize),
+    work: &mut usize,
 ) -> Run {
     let (mut a, mut b, mut size) = (from_old, from_new, 0);
     let mut lengths: HashMap<usize, usize> = HashMap::new();
-    for (i, line) in old.iter().enumerate().take(to_old).skip(from_old) {
+    for (i, line) in (from_old..).zip(&old[from_old..to_old]) {
         let mut next = HashMap::new();
-        let within = places.get(line).into_iter().flatten();
-        for j in within.filter(|j| (from_new..to_new).contains(*j)) {
+        let same = places.get(line).map_or(&[][..], Vec::as_slice);
+        let Some(rest) = work.checked_sub(1 + same.len()) else {
+            *work = 0;
+            break;
+        };
+        *work = rest;
+        for j in same.iter().filter(|j| (from_new..to_new).contains(*j)) {
             let before = j.checked_sub(1).and_then(|before| lengths.get(&before));
             let length = before.copied().unwrap_or(0) + 1;
             next.insert(*j, length);
@@ -147,6 +156,26 @@ mod tests {
             unified(old, new),
             "@@ -1,4 +1,7 @@\n [\n+ {\n+  b\n+ },\n  {\n   a\n  },\n"
         );
+    }
+
+    #[test]
+    fn work_has_a_bound_and_the_changes_stay_true() {
+        let of = |letter: char| -> Vec<String> {
+            let lines = (0..500).flat_map(|line| [format!("{line}"), format!("{letter}{line}")]);
+            lines.collect()
+        };
+        let (old, new) = (of('a'), of('b'));
+        let (old, new): (Vec<&str>, Vec<&str>) = (
+            old.iter().map(String::as_str).collect(),
+            new.iter().map(String::as_str).collect(),
+        );
+        for (work, expected) in [(0, 0..2), (50_000, 2..100), (WORK, 500..501)] {
+            let runs = runs(&old, &new, work);
+            assert!(expected.contains(&runs.len()), "{work}: {}", runs.len());
+            for (a, b, size) in runs {
+                assert_eq!(old[a..a + size], new[b..b + size]);
+            }
+        }
     }
 
     #[test]
