@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// An outcome in which everything that is told of as wrong, and every warning, stands in one order.
+/// An outcome with its validation errors and warnings sorted.
 pub(crate) fn settled(outcome: &Value) -> Value {
     match outcome {
         Value::Object(fields) => {
