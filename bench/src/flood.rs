@@ -34,8 +34,6 @@ const GOOD_CALLS: usize = 2_000;
 const MIB: usize = 1 << 20;
 /// 0.45 of what a server of Go's standard library takes.
 const PEAK: usize = 90 * MIB;
-/// What may be left, three seconds later, beside what the server had before.
-const LEFT: usize = 20 * MIB;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// How to measure.
@@ -62,6 +60,16 @@ enum Burst {
     Annotations,
     /// 900 connections without a call, held for five seconds.
     Connections,
+}
+
+impl Burst {
+    /// What may be left, three seconds later, beside what the server had before.
+    fn most_left(self) -> usize {
+        match self {
+            Self::Reviews => 12 * MIB,
+            Self::Annotations | Self::Connections => 20 * MIB,
+        }
+    }
 }
 
 /// What one burst has done to a fresh server.
@@ -101,8 +109,14 @@ pub(crate) async fn run(options: &Options) -> Result<()> {
     }
     let worst = |value: fn(&Round) -> usize| rounds.iter().map(value).max().unwrap_or_default();
     print_verdict("peak", worst(|round| round.peak), PEAK);
-    let left = worst(|round| round.after_3_s.saturating_sub(round.idle));
-    print_verdict("left after 3 s, beside idle", left, LEFT);
+    for burst in [Burst::Reviews, Burst::Annotations, Burst::Connections] {
+        let of_burst = rounds.iter().filter(|round| round.burst == burst);
+        let left = of_burst.map(|round| round.after_3_s.saturating_sub(round.idle));
+        if let Some(left) = left.max() {
+            let what = format!("left after 3 s of {burst:?}, beside idle");
+            print_verdict(&what, left, burst.most_left());
+        }
+    }
     let path = options.keep.join("flood.json");
     std::fs::write(&path, serde_json::to_vec_pretty(&rounds)?)?;
     println!("every round is in {}", path.display());
