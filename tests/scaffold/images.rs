@@ -47,7 +47,7 @@ fn copy(from: &Path, to: &Path) {
     std::fs::write(to, bytes).expect("a file can be written");
 }
 
-/// Has every crate at hand that the workspace may need, for other systems as well: what follows reads them without a network.
+/// Downloads every crate of the lock file, those for other systems included: `cargo metadata --offline` reads them all.
 fn fetch() {
     let mut command = Command::new(env!("CARGO"));
     let output = command.args(["fetch", "--locked", "--quiet"]);
@@ -102,8 +102,8 @@ fn the_image_of_a_project_is_built_from_what_its_file_copies() {
         project,
         &["create", "webhook", "--kind", "Pod", "--validating"],
     );
-    // What `cargo build` would write, with the versions that are here.
     fetch();
+    // What `cargo build` would write, with the versions that are here.
     copy(&root().join("Cargo.lock"), &project.join("Cargo.lock"));
     cargo(project, &["metadata", "--offline", "--format-version=1"]);
 

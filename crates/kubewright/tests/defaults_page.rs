@@ -350,6 +350,11 @@ const INSTALLATION: &[Row] = &[
         "`Install::memory`",
     ),
     (
+        "`MIMALLOC_PURGE_DELAY`",
+        Written(DEPLOYMENT, "/spec/template/spec/containers/0/env/0/value"),
+        "",
+    ),
+    (
         "Processors that are asked for",
         Written(
             DEPLOYMENT,

@@ -137,8 +137,8 @@ impl Body {
         self.left().is_none_or(|left| announced > left)
     }
 
-    /// Whether the body has to have room before more of it is read: once it is larger than what is free, and one that will be
-    /// as soon as such bodies have half of what small ones need.
+    /// Whether more of the body is read only once it has room. That holds for the part beyond the first 64 KiB, and for all
+    /// of a large body while half of the memory for small bodies is taken.
     fn needs_room(&self) -> bool {
         if self.place.has_room() {
             return false;
@@ -150,6 +150,7 @@ impl Body {
             || (left > free && self.place.small_bodies_are_half_full())
     }
 
+    /// Waits for room, if the body needs it.
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if !self.needs_room() {
             return Poll::Ready(());

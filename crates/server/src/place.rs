@@ -107,7 +107,7 @@ impl Place {
         has_taken
     }
 
-    /// Whether half of what bodies may have that have not asked for room is taken.
+    /// Whether bodies without room have half of the memory that there is for them.
     pub(crate) fn small_bodies_are_half_full(&self) -> bool {
         let taken = self.server.places.small_bodies.load(Ordering::Relaxed);
         taken >= small_bodies(&self.server.limits) / 2

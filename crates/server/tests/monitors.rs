@@ -123,7 +123,7 @@ async fn a_client_that_reads_metrics_again_keeps_its_connection() {
 #[tokio::test]
 async fn clients_that_come_all_at_once_wait_instead_of_being_turned_away() {
     let monitor = Monitor::new(Readiness::default(), Readiness::default());
-    // Nobody accepts yet.
+    // The monitor is bound, and does not accept connections yet.
     let monitor = monitor.bind(([127, 0, 0, 1], 0)).await.unwrap();
     let mut clients = Vec::new();
     for _ in 0..300 {

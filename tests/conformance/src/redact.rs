@@ -289,7 +289,7 @@ const LETTERS: &str = "bcdfghjklmnpqrstvwxz2456789";
 // Written cases generate names from `gen-`, and from nothing else; the other one is that of a volume with a token.
 static GENERATED: LazyLock<Regex> =
     LazyLock::new(|| pattern(&format!(r"\b(gen|kube-api-access)-[{LETTERS}]{{5}}\b")));
-/// A port of nodes in an object that stands in a text.
+/// A node port in JSON that is quoted in a message.
 static NODE_PORT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(\\"(?:nodePort|healthCheckNodePort)\\": ?)3[0-2]\d{3}\b"#));
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"));

@@ -9,8 +9,8 @@ use crate::rest::decode::{beginning, not_an_object};
 use crate::status::{Result, Status};
 
 impl Custom {
-    /// Makes the object in a body one of this version. `unknown` is told the paths of what it does not know. A client that
-    /// `ignores` those has another decoder, with other words for an object of no kind.
+    /// Decodes the object in a body by this version, and adds the paths of unknown fields to `unknown`. With `ignores`, for
+    /// `fieldValidation=Ignore`, the error for an object without a kind is worded as by the real server's lenient decoder.
     ///
     /// # Errors
     /// 400 for an object of another version, or for what does not fit at all.

@@ -538,7 +538,7 @@ fn give_health_check(
     }
 }
 
-/// A type that nobody knows gets an address before it is refused.
+/// Whether a service gets an address. One of an unknown type does, too: validation refuses it later.
 fn needs_address(spec: &Value) -> bool {
     spec.text("type") != "ExternalName"
 }

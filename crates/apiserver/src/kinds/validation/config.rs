@@ -212,7 +212,7 @@ fn is_feature(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_uppercase()) && name.split('/').all(is_segment)
 }
 
-/// Addresses of a node of which none is told twice.
+/// Refuses an address that a node has twice.
 fn node_addresses(object: &Value, errors: &mut Errors) {
     let path = Path::new("status.addresses");
     let all = object.at("status").list("addresses");

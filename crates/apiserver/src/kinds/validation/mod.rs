@@ -130,7 +130,7 @@ pub fn update(resource: &Resource, subresource: &str, new: &Value, old: &Value) 
             for step in sequence(group, kind) {
                 match step {
                     Step::Changed => metadata::kind_changed(resource, new, old, out),
-                    // What is told of the names of classes is told by other rules, for new ones only.
+                    // The names of device classes are validated when they are created, by declarative rules.
                     Step::Metadata if kind == "DeviceClass" => {
                         metadata::named(false, new, |_| Vec::new(), out);
                     }

@@ -160,7 +160,7 @@ fn gates(spec: &Value, before: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (index, gate) in gates.iter().enumerate() {
         let name = gate.text("name");
         let mut known = before.list("schedulingGates").iter();
-        // Of several with one name the last is told.
+        // Of several new gates with one name, the error names the last.
         let mut later = gates[index + 1..].iter();
         if !known.any(|old| same(old, name)) && !later.any(|other| same(other, name)) {
             let detail =
