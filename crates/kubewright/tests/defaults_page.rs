@@ -355,6 +355,11 @@ const INSTALLATION: &[Row] = &[
         "",
     ),
     (
+        "`MIMALLOC_PAGE_RECLAIM_ON_FREE`",
+        Written(DEPLOYMENT, "/spec/template/spec/containers/0/env/1/value"),
+        "",
+    ),
+    (
         "Processors that are asked for",
         Written(
             DEPLOYMENT,

@@ -14,6 +14,10 @@ use crate::refusal::Refusal;
 /// How much is set aside for a body before any of it has arrived.
 const FIRST: usize = 64 * 1024;
 
+/// What a body that needs more gets at least. Pieces of up to 512 KiB share pages of an allocator, which keeps such pages for the
+/// next ones; a larger piece goes back to the system as it is freed. What is not written takes no memory.
+const WHOLE: usize = 520 * 1024;
+
 /// Reads a whole body.
 pub(crate) async fn read<B>(body: B, limit: usize, deadline: Instant) -> Result<ReviewBody, Refusal>
 where
@@ -40,7 +44,7 @@ where
                 return Err(Refusal::too_large(limit));
             }
             if received + length > text.capacity() && received >= FIRST / 2 {
-                text.grow_to(promised);
+                text.grow_to(promised.max(WHOLE));
             }
             received += length;
             while data.has_remaining() {

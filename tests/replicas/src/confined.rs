@@ -68,6 +68,7 @@ impl Confined {
             .env("TOKIO_WORKER_THREADS", "2")
             // As an installed program has it.
             .env("MIMALLOC_PURGE_DELAY", "0")
+            .env("MIMALLOC_PAGE_RECLAIM_ON_FREE", "-1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

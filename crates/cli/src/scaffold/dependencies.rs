@@ -121,7 +121,7 @@ mod tests {
     const ALLOCATOR: Dependency = Dependency {
         name: "mimalloc",
         version: "0.1.52",
-        features: &["no_thp", "v2"],
+        features: &["no_thp"],
         defaults: true,
     };
 

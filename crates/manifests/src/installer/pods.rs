@@ -72,8 +72,11 @@ impl Settled<'_> {
             "name": self.parts.name,
             "image": self.image,
             "args": self.arguments(),
-            // mimalloc returns free memory only while the program allocates, unless the delay is zero.
-            "env": [{"name": "MIMALLOC_PURGE_DELAY", "value": "0"}],
+            // So that mimalloc returns free memory at once, and not only while the program allocates.
+            "env": [
+                {"name": "MIMALLOC_PURGE_DELAY", "value": "0"},
+                {"name": "MIMALLOC_PAGE_RECLAIM_ON_FREE", "value": "-1"},
+            ],
             "ports": self.ports(),
             "readinessProbe": ready,
             "livenessProbe": probe("/livez"),
