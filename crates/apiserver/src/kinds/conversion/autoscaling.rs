@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::field::as_go_writes;
 use crate::kinds::internal::shown;
 use crate::kinds::view::{Edit, View};
 
@@ -21,12 +22,12 @@ pub(crate) fn to_v2(object: &mut Value) {
         return;
     };
     let mut metrics = Vec::new();
+    if let Some(Value::Array(others)) = kept.remove(METRICS) {
+        metrics.extend(others.iter().map(|metric| metric_to_v2(metric, TARGET)));
+    }
     let cpu = take(spec, "targetCPUUtilizationPercentage");
     if !cpu.is_null() {
         metrics.push(cpu_target(&cpu));
-    }
-    if let Some(Value::Array(more)) = kept.remove(METRICS) {
-        metrics.extend(more.iter().map(|metric| metric_to_v2(metric, TARGET)));
     }
     if metrics.is_empty() {
         metrics.push(cpu_target(&json!(DEFAULT_CPU_UTILIZATION)));
@@ -178,15 +179,56 @@ pub(crate) fn keep_annotations(of_status: bool, new: &mut Value, old: &Value) {
     }
 }
 
-/// Metrics as the text of an annotation, in the order of Go's struct: the type is first.
+/// The fields of metrics in the order of Go's structs, which is one for all of them.
+const IN_GO: [&str; 23] = [
+    "type",
+    "object",
+    "pods",
+    "resource",
+    "containerResource",
+    "external",
+    "kind",
+    "name",
+    "apiVersion",
+    "target",
+    "metricName",
+    "metricSelector",
+    "targetAverageUtilization",
+    "currentAverageUtilization",
+    "targetValue",
+    "currentValue",
+    "targetAverageValue",
+    "currentAverageValue",
+    "selector",
+    "averageValue",
+    "container",
+    "matchLabels",
+    "matchExpressions",
+];
+
+/// Metrics as the text of an annotation, which Go writes.
 fn metrics_text(metrics: &[Value]) -> String {
-    let text = |metric: &Value| {
-        let mut rest = metric.clone();
-        let sort = take(&mut rest, "type");
-        format!("{{\"type\":{sort},{}", &rest.to_string()[1..])
+    let all: Vec<String> = metrics.iter().map(in_go_order).collect();
+    as_go_writes(format!("[{}]", all.join(",")))
+}
+
+fn in_go_order(value: &Value) -> String {
+    let Value::Object(fields) = value else {
+        return value.to_string();
     };
-    let all: Vec<String> = metrics.iter().map(text).collect();
-    format!("[{}]", all.join(","))
+    let place = |name: &str| IN_GO.iter().position(|known| *known == name);
+    let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+    fields.sort_by_key(|(name, _)| place(name).unwrap_or(IN_GO.len()));
+    let text = |(name, value): (&String, &Value)| {
+        // Labels have names of their own.
+        let value = match name.as_str() {
+            "matchLabels" => value.to_string(),
+            _ => in_go_order(value),
+        };
+        format!("{}:{value}", Value::from(name.as_str()))
+    };
+    let all: Vec<String> = fields.into_iter().map(text).collect();
+    format!("{{{}}}", all.join(","))
 }
 
 fn take(holder: &mut Value, field: &str) -> Value {
@@ -275,20 +317,28 @@ fn metric_to_v2(metric: &Value, words: Words) -> Value {
         } else {
             Value::Null
         };
+        if let Some(number) = always_written(field, words) {
+            source.fill(number, "0");
+        }
         let mut numbers = Map::new();
-        for (from, to, kind) in [
-            (words.utilization, "averageUtilization", "Utilization"),
-            (average_word(field, words), "averageValue", "AverageValue"),
-            (words.value, "value", "Value"),
+        for (from, to) in [
+            (words.utilization, "averageUtilization"),
+            (average_word(field, words), "averageValue"),
+            (words.value, "value"),
         ] {
             let number = take(source, from);
-            let unset = field == "object" && to == "value" && number == "0";
-            if !number.is_null() && !unset {
+            if !number.is_null() {
                 numbers.insert(to.to_owned(), number);
-                if words.part == "target" {
-                    numbers.entry("type").or_insert(kind.into());
-                }
             }
+        }
+        if words.part == "target" {
+            if field == "object"
+                && numbers.contains_key("averageValue")
+                && numbers.get("value").is_some_and(|value| value == "0")
+            {
+                numbers.remove("value");
+            }
+            numbers.insert("type".to_owned(), kind_of_target(field, &numbers).into());
         }
         let mut named = Map::new();
         let selector = if field == "external" {
@@ -343,9 +393,30 @@ fn metric_to_v1(metric: &Value, words: Words) -> Value {
         let described = take(source, "describedObject");
         if !described.is_null() {
             source.put("target", described);
-            // A quantity is a struct in Go: written even when only the average is set.
-            source.fill(words.value, "0");
+        }
+        if let Some(number) = always_written(field, words) {
+            source.fill(number, "0");
         }
     }
     old
+}
+
+/// The number of a source in version 1 that is a struct in Go instead of a pointer, so that it is written also when it is not set.
+fn always_written(field: &str, words: Words) -> Option<&'static str> {
+    match (words.part, field) {
+        ("target", "pods") => Some(words.average),
+        ("target", "object") | ("current", "object" | "external") => Some(words.value),
+        ("target", _) => None,
+        _ => Some(words.average),
+    }
+}
+
+fn kind_of_target(field: &str, numbers: &Map<String, Value>) -> &'static str {
+    let has = |number| numbers.contains_key(number);
+    match field {
+        "resource" | "containerResource" if has("averageUtilization") => "Utilization",
+        "external" if has("value") => "Value",
+        "object" if !has("averageValue") => "Value",
+        _ => "AverageValue",
+    }
 }

@@ -18,14 +18,7 @@ use crate::kinds::view::View;
 pub(super) fn autoscaler(version: &str, object: &Value, errors: &mut Errors) {
     if version == "v1" {
         let mut object = object.clone();
-        let has_target = object.at("spec").has("targetCPUUtilizationPercentage");
         conversion::autoscaler_to_v2(&mut object);
-        // The real server counts the metrics of the annotation first.
-        if let Some(Value::Array(metrics)) = object.pointer_mut("/spec/metrics")
-            && has_target
-        {
-            metrics.rotate_left(1);
-        }
         return autoscaler("v2", &object, errors);
     }
     let spec = object.at("spec");
