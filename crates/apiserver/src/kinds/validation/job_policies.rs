@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::check::{Errors, not_negative, qualified_name};
+use super::indexes;
 use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
 use crate::kinds::view::View;
@@ -186,7 +187,7 @@ fn success_rule(rule: &Value, completions: i64, path: &Path<'_>, errors: &mut Er
         if text.len() > 64 * 1024 {
             errors.push(FieldError::too_long(&at, 64 * 1024));
         }
-        listed = Some(count_indexes(text, completions).unwrap_or_else(|problem| {
+        listed = Some(indexes::count(text, completions).unwrap_or_else(|problem| {
             let detail = format!("error parsing succeededIndexes: {problem}");
             errors.push(FieldError::invalid(&at, text, &detail));
             0
@@ -206,50 +207,4 @@ fn success_rule(rule: &Value, completions: i64, path: &Path<'_>, errors: &mut Er
             errors.push(FieldError::invalid(&at, count, &detail));
         }
     }
-}
-
-/// How many indexes a text such as `0,2-3` lists; each is below `completions` and above the one before.
-fn count_indexes(text: &str, completions: i64) -> Result<i64, String> {
-    if text.is_empty() {
-        return Ok(0);
-    }
-    let read = |text: &str| -> Result<i64, String> {
-        let index: i64 = text
-            .parse()
-            .map_err(|_| format!("cannot convert string to integer for index: {text:?}"))?;
-        if index >= completions {
-            return Err(format!("too large index: {text:?}"));
-        }
-        Ok(index)
-    };
-    let out_of_order = |previous: i64, current: i64| {
-        format!("non-increasing order, previous: {previous}, current: {current}")
-    };
-    let (mut last, mut total) = (None, 0);
-    for interval in text.split(',') {
-        let limits: Vec<&str> = interval.split('-').collect();
-        if limits.len() > 2 {
-            return Err(format!(
-                "the fragment {interval:?} violates the requirement that an index interval can have at most two parts \
-                 separated by '-'"
-            ));
-        }
-        let first = read(limits[0])?;
-        let end = match limits.get(1) {
-            Some(text) => {
-                let end = read(text)?;
-                if first >= end {
-                    return Err(out_of_order(first, end));
-                }
-                end
-            }
-            None => first,
-        };
-        if let Some(last) = last.filter(|last| *last >= first) {
-            return Err(out_of_order(last, first));
-        }
-        total += end - first + 1;
-        last = Some(end);
-    }
-    Ok(total)
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::check::{Errors, not_negative, qualified_name, required};
-use super::{devices, flowcontrol, jobs, networking, quotas};
+use super::{devices, flowcontrol, job_status, networking, quotas};
 use crate::field::{FieldError, Path};
 use crate::kinds::view::View;
 
@@ -24,7 +24,7 @@ pub(super) fn check(group: &str, kind: &str, new: &Value, old: &Value, errors: &
                 errors.push(FieldError::invalid(&at, now, "cannot be decremented"));
             }
         }
-        ("batch", "Job") => jobs::status(new, old, errors),
+        ("batch", "Job") => job_status::update(new, old, errors),
         ("", "Namespace") => namespace(new, errors),
         ("", "Node") => {
             super::config::node_update(new, old, errors);
