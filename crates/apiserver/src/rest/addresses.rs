@@ -9,27 +9,31 @@ use uuid::Uuid;
 
 use super::call::{Call, meta_text};
 use super::metadata::now;
-use crate::field::FieldError;
-use crate::kinds::strategy::services::{self, Pool, allocate};
+use crate::kinds::strategy::services::{self, Pool, Refused, allocate};
+use crate::status::{Result, Status};
 use crate::store::Draft;
 
 /// What a service took from the pool. Dropped without [`Allocation::keep`], everything is as it was before.
 #[derive(Debug)]
 pub(crate) struct Allocation<'a> {
     pool: &'a Mutex<Pool>,
-    taken: Value,
-    before: Option<Value>,
+    /// What was taken and what was given back, unless the service was written.
+    change: Option<(Pool, Pool)>,
+    had: Vec<Ipv4Addr>,
 }
 
 impl<'a> Allocation<'a> {
     /// Gives a service the addresses and ports that it needs; other kinds need none.
+    ///
+    /// # Errors
+    /// What cannot be had.
     pub(crate) fn take(
         call: &'a Call,
         new: &mut Value,
         old: Option<&Value>,
-    ) -> (Option<Self>, Vec<FieldError>) {
+    ) -> Result<Option<Self>> {
         if !is_about_services(call) {
-            return (None, Vec::new());
+            return Ok(None);
         }
         if old.is_none() {
             services::normalize_addresses(new, None);
@@ -37,25 +41,25 @@ impl<'a> Allocation<'a> {
         let mut pool = call.shared.addresses.lock();
         // A failed allocation may have taken some of what it wanted: only a whole one counts.
         let mut tried = pool.clone();
-        let errors = allocate(new, old, &mut tried);
-        if !errors.is_empty() {
-            return (None, errors);
-        }
+        allocate(new, old, &mut tried).map_err(|refused| match refused {
+            Refused::Invalid(errors) => call.invalid_object(new, &errors),
+            Refused::Internal(why) => Status::internal(&why),
+            Refused::Plain(why) => Status::plain(why),
+        })?;
+        let change = Some((tried.beyond(&pool), pool.beyond(&tried)));
         *pool = tried;
         drop(pool);
-        let allocation = Self {
+        Ok(Some(Self {
             pool: &call.shared.addresses,
-            taken: new.clone(),
-            before: old.cloned(),
-        };
-        (Some(allocation), errors)
+            change,
+            had: old.map_or_else(Vec::new, services::addresses),
+        }))
     }
 
     /// The service was written: it has what it took.
     pub(crate) fn keep(mut self, call: &Call, service: &Value) {
-        self.taken = Value::Null;
-        let had = self.before.take();
-        let had = had.map_or_else(Vec::new, |had| services::addresses(&had));
+        self.change = None;
+        let had = std::mem::take(&mut self.had);
         let has = services::addresses(service);
         for address in had.iter().filter(|address| !has.contains(address)) {
             strike(call, *address);
@@ -68,13 +72,8 @@ impl<'a> Allocation<'a> {
 
 impl Drop for Allocation<'_> {
     fn drop(&mut self) {
-        if self.taken.is_null() {
-            return;
-        }
-        let mut pool = self.pool.lock();
-        pool.release(&self.taken);
-        if let Some(before) = &self.before {
-            pool.adopt(before);
+        if let Some((taken, freed)) = self.change.take() {
+            self.pool.lock().undo(&taken, freed);
         }
     }
 }

@@ -33,7 +33,6 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     let mut decoded = decode::body(call, &kind, &options)?;
     defaults::apply(&call.resource, &mut decoded.object);
     call.audit(&kind, &decoded.object);
-    dedup_owners(&mut decoded.object, Stage::Received, &call.notes);
     let shown = admit_and_store(call, &options, decoded).await?;
     answer::object(call, StatusCode::CREATED, &shown).await
 }
@@ -53,6 +52,7 @@ pub(crate) async fn admit_and_store(
         clear_owned(&mut object);
     }
     settle_namespace(call, &mut object)?;
+    dedup_owners(&mut object, Stage::Received, &call.notes);
     let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
     attributes.dry_run = options.dry_run;
     attributes.name = meta_text(&object, "name").to_owned();
@@ -89,26 +89,21 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
     }
     strategy::asked_by(&call.resource, object, &call.user);
     let unnamed = attributes.name.is_empty();
-    let (allocation, refused) = Allocation::take(call, object, None);
+    // What cannot be given is refused before anything else is looked at.
+    let allocation = Allocation::take(call, object, None)?;
     let (mut attempt, mut read_back) = (0, ReadBack::AsStored);
     loop {
         attempt += 1;
         let object = &attributes.object;
         let name = meta_text(object, "name").to_owned();
-        // What cannot be given is refused before anything else is looked at.
-        let errors = if refused.is_empty() {
-            let mut errors = devices::admin_access(call, object);
-            match &call.resource.custom {
-                Some(custom) => {
-                    let judgement = custom.judge_new(&call.resource, object);
-                    errors.extend(judgement.told(&call.notes));
-                }
-                None => errors.extend(validation::create(&call.resource, object)),
+        let mut errors = devices::admin_access(call, object);
+        match &call.resource.custom {
+            Some(custom) => {
+                let judgement = custom.judge_new(&call.resource, object);
+                errors.extend(judgement.told(&call.notes));
             }
-            errors
-        } else {
-            refused.clone()
-        };
+            None => errors.extend(validation::create(&call.resource, object)),
+        }
         if !errors.is_empty() {
             return Err(call.invalid_object(object, &errors));
         }

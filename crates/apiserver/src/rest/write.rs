@@ -59,17 +59,15 @@ pub(crate) async fn write(
         keep_identity(&mut attributes.object, &attributes.old_object);
         let (new, old) = (&mut attributes.object, &attributes.old_object);
         strategy::prepare_for_update(&call.resource, subresource, new, old);
-        let (allocation, mut errors) = Allocation::take(call, new, Some(old));
         // What cannot be given is refused before anything else is looked at.
-        if errors.is_empty() {
-            errors = devices::admin_access_granted(call, new, old);
-            match &call.resource.custom {
-                Some(custom) => {
-                    let judgement = custom.judge_changed(&call.resource, subresource, new, old);
-                    errors.extend(judgement.told(&call.notes));
-                }
-                None => errors.extend(validation::update(&call.resource, subresource, new, old)),
+        let allocation = Allocation::take(call, new, Some(old))?;
+        let mut errors = devices::admin_access_granted(call, new, old);
+        match &call.resource.custom {
+            Some(custom) => {
+                let judgement = custom.judge_changed(&call.resource, subresource, new, old);
+                errors.extend(judgement.told(&call.notes));
             }
+            None => errors.extend(validation::update(&call.resource, subresource, new, old)),
         }
         if !errors.is_empty() {
             return Err(call.invalid_object(new, &errors));

@@ -1,6 +1,6 @@
 //! Services: which addresses and ports they keep, get and give back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub trait Addresses {
     ///
     /// # Errors
     /// Why the port cannot be had, in the API server's words.
-    fn take_port(&mut self, wanted: Option<u16>) -> Result<u16, String>;
+    fn take_port(&mut self, wanted: Option<i64>) -> Result<u16, String>;
     /// Gives a node port back.
     fn free_port(&mut self, port: u16);
 }
@@ -53,6 +53,41 @@ impl Pool {
     /// Gives back what a deleted service had.
     pub fn release(&mut self, service: &Value) {
         release(service, self);
+    }
+
+    /// What is taken here and not in `other`.
+    pub(crate) fn beyond(&self, other: &Self) -> Self {
+        Self {
+            addresses: &self.addresses - &other.addresses,
+            ports: &self.ports - &other.ports,
+            next: self.next,
+        }
+    }
+
+    /// Undoes a change: gives back what it took, and takes what it gave back.
+    pub(crate) fn undo(&mut self, taken: &Self, freed: Self) {
+        self.addresses = &self.addresses - &taken.addresses;
+        self.addresses.extend(freed.addresses);
+        self.ports = &self.ports - &taken.ports;
+        self.ports.extend(freed.ports);
+    }
+}
+
+/// Why a service does not get its addresses or ports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refused {
+    /// Its fields ask for what cannot be had.
+    Invalid(Vec<FieldError>),
+    /// The real server answers with an internal error that says this.
+    Internal(String),
+    /// The real server answers with an error of its own, which has no reason.
+    Plain(String),
+}
+
+impl Refused {
+    fn field(path: &Path<'_>, value: impl Into<Value>, why: &str) -> Self {
+        Self::Invalid(vec![FieldError::invalid(path, value, why)])
     }
 }
 
@@ -99,7 +134,7 @@ impl Addresses for Pool {
         self.addresses.remove(&address);
     }
 
-    fn take_port(&mut self, wanted: Option<u16>) -> Result<u16, String> {
+    fn take_port(&mut self, wanted: Option<i64>) -> Result<u16, String> {
         let Some(wanted) = wanted else {
             let size = u32::from(LAST_PORT - FIRST_UNNAMED_PORT) + 1;
             let turned = self.next % size;
@@ -112,11 +147,12 @@ impl Addresses for Pool {
             let free = all.find(|port| self.ports.insert(*port));
             return free.ok_or_else(|| "range is full".to_owned());
         };
-        if !(FIRST_PORT..=LAST_PORT).contains(&wanted) {
+        let valid = u16::try_from(wanted).ok();
+        let Some(wanted) = valid.filter(|port| (FIRST_PORT..=LAST_PORT).contains(port)) else {
             return Err(format!(
                 "provided port is not in the valid range. The range of valid ports is {FIRST_PORT}-{LAST_PORT}"
             ));
-        }
+        };
         if self.ports.insert(wanted) {
             Ok(wanted)
         } else {
@@ -131,54 +167,53 @@ impl Addresses for Pool {
 
 /// Gives a new or changed service the addresses and ports that its type needs, and gives back what it no longer has.
 ///
-/// Call it after `prepare_for_create` or `prepare_for_update` and before validation. When there are errors, or when the
-/// write fails later, nothing must have been taken: use a copy of the pool.
+/// Call it after `prepare_for_create` or `prepare_for_update` and before validation.
+///
+/// # Errors
+/// What cannot be had, the first alone. Some of the rest may have been taken then: use a copy of the pool.
 pub fn allocate(
     new: &mut Value,
     old: Option<&Value>,
     addresses: &mut impl Addresses,
-) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+) -> Result<(), Refused> {
     let before = old.map_or(&Value::Null, |old| old.at("spec")).clone();
     let nameless = new.at("metadata").text("name").is_empty();
     let Some(spec) = new.part("spec") else {
-        return errors;
+        return Ok(());
     };
+    let mut errors = Vec::new();
     check_addresses(spec, &Path::new("spec"), &mut errors);
     if errors.is_empty() {
         families(spec, &before, &mut errors);
     }
     if !errors.is_empty() {
-        return errors;
+        return Err(Refused::Invalid(errors));
     }
-    let had = addresses_of(&before);
-    if needs_address(spec) {
+    // One that could have an address keeps what it has, which for some is none: another is refused by validation.
+    if needs_address(spec) && (old.is_none() || !needs_address(&before)) {
         if nameless && spec.text("clusterIP").is_empty() {
-            errors.push(unowned(spec));
-            return errors;
+            return Err(Refused::Invalid(vec![unowned(spec)]));
         }
-        // One that came to be through its status has none, and is given none later.
-        let had_to_have = old.is_some() && needs_address(&before);
-        if !had_to_have || !spec.text("clusterIP").is_empty() {
-            give_address(spec, &had, addresses, &mut errors);
-        }
+        give_address(spec, addresses)?;
     }
-    let ports: BTreeSet<u16> = ports_of(&before).collect();
     if needs_ports(spec) {
-        give_ports(spec, &ports, addresses, &mut errors);
-    }
-    give_health_check(spec, &ports, addresses, &mut errors);
-    if errors.is_empty() {
-        let kept = addresses_of(spec);
-        for address in had.into_iter().filter(|address| !kept.contains(address)) {
-            addresses.free_address(address);
-        }
-        let kept: BTreeSet<u16> = ports_of(spec).collect();
-        for port in ports_of(&before).filter(|port| !kept.contains(port)) {
-            addresses.free_port(port);
+        match old {
+            None => new_ports(spec, addresses)?,
+            Some(_) => changed_ports(spec, &before, addresses)?,
         }
     }
-    errors
+    if needs_health_check(spec) && (old.is_none() || !needs_health_check(&before)) {
+        give_health_check(spec, addresses)?;
+    }
+    let (had, kept) = (addresses_of(&before), addresses_of(spec));
+    for address in had.into_iter().filter(|address| !kept.contains(address)) {
+        addresses.free_address(address);
+    }
+    let kept: BTreeSet<u16> = ports_of(spec).collect();
+    for port in ports_of(&before).filter(|port| !kept.contains(port)) {
+        addresses.free_port(port);
+    }
+    Ok(())
 }
 
 /// Gives back everything that a deleted service had.
@@ -443,99 +478,119 @@ fn unowned(spec: &mut Value) -> FieldError {
     FieldError::invalid(&Path::new("spec.clusterIPs"), shown, &detail)
 }
 
-fn give_address(
-    spec: &mut Value,
-    had: &[Ipv4Addr],
-    addresses: &mut impl Addresses,
-    errors: &mut Vec<FieldError>,
-) {
+fn give_address(spec: &mut Value, addresses: &mut impl Addresses) -> Result<(), Refused> {
     let wanted = spec.text("clusterIP").to_owned();
     if wanted == "None" {
-        return;
+        return Ok(());
     }
     let parsed: Option<Ipv4Addr> = wanted.parse().ok();
     // What is no address is validation's business.
-    if (!wanted.is_empty() && parsed.is_none())
-        || parsed.is_some_and(|address| had.contains(&address))
-    {
-        return;
+    if !wanted.is_empty() && parsed.is_none() {
+        return Ok(());
     }
-    match addresses.take_address(parsed) {
-        Ok(address) => {
-            let address = address.to_string();
-            spec.put("clusterIPs", json!([address]));
-            spec.put("clusterIP", address);
-        }
-        Err(why) => {
-            let path = Path::new("spec.clusterIPs");
-            let shown = spec.at("clusterIPs").clone();
-            let detail = format!("failed to allocate IP {wanted}: {why}");
-            errors.push(FieldError::invalid(&path, shown, &detail));
-        }
-    }
+    let address = addresses.take_address(parsed).map_err(|why| {
+        let shown = spec.at("clusterIPs").clone();
+        let detail = format!("failed to allocate IP {wanted}: {why}");
+        Refused::field(&Path::new("spec.clusterIPs"), shown, &detail)
+    })?;
+    let address = address.to_string();
+    spec.put("clusterIPs", json!([address]));
+    spec.put("clusterIP", address);
+    Ok(())
 }
 
-fn give_ports(
-    spec: &mut Value,
-    had: &BTreeSet<u16>,
-    addresses: &mut impl Addresses,
-    errors: &mut Vec<FieldError>,
-) {
-    let path = Path::new("spec.ports");
-    // One node port may serve the same port over several protocols.
-    let mut mine: Vec<(u16, String)> = Vec::new();
+/// Gives a new service its node ports: several ports with one number share theirs.
+fn new_ports(spec: &mut Value, addresses: &mut impl Addresses) -> Result<(), Refused> {
+    let allocates = allocates_ports(spec);
+    let number = |port: &Value, field: &str| port.int(field).unwrap_or(0);
+    let asked: Vec<(i64, i64)> = spec
+        .list("ports")
+        .iter()
+        .map(|port| (number(port, "port"), number(port, "nodePort")))
+        .collect();
+    let mut given: BTreeMap<i64, i64> = BTreeMap::new();
     for (index, port) in spec.each("ports").enumerate() {
-        let number = port.int("nodePort").unwrap_or(0);
-        let protocol = port.text("protocol").to_owned();
-        let wanted = u16::try_from(number).ok().filter(|number| *number != 0);
-        if number != 0 && wanted.is_none() {
+        let (service_port, wanted) = asked[index];
+        if wanted == 0 && !allocates {
             continue;
         }
-        let shared = wanted.is_some_and(|wanted| {
-            had.contains(&wanted)
-                || mine
-                    .iter()
-                    .any(|(port, other)| *port == wanted && *other != protocol)
-        });
-        let taken = match wanted {
-            Some(wanted) if shared => Ok(wanted),
-            wanted => addresses.take_port(wanted),
+        let node_port = match given.get(&service_port) {
+            Some(shared) if wanted == 0 || wanted == *shared => *shared,
+            Some(_) => take_port(wanted, index, addresses)?,
+            None => {
+                let same = |(port, wanted): &&(i64, i64)| *port == service_port && *wanted != 0;
+                let node_port = match asked.iter().find(same) {
+                    Some((_, wanted)) => take_port(*wanted, index, addresses)?,
+                    None => any_port(addresses)?,
+                };
+                given.insert(service_port, node_port);
+                node_port
+            }
         };
-        match taken {
-            Ok(number) => {
-                port.put("nodePort", number);
-                mine.push((number, protocol));
-            }
-            Err(why) => {
-                let item = path.index(index);
-                errors.push(FieldError::invalid(&item.child("nodePort"), number, &why));
-            }
-        }
+        port.put("nodePort", node_port);
     }
+    Ok(())
 }
 
-/// The port for health checks does not hang on whether the other node ports are wanted.
-fn give_health_check(
+/// Gives a changed service the node ports that it did not have. For a service that is changed, nothing shares them.
+fn changed_ports(
     spec: &mut Value,
-    had: &BTreeSet<u16>,
+    before: &Value,
     addresses: &mut impl Addresses,
-    errors: &mut Vec<FieldError>,
-) {
-    if needs_health_check(spec) {
-        let number = spec.int("healthCheckNodePort").unwrap_or(0);
-        let wanted = u16::try_from(number).ok().filter(|number| *number != 0);
-        if wanted.is_some_and(|wanted| had.contains(&wanted)) {
-            return;
+) -> Result<(), Refused> {
+    let allocates = allocates_ports(spec);
+    let had = before.list("ports").iter();
+    let mut mine: BTreeSet<i64> = had.filter_map(|port| port.int("nodePort")).collect();
+    let mut given: Vec<(String, i64)> = Vec::new();
+    for (index, port) in spec.each("ports").enumerate() {
+        let wanted = port.int("nodePort").unwrap_or(0);
+        if wanted == 0 && !allocates {
+            continue;
         }
-        match addresses.take_port(wanted) {
-            Ok(number) => spec.put("healthCheckNodePort", number),
-            Err(why) => errors.push(FieldError::invalid(
-                &Path::new("spec.healthCheckNodePort"),
-                number,
-                &why,
-            )),
+        let node_port = if wanted == 0 {
+            any_port(addresses)?
+        } else if mine.insert(wanted) {
+            take_port(wanted, index, addresses)?
+        } else {
+            wanted
+        };
+        let protocol = port.text("protocol").to_owned();
+        if given.contains(&(protocol.clone(), node_port)) {
+            let why = format!("duplicate nodePort: {{{protocol} {node_port}}}");
+            return Err(Refused::Plain(why));
         }
+        given.push((protocol, node_port));
+        port.put("nodePort", node_port);
     }
+    Ok(())
+}
+
+/// Takes the node port that the port at an index asks for.
+fn take_port(wanted: i64, index: usize, addresses: &mut impl Addresses) -> Result<i64, Refused> {
+    let taken = addresses.take_port(Some(wanted)).map_err(|why| {
+        let (ports, wanted) = (Path::new("spec.ports"), Value::from(wanted));
+        Refused::field(&ports.index(index).child("nodePort"), wanted, &why)
+    })?;
+    Ok(i64::from(taken))
+}
+
+fn any_port(addresses: &mut impl Addresses) -> Result<i64, Refused> {
+    let failed = |why| Refused::Internal(format!("failed to allocate a nodePort: {why}"));
+    Ok(i64::from(addresses.take_port(None).map_err(failed)?))
+}
+
+/// Gives a service its port for health checks, which does not hang on whether the other node ports are wanted.
+fn give_health_check(spec: &mut Value, addresses: &mut impl Addresses) -> Result<(), Refused> {
+    let wanted = spec.int("healthCheckNodePort").unwrap_or(0);
+    let asked = (wanted != 0).then_some(wanted);
+    let given = addresses.take_port(asked).map_err(|why| {
+        Refused::Internal(match asked {
+            Some(_) => format!("failed to allocate requested HealthCheck NodePort {wanted}: {why}"),
+            None => format!("failed to allocate a HealthCheck NodePort 0: {why}"),
+        })
+    })?;
+    spec.put("healthCheckNodePort", given);
+    Ok(())
 }
 
 /// Whether a service gets an address. One of an unknown type does, too: validation refuses it later.
@@ -544,14 +599,16 @@ fn needs_address(spec: &Value) -> bool {
 }
 
 fn needs_ports(spec: &Value) -> bool {
-    match spec.text("type") {
-        "NodePort" => true,
-        "LoadBalancer" => spec
+    matches!(spec.text("type"), "NodePort" | "LoadBalancer")
+}
+
+/// Whether ports that ask for no node port get one.
+fn allocates_ports(spec: &Value) -> bool {
+    spec.text("type") == "NodePort"
+        || spec
             .at("allocateLoadBalancerNodePorts")
             .as_bool()
-            .unwrap_or(true),
-        _ => false,
-    }
+            .unwrap_or(true)
 }
 
 fn needs_health_check(spec: &Value) -> bool {

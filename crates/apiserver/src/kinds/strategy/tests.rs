@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::services::{Addresses as _, Pool, allocate, normalize_addresses};
+use super::services::{Addresses as _, Pool, Refused, allocate, normalize_addresses};
 use super::*;
 use crate::kinds::defaults;
 use crate::kinds::testing::resource;
@@ -251,7 +251,7 @@ fn service(spec: &Value, pool: &mut Pool) -> Value {
         json!({ "metadata": { "name": "s" }, "spec": spec }),
     );
     normalize_addresses(&mut service, None);
-    assert_eq!(allocate(&mut service, None, pool), []);
+    assert_eq!(allocate(&mut service, None, pool), Ok(()));
     service
 }
 
@@ -311,19 +311,80 @@ fn what_is_taken_cannot_be_taken_again() {
         json!({ "metadata": { "name": "t" }, "spec": spec }),
     );
     normalize_addresses(&mut second, None);
-    let errors: Vec<String> = allocate(&mut second.clone(), None, &mut pool)
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let refused = |service: &Value, pool: &Pool| match allocate(
+        &mut service.clone(),
+        None,
+        &mut pool.clone(),
+    ) {
+        Err(Refused::Invalid(errors)) => errors[0].to_string(),
+        other => panic!("{other:?}"),
+    };
     assert_eq!(
-        errors,
-        [
-            "spec.clusterIPs: Invalid value: [\"10.0.0.7\"]: failed to allocate IP 10.0.0.7: provided IP is already allocated",
-            "spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated",
-        ]
+        refused(&second, &pool),
+        "spec.clusterIPs: Invalid value: [\"10.0.0.7\"]: failed to allocate IP 10.0.0.7: provided IP is already allocated",
+    );
+    let mut third = second.clone();
+    third["spec"]["clusterIP"] = "10.0.0.8".into();
+    third["spec"]["clusterIPs"] = json!(["10.0.0.8"]);
+    assert_eq!(
+        refused(&third, &pool),
+        "spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated",
     );
     pool.release(&first);
-    assert_eq!(allocate(&mut second, None, &mut pool), []);
+    assert_eq!(allocate(&mut second, None, &mut pool), Ok(()));
+}
+
+#[test]
+fn ports_of_a_new_service_with_one_number_share_their_node_port() {
+    let mut pool = Pool::new();
+    let ports = json!([
+        { "port": 53, "protocol": "TCP", "name": "a" }, { "port": 53, "protocol": "UDP", "name": "b", "nodePort": 30_053 },
+        { "port": 53, "protocol": "SCTP", "name": "c", "nodePort": 30_054 },
+    ]);
+    let new = service(&json!({ "type": "NodePort", "ports": ports }), &mut pool);
+    let of = |at: usize| new["spec"]["ports"][at]["nodePort"].as_i64();
+    assert_eq!(
+        [of(0), of(1), of(2)],
+        [Some(30_053), Some(30_053), Some(30_054)]
+    );
+    let mut twice = new.clone();
+    twice["spec"]["ports"][1]["protocol"] = "TCP".into();
+    let refused = Refused::Plain("duplicate nodePort: {TCP 30053}".to_owned());
+    assert_eq!(allocate(&mut twice, Some(&new), &mut pool), Err(refused));
+}
+
+#[test]
+fn a_balanced_service_without_node_ports_has_those_that_it_asks_for() {
+    let mut pool = Pool::new();
+    let spec = json!({ "type": "LoadBalancer", "allocateLoadBalancerNodePorts": false,
+        "ports": [{ "port": 80, "name": "a", "nodePort": 30_080 }, { "port": 81, "name": "b" }] });
+    let new = service(&spec, &mut pool);
+    assert_eq!(new["spec"]["ports"][1]["nodePort"], Value::Null);
+    assert!(pool.take_port(Some(30_080)).is_err());
+}
+
+#[test]
+fn a_service_that_asks_for_another_address_takes_it_from_nobody() {
+    let mut pool = Pool::new();
+    let first = service(
+        &json!({ "clusterIP": "10.0.0.7", "ports": [{ "port": 80 }] }),
+        &mut pool,
+    );
+    let old = service(
+        &json!({ "clusterIP": "10.0.0.8", "ports": [{ "port": 80 }] }),
+        &mut pool,
+    );
+    let before = pool.clone();
+    let mut new = old.clone();
+    new["spec"]["clusterIP"] = first["spec"]["clusterIP"].clone();
+    new["spec"]["clusterIPs"] = first["spec"]["clusterIPs"].clone();
+    // Validation refuses it, and what was done is undone.
+    assert_eq!(allocate(&mut new, Some(&old), &mut pool), Ok(()));
+    let (taken, freed) = (pool.beyond(&before), before.beyond(&pool));
+    pool.undo(&taken, freed);
+    let address = |last| Some(std::net::Ipv4Addr::new(10, 0, 0, last));
+    assert!(pool.take_address(address(7)).is_err());
+    assert!(pool.take_address(address(8)).is_err());
 }
 
 #[test]
@@ -337,7 +398,7 @@ fn a_service_that_says_nothing_keeps_what_it_has() {
     let mut new = json!({ "spec": { "type": "NodePort", "ports": [{ "port": 80 }] } });
     defaults::apply(&services, &mut new);
     prepare_for_update(&services, "", &mut new, &old);
-    assert_eq!(allocate(&mut new, Some(&old), &mut pool), []);
+    assert_eq!(allocate(&mut new, Some(&old), &mut pool), Ok(()));
     assert_eq!(new["spec"], old["spec"]);
     let mut external = json!({ "spec": { "type": "ExternalName", "externalName": "a.b", "clusterIP": old["spec"]["clusterIP"],
         "clusterIPs": old["spec"]["clusterIPs"], "ports": old["spec"]["ports"] } });
