@@ -44,6 +44,9 @@ pub(super) fn words(why: &str, object: &Value) -> String {
         other => other,
     };
     match types::shape_called(wanted) {
+        Some(Shape::String) if found == "int64" => {
+            return format!("cannot convert int64 to {wanted}");
+        }
         Some(Shape::String) => return "unrecognized type: string".to_owned(),
         Some(Shape::Map(..)) => return format!("cannot restore map from {found}"),
         Some(Shape::List(_)) => return format!("cannot restore slice from {found}"),

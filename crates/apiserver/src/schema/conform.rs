@@ -291,7 +291,6 @@ impl Walk {
         if value.is_null() && !reads_null(&slot.shape) {
             *value = match slot.shape {
                 Shape::Bytes => Value::String(String::new()),
-                Shape::List(_) => Value::Array(Vec::new()),
                 _ => zero(slot),
             };
             return Ok(());

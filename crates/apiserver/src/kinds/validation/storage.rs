@@ -283,11 +283,13 @@ pub(super) fn volume_update(new: &Value, old: &Value, errors: &mut Errors) {
     {
         csi.drop_field(secret);
     }
-    let changed = |kind: &&str| {
-        let (new, old) = (source.at(kind), before.at(kind));
-        new.is_null() != old.is_null() || !same(new, old)
+    let sources = |spec: &Value| -> Value {
+        let all = SOURCES.iter().filter(|kind| spec.has(kind));
+        all.map(|kind| ((*kind).to_owned(), spec.at(kind).clone()))
+            .collect()
     };
-    if SOURCES.iter().any(changed) {
+    let of = "api.core.v1.PersistentVolumeSpec";
+    if !same_type(of, &sources(&source), &sources(before)) {
         let detail = format!(
             "spec.persistentvolumesource is immutable after creation\n{}",
             difference("PersistentVolumeSource", before, &source)

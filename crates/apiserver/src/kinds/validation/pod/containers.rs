@@ -54,7 +54,11 @@ pub(super) fn init_containers(
     for (index, container) in all.iter().enumerate() {
         let at = path.index(index);
         common(container, context, volumes, &at, errors);
-        restart_rules(container, &at, errors);
+        if container.has("restartPolicy") {
+            restart_rules(container, &at, errors);
+        } else {
+            restart_policy_of_rules(container, &at, errors);
+        }
         let name = container.text("name");
         // Of these, only names that are there are remembered.
         let earlier = all[..index].iter().filter(|_| !name.is_empty());
@@ -196,12 +200,8 @@ fn common(
 
 /// Whether a container starts again, and after which exit codes.
 fn restart_rules(container: &Value, path: &Path<'_>, errors: &mut Errors) {
+    restart_policy_of_rules(container, path, errors);
     let rules = container.list("restartPolicyRules");
-    if !container.has("restartPolicy") && !rules.is_empty() {
-        let at = path.child("restartPolicy");
-        let detail = "must specify restartPolicy when restart rules are used";
-        errors.push(FieldError::required(&at, detail));
-    }
     let policies = ["Always", "Never", "OnFailure"];
     one_of_if_set(container, path, "restartPolicy", &policies, errors);
     let at = path.child("restartPolicyRules");
@@ -231,6 +231,15 @@ fn restart_rules(container: &Value, path: &Path<'_>, errors: &mut Errors) {
         if values > 255 {
             errors.push(FieldError::too_many(&at.child("values"), values, 255));
         }
+    }
+}
+
+fn restart_policy_of_rules(container: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let has_rules = !container.list("restartPolicyRules").is_empty();
+    if has_rules && !container.has("restartPolicy") {
+        let at = path.child("restartPolicy");
+        let detail = "must specify restartPolicy when restart rules are used";
+        errors.push(FieldError::required(&at, detail));
     }
 }
 
