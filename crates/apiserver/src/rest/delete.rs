@@ -278,7 +278,12 @@ fn step(call: &Call, old: &Value, options: &DeleteOptions, grace: Option<i64>) -
         };
     }
     match grace {
-        _ if deleting && waits => Step::Mark(new),
+        _ if deleting && waits => {
+            if grace.is_none() {
+                complete_mark(&mut new);
+            }
+            Step::Mark(new)
+        }
         _ if deleting => Step::Remove,
         Some(grace) => {
             mark(&mut new, grace);
@@ -322,11 +327,26 @@ fn mark(object: &mut Value, grace: i64) {
     let metadata = metadata_mut(object);
     metadata.insert("deletionTimestamp".to_owned(), seconds(ends).into());
     metadata.insert("deletionGracePeriodSeconds".to_owned(), grace.into());
-    let generation = metadata
-        .get("generation")
-        .and_then(Value::as_i64)
-        .unwrap_or_default();
-    if generation > 0 {
+    count_generation(object);
+}
+
+/// Completes what an apply that created an object said of its deletion.
+fn complete_mark(object: &mut Value) {
+    let ends = meta_text(object, "deletionTimestamp").parse::<Timestamp>();
+    if ends.is_ok_and(|ends| ends > Timestamp::now()) {
+        metadata_mut(object).insert("deletionTimestamp".to_owned(), now().into());
+    }
+    if metadata(object).get("deletionGracePeriodSeconds").is_none() {
+        metadata_mut(object).insert("deletionGracePeriodSeconds".to_owned(), 0.into());
+        count_generation(object);
+    }
+}
+
+/// Counts the beginning of a deletion as a change, for kinds that count changes.
+fn count_generation(object: &mut Value) {
+    let metadata = metadata_mut(object);
+    let generation = metadata.get("generation").and_then(Value::as_i64);
+    if let Some(generation) = generation.filter(|generation| *generation > 0) {
         metadata.insert("generation".to_owned(), generation.wrapping_add(1).into());
     }
 }

@@ -106,7 +106,6 @@ async fn create_applied(
         made = patch.apply(call, &call.kind(), options, &nothing);
     }
     let mut decoded = made?;
-    check_name(call, &mut decoded.object)?;
     let uid = meta_text(&decoded.object, "uid");
     if !uid.is_empty() {
         let why = format!(
@@ -114,6 +113,7 @@ async fn create_applied(
         );
         return Err(call.conflict(&call.path.name, &why));
     }
+    check_name(call, &mut decoded.object)?;
     defaults::apply(&call.resource, &mut decoded.object);
     let shown = create::admit_and_store(call, options, decoded).await?;
     answer::object(call, StatusCode::CREATED, &shown).await

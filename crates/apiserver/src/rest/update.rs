@@ -33,6 +33,7 @@ pub(crate) async fn update(call: &Call) -> Result<Response<Body>> {
             .is_none()
     {
         let decoded = decoded.take().unwrap_or_default();
+        check_uid(call, &decoded.object, &Value::Null)?;
         let shown = create::admit_and_store(call, &options, decoded).await?;
         return answer::object(call, StatusCode::CREATED, &shown).await;
     }

@@ -11,7 +11,7 @@ pub(crate) fn is_read_back(resource: &Resource, object: &Value) -> bool {
     (resource.custom.is_some() && !empty_maps(object).is_empty())
         || matches!(
             (resource.group.as_str(), resource.kind.as_str()),
-            ("", "PersistentVolumeClaim") | ("batch", "Job")
+            ("", "PersistentVolumeClaim" | "Service") | ("batch", "Job")
         )
 }
 
@@ -50,6 +50,13 @@ pub(crate) fn read_back(resource: &Resource, object: &mut Value) -> ReadBack {
             };
             status.fill_text("phase", "Pending");
             ReadBack::WithDefaults
+        }
+        ("", "Service") => {
+            let spec = object.existing("spec");
+            if let Some(spec) = spec.filter(|spec| spec.text("type") == "ExternalName") {
+                spec.drop_field("internalTrafficPolicy");
+            }
+            ReadBack::AsStored
         }
         ("batch", "Job") => {
             let template = object.at("spec").at("template");
