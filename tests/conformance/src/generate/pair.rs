@@ -71,6 +71,11 @@ impl Pair {
         let mut embedded = embedded.context("run the cases on the embedded server")?;
         let outcomes = embedded.outcomes.values_mut();
         outcomes.for_each(without_own_warnings);
+        let outcomes = real
+            .outcomes
+            .values_mut()
+            .chain(embedded.outcomes.values_mut());
+        outcomes.for_each(without_last_bookmarks);
         // A server that has too much to do for a moment is asked once more.
         let late = |case: &&Case| {
             real.outcomes
@@ -133,6 +138,23 @@ fn without_own_warnings(outcome: &mut Value) {
     }
 }
 
+/// Takes out the bookmarks with which watches end: the timer behind them ticks once a second, and so long is a watch.
+fn without_last_bookmarks(outcome: &mut Value) {
+    let is_by_time = |event: &Value| {
+        let of_initial_events = event.pointer("/object/metadata/annotations").is_some();
+        event["type"] == "BOOKMARK" && !of_initial_events
+    };
+    let steps = outcome.get_mut("steps").and_then(Value::as_array_mut);
+    for step in steps.into_iter().flatten() {
+        if let Some(Value::Array(events)) = step.get_mut("events")
+            && let [.., last, _] = events.as_slice()
+            && is_by_time(last)
+        {
+            events.remove(events.len() - 2);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -151,6 +173,26 @@ mod tests {
             let mut outcome = json!({"steps": [{"headers": {"warning": warned}}, {}]});
             without_own_warnings(&mut outcome);
             assert_eq!(outcome, json!({"steps": [{"headers": left}, {}]}));
+        }
+    }
+
+    #[test]
+    fn a_bookmark_at_the_end_of_a_watch_is_taken_out_and_no_other() {
+        let end = "the stream ended";
+        let bookmark =
+            json!({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "1"}}});
+        let annotations = json!({"k8s.io/initial-events-end": "true"});
+        let initial =
+            json!({"type": "BOOKMARK", "object": {"metadata": {"annotations": annotations}}});
+        for (events, left) in [
+            (json!([bookmark, end]), json!([end])),
+            (json!([bookmark, 1, end]), json!([bookmark, 1, end])),
+            (json!([initial, end]), json!([initial, end])),
+            (json!([end]), json!([end])),
+        ] {
+            let mut outcome = json!({"steps": [{"events": events}, {}]});
+            without_last_bookmarks(&mut outcome);
+            assert_eq!(outcome, json!({"steps": [{"events": left}, {}]}));
         }
     }
 }
