@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use serde_json::Value as Json;
+
 use super::super::declared::Items;
 use super::{List, Value, equal};
 
@@ -17,7 +19,7 @@ pub(super) fn are_equal(left: &List<'_>, right: &List<'_>) -> bool {
             .zip(right.iter())
             .all(|(left, right)| !matches!(equal(&left, &right), Ok(false))),
         Items::Set => {
-            let known: HashSet<String> = left.iter().map(|item| text(&item)).collect();
+            let known = known(left);
             right.iter().all(|item| known.contains(&text(&item)))
         }
         Items::Keyed(keys) => {
@@ -42,7 +44,7 @@ pub(in super::super) fn join<'a>(left: &List<'a>, right: &List<'a>) -> List<'a> 
             return List::Values(Arc::new(items));
         }
         Items::Set => {
-            let mut known: HashSet<String> = items.iter().map(text).collect();
+            let mut known = known(left);
             items.extend(right.iter().filter(|item| known.insert(text(item))));
         }
         Items::Keyed(keys) => {
@@ -63,6 +65,22 @@ pub(in super::super) fn join<'a>(left: &List<'a>, right: &List<'a>) -> List<'a> 
         }
     }
     List::Joined(Arc::new(items), kind)
+}
+
+/// The items by which a set is told from others. The real server keeps them as they came in, and looks for them as its types read
+/// them: a whole number among fractions, a time or a duration is never found.
+fn known(list: &List<'_>) -> HashSet<String> {
+    let List::Declared(elements, _) = list else {
+        return list.iter().map(|item| text(&item)).collect();
+    };
+    let is_found = |(element, item): &(&Json, Value<'_>)| match (element, item) {
+        (Json::Number(number), Value::Double(_)) => number.is_f64(),
+        (Json::Number(_), Value::Int(_)) | (Json::Bool(_), Value::Bool(_)) => true,
+        (Json::String(_), item) => item.type_name() == "string",
+        _ => false,
+    };
+    let items = elements.iter().zip(list.iter()).filter(is_found);
+    items.map(|(_, item)| text(&item)).collect()
 }
 
 /// A text that tells a scalar from all others.

@@ -69,6 +69,19 @@ fn within(value: &mut Value, slot: &'static Slot, medium: Medium) {
                 within(value, item, medium);
             }
         }
+        (Shape::SchemaOrList | Shape::SchemaOrBool | Shape::SchemaOrNames, _) => {
+            let Some(schema) = slot.object() else {
+                return;
+            };
+            match value {
+                Value::Array(schemas) => {
+                    for value in schemas {
+                        fields(value, schema.inner(), medium);
+                    }
+                }
+                value => fields(value, schema.inner(), medium),
+            }
+        }
         _ => {}
     }
 }
