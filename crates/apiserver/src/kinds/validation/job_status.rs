@@ -22,32 +22,39 @@ pub(super) fn update(new: &Value, old: &Value, errors: &mut Errors) {
     change.what_never_changes(errors);
 }
 
-/// A status, and which of the conditions that matter are true in it.
+/// A status, with the conditions that matter.
+#[derive(Clone, Copy)]
 struct State<'a> {
     status: &'a Value,
-    complete: bool,
-    failed: bool,
-    failure_target: bool,
-    criteria_met: bool,
 }
 
 impl<'a> State<'a> {
     fn of(job: &'a Value) -> Self {
         let status = job.at("status");
-        Self {
-            status,
-            complete: has(status, "Complete", "True"),
-            failed: has(status, "Failed", "True"),
-            failure_target: has(status, "FailureTarget", "True"),
-            criteria_met: has(status, "SuccessCriteriaMet", "True"),
-        }
+        Self { status }
     }
 
-    fn finished(&self) -> bool {
-        self.complete || self.failed
+    fn complete(self) -> bool {
+        has(self.status, "Complete", "True")
     }
 
-    fn count(&self, field: &str) -> i64 {
+    fn failed(self) -> bool {
+        has(self.status, "Failed", "True")
+    }
+
+    fn failure_target(self) -> bool {
+        has(self.status, "FailureTarget", "True")
+    }
+
+    fn criteria_met(self) -> bool {
+        has(self.status, "SuccessCriteriaMet", "True")
+    }
+
+    fn finished(self) -> bool {
+        self.complete() || self.failed()
+    }
+
+    fn count(self, field: &str) -> i64 {
         self.status.int(field).unwrap_or(0)
     }
 }
@@ -76,8 +83,8 @@ impl<'a> Change<'a> {
             spec: new.at("spec"),
             path: Path::new("status"),
             finishes: now.finished() != before.finished(),
-            completes: now.complete != before.complete,
-            fails: now.failed != before.failed,
+            completes: now.complete() != before.complete(),
+            fails: now.failed() != before.failed(),
             now,
             before,
         }
@@ -101,24 +108,24 @@ impl<'a> Change<'a> {
     }
 
     fn conditions_and_times(&self, errors: &mut Errors) {
-        let now = &self.now;
-        let target_changes = now.failure_target != self.before.failure_target;
-        let met_changes = now.criteria_met != self.before.criteria_met;
+        let now = self.now;
+        let target_changes = now.failure_target() != self.before.failure_target();
+        let met_changes = now.criteria_met() != self.before.criteria_met();
         let starts = self.changes("startTime");
         let completes = self.completes || self.changes("completionTime");
         let (start, completion) = (now.status.at("startTime"), now.status.at("completionTime"));
-        if (self.completes || self.fails) && now.complete && now.failed {
+        if (self.completes || self.fails) && now.complete() && now.failed() {
             errors.push(self.conditions("cannot set Complete=True and Failed=true conditions"));
         }
-        if (self.completes || target_changes) && now.complete && now.failure_target {
+        if (self.completes || target_changes) && now.complete() && now.failure_target() {
             let detail = "cannot set Complete=True and FailureTarget=true conditions";
             errors.push(self.conditions(detail));
         }
-        if completes && !completion.is_null() && !now.complete {
+        if completes && !completion.is_null() && !now.complete() {
             let detail = "cannot set completionTime when there is no Complete=True condition";
             errors.push(self.invalid("completionTime", detail));
         }
-        if completes && completion.is_null() && now.complete {
+        if completes && completion.is_null() && now.complete() {
             let detail = "completionTime is required for Complete jobs";
             errors.push(self.required("completionTime", detail));
         }
@@ -130,12 +137,12 @@ impl<'a> Change<'a> {
             let detail = "must be equal to or after `startTime`";
             errors.push(self.invalid("completionTime", detail));
         }
-        if (self.fails || self.changes("failedIndexes")) && now.failed && !now.failure_target {
+        if (self.fails || self.changes("failedIndexes")) && now.failed() && !now.failure_target() {
             let detail =
                 "cannot set Failed=True condition without the FailureTarget=true condition";
             errors.push(self.conditions(detail));
         }
-        if (self.completes || met_changes) && now.complete && !now.criteria_met {
+        if (self.completes || met_changes) && now.complete() && !now.criteria_met() {
             let detail =
                 "cannot set Complete=True condition without the SuccessCriteriaMet=true condition";
             errors.push(self.conditions(detail));
@@ -143,7 +150,7 @@ impl<'a> Change<'a> {
     }
 
     fn pods_of_a_finished_job(&self, errors: &mut Errors) {
-        let now = &self.now;
+        let now = self.now;
         if !now.finished() {
             return;
         }
@@ -207,7 +214,7 @@ impl<'a> Change<'a> {
     }
 
     fn counters(&self, errors: &mut Errors) {
-        let now = &self.now;
+        let now = self.now;
         if (self.finishes || self.changes("terminating"))
             && now.finished()
             && now.count("terminating") > 0
@@ -221,27 +228,31 @@ impl<'a> Change<'a> {
     }
 
     fn criteria(&self, errors: &mut Errors) {
-        let now = &self.now;
-        if now.criteria_met && now.failed {
+        let now = self.now;
+        if now.criteria_met() && now.failed() {
             let detail = "cannot set SuccessCriteriaMet=True and Failed=true conditions";
             errors.push(self.conditions(detail));
         }
-        if now.criteria_met && now.failure_target {
+        if now.criteria_met() && now.failure_target() {
             let detail = "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions";
             errors.push(self.conditions(detail));
         }
-        if self.spec.has("successPolicy") && now.complete && !now.criteria_met {
+        if self.spec.has("successPolicy") && now.complete() && !now.criteria_met() {
             let detail = "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True";
             errors.push(self.conditions(detail));
         }
     }
 
     fn what_never_changes(&self, errors: &mut Errors) {
-        let (now, before) = (&self.now, &self.before);
+        let (now, before) = (self.now, self.before);
         for (kind, was, is) in [
-            ("Failed", before.failed, now.failed),
-            ("Complete", before.complete, now.complete),
-            ("FailureTarget", before.failure_target, now.failure_target),
+            ("Failed", before.failed(), now.failed()),
+            ("Complete", before.complete(), now.complete()),
+            (
+                "FailureTarget",
+                before.failure_target(),
+                now.failure_target(),
+            ),
         ] {
             if was && !is {
                 let detail = format!("cannot disable the terminal {kind}=True condition");
@@ -273,10 +284,10 @@ impl<'a> Change<'a> {
             let detail = "field is immutable for unsuspended job once set";
             errors.push(self.invalid("startTime", detail));
         }
-        if before.criteria_met && !now.criteria_met {
+        if before.criteria_met() && !now.criteria_met() {
             errors.push(self.conditions("cannot disable the SuccessCriteriaMet=True condition"));
         }
-        if before.complete && !before.criteria_met && now.criteria_met {
+        if before.complete() && !before.criteria_met() && now.criteria_met() {
             let detail =
                 "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions";
             errors.push(self.conditions(detail));
