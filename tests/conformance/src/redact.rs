@@ -290,8 +290,11 @@ const LETTERS: &str = "bcdfghjklmnpqrstvwxz2456789";
 static GENERATED: LazyLock<Regex> =
     LazyLock::new(|| pattern(&format!(r"\b(gen|kube-api-access)-[{LETTERS}]{{5}}\b")));
 /// A node port in JSON that is quoted in a message.
-static NODE_PORT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"(\\"(?:nodePort|healthCheckNodePort)\\": ?)3[0-2]\d{3}\b"#));
+static NODE_PORT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(\\"(?:nodePort|healthCheckNodePort)\\": ?|Duplicate value: |duplicate nodePort: \{\w+ )3[0-2]\d{3}\b"#,
+    )
+});
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"));
 static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| pattern("(X509SHA256|JTI)=[0-9a-f-]+"));
 static VERSION: LazyLock<Regex> = LazyLock::new(|| {

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::pod::resource_list;
 use crate::kinds::view::{Edit, View};
@@ -121,7 +121,9 @@ pub(super) fn node(object: &mut Value) {
             resource_list(list);
         }
     }
-    if status.has("capacity") && !status.has("allocatable") {
+    // What is empty is read back from the storage as none, and gets its default then.
+    let is_none = status.map("allocatable").is_none_or(Map::is_empty);
+    if status.has("capacity") && is_none {
         let capacity = status.at("capacity").clone();
         status.put("allocatable", capacity);
     }

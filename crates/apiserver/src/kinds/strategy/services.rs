@@ -336,8 +336,8 @@ fn drop_what_the_type_does_not_have(spec: &mut Value, before: &Value) {
         }
     }
     let outside = |spec: &Value| {
-        matches!(spec.text("type"), "NodePort" | "LoadBalancer")
-            || !spec.list("externalIPs").is_empty()
+        needs_ports(spec)
+            || spec.text("type") == "ClusterIP" && !spec.list("externalIPs").is_empty()
     };
     if outside(before) && !outside(spec) && same(spec, "externalTrafficPolicy") {
         spec.drop_field("externalTrafficPolicy");

@@ -331,6 +331,12 @@ fn time_zone(zone: &str, path: &Path<'_>, errors: &mut Errors) {
         let detail =
             "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
         errors.push(FieldError::invalid(path, zone, detail));
+    } else if zone.contains("..") {
+        errors.push(FieldError::invalid(
+            path,
+            zone,
+            "time: invalid location name",
+        ));
     } else if !zone.eq_ignore_ascii_case("utc") && jiff::tz::TimeZone::get(zone).is_err() {
         let detail = format!("unknown time zone {zone}");
         errors.push(FieldError::invalid(path, zone, &detail));

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::check::{Errors, immutable, ip, problems, qualified_name, required};
 use super::super::metadata;
 use super::containers::image_blanks;
-use super::{pod_annotations, whole};
+use super::{pod_annotations, scheduling, whole};
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::internal::{difference, shown};
 use crate::kinds::strategy::{quality_of_service, same};
@@ -152,6 +152,8 @@ fn tolerations(spec: &Value, before: &Value, path: &Path<'_>, errors: &mut Error
             return;
         }
     }
+    // As with the rest of the pod, they are looked at once more.
+    scheduling::tolerations(spec, path, errors);
 }
 
 fn gates(spec: &Value, before: &Value, path: &Path<'_>, errors: &mut Errors) {
