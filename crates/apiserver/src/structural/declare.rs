@@ -110,7 +110,7 @@ impl Names {
             }
         }
         self.objects += 1;
-        let name = format!("selfType{}", self.objects);
+        let name = format!("{SELF_TYPE}{}", self.objects);
         let declared = Declared {
             form: Form::Object(properties),
             nullable: schema.nullable,
@@ -155,6 +155,8 @@ fn add_own_fields(properties: &mut BTreeMap<String, Arc<Declared>>) {
     properties.insert("metadata".to_owned(), Arc::new(metadata));
 }
 
+/// What the types of objects are called: this with a number.
+pub(super) const SELF_TYPE: &str = "selfType";
 const METADATA: &str = "selfType.metadata";
 
 fn text() -> Arc<Declared> {

@@ -1,15 +1,16 @@
 //! The rules of a schema (`x-kubernetes-validations`): compiled once, run on every object.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::correlation::{Correlation, Keyed};
-use super::declare::declare;
+use super::declare::{SELF_TYPE, declare};
 use super::paths;
 use super::schema::Schema;
 use crate::cel::{
-    Budget, CompileError, Declared, Environment, EvaluationError, Program, Type,
+    Budget, CompileError, Declared, Environment, EvaluationError, Form, Program, Type,
     Value as Evaluated, Variables,
 };
 use crate::field::{FieldError, Path, quoted};
@@ -138,7 +139,7 @@ impl Rule {
                 Expression::Ready(program, most)
             }
             Ok(_) => Expression::Broken("cel expression must evaluate to a bool".to_owned()),
-            Err(error) => Expression::Broken(error.to_string()),
+            Err(error) => Expression::Broken(with_own_names(&error.to_string(), declared)),
         };
         let is_ready = matches!(self.compiled.rule, Expression::Ready(..));
         if !is_ready || self.message_expression.is_empty() {
@@ -151,6 +152,7 @@ impl Rule {
             }
             Ok(_) => Expression::Broken("messageExpression must evaluate to a string".to_owned()),
             Err(CompileError::Issues(issues)) => {
+                let issues = with_own_names(&issues.to_string(), declared);
                 Expression::Broken(format!("messageExpression compilation failed: {issues}"))
             }
             Err(CompileError::Instantiation(reason)) => {
@@ -173,6 +175,37 @@ impl Rule {
         } else {
             self.message.trim().to_owned()
         }
+    }
+}
+
+/// A text in which the types of objects are named for this rule: by their way from `self`.
+fn with_own_names(text: &str, declared: &Declared) -> String {
+    let mut names = HashMap::new();
+    own_names(declared, SELF_TYPE, &mut names);
+    let mut parts = text.split(SELF_TYPE);
+    let mut named = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = part.split_at(digits);
+        let known = format!("{SELF_TYPE}{number}");
+        named.push_str(names.get(&known).unwrap_or(&known));
+        named.push_str(rest);
+    }
+    named
+}
+
+fn own_names(declared: &Declared, name: &str, names: &mut HashMap<String, String>) {
+    match &declared.form {
+        Form::Object(fields) => {
+            let known = declared.of.as_ref().map(Type::to_string);
+            names.extend(known.map(|known| (known, name.to_owned())));
+            for (field, below) in fields {
+                own_names(below, &format!("{name}.{field}"), names);
+            }
+        }
+        Form::List(items, _) => own_names(items, &format!("{name}.@idx"), names),
+        Form::Map(values) => own_names(values, &format!("{name}.@elem"), names),
+        _ => {}
     }
 }
 
