@@ -290,6 +290,73 @@ async fn services_get_addresses_and_give_them_back() {
 }
 
 #[tokio::test]
+async fn the_address_of_a_service_is_free_however_the_service_went() {
+    let cluster = Cluster::start();
+    let services = "/api/v1/namespaces/default/services";
+    let service = |spec: serde_json::Value| json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": spec});
+    let spec = json!({"clusterIP": "10.0.0.200", "ports": [{"port": 80}]});
+    let new = service(spec.clone());
+    let mut held = new.clone();
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    let external = service(json!({"type": "ExternalName", "externalName": "a.b"}));
+    let wrong = service(json!({"type": "ExternalName", "externalName": "A b"}));
+    let let_go = json!({"metadata": {"finalizers": null}});
+    let path = format!("{services}/a");
+    let status = format!("{path}/status");
+    let dry = format!("{path}?dryRun=All");
+    for way in 0..9 {
+        match way {
+            0 => drop(cluster.post(&format!("{services}?dryRun=All"), &new).await),
+            1 => {
+                let mut bad = new.clone();
+                bad["spec"]["ports"] = json!([{"port": 0}]);
+                let _ = cluster.post(services, &bad).await.refused(422, "Invalid");
+            }
+            2 => {
+                cluster.put(&path, &new).await.expect(201);
+                cluster.put(&path, &external).await.expect(200);
+            }
+            3 | 4 => {
+                cluster.post(services, &held).await.expect(201);
+                cluster.delete(&path).await.expect(200);
+                let path = if way == 3 { &path } else { &status };
+                cluster.patch("merge", path, &let_go).await.expect(200);
+            }
+            5 => {
+                cluster.post(services, &new).await.expect(201);
+                cluster.put(&dry, &external).await.expect(200);
+                let _ = cluster.put(&path, &wrong).await.refused(422, "Invalid");
+                cluster.delete(&path).await.expect(200);
+            }
+            6 => {
+                cluster.post(services, &held).await.expect(201);
+                cluster.put(&path, &external).await.expect(200);
+            }
+            7 => {
+                cluster.post(services, &new).await.expect(201);
+                cluster.delete(services).await.expect(200);
+            }
+            _ => {
+                cluster.post(services, &new).await.expect(201);
+                let other = json!({"spec": {"clusterIP": "10.0.0.201"}});
+                let changed = cluster.patch("merge", &path, &other).await;
+                let _ = changed.refused(422, "Invalid");
+                cluster.delete(&path).await.expect(200);
+            }
+        }
+        let mut next = new.clone();
+        next["metadata"]["name"] = "next".into();
+        let answer = cluster.post(services, &next).await;
+        assert_eq!(answer.code, 201, "way {way}: {:?}", answer.text);
+        cluster
+            .delete(&format!("{services}/next"))
+            .await
+            .expect(200);
+        drop(cluster.delete(&path).await);
+    }
+}
+
+#[tokio::test]
 async fn what_would_have_no_effect_is_not_accepted() {
     let cluster = Cluster::start();
     for path in [

@@ -32,7 +32,7 @@ impl<'a> Allocation<'a> {
         new: &mut Value,
         old: Option<&Value>,
     ) -> Result<Option<Self>> {
-        if !is_about_services(call) {
+        if !is_about_services(call) || !call.path.subresource.is_empty() {
             return Ok(None);
         }
         if old.is_none() {
@@ -78,7 +78,7 @@ impl Drop for Allocation<'_> {
     }
 }
 
-/// Gives back what a deleted object had.
+/// Gives back what a deleted object had, also where an update of its status ended the deletion.
 pub(crate) fn release(call: &Call, object: &Value) {
     if is_about_services(call) {
         call.shared.addresses.lock().release(object);
@@ -125,7 +125,5 @@ fn strike(call: &Call, address: Ipv4Addr) {
 }
 
 fn is_about_services(call: &Call) -> bool {
-    call.resource.group.is_empty()
-        && call.resource.plural == "services"
-        && call.path.subresource.is_empty()
+    call.resource.group.is_empty() && call.resource.plural == "services"
 }

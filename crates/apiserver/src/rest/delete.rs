@@ -327,7 +327,10 @@ fn mark(object: &mut Value, grace: i64) {
     let metadata = metadata_mut(object);
     metadata.insert("deletionTimestamp".to_owned(), seconds(ends).into());
     metadata.insert("deletionGracePeriodSeconds".to_owned(), grace.into());
-    count_generation(object);
+    let generation = metadata.get("generation").and_then(Value::as_i64);
+    if let Some(generation) = generation.filter(|generation| *generation > 0) {
+        metadata.insert("generation".to_owned(), generation.wrapping_add(1).into());
+    }
 }
 
 /// Completes what an apply that created an object said of its deletion.
@@ -336,19 +339,7 @@ fn complete_mark(object: &mut Value) {
     if ends.is_ok_and(|ends| ends > Timestamp::now()) {
         metadata_mut(object).insert("deletionTimestamp".to_owned(), now().into());
     }
-    if metadata(object).get("deletionGracePeriodSeconds").is_none() {
-        metadata_mut(object).insert("deletionGracePeriodSeconds".to_owned(), 0.into());
-        count_generation(object);
-    }
-}
-
-/// Counts the beginning of a deletion as a change, for kinds that count changes.
-fn count_generation(object: &mut Value) {
-    let metadata = metadata_mut(object);
-    let generation = metadata.get("generation").and_then(Value::as_i64);
-    if let Some(generation) = generation.filter(|generation| *generation > 0) {
-        metadata.insert("generation".to_owned(), generation.wrapping_add(1).into());
-    }
+    metadata_mut(object).insert("deletionGracePeriodSeconds".to_owned(), 0.into());
 }
 
 /// Adds and removes the garbage collector's finalizers as the propagation asks.

@@ -249,7 +249,8 @@ pub(crate) fn normalize_addresses(new: &mut Value, old: Option<&Value>) {
         drop_what_the_type_does_not_have(spec, before);
     }
     let single = spec.text("clusterIP").to_owned();
-    if !single.is_empty() && spec.list("clusterIPs").is_empty() {
+    let completes = old.is_none() || needs_address(spec);
+    if completes && !single.is_empty() && spec.list("clusterIPs").is_empty() {
         spec.put("clusterIPs", json!([single]));
     }
 }
