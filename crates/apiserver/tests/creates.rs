@@ -304,35 +304,50 @@ async fn the_address_of_a_service_is_free_however_the_service_went() {
     let path = format!("{services}/a");
     let status = format!("{path}/status");
     let dry = format!("{path}?dryRun=All");
-    for way in 0..9 {
+    for way in [
+        "a dry run",
+        "a refused create",
+        "a change to an external name",
+        "an update that ends its deletion",
+        "an update of its status that ends its deletion",
+        "a delete after a refused change",
+        "a change to an external name while it is held",
+        "a delete of all services",
+        "a delete after a refused change of its address",
+    ] {
         match way {
-            0 => drop(cluster.post(&format!("{services}?dryRun=All"), &new).await),
-            1 => {
+            "a dry run" => {
+                let dry = format!("{services}?dryRun=All");
+                cluster.post(&dry, &new).await.expect(201);
+            }
+            "a refused create" => {
                 let mut bad = new.clone();
                 bad["spec"]["ports"] = json!([{"port": 0}]);
                 let _ = cluster.post(services, &bad).await.refused(422, "Invalid");
             }
-            2 => {
+            "a change to an external name" => {
                 cluster.put(&path, &new).await.expect(201);
                 cluster.put(&path, &external).await.expect(200);
             }
-            3 | 4 => {
+            "an update that ends its deletion"
+            | "an update of its status that ends its deletion" => {
                 cluster.post(services, &held).await.expect(201);
                 cluster.delete(&path).await.expect(200);
-                let path = if way == 3 { &path } else { &status };
+                let of_status = way.contains("its status");
+                let path = if of_status { &status } else { &path };
                 cluster.patch("merge", path, &let_go).await.expect(200);
             }
-            5 => {
+            "a delete after a refused change" => {
                 cluster.post(services, &new).await.expect(201);
                 cluster.put(&dry, &external).await.expect(200);
                 let _ = cluster.put(&path, &wrong).await.refused(422, "Invalid");
                 cluster.delete(&path).await.expect(200);
             }
-            6 => {
+            "a change to an external name while it is held" => {
                 cluster.post(services, &held).await.expect(201);
                 cluster.put(&path, &external).await.expect(200);
             }
-            7 => {
+            "a delete of all services" => {
                 cluster.post(services, &new).await.expect(201);
                 cluster.delete(services).await.expect(200);
             }
@@ -347,7 +362,7 @@ async fn the_address_of_a_service_is_free_however_the_service_went() {
         let mut next = new.clone();
         next["metadata"]["name"] = "next".into();
         let answer = cluster.post(services, &next).await;
-        assert_eq!(answer.code, 201, "way {way}: {:?}", answer.text);
+        assert_eq!(answer.code, 201, "after {way}: {:?}", answer.text);
         cluster
             .delete(&format!("{services}/next"))
             .await

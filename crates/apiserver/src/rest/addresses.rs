@@ -13,12 +13,13 @@ use crate::kinds::strategy::services::{self, Pool, Refused, allocate};
 use crate::status::{Result, Status};
 use crate::store::Draft;
 
-/// What a service took from the pool. Dropped without [`Allocation::keep`], everything is as it was before.
+/// What a service took from the pool. Dropped without [`Allocation::keep`], the pool has it again.
 #[derive(Debug)]
 pub(crate) struct Allocation<'a> {
     pool: &'a Mutex<Pool>,
-    /// What was taken and what was given back, unless the service was written.
-    change: Option<(Pool, Pool)>,
+    /// What the pool gets back: until the service is written what it took, and then what it no longer has.
+    returned: Pool,
+    no_longer_had: Pool,
     had: Vec<Ipv4Addr>,
 }
 
@@ -46,19 +47,19 @@ impl<'a> Allocation<'a> {
             Refused::Internal(why) => Status::internal(&why),
             Refused::Plain(why) => Status::plain(why),
         })?;
-        let change = Some((tried.beyond(&pool), pool.beyond(&tried)));
-        *pool = tried;
+        let (taken, no_longer_had) = pool.take_over(tried);
         drop(pool);
         Ok(Some(Self {
             pool: &call.shared.addresses,
-            change,
+            returned: taken,
+            no_longer_had,
             had: old.map_or_else(Vec::new, services::addresses),
         }))
     }
 
     /// The service was written: it has what it took.
     pub(crate) fn keep(mut self, call: &Call, service: &Value) {
-        self.change = None;
+        self.returned = std::mem::take(&mut self.no_longer_had);
         let had = std::mem::take(&mut self.had);
         let has = services::addresses(service);
         for address in had.iter().filter(|address| !has.contains(address)) {
@@ -72,9 +73,7 @@ impl<'a> Allocation<'a> {
 
 impl Drop for Allocation<'_> {
     fn drop(&mut self) {
-        if let Some((taken, freed)) = self.change.take() {
-            self.pool.lock().undo(&taken, freed);
-        }
+        self.pool.lock().give_back(&self.returned);
     }
 }
 

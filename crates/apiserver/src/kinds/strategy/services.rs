@@ -55,21 +55,27 @@ impl Pool {
         release(service, self);
     }
 
-    /// What is taken here and not in `other`.
-    pub(crate) fn beyond(&self, other: &Self) -> Self {
+    /// Takes what a copy of this pool has taken. Returns that, and what the copy has given back, which stays taken here.
+    pub(crate) fn take_over(&mut self, copy: Self) -> (Self, Self) {
+        let (taken, given_back) = (copy.beyond(self), self.beyond(&copy));
+        self.addresses.extend(&taken.addresses);
+        self.ports.extend(&taken.ports);
+        self.next = copy.next;
+        (taken, given_back)
+    }
+
+    /// Gives back everything that another pool has.
+    pub(crate) fn give_back(&mut self, other: &Self) {
+        *self = self.beyond(other);
+    }
+
+    /// What is taken here and not in another pool.
+    fn beyond(&self, other: &Self) -> Self {
         Self {
             addresses: &self.addresses - &other.addresses,
             ports: &self.ports - &other.ports,
             next: self.next,
         }
-    }
-
-    /// Undoes a change: gives back what it took, and takes what it gave back.
-    pub(crate) fn undo(&mut self, taken: &Self, freed: Self) {
-        self.addresses = &self.addresses - &taken.addresses;
-        self.addresses.extend(freed.addresses);
-        self.ports = &self.ports - &taken.ports;
-        self.ports.extend(freed.ports);
     }
 }
 
