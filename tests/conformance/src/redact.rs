@@ -131,6 +131,10 @@ impl Redactor {
         let is_of_components = fields
             .get("kind")
             .is_some_and(|kind| kind == "ComponentStatusList");
+        let is_of_node_port = fields
+            .get("field")
+            .and_then(Value::as_str)
+            .is_some_and(|field| field.ends_with(".nodePort"));
         let mut redacted = Map::new();
         for (name, value) in fields {
             let value = match (name.as_str(), value) {
@@ -139,6 +143,10 @@ impl Redactor {
                         items.iter().map(|one| self.field("", one)).collect();
                     items.sort_by_cached_key(Value::to_string);
                     items.into()
+                }
+                ("message", Value::String(text)) if is_of_node_port => {
+                    let text = self.text(&format!("nodePort: {text}"));
+                    text.trim_start_matches("nodePort: ").into()
                 }
                 ("metadata", Value::Object(metadata)) if is_list => list_metadata(metadata),
                 ("resourceVersion", _) if of_bookmark => "LIST-VERSION".into(),
@@ -289,10 +297,10 @@ const LETTERS: &str = "bcdfghjklmnpqrstvwxz2456789";
 // Written cases generate names from `gen-`, and from nothing else; the other one is that of a volume with a token.
 static GENERATED: LazyLock<Regex> =
     LazyLock::new(|| pattern(&format!(r"\b(gen|kube-api-access)-[{LETTERS}]{{5}}\b")));
-/// A node port in JSON that is quoted in a message.
+/// A node port in a message: in JSON that is quoted there, or one that comes twice.
 static NODE_PORT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(\\"(?:nodePort|healthCheckNodePort)\\": ?|Duplicate value: |duplicate nodePort: \{\w+ )3[0-2]\d{3}\b"#,
+        r#"(\\"(?:nodePort|healthCheckNodePort)\\": ?|nodePort: Duplicate value: |duplicate nodePort: \{\w+ )3[0-2]\d{3}\b"#,
     )
 });
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"));

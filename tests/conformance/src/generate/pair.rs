@@ -71,11 +71,6 @@ impl Pair {
         let mut embedded = embedded.context("run the cases on the embedded server")?;
         let outcomes = embedded.outcomes.values_mut();
         outcomes.for_each(without_own_warnings);
-        let outcomes = real
-            .outcomes
-            .values_mut()
-            .chain(embedded.outcomes.values_mut());
-        outcomes.for_each(without_last_bookmarks);
         // A server that has too much to do for a moment is asked once more.
         let late = |case: &&Case| {
             real.outcomes
@@ -85,6 +80,11 @@ impl Pair {
         let late: Vec<Case> = cases.iter().filter(late).cloned().collect();
         if !late.is_empty() {
             real.outcomes.extend(self.real(&late).await?);
+        }
+        for (title, real) in &mut real.outcomes {
+            if let Some(embedded) = embedded.outcomes.get_mut(title) {
+                without_lone_bookmarks(real, embedded);
+            }
         }
         self.real.1.delete_services().await?;
         self.embedded.1.delete_services().await?;
@@ -138,21 +138,33 @@ fn without_own_warnings(outcome: &mut Value) {
     }
 }
 
-/// Takes out the bookmarks with which watches end: the timer behind them ticks once a second, and so long is a watch.
-fn without_last_bookmarks(outcome: &mut Value) {
-    let is_by_time = |event: &Value| {
-        let of_initial_events = event.pointer("/object/metadata/annotations").is_some();
-        event["type"] == "BOOKMARK" && !of_initial_events
+/// Takes out the bookmark with which a watch ends on one of the servers alone. A timer that ticks once a second sends it, and a
+/// watch lasts a second.
+fn without_lone_bookmarks(real: &mut Value, embedded: &mut Value) {
+    let both = [real, embedded].map(|outcome| outcome["steps"].as_array_mut());
+    let [Some(real), Some(embedded)] = both else {
+        return;
     };
-    let steps = outcome.get_mut("steps").and_then(Value::as_array_mut);
-    for step in steps.into_iter().flatten() {
-        if let Some(Value::Array(events)) = step.get_mut("events")
-            && let [.., last, _] = events.as_slice()
-            && is_by_time(last)
-        {
-            events.remove(events.len() - 2);
+    for (real, embedded) in real.iter_mut().zip(embedded) {
+        let both = [real, embedded].map(|step| step.get_mut("events")?.as_array_mut());
+        let [Some(real), Some(embedded)] = both else {
+            continue;
+        };
+        match [ends_with_bookmark(real), ends_with_bookmark(embedded)] {
+            [true, false] => drop(real.remove(real.len() - 2)),
+            [false, true] => drop(embedded.remove(embedded.len() - 2)),
+            _ => {}
         }
     }
+}
+
+/// Whether the last event of a watch is a bookmark, and not the one behind the initial events.
+fn ends_with_bookmark(events: &[Value]) -> bool {
+    // Behind the events it says that the stream ended.
+    let [.., last, _] = events else {
+        return false;
+    };
+    last["type"] == "BOOKMARK" && last.pointer("/object/metadata/annotations").is_none()
 }
 
 #[cfg(test)]
@@ -177,22 +189,41 @@ mod tests {
     }
 
     #[test]
-    fn a_bookmark_at_the_end_of_a_watch_is_taken_out_and_no_other() {
+    fn a_bookmark_at_the_end_of_a_watch_on_one_server_alone_is_taken_out_and_no_other() {
         let end = "the stream ended";
-        let bookmark =
-            json!({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "1"}}});
+        let of = |version: &str| json!({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": version}}});
         let annotations = json!({"k8s.io/initial-events-end": "true"});
         let initial =
             json!({"type": "BOOKMARK", "object": {"metadata": {"annotations": annotations}}});
-        for (events, left) in [
-            (json!([bookmark, end]), json!([end])),
-            (json!([bookmark, 1, end]), json!([bookmark, 1, end])),
-            (json!([initial, end]), json!([initial, end])),
-            (json!([end]), json!([end])),
+        for (one, other, left) in [
+            (
+                json!([of("1"), end]),
+                json!([end]),
+                [json!([end]), json!([end])],
+            ),
+            (
+                json!([of("1"), end]),
+                json!([of("2"), end]),
+                [json!([of("1"), end]), json!([of("2"), end])],
+            ),
+            (
+                json!([of("1"), 1, end]),
+                json!([1, end]),
+                [json!([of("1"), 1, end]), json!([1, end])],
+            ),
+            (
+                json!([initial, end]),
+                json!([end]),
+                [json!([initial, end]), json!([end])],
+            ),
         ] {
-            let mut outcome = json!({"steps": [{"events": events}, {}]});
-            without_last_bookmarks(&mut outcome);
-            assert_eq!(outcome, json!({"steps": [{"events": left}, {}]}));
+            let outcome = |events: &Value| json!({"steps": [{}, {"events": events}]});
+            let (mut real, mut embedded) = (outcome(&one), outcome(&other));
+            without_lone_bookmarks(&mut real, &mut embedded);
+            assert_eq!([&real, &embedded], [&outcome(&left[0]), &outcome(&left[1])]);
+            let (mut real, mut embedded) = (outcome(&other), outcome(&one));
+            without_lone_bookmarks(&mut real, &mut embedded);
+            assert_eq!([&real, &embedded], [&outcome(&left[1]), &outcome(&left[0])]);
         }
     }
 }
