@@ -14,8 +14,8 @@ use crate::refusal::Refusal;
 /// How much is set aside for a body before any of it has arrived.
 const FIRST: usize = 64 * 1024;
 
-/// What a body that needs more gets at least. Pieces of up to 512 KiB share pages of an allocator, which keeps such pages for the
-/// next ones; a larger piece goes back to the system as it is freed. What is not written takes no memory.
+/// The least that is allocated for a larger body. mimalloc keeps a page of 4 MiB for allocations of up to 512 KiB, and returns a
+/// larger one to the system when it is freed. The part that is never written takes no memory.
 const WHOLE: usize = 520 * 1024;
 
 /// Reads a whole body.

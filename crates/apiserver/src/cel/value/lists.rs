@@ -67,8 +67,8 @@ pub(in super::super) fn join<'a>(left: &List<'a>, right: &List<'a>) -> List<'a> 
     List::Joined(Arc::new(items), kind)
 }
 
-/// The items by which a set is told from others. The real server keeps them as they came in, and looks for them as its types read
-/// them: a whole number among fractions, a time or a duration is never found.
+/// The items of a set that others can be equal to. The real server keeps items as JSON and compares them with values of their
+/// declared type, so a whole number of type `number`, a time or a duration is equal to nothing.
 fn known(list: &List<'_>) -> HashSet<String> {
     let List::Declared(elements, _) = list else {
         return list.iter().map(|item| text(&item)).collect();

@@ -94,6 +94,10 @@ impl<'a> Change<'a> {
         self.now.status.at(field) != self.before.status.at(field)
     }
 
+    fn active_changes(&self) -> bool {
+        self.now.count("active") != self.before.count("active")
+    }
+
     fn conditions(&self, detail: &str) -> FieldError {
         FieldError::invalid_omitted(&self.path.child("conditions"), detail)
     }
@@ -154,8 +158,7 @@ impl<'a> Change<'a> {
         if !now.finished() {
             return;
         }
-        let active_changes = now.count("active") != self.before.count("active");
-        if (self.finishes || active_changes) && now.count("active") > 0 {
+        if (self.finishes || self.active_changes()) && now.count("active") > 0 {
             errors.push(self.invalid("active", "active>0 is invalid for finished job"));
         }
         let needs_no_pods = self.spec.flag("suspend") && self.spec.int("completions") == Some(0);
@@ -221,8 +224,9 @@ impl<'a> Change<'a> {
         {
             errors.push(self.invalid("terminating", "terminating>0 is invalid for finished job"));
         }
-        let active_changes = now.count("active") != self.before.count("active");
-        if (self.changes("ready") || active_changes) && now.count("ready") > now.count("active") {
+        if (self.changes("ready") || self.active_changes())
+            && now.count("ready") > now.count("active")
+        {
             errors.push(self.invalid("ready", "cannot set more ready pods than active"));
         }
     }
