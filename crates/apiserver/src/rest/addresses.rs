@@ -47,7 +47,7 @@ impl<'a> Allocation<'a> {
             Refused::Internal(why) => Status::internal(&why),
             Refused::Plain(why) => Status::plain(why),
         })?;
-        let (taken, no_longer_had) = pool.take_over(tried);
+        let (taken, no_longer_had) = pool.take_over(&tried);
         drop(pool);
         Ok(Some(Self {
             pool: &call.shared.addresses,

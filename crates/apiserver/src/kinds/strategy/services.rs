@@ -56,8 +56,8 @@ impl Pool {
     }
 
     /// Takes what a copy of this pool has taken. Returns that, and what the copy has given back, which stays taken here.
-    pub(crate) fn take_over(&mut self, copy: Self) -> (Self, Self) {
-        let (taken, given_back) = (copy.beyond(self), self.beyond(&copy));
+    pub(crate) fn take_over(&mut self, copy: &Self) -> (Self, Self) {
+        let (taken, given_back) = (copy.beyond(self), self.beyond(copy));
         self.addresses.extend(&taken.addresses);
         self.ports.extend(&taken.ports);
         self.next = copy.next;

@@ -380,7 +380,7 @@ fn a_service_that_asks_for_another_address_takes_it_from_nobody() {
     new["spec"]["clusterIPs"] = first["spec"]["clusterIPs"].clone();
     // Validation refuses it, and what it took goes back; what it would no longer have is not free before it is written.
     assert_eq!(allocate(&mut new, Some(&old), &mut tried), Ok(()));
-    let (taken, _) = pool.take_over(tried);
+    let (taken, _) = pool.take_over(&tried);
     pool.give_back(&taken);
     let address = |last| Some(std::net::Ipv4Addr::new(10, 0, 0, last));
     assert!(pool.take_address(address(7)).is_err());
