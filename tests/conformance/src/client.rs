@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
 use flate2::read::GzDecoder;
-use http::{HeaderMap, Request};
+use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{self, SendRequest};
@@ -15,7 +15,7 @@ use kubewright_apiserver::protobuf;
 use rustls::pki_types::ServerName;
 use serde_json::{Map, Value, json};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_rustls::TlsConnector;
 
 use crate::server::Server;
@@ -25,6 +25,13 @@ const PATIENCE: Duration = Duration::from_secs(45);
 
 /// How long a watch may keep silent before the case goes on without the events that are missing.
 const SILENCE: Duration = Duration::from_secs(5);
+
+/// How long a server is left alone that is not ready yet.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How a real server refuses lists and watches of a kind while it reads the objects into its cache (KEP 4568). Each of
+/// its clients asks again, and so do we: when it is ready depends on the machine, not on what the case is about.
+const UNREADY: &str = "storage is (re)initializing";
 
 /// The largest answer that is read; the largest of a real server, its OpenAPI document, has about four.
 const LARGEST: usize = 64 << 20;
@@ -81,31 +88,40 @@ impl Client {
 
     pub(crate) async fn send(&self, ask: Ask) -> Result<Answer> {
         let what = format!("{} {}", ask.method, ask.path);
-        let asked = async {
-            let (parts, body) = self.start(ask).await?.into_parts();
-            let body = http_body_util::Limited::new(body, LARGEST).collect().await;
-            let body = body.map_err(|error| anyhow::anyhow!(error))?.to_bytes();
-            let body = match parts.headers.get("content-encoding") {
-                Some(encoding) if encoding == "gzip" => unzipped(&body)?,
-                _ => body,
-            };
-            Ok::<_, anyhow::Error>(Answer {
-                status: parts.status.as_u16(),
-                headers: parts.headers,
-                body: read(&body),
-                text: body,
-            })
-        };
-        match timeout(PATIENCE, asked).await {
+        match timeout(PATIENCE, prepared(|| self.answer(&ask))).await {
             Ok(answer) => answer.with_context(|| what),
             Err(_) => bail!("{what}: no answer within {PATIENCE:?}"),
         }
     }
 
+    async fn answer(&self, ask: &Ask) -> Result<Answer> {
+        let (parts, body) = self.start(ask).await?.into_parts();
+        let body = http_body_util::Limited::new(body, LARGEST).collect().await;
+        let body = body.map_err(|error| anyhow::anyhow!(error))?.to_bytes();
+        let body = match parts.headers.get("content-encoding") {
+            Some(encoding) if encoding == "gzip" => unzipped(&body)?,
+            _ => body,
+        };
+        Ok(Answer {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            body: read(&body),
+            text: body,
+        })
+    }
+
     /// Opens a watch. An answer that is no stream comes back whole.
     pub(crate) async fn watch(&self, ask: Ask) -> Result<Watch> {
-        let response = timeout(PATIENCE, self.start(ask)).await??;
-        let (parts, body) = response.into_parts();
+        let opened = async {
+            loop {
+                let response = self.start(&ask).await?;
+                if response.status() != StatusCode::TOO_MANY_REQUESTS {
+                    break Ok::<_, anyhow::Error>(response);
+                }
+                sleep(PAUSE).await;
+            }
+        };
+        let (parts, body) = timeout(PATIENCE, opened).await??.into_parts();
         Ok(Watch {
             status: parts.status.as_u16(),
             headers: parts.headers,
@@ -114,7 +130,7 @@ impl Client {
         })
     }
 
-    async fn start(&self, ask: Ask) -> Result<http::Response<Incoming>> {
+    async fn start(&self, ask: &Ask) -> Result<http::Response<Incoming>> {
         let uri = format!("https://{}{}", self.server.authority, ask.path);
         let mut request = Request::builder().method(ask.method.as_str()).uri(uri);
         let token = format!("Bearer {}", self.server.token);
@@ -124,10 +140,21 @@ impl Client {
         for (name, value) in &ask.headers {
             request = request.header(name, value);
         }
-        let request = request.body(Full::new(Bytes::from(ask.body)))?;
+        let request = request.body(Full::new(Bytes::from(ask.body.clone())))?;
         let mut sender = self.sender.clone();
         sender.ready().await?;
         Ok(sender.send_request(request).await?)
+    }
+}
+
+/// The answer of a server that has got ready for the question.
+async fn prepared<F: Future<Output = Result<Answer>>>(ask: impl Fn() -> F) -> Result<Answer> {
+    loop {
+        let answer = ask().await?;
+        if !answer.is_unready() {
+            return Ok(answer);
+        }
+        sleep(PAUSE).await;
     }
 }
 
@@ -214,6 +241,11 @@ impl Answer {
     pub(crate) fn succeeded(&self) -> bool {
         (200..300).contains(&self.status)
     }
+
+    fn is_unready(&self) -> bool {
+        let message = self.body["message"].as_str();
+        self.status == 429 && message.is_some_and(|message| message.starts_with(UNREADY))
+    }
 }
 
 /// The headers that are compared. Those that name the server, the moment or the connection say nothing about behaviour.
@@ -261,4 +293,47 @@ fn read(body: &[u8]) -> Value {
         return json!({ "message": message, "written alike": same });
     }
     serde_json::from_slice(body).unwrap_or_else(|_| String::from_utf8_lossy(body).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    fn refused(message: &str) -> Answer {
+        Answer {
+            status: 429,
+            headers: HeaderMap::new(),
+            body: json!({ "message": message }),
+            text: Bytes::new(),
+        }
+    }
+
+    async fn asked(answers: &[Answer]) -> (Answer, usize) {
+        let count = Cell::new(0);
+        let answer = prepared(|| {
+            count.set(count.get() + 1);
+            std::future::ready(Ok(answers[count.get() - 1].clone()))
+        });
+        (answer.await.unwrap(), count.get())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_whose_cache_is_not_filled_yet_is_asked_again() {
+        let unready = refused("storage is (re)initializing");
+        let unready_why = refused("storage is (re)initializing: the first list failed");
+        let ready = Answer {
+            status: 200,
+            ..refused("")
+        };
+        let (answer, count) = asked(&[unready, unready_why, ready]).await;
+        assert_eq!((answer.status, count), (200, 3));
+    }
+
+    #[tokio::test]
+    async fn any_other_answer_is_the_answer() {
+        let (answer, count) = asked(&[refused("Cannot evict pod")]).await;
+        assert_eq!((answer.status, count), (429, 1));
+    }
 }
