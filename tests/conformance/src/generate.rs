@@ -280,7 +280,13 @@ async fn run(
     let outcomes = pair.run(&cases).await?;
     let report = outcomes.settled_report(&cases, known);
     for broken in &report.broken {
-        say(&format!("cannot compare {broken}"));
+        let is_it = |(case, _): &(&Case, &Generated)| broken.starts_with(&case.title());
+        let generated = cases.iter().zip(generated).find(is_it);
+        let text = generated.map(|(_, generated)| generated.to_string());
+        say(&format!(
+            "cannot compare {broken}\n{}",
+            text.unwrap_or_default()
+        ));
     }
     let row = table.rows.entry(family).or_default();
     row.cases += cases.len();

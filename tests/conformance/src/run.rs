@@ -68,6 +68,7 @@ impl Session {
             audit: AuditLog::new(server.audit_log.clone()),
             hooks: Hooks::start().await?,
             discovery: Discovery::default(),
+            can_probe: tokio::sync::OnceCell::new(),
             reviews: Mutex::default(),
         });
         first_objects::made(&runner.client().await?).await?;
@@ -206,5 +207,6 @@ struct Runner {
     audit: AuditLog,
     hooks: Hooks,
     discovery: Discovery,
+    can_probe: tokio::sync::OnceCell<()>,
     reviews: Mutex<BTreeMap<String, Bytes>>,
 }

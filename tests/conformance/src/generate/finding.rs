@@ -85,10 +85,8 @@ impl Finding {
     }
 }
 
-/// The case in the format of the suite: structures are written as JSON, which is YAML.
 impl Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let entry = &self.generated.entry;
         writeln!(f, "--- {}", self.signature)?;
         for Difference {
             at, real, embedded, ..
@@ -98,6 +96,14 @@ impl Display for Finding {
             writeln!(f, "#   real      {}", shown(real.as_ref()))?;
             writeln!(f, "#   embedded  {}", shown(embedded.as_ref()))?;
         }
+        write!(f, "{}", self.generated)
+    }
+}
+
+/// In the format of the suite: structures are written as JSON, which is YAML.
+impl Display for Generated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entry = &self.entry;
         writeln!(f, "- name: {}", entry.get("name").unwrap_or(&json!("")))?;
         if entry.get("alone") == Some(&json!(true)) {
             writeln!(f, "  alone: true")?;

@@ -7,7 +7,13 @@ use crate::generate::random::Random;
 /// One to three webhooks, and some requests.
 pub(crate) fn entry(random: &mut Random) -> Map<String, Value> {
     let count = random.one_of(&[1, 1, 2, 3]);
-    let hooks: Vec<Value> = (0..count).map(|number| hook(random, number)).collect();
+    let mut hooks: Vec<Value> = (0..count).map(|number| hook(random, number)).collect();
+    let validating = hooks
+        .iter_mut()
+        .filter(|hook| hook.get("validating").is_some());
+    for hook in validating.filter(|hook| !always_allows(hook)).skip(1) {
+        make_mutating(hook);
+    }
     let mut steps = Vec::new();
     for _ in 0..random.between(2, 6) {
         steps.push(step(random));
@@ -34,6 +40,24 @@ fn hook(random: &mut Random, number: usize) -> Value {
         _ => hook["answer"] = answer(random, mutating),
     }
     hook
+}
+
+/// Whether a webhook allows everything. Validating ones are called at once, and of those that do not, the fastest says why.
+fn always_allows(hook: &Value) -> bool {
+    let is_plain = |field: &str| hook["with"].get(field).is_none();
+    let answer = hook.get("answer");
+    hook.get("raw").is_none()
+        && answer.is_none_or(|answer| *answer == json!({"allowed": true}))
+        && is_plain("matchConditions")
+        && is_plain("admissionReviewVersions")
+}
+
+fn make_mutating(hook: &mut Value) {
+    if let Value::Object(fields) = hook
+        && let Some(name) = fields.remove("validating")
+    {
+        fields.insert("mutating".to_owned(), name);
+    }
 }
 
 fn rules(random: &mut Random) -> Value {
@@ -263,7 +287,7 @@ fn raw(random: &mut Random) -> Value {
             json!({"body": "apiVersion: admission.k8s.io/v1\nkind: AdmissionReview\nresponse: {uid: '{uid}', allowed: true}\n"})
         }
         _ => review(
-            json!({"uid": "{uid}", "allowed": false, "status": random.one_of(&[json!({"status": "Success"}), json!({"message": 1}), json!({"metadata": {"x": 1}}), json!({"code": 70000}), json!({"reason": "Conflict"})])}),
+            json!({"uid": "{uid}", "allowed": false, "status": random.one_of(&[json!({"status": "Success"}), json!({"message": 1}), json!({"metadata": {"x": 1}}), json!({"code": 999}), json!({"reason": "Conflict"})])}),
         ),
     }
 }

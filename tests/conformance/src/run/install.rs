@@ -19,6 +19,10 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// What probes are: a kind that no case is about.
 const PROBES: &str = "resourcequotas";
 
+/// Where probes are sent: the webhooks of cases see their own namespaces, and would refuse probes for what is wrong with
+/// them.
+const NAMESPACE_OF_PROBES: &str = "conformance-probes";
+
 impl Runner {
     /// Installs the configurations; their names come back for [`Runner::remove`].
     pub(crate) async fn install(
@@ -39,6 +43,9 @@ impl Runner {
                 .entry((resource, configuration))
                 .or_default()
                 .push(webhook);
+        }
+        if !configurations.is_empty() {
+            self.make_namespace_of_probes(client).await?;
         }
         let mut installed = Vec::new();
         for ((resource, name), mut webhooks) in configurations {
@@ -80,6 +87,19 @@ impl Runner {
         Ok(())
     }
 
+    async fn make_namespace_of_probes(&self, client: &Client) -> Result<()> {
+        let make = async || {
+            let namespace = json!({"metadata": {"name": NAMESPACE_OF_PROBES}});
+            let create = ask("POST", "/api/v1/namespaces", Some(&namespace));
+            let answer = client.send(create).await?;
+            // A server that is asked a second time has it.
+            let is_there = answer.succeeded() || answer.status == 409;
+            ensure!(is_there, "create {NAMESPACE_OF_PROBES}: {}", answer.body);
+            Ok(())
+        };
+        self.can_probe.get_or_try_init(make).await.copied()
+    }
+
     fn webhook(&self, namespace: &str, name: &str, hook: &Hook) -> Value {
         let mut webhook = json!({
             "name": format!("{name}.{namespace}.example.com"),
@@ -113,7 +133,7 @@ impl Runner {
         configuration: &str,
         wanted: bool,
     ) -> Result<()> {
-        let path = format!("/api/v1/namespaces/{namespace}/{PROBES}?dryRun=All");
+        let path = format!("/api/v1/namespaces/{NAMESPACE_OF_PROBES}/{PROBES}?dryRun=All");
         let object = json!({"metadata": {"name": "probe", "labels": {PROBE: configuration}}});
         let failed = format!("failed calling webhook \"{}\"", probe_name(namespace));
         let late = Instant::now() + PATIENCE;
@@ -136,7 +156,7 @@ fn probe(namespace: &str, configuration: &str) -> Value {
         "name": probe_name(namespace),
         "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": [PROBES]}],
         "clientConfig": {"url": "https://127.0.0.1:1/probe"},
-        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": NAMESPACE_OF_PROBES}},
         "objectSelector": {"matchLabels": {PROBE: configuration}},
         "admissionReviewVersions": ["v1"],
         "sideEffects": "None",
