@@ -340,7 +340,8 @@ fn is_printable(character: char) -> bool {
 fn rendered(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
-        Value::Number(number) if number.is_f64() => {
+        // Go reads what is beyond 64 bits with a sign as a float.
+        Value::Number(number) if !number.is_i64() => {
             format_double(number.as_f64().unwrap_or(f64::NAN))
         }
         other => {

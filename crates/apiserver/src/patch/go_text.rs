@@ -4,6 +4,8 @@ use std::fmt::{self, Display};
 
 use serde_json::Value;
 
+use crate::cel::format_double;
+
 /// Shows a value as Go's `%v` does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GoText<'a>(pub(crate) &'a Value);
@@ -14,7 +16,10 @@ impl Display for GoText<'_> {
             Value::Null => f.write_str("<nil>"),
             Value::String(text) => f.write_str(text),
             Value::Bool(value) => write!(f, "{value}"),
-            Value::Number(number) => write!(f, "{number}"),
+            Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+                Some(float) => f.write_str(&format_double(float)),
+                None => write!(f, "{number}"),
+            },
             Value::Array(list) => {
                 f.write_str("[")?;
                 for (at, item) in list.iter().enumerate() {
@@ -62,5 +67,23 @@ mod tests {
             "map[a:map[c:true] b:[1 x y <nil>]]"
         );
         assert_eq!(GoText(&json!({})).to_string(), "map[]");
+    }
+
+    #[test]
+    fn floats_look_as_go_prints_them() {
+        for (float, text) in [
+            (1.0, "1"),
+            (1.5, "1.5"),
+            (999_999.0, "999999"),
+            (1e6, "1e+06"),
+            (2_097_152.5, "2.0971525e+06"),
+            (4_294_967_296.0, "4.294967296e+09"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (1e100, "1e+100"),
+            (-12.25, "-12.25"),
+        ] {
+            assert_eq!(GoText(&json!(float)).to_string(), text);
+        }
     }
 }

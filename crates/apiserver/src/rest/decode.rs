@@ -9,7 +9,7 @@ use super::negotiate::Input;
 use super::query::{FieldValidation, WriteOptions};
 use crate::custom::Custom;
 use crate::field::quoted;
-use crate::kinds::{GroupVersionKind, strategy};
+use crate::kinds::{GroupVersionKind, conversion, defaults, strategy};
 use crate::schema::json::{self, Parsed, order};
 use crate::schema::{self, Conformed, yaml};
 use crate::status::{Result, Status};
@@ -207,15 +207,44 @@ pub(crate) fn patched(
     if said.version.matches('/').count() > 1 {
         return Err(format!("unexpected GroupVersion string: {}", said.version));
     }
+    if let Some(other) = another_version(kind, object) {
+        return from_version(&other, kind, object);
+    }
     if !said.is(kind) {
         return Err(match said.instead_of(kind, Some(object)) {
             Mismatch::Kind(why) => why,
-            Mismatch::Version => "unable to convert between versions in a patch".to_owned(),
+            Mismatch::Version => no_conversion(&said.version, kind),
         });
     }
     set_kind(kind, object);
     let conformed = schema::conform(kind, object)?;
     strategy::conversion_fault(kind, object).map_or(Ok(conformed), Err)
+}
+
+/// Decodes a patched object as the version of its kind that the patch made it one of.
+fn from_version(
+    other: &GroupVersionKind,
+    kind: &GroupVersionKind,
+    object: &mut Value,
+) -> std::result::Result<Conformed, String> {
+    set_kind(other, object);
+    let conformed = schema::conform(other, object)?;
+    if let Some(why) = strategy::conversion_fault(other, object) {
+        return Err(why);
+    }
+    let none = || no_conversion(&group_version(other), kind);
+    let registry = crate::kinds::Registry::with_all_versions();
+    let resource = |kind| registry.by_kind(kind).ok_or_else(none);
+    let (from, to) = (resource(other)?, resource(kind)?);
+    defaults::apply(&from, object);
+    conversion::convert(&from, &to, object).map_err(|_| none())?;
+    set_kind(kind, object);
+    Ok(conformed)
+}
+
+fn no_conversion(version: &str, kind: &GroupVersionKind) -> String {
+    let own = group_version(kind);
+    format!("this server cannot convert an object that a patch made one of {version} to {own}")
 }
 
 /// Fills in the kind and the version.

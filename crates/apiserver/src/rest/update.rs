@@ -33,7 +33,7 @@ pub(crate) async fn update(call: &Call) -> Result<Response<Body>> {
             .is_none()
     {
         let decoded = decoded.take().unwrap_or_default();
-        check_uid(call, &decoded.object, &Value::Null)?;
+        check_uid(call, &decoded.object, &Value::Null, options.dry_run)?;
         let shown = create::admit_and_store(call, &options, decoded).await?;
         return answer::object(call, StatusCode::CREATED, &shown).await;
     }
@@ -42,7 +42,7 @@ pub(crate) async fn update(call: &Call) -> Result<Response<Body>> {
             Some(decoded) => decoded,
             None => decode(call, &options)?,
         };
-        check_uid(call, &decoded.object, current)?;
+        check_uid(call, &decoded.object, current, options.dry_run)?;
         Ok(decoded)
     })
     .await?;
@@ -75,7 +75,7 @@ fn prefix<'a>(group: &str, plural: &'a str) -> &'a str {
 }
 
 /// The uid of the body, if it has one, is a precondition.
-pub(crate) fn check_uid(call: &Call, new: &Value, old: &Value) -> Result<()> {
+pub(crate) fn check_uid(call: &Call, new: &Value, old: &Value, dry_run: bool) -> Result<()> {
     let (said, actual) = (meta_text(new, "uid"), meta_text(old, "uid"));
     if said.is_empty() || said == actual {
         return Ok(());
@@ -85,7 +85,9 @@ pub(crate) fn check_uid(call: &Call, new: &Value, old: &Value) -> Result<()> {
         Some(custom) => format!("{}/{}", custom.definition.group, call.storage.plural),
         None => prefix(&call.storage.group, &call.storage.plural).to_owned(),
     };
-    let key = format!("/registry/{place}/{}", call.key(name));
+    // A dry run checks before the storage that puts its prefix before keys.
+    let prefix = if dry_run { "" } else { "/registry" };
+    let key = format!("{prefix}/{place}/{}", call.key(name));
     Err(call.conflict(
         name,
         &format!(

@@ -84,7 +84,8 @@ pub(crate) async fn write(
         );
         call.validate(&attributes).await?;
 
-        if !options.dry_run {
+        // It is lost where objects are written; what is not written is answered as it came.
+        if !options.dry_run && !is_ready_to_go(call, &attributes.object) {
             metadata_mut(&mut attributes.object).remove("selfLink");
         }
         call.prune_patched(&mut attributes)?;

@@ -113,6 +113,8 @@ impl Check {
             "integer" => &["integer"],
             "number" => &["number"],
             "boolean" => &["boolean"],
+            // No definition is accepted with it, but defaults are validated before.
+            "null" => &["null"],
             _ => &[],
         }
     }
@@ -141,7 +143,7 @@ impl Check {
         let wanted = types.join(",");
         let (found, found_format) = match value {
             Value::Null => {
-                if !types.is_empty() && !schema.nullable {
+                if !types.is_empty() && !has("null") && !schema.nullable {
                     let shown = Value::from("null");
                     wrong_type(&shown, &wanted, Some("null"), path, outcome);
                 } else {

@@ -44,7 +44,11 @@ pub fn prepare_for_create(resource: &Resource, object: &mut Value) {
     }
     if owns_status(resource) {
         // A status that clients cannot set on creation starts as Go's zero value.
+        let claimed = object.at("status").at("qosClass").clone();
         object.put("status", empty());
+        if resource.kind == "Pod" && claimed.is_string() {
+            object.put("status", json!({ "qosClass": claimed }));
+        }
         status::fill(resource, object);
     }
     gates::close(resource, object);
@@ -111,6 +115,8 @@ pub fn prepare_for_update(resource: &Resource, subresource: &str, new: &mut Valu
     if let Some(custom) = &resource.custom {
         return custom.prepare_for_update(subresource, new, old);
     }
+    // What of a slice is behind a closed gate is dropped only after it counted as a change.
+    let sliced = resource.kind == "ResourceSlice" && is_new_generation(resource, new, old);
     match subresource {
         "" => update(resource, new, old),
         "status" => update_status(resource, new, old),
@@ -129,7 +135,7 @@ pub fn prepare_for_update(resource: &Resource, subresource: &str, new: &mut Valu
     let counted = matches!(subresource, "" | "ephemeralcontainers" | "resize");
     // Drivers are only counted once they change.
     let has_generation = has_generation(resource) || resource.kind == "CSIDriver";
-    if counted && has_generation && is_new_generation(resource, new, old) {
+    if counted && has_generation && (sliced || is_new_generation(resource, new, old)) {
         let generation = old_metadata.int("generation").unwrap_or(0).wrapping_add(1);
         if let Some(metadata) = new.part("metadata") {
             metadata.put("generation", generation);
@@ -211,6 +217,10 @@ fn update_status(resource: &Resource, new: &mut Value, old: &Value) {
         ("autoscaling", "HorizontalPodAutoscaler") if resource.version == "v1" => {
             new.take_from(old, "spec");
             conversion::keep_autoscaler_annotations(false, new, old);
+        }
+        ("apps", "DaemonSet") => {
+            new.take_from(old, "spec");
+            template_generation(new, Some(old));
         }
         _ => new.take_from(old, "spec"),
     }

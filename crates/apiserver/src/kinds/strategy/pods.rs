@@ -7,7 +7,12 @@ use crate::kinds::view::{Edit, View};
 use crate::rest::now;
 
 pub(super) fn create(pod: &mut Value) {
-    let mut status = json!({ "phase": "Pending", "qosClass": quality_of_service(pod) });
+    // The real server believes a pod that names its class.
+    let quality = match pod.at("status").text("qosClass") {
+        "" => quality_of_service(pod),
+        named => named,
+    };
+    let mut status = json!({ "phase": "Pending", "qosClass": quality });
     if !pod.at("spec").list("schedulingGates").is_empty() {
         status.put(
             "conditions",

@@ -249,7 +249,10 @@ pub(crate) fn normalize_addresses(new: &mut Value, old: Option<&Value>) {
                 address if address.is_empty() => spec.drop_field("clusterIPs"),
                 address => spec.put("clusterIPs", json!([address])),
             },
-            (true, false) if spec.list("clusterIPs").is_empty() => spec.drop_field("clusterIP"),
+            // A client of the old field alone left the new one out.
+            (true, false) if spec.list("clusterIPs").is_empty() => {
+                spec.take_from(before, "clusterIPs");
+            }
             _ => {}
         }
         drop_what_the_type_does_not_have(spec, before);
@@ -264,8 +267,8 @@ pub(crate) fn normalize_addresses(new: &mut Value, old: Option<&Value>) {
 fn keep_allocated(spec: &mut Value, before: &Value) {
     let (kind, kind_before) = (spec.text("type"), before.text("type"));
     let addressed = |kind: &str| kind != "ExternalName" && !kind.is_empty();
-    let ported = |kind: &str| matches!(kind, "NodePort" | "LoadBalancer");
-    let keep_ports = ported(kind) && ported(kind_before);
+    let ported = |spec: &Value| needs_ports(spec) && allocates_ports(spec);
+    let keep_ports = ported(spec) && ported(before);
     let is_external = kind == "ExternalName";
     if addressed(kind) && addressed(kind_before) {
         if spec.text("clusterIP").is_empty() {
@@ -319,13 +322,11 @@ fn drop_what_the_type_does_not_have(spec: &mut Value, before: &Value) {
         }
     }
     if needs_ports(before) && !needs_ports(spec) {
-        let old: Vec<&Value> = before
-            .list("ports")
-            .iter()
-            .map(|port| port.at("nodePort"))
-            .collect();
-        for (index, port) in spec.each("ports").enumerate() {
-            if old.get(index) == Some(&port.at("nodePort")) {
+        let number = |port: &Value| port.int("nodePort").filter(|number| *number != 0);
+        let old: Vec<i64> = before.list("ports").iter().filter_map(number).collect();
+        let mut asked = spec.list("ports").iter().filter_map(number);
+        if asked.all(|number| old.contains(&number)) {
+            for port in spec.each("ports") {
                 port.drop_field("nodePort");
             }
         }

@@ -280,15 +280,14 @@ pub(super) fn quantity(name: &str, value: &Value, path: &Path<'_>, errors: &mut 
     }
 }
 
-/// A quantity of a volume: the type of the whole text is right, so only a sign is wrong.
-pub(super) fn valid_quantity(name: &str, value: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let detail = "must be a valid resource quantity";
-    match Quantity::from_value(value) {
-        Some(amount) if amount.wrapped() < 0 => {
-            errors.push(FieldError::invalid(path, amount.wrapped(), detail));
-        }
-        _ => quantity(name, value, path, errors),
+/// A quantity of a volume: the type of the whole text is right, so only a sign is wrong. Says whether it is.
+pub(super) fn valid_quantity(value: &Value, path: &Path<'_>, errors: &mut Errors) -> bool {
+    let wrong = Quantity::from_value(value).filter(|amount| amount.wrapped() < 0);
+    if let Some(amount) = wrong {
+        let detail = "must be a valid resource quantity";
+        errors.push(FieldError::invalid(path, amount.wrapped(), detail));
     }
+    wrong.is_some()
 }
 
 /// Resources that come in whole numbers: pods, services and the like, and everything from devices.

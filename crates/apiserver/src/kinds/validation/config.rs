@@ -49,7 +49,10 @@ pub(super) fn sealed(fields: &[&str], new: &Value, old: &Value, errors: &mut Err
         errors.push(FieldError::forbidden(&Path::new("immutable"), SEALED));
     }
     for field in fields {
-        if !same(new.at(field), old.at(field)) {
+        // An empty map is not none here, but for the one that defaults make of none.
+        let defaulted = *field == "data" && new.text("kind") == "ConfigMap";
+        let appears = !defaulted && new.get(field).is_some() != old.get(field).is_some();
+        if appears || !same(new.at(field), old.at(field)) {
             errors.push(FieldError::forbidden(&Path::new(field), SEALED));
         }
     }

@@ -95,6 +95,16 @@ pub(super) fn cron_job(object: &Value, errors: &mut Errors) {
     }
 }
 
+/// The controller appends 11 characters for the names of jobs, which are labels.
+pub(super) fn name_of_cron_job(object: &Value, errors: &mut Errors) {
+    let name = object.at("metadata").text("name");
+    if name.len() > 52 {
+        let at = Path::new("metadata.name");
+        let detail = "must be no more than 52 characters";
+        errors.push(FieldError::invalid(&at, name, detail));
+    }
+}
+
 pub(super) fn job_update(new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::new("spec");
     let (spec, before) = (new.at("spec"), old.at("spec"));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::check::{
-    Errors, annotations, immutable, labels, not_negative, problems, qualified_name,
+    Errors, IMMUTABLE, annotations, immutable, labels, not_negative, problems, qualified_name,
 };
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::internal::shown;
@@ -39,6 +39,14 @@ pub(super) fn nameless(object: &Value, errors: &mut Errors) {
     owners(object.at("metadata"), &path, errors);
     finalizers(object.at("metadata"), &path, errors);
     finalizer_names(object.at("metadata"), errors);
+}
+
+/// Whether the names of a new object fit into a path, which is asked of every kind, once nothing else is wrong.
+pub(super) fn fits_into_a_path(object: &Value, errors: &mut Errors) {
+    let (path, metadata) = (Path::new("metadata"), object.at("metadata"));
+    generated(&path, metadata, names::path_segment, errors);
+    let name = metadata.text("name");
+    problems(&path.child("name"), name, names::path_segment(name), errors);
 }
 
 /// The metadata of an object whose name has rules of its own.
@@ -92,6 +100,16 @@ pub(super) fn changed(new: &Value, old: &Value, errors: &mut Errors) {
         "deletionGracePeriodSeconds",
     ] {
         immutable(new, old, &path, field, errors);
+    }
+    // A decoder leaves null where Go's zero time was given, which is a time all the same.
+    let ends_at_zero = |metadata: &Value| {
+        metadata
+            .get("deletionTimestamp")
+            .is_some_and(Value::is_null)
+    };
+    if ends_at_zero(new) && !old.has("deletionTimestamp") {
+        let at = path.child("deletionTimestamp");
+        errors.push(FieldError::invalid(&at, Value::Null, IMMUTABLE));
     }
     labels(new, &path, "labels", errors);
     annotations(new, &path, errors);
@@ -369,21 +387,8 @@ fn name_problems(resource: &Resource, name: &str) -> Vec<String> {
         }
         ("", "Namespace" | "Service") | ("apps", "StatefulSet") => names::dns1123_label(name),
         // Events of the core group are taken as they come, however their sources name them.
-        ("", "Event")
-        | (
-            "rbac.authorization.k8s.io"
-            | "certificates.k8s.io"
-            | "apiregistration.k8s.io"
-            | "policy",
-            _,
-        ) => names::path_segment(name),
-        ("batch", "CronJob") => {
-            let mut found = names::dns1123_subdomain(name);
-            // The controller appends 11 characters for the names of jobs, which are labels.
-            if found.is_empty() && name.len() > 52 {
-                found.push("must be no more than 52 characters".to_owned());
-            }
-            found
+        ("", "Event") | ("rbac.authorization.k8s.io" | "apiregistration.k8s.io" | "policy", _) => {
+            names::path_segment(name)
         }
         _ => names::dns1123_subdomain(name),
     }

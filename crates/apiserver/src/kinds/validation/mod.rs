@@ -97,13 +97,23 @@ pub fn create(resource: &Resource, object: &Value) -> Vec<FieldError> {
                 metadata::create(resource, object, out);
             }
         }
+        // Any name will do for the strategy of requests.
+        ("certificates.k8s.io", "CertificateSigningRequest") => {
+            metadata::named(resource.namespaced, object, |_| Vec::new(), out);
+            own(resource, object, &Value::Null, out);
+        }
         _ => {
             metadata::create(resource, object, out);
             own(resource, object, &Value::Null, out);
         }
     }
-    if (resource.group.as_str(), resource.kind.as_str()) == ("networking.k8s.io", "Ingress") {
-        networking::ingress_annotation(object, out);
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        ("networking.k8s.io", "Ingress") => networking::ingress_annotation(object, out),
+        ("batch", "CronJob") => jobs::name_of_cron_job(object, out),
+        _ => {}
+    }
+    if errors.is_empty() {
+        metadata::fits_into_a_path(object, &mut errors);
     }
     errors
 }

@@ -264,7 +264,9 @@ fn limited_resource(kind: &str, name: &str, path: &Path<'_>, errors: &mut Errors
 fn bounds(limit: &Value, name: &str, path: &Path<'_>, errors: &mut Errors) {
     let of = |list: &str| Quantity::from_value(limit.at(list).at(name));
     let (min, max) = (of("min"), of("max"));
-    let (default, request) = (of("default"), of("defaultRequest"));
+    // Pods cannot have defaults, and are refused for having them at all.
+    let of_containers = |list| of(list).filter(|_| limit.text("type") != "Pod");
+    let (default, request) = (of_containers("default"), of_containers("defaultRequest"));
     let mut above = |low: Option<Quantity>,
                      high: Option<Quantity>,
                      at: &str,

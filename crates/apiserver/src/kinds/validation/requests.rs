@@ -4,8 +4,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use x509_parser::certification_request::X509CertificationRequest;
+use x509_parser::error::X509Error;
 use x509_parser::pem::{Pem, parse_x509_pem};
 use x509_parser::prelude::FromDer;
+use x509_parser::public_key::PublicKey;
 
 use super::asn1;
 use super::check::{Errors, one_of};
@@ -227,9 +229,23 @@ fn request(encoded: &str) -> Result<(), String> {
     if pem.label != "CERTIFICATE REQUEST" {
         return Err(no_request);
     }
-    X509CertificationRequest::from_der(&pem.contents)
-        .map(|_| ())
-        .map_err(|_| asn1::problem(&pem.contents))
+    let (_, request) = X509CertificationRequest::from_der(&pem.contents)
+        .map_err(|_| asn1::problem(&pem.contents))?;
+    match request.verify_signature() {
+        Err(X509Error::SignatureVerificationError) => Err(wrong_signature(&request)),
+        // Signatures of other kinds are taken as they are.
+        _ => Ok(()),
+    }
+}
+
+/// What Go says of a signature that is not that of the request's own key.
+fn wrong_signature(request: &X509CertificationRequest<'_>) -> String {
+    match request.certification_request_info.subject_pki.parsed() {
+        Ok(PublicKey::RSA(_)) => "crypto/rsa: verification error",
+        Ok(PublicKey::EC(_)) => "x509: ECDSA verification failure",
+        _ => "x509: Ed25519 verification failure",
+    }
+    .to_owned()
 }
 
 fn certificate(encoded: &str) -> Result<(), &'static str> {

@@ -149,14 +149,47 @@ fn namespace(new: &Value, errors: &mut Errors) {
 }
 
 fn claim(status: &Value, path: &Path<'_>, errors: &mut Errors) {
-    for (list, field) in [
-        ("capacity", "capacity"),
-        ("allocatedResources", "allocatedResources"),
-    ] {
-        let at = path.child(field);
-        for (name, amount) in status.entries(list) {
-            super::check::valid_quantity(name, amount, &at.key(name), errors);
+    let capacity = path.child("capacity");
+    for (name, amount) in status.entries("capacity") {
+        super::check::valid_quantity(amount, &capacity.key(name), errors);
+    }
+    let states = path.child("allocatedResourceStatuses");
+    for (name, state) in status.entries("allocatedResourceStatuses") {
+        storage_name(name, &states, errors);
+        if !state
+            .as_str()
+            .is_some_and(|state| RESIZING.contains(&state))
+        {
+            // The real server names the resource, not the state.
+            errors.push(FieldError::not_supported(&states, name, &RESIZING));
         }
+    }
+    let allocated = path.child("allocatedResources");
+    for (name, amount) in status.entries("allocatedResources") {
+        let before = errors.len();
+        storage_name(name, &allocated, errors);
+        let at = allocated.key(name);
+        if errors.len() == before && !super::check::valid_quantity(amount, &at, errors) {
+            super::check::quantity("storage", amount, &at, errors);
+        }
+    }
+}
+
+/// How far the resizing of a volume has come.
+const RESIZING: [&str; 5] = [
+    "ControllerResizeInProgress",
+    "ControllerResizeInfeasible",
+    "NodeResizeInProgress",
+    "NodeResizeInfeasible",
+    "NodeResizePending",
+];
+
+/// A resource that a claim can be given: storage, of those that Kubernetes knows.
+fn storage_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+    let before = errors.len();
+    qualified_name(path, name, errors);
+    if errors.len() == before && super::check::is_native(name) && name != "storage" {
+        errors.push(FieldError::not_supported(path, name, &["storage"]));
     }
 }
 

@@ -72,7 +72,7 @@ async fn admit_and_bind(
     loop {
         let stored = pod.stored()?;
         let mut object = pod.value(&stored).await?;
-        assign(pod, &mut object, binding)?;
+        assign(pod, &mut object, binding, options.dry_run)?;
         match write::store(pod, options.dry_run, &object, &stored).await? {
             Ok(_) => return Ok(done(call)),
             Err(Raced(_)) => tokio::task::yield_now().await,
@@ -100,10 +100,10 @@ fn check(binding: &Value) -> Result<()> {
     }
 }
 
-fn assign(call: &Call, pod: &mut Value, binding: &Value) -> Result<()> {
+fn assign(call: &Call, pod: &mut Value, binding: &Value, dry_run: bool) -> Result<()> {
     let name = &call.path.name;
     let conflict = |why: String| Status::conflict("", "pods/binding", name, &why);
-    update::check_uid(call, binding, pod)?;
+    update::check_uid(call, binding, pod, dry_run)?;
     if metadata(pod).contains_key("deletionTimestamp") {
         return Err(conflict(format!(
             "pod {name} is being deleted, cannot be assigned to a host"

@@ -25,6 +25,15 @@ fn members_of(members: &mut Map<String, Value>, ty: &'static Type) {
 
 fn cut(value: &mut Value, slot: &'static Slot) {
     match (&slot.shape, &mut *value) {
+        // What stands for a number or a word is written out and read again, and loses a fraction of none.
+        (Shape::IntOrString, Value::Number(number)) => {
+            const WRITTEN_WITH_EXPONENT: f64 = 1e21;
+            let plain = |number: &f64| number.abs() < WRITTEN_WITH_EXPONENT;
+            let written = number.as_f64().filter(plain).and_then(whole);
+            if let Some(whole) = written.filter(|whole| *whole != i64::MIN) {
+                *value = whole.into();
+            }
+        }
         (Shape::Int32 | Shape::Int64, Value::Number(number)) => {
             let Some(whole) = number.as_i64().or_else(|| whole(number.as_f64()?)) else {
                 return;

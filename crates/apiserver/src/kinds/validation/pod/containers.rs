@@ -607,7 +607,7 @@ fn resize_policies(container: &Value, context: Context<'_>, path: &Path<'_>, err
             errors.push(FieldError::invalid(
                 path,
                 restart,
-                "must be 'NotRequired' when `restartPolicy` is 'Never'",
+                "must be 'NotRequired' when pod `restartPolicy` is 'Never'",
             ));
         }
     }
