@@ -213,7 +213,12 @@ impl Walk {
         if fate == Fate::Keep || (field.pointer && !was_null) {
             return Ok(true);
         }
-        if !was_null && matches!(field.slot.shape, Shape::List(_) | Shape::Map(..)) {
+        if !was_null
+            && matches!(
+                field.slot.shape,
+                Shape::Bytes | Shape::List(_) | Shape::Map(..)
+            )
+        {
             self.conformed.empties = true;
             return Ok(true);
         }
@@ -223,8 +228,7 @@ impl Walk {
             Empty::Omitted => is_struct,
             Empty::OmittedStructsToo => false,
         };
-        let is_bytes = matches!(field.slot.shape, Shape::Bytes);
-        if written && (was_null || !is_bytes) {
+        if written {
             *value = nothing(field);
         }
         Ok(written)

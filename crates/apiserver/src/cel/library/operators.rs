@@ -413,7 +413,7 @@ pub(super) fn add<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
         [Value::Bytes(left), Value::Bytes(right)] => {
             Value::Bytes(left.iter().chain(right.iter()).copied().collect())
         }
-        [Value::List(left), Value::List(right)] => joined(left, right),
+        [Value::List(left), Value::List(right)] => joined(left, right)?,
         [Value::Duration(left), Value::Duration(right)] => {
             Value::Duration(left.checked_add(*right).ok_or_else(overflow)?)
         }
@@ -437,11 +437,11 @@ pub(super) fn add<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     })
 }
 
-fn joined<'a>(left: &List<'a>, right: &List<'a>) -> Value<'a> {
+fn joined<'a>(left: &List<'a>, right: &List<'a>) -> Evaluated<'a> {
     if right.len() == 0 {
-        return Value::List(left.clone());
+        return Ok(Value::List(left.clone()));
     }
-    Value::List(join(left, right))
+    Ok(Value::List(join(left, right)?))
 }
 
 fn subtract<'a>(values: &[Value<'a>]) -> Evaluated<'a> {

@@ -6,20 +6,21 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::super::declared::Items;
+use super::super::eval::Failure;
 use super::{List, Value, equal};
 
 /// Whether two lists are equal, by the kind of the first one.
-pub(super) fn are_equal(left: &List<'_>, right: &List<'_>) -> bool {
+pub(super) fn are_equal(left: &List<'_>, right: &List<'_>) -> Result<bool, Failure> {
     if left.len() != right.len() {
-        return false;
+        return Ok(false);
     }
-    match left.kind() {
+    Ok(match left.kind() {
         Items::Ordered => left
             .iter()
             .zip(right.iter())
             .all(|(left, right)| !matches!(equal(&left, &right), Ok(false))),
         Items::Set => {
-            let known = known(left);
+            let known = known(left)?;
             right.iter().all(|item| known.contains(&text(&item)))
         }
         Items::Keyed(keys) => {
@@ -31,20 +32,20 @@ pub(super) fn are_equal(left: &List<'_>, right: &List<'_>) -> bool {
                     .is_some_and(|known| matches!(equal(known, &item), Ok(true)))
             })
         }
-    }
+    })
 }
 
 /// The first list with what the second one has more; items of a map with the same keys replace the first one's.
-pub(in super::super) fn join<'a>(left: &List<'a>, right: &List<'a>) -> List<'a> {
+pub(in super::super) fn join<'a>(left: &List<'a>, right: &List<'a>) -> Result<List<'a>, Failure> {
     let mut items: Vec<Value<'a>> = left.iter().collect();
     let kind = left.kind().clone();
     match &kind {
         Items::Ordered => {
             items.extend(right.iter());
-            return List::Values(Arc::new(items));
+            return Ok(List::Values(Arc::new(items)));
         }
         Items::Set => {
-            let mut known = known(left);
+            let mut known = known(left)?;
             items.extend(right.iter().filter(|item| known.insert(text(item))));
         }
         Items::Keyed(keys) => {
@@ -64,15 +65,16 @@ pub(in super::super) fn join<'a>(left: &List<'a>, right: &List<'a>) -> List<'a> 
             }
         }
     }
-    List::Joined(Arc::new(items), kind)
+    Ok(List::Joined(Arc::new(items), kind))
 }
 
 /// The items of a set that others can be equal to. The real server keeps items as JSON and compares them with values of their
 /// declared type, so a whole number of type `number`, a time or a duration is equal to nothing.
-fn known(list: &List<'_>) -> HashSet<String> {
+fn known(list: &List<'_>) -> Result<HashSet<String>, Failure> {
     let List::Declared(elements, _) = list else {
-        return list.iter().map(|item| text(&item)).collect();
+        return Ok(list.iter().map(|item| text(&item)).collect());
     };
+    elements.iter().try_for_each(hash)?;
     let is_found = |(element, item): &(&Json, Value<'_>)| match (element, item) {
         (Json::Number(number), Value::Double(_)) => number.is_f64(),
         (Json::Number(_), Value::Int(_)) | (Json::Bool(_), Value::Bool(_)) => true,
@@ -80,7 +82,18 @@ fn known(list: &List<'_>) -> HashSet<String> {
         _ => false,
     };
     let items = elements.iter().zip(list.iter()).filter(is_found);
-    items.map(|(_, item)| text(&item)).collect()
+    Ok(items.map(|(_, item)| text(&item)).collect())
+}
+
+/// The items are keys of a Go map there, which lists and objects cannot be.
+fn hash(element: &Json) -> Result<(), Failure> {
+    let ty = match element {
+        Json::Array(_) => "[]interface {}",
+        Json::Object(_) => "map[string]interface {}",
+        _ => return Ok(()),
+    };
+    let why = format!("internal error: runtime error: hash of unhashable type {ty}");
+    Err(Failure::new(why))
 }
 
 /// A text that tells a scalar from all others.

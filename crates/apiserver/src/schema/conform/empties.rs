@@ -1,4 +1,4 @@
-//! Takes away the lists and maps that are empty: Go tells them from none in memory, but not wherever it writes them.
+//! Takes away the lists, maps and bytes that are empty: Go tells them from none in memory, but not wherever it writes them.
 
 use serde_json::Value;
 
@@ -40,8 +40,9 @@ fn fields(value: &mut Value, ty: &'static Type, medium: Medium) {
             }
             return true;
         }
-        // What is stored as JSON keeps an empty list.
-        if medium == Medium::Storage && !ty.is_stored_as_json() {
+        // What is stored as JSON keeps an empty list, and protobuf knows empty bytes.
+        let is_kept = ty.is_stored_as_json() || matches!(field.slot.shape, Shape::Bytes);
+        if medium == Medium::Storage && !is_kept {
             *value = Value::Null;
         }
         field.empty == Empty::Written
@@ -52,6 +53,7 @@ fn is_empty(value: &Value, slot: &Slot) -> bool {
     match (&slot.shape, value) {
         (Shape::List(_), Value::Array(list)) => list.is_empty(),
         (Shape::Map(..), Value::Object(map)) => map.is_empty(),
+        (Shape::Bytes, Value::String(text)) => text.is_empty(),
         _ => false,
     }
 }
