@@ -4,6 +4,7 @@
 
 mod edges;
 mod kubebuilder;
+mod programs;
 mod prose;
 mod sources;
 mod tree;

@@ -41,6 +41,7 @@ pub use kubewright_controller as controller;
 pub use kubewright_manifests as manifests;
 pub use kubewright_review as review;
 pub use kubewright_server as server;
+#[cfg(feature = "testing")]
 pub use kubewright_testing as testing;
 pub use kubewright_webhook as webhook;
 

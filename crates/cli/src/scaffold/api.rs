@@ -309,10 +309,7 @@ fn control(tree: &mut Tree, project: &Project, target: &Target) -> Result<(), Re
     tree.edit(LIBRARY, "add `mod controllers;`", |text| {
         rust::add_module(text, "", "controllers")
     });
-    let test = format!("{module}_controller");
-    tree.edit(TESTS, format!("add `mod {test};`"), |text| {
-        rust::add_module(text, "", &test)
-    });
+    test(tree, &format!("{module}_controller"));
     let what = format!("add `{}` to the App", controller(target, "needs"));
     let name = project.name();
     tree.edit(LIBRARY, what, |text| {
@@ -398,6 +395,18 @@ pub(super) fn list(
         rust::add_module(text, visibility, module)
     });
     Ok(())
+}
+
+/// Adds a module to the tests, and what they need to the dependencies.
+pub(super) fn test(tree: &mut Tree, module: &str) {
+    tree.edit(TESTS, format!("add `mod {module};`"), |text| {
+        rust::add_module(text, "", module)
+    });
+    tree.edit(
+        "Cargo.toml",
+        "add `kubewright` with the feature `testing` to [dev-dependencies]",
+        dependencies::for_tests,
+    );
 }
 
 /// YAML as it stands deeper in other YAML.

@@ -1,6 +1,6 @@
 //! `Cargo.toml`: crates that what is made needs, added in their order, with everything else as it is.
 
-use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
 /// A crate that a project uses, with the version and the features that Kubewright uses it with.
 pub(super) struct Dependency {
@@ -47,37 +47,100 @@ pub(super) const FOR_EXTERNAL_KINDS: [Dependency; 3] = {
 
 /// Adds crates to `[dependencies]` that are not there yet.
 pub(super) fn add(text: &str, crates: &[Dependency]) -> Result<String, String> {
-    let mut document: DocumentMut = text
-        .parse()
-        .map_err(|error| format!("it is not TOML: {error}"))?;
-    let table = document
-        .entry("dependencies")
-        .or_insert(Item::Table(Table::new()))
-        .as_table_mut()
-        .ok_or("`dependencies` is no table")?;
-    let keys = |table: &Table| {
-        table
-            .iter()
-            .map(|(key, _)| key.to_owned())
-            .collect::<Vec<_>>()
+    let mut document = parsed(text)?;
+    let known = document.get("dependencies").cloned().unwrap_or_default();
+    let new = crates
+        .iter()
+        .filter(|dependency| known.get(dependency.name).is_none())
+        .map(|dependency| (dependency.name, dependency.item()));
+    insert(&mut document, "dependencies", new)?;
+    Ok(document.to_string())
+}
+
+/// Turns the feature on that the tests need, for them alone: a program that is deployed contains no API server.
+pub(super) fn for_tests(text: &str) -> Result<String, String> {
+    let mut document = parsed(text)?;
+    let uses = |document: &DocumentMut, table: &str| {
+        document
+            .get(table)
+            .and_then(|table| table.get(KUBEWRIGHT))
+            .cloned()
     };
-    let was_sorted = keys(table).is_sorted();
-    for dependency in crates {
-        if !table.contains_key(dependency.name) {
-            table.insert(dependency.name, dependency.item());
+    let program = uses(&document, "dependencies");
+    let tests = uses(&document, "dev-dependencies");
+    if [&program, &tests].into_iter().flatten().any(has_testing) {
+        return Ok(text.to_owned());
+    }
+    let entry = tests
+        .or(program)
+        .ok_or("it has no dependency `kubewright`")?;
+    insert(
+        &mut document,
+        "dev-dependencies",
+        [(KUBEWRIGHT, with_testing(&entry)?)],
+    )?;
+    Ok(document.to_string())
+}
+
+const KUBEWRIGHT: &str = "kubewright";
+const TESTING: &str = "testing";
+
+fn has_testing(entry: &Item) -> bool {
+    let features = entry.get("features").and_then(Item::as_array);
+    features.is_some_and(|features| features.iter().any(|name| name.as_str() == Some(TESTING)))
+}
+
+/// The same version, path or repository, with the feature for tests.
+fn with_testing(entry: &Item) -> Result<Item, String> {
+    let mut table = match entry {
+        Item::Value(Value::String(version)) => {
+            InlineTable::from_iter([("version", version.value().as_str())])
         }
+        Item::Value(Value::InlineTable(table)) => table.clone(),
+        Item::Table(table) => table.clone().into_inline_table(),
+        _ => return Err("its dependency `kubewright` is neither a version nor a table".to_owned()),
+    };
+    // Cargo takes an optional dependency in `[dependencies]` alone.
+    table.remove("optional");
+    let features = table
+        .entry("features")
+        .or_insert(Value::Array(Array::new()));
+    features
+        .as_array_mut()
+        .ok_or("the features of its dependency `kubewright` are no list")?
+        .push(TESTING);
+    table.fmt();
+    Ok(toml_edit::value(table))
+}
+
+fn parsed(text: &str) -> Result<DocumentMut, String> {
+    text.parse()
+        .map_err(|error| format!("it is not TOML: {error}"))
+}
+
+/// Puts entries into a table of dependencies, in their order if it has one.
+fn insert<'a>(
+    document: &mut DocumentMut,
+    table: &str,
+    entries: impl IntoIterator<Item = (&'a str, Item)>,
+) -> Result<(), String> {
+    let entry = document.entry(table).or_insert(Item::Table(Table::new()));
+    let Some(table) = entry.as_table_mut() else {
+        return Err(format!("`{table}` is no table"));
+    };
+    let was_sorted = table.iter().map(|(key, _)| key).is_sorted();
+    for (name, item) in entries {
+        table.insert(name, item);
     }
     if was_sorted {
         table.sort_values();
     }
-    Ok(document.to_string())
+    Ok(())
 }
 
 /// Sets the license of the package, or takes it away.
 pub(super) fn license(text: &str, license: Option<&str>) -> Result<String, String> {
-    let mut document: DocumentMut = text
-        .parse()
-        .map_err(|error| format!("it is not TOML: {error}"))?;
+    let mut document = parsed(text)?;
     let package = document
         .get_mut("package")
         .and_then(Item::as_table_mut)
@@ -136,6 +199,48 @@ mod tests {
              schemars = \"1.2\"\nserde = \"1\" # mine\nserde_json = \"1.0.154\"\n\n[dev-dependencies]\n"
         );
         assert_eq!(add(&new, &FOR_KINDS).unwrap(), new);
+    }
+
+    #[test]
+    fn tests_use_the_same_kubewright_with_an_api_server() {
+        let of = |entry: &str| for_tests(&format!("[dependencies]\n{entry}\n")).unwrap();
+        for (entry, tests) in [
+            (
+                "kubewright = \"0.1.0\"",
+                "kubewright = { version = \"0.1.0\", features = [\"testing\"] }",
+            ),
+            (
+                "kubewright = { path = \"../k\", features = [\"otlp\"] }",
+                "kubewright = { path = \"../k\", features = [\"otlp\", \"testing\"] }",
+            ),
+            (
+                "kubewright.workspace = true",
+                "kubewright = { workspace = true, features = [\"testing\"] }",
+            ),
+        ] {
+            assert_eq!(
+                of(entry),
+                format!("[dependencies]\n{entry}\n\n[dev-dependencies]\n{tests}\n")
+            );
+        }
+    }
+
+    #[test]
+    fn tests_that_have_an_api_server_keep_it() {
+        for text in [
+            "[dependencies]\nkubewright = { version = \"0.1.0\", features = [\"testing\"] }\n",
+            "[dependencies]\nkubewright = \"0.1.0\"\n\n[dev-dependencies]\n\
+             kubewright = { version = \"0.1.0\", features = [\"testing\"] } # mine\n",
+        ] {
+            assert_eq!(for_tests(text).unwrap(), text);
+        }
+        let lacking =
+            "[dev-dependencies]\nkubewright = { version = \"0.1.0\", features = [\"rsa\"] }\n";
+        assert_eq!(
+            for_tests(lacking).unwrap(),
+            "[dev-dependencies]\nkubewright = { version = \"0.1.0\", features = [\"rsa\", \"testing\"] }\n"
+        );
+        assert!(for_tests("[dependencies]\n").is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use minijinja::{Value, context};
 
-use super::api::{DEMO, LIBRARY, TESTS, indented, list, parts, sample, type_file};
+use super::api::{DEMO, LIBRARY, indented, list, parts, sample, test, type_file};
 use super::definition::Definition;
 use super::names::{hyphened, module};
 use super::project::{Hooks, Project};
@@ -141,10 +141,7 @@ fn add(tree: &mut Tree, project: &Project, target: &Target, part: &Part) -> Resu
     tree.edit(WEBHOOKS, format!("add `{call}` to the Webhooks"), |text| {
         rust::append(text, ROOT, &call)
     });
-    let test = format!("{module}_webhook");
-    tree.edit(TESTS, format!("add `mod {test};`"), |text| {
-        rust::add_module(text, "", &test)
-    });
+    test(tree, &format!("{module}_webhook"));
     sample(tree, target);
     let step = part.step(project, target);
     tree.edit(DEMO, format!("add the step:\n{step}"), |text| {
@@ -261,7 +258,7 @@ fn convert(
     hub: &Target,
     spokes: &[String],
 ) -> Result<(), Refused> {
-    let [code, test] = conversion_files(hub);
+    let [code, tests] = conversion_files(hub);
     for version in spokes {
         let spoke = project.find(&hub.api.kind, Some(&hub.api.group), Some(version))?;
         let values = context! {
@@ -281,7 +278,7 @@ fn convert(
                 &code,
                 &format!("{}\n{text}", templates::CONVERSION.fill(values.clone())),
             )?;
-            tree.create(&test, &templates::CONVERSION_TEST.fill(values))?;
+            tree.create(&tests, &templates::CONVERSION_TEST.fill(values))?;
             let name = format!("{}_conversion", hub.module);
             list(
                 tree,
@@ -295,9 +292,7 @@ fn convert(
             tree.edit(WEBHOOKS, format!("add `{call}` to the Webhooks"), |text| {
                 rust::append(text, ROOT, &call)
             });
-            tree.edit(TESTS, format!("add `mod {name};`"), |text| {
-                rust::add_module(text, "", &name)
-            });
+            test(tree, &name);
         } else {
             let call = format!(
                 ".spoke::<{}::{version}::{}>()",

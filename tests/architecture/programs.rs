@@ -1,0 +1,51 @@
+//! What a program that is built with Kubewright consists of, and what its tests add.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use crate::tree::root;
+
+/// Crates that only tests need.
+const FOR_TESTS: [&str; 2] = ["kubewright-apiserver", "kubewright-testing"];
+
+#[test]
+fn a_program_contains_nothing_of_the_api_server() {
+    let (program, tests) = (built_with(""), built_with("testing"));
+    for name in FOR_TESTS {
+        let of = |built: &Built| built.keys().any(|package| package.starts_with(name));
+        assert!(!of(&program), "a program is built with {name}");
+        assert!(of(&tests), "tests are built without {name}");
+    }
+}
+
+/// Cargo builds a crate for each set of features, and everything above it once more.
+#[test]
+fn tests_build_nothing_again_that_the_program_was_built_with() {
+    let (program, tests) = (built_with(""), built_with("testing"));
+    for (package, features) in program {
+        if !package.starts_with("kubewright ") {
+            assert_eq!(tests.get(&package), Some(&features), "{package}");
+        }
+    }
+}
+
+/// The packages, with each set of features that they are built with.
+type Built = BTreeMap<String, BTreeSet<String>>;
+
+fn built_with(features: &str) -> Built {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--package=kubewright"])
+        .args(["--edges=normal,build", "--features", features])
+        .args(["--prefix=none", "--no-dedupe", "--format={p}|{f}"])
+        .current_dir(root())
+        .output()
+        .expect("cargo lists what a crate is built with");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).expect("names are UTF-8");
+    let mut built = Built::new();
+    for (package, features) in text.lines().filter_map(|line| line.split_once('|')) {
+        let sets = built.entry(package.to_owned()).or_default();
+        sets.insert(features.to_owned());
+    }
+    built
+}
