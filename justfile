@@ -15,7 +15,7 @@ lint:
     cargo clippy --workspace --all-targets -- -D warnings
 
 doc:
-    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --features kubewright/testing
 
 # Writes the generated tables anew; CI only checks that they are current.
 generate:

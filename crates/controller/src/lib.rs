@@ -114,6 +114,7 @@ mod conditions;
 mod context;
 mod controller;
 mod election;
+mod events;
 mod handles;
 mod informer;
 mod mapping;
@@ -133,6 +134,7 @@ pub use conditions::{ConditionStatus, set_condition};
 pub use context::Context;
 pub use controller::{AnyController, Controller};
 pub use election::{Campaign, Election, ElectionError, Term};
+pub use events::{Event, EventType};
 pub use handles::{
     Applier, Cached, Changes, Connection, Deleter, Finalizer, Keeper, Kept, Life, ReadError,
     Reader, Recorder, RequestError, StatusWriter, Writer,

@@ -84,10 +84,6 @@ impl Kind {
         self.is_namespaced
     }
 
-    pub(crate) fn resource(&self) -> &ApiResource {
-        &self.resource
-    }
-
     pub(crate) fn path(&self, namespace: Option<&str>) -> String {
         let namespace = namespace.filter(|_| self.is_namespaced);
         DynamicObject::url_path(&self.resource, namespace)

@@ -4,6 +4,7 @@
 
 mod controllers;
 mod elections;
+mod events;
 mod faults;
 mod models;
 mod statuses;

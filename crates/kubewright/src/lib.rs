@@ -27,6 +27,16 @@
 //! ```
 //!
 //! The [`guide`] starts there and explains the rest.
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `testing` | `kubewright::testing`: a Kubernetes API server in the test process. It belongs under `[dev-dependencies]` |
+//! | `otlp` | traces by OTLP: `run --otlp-endpoint URL` |
+//! | `rsa` | keys for clients that take no ECDSA: `SharedAuthority::rsa` |
 
 pub mod guide;
 pub mod prelude;

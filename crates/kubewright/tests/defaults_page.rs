@@ -289,7 +289,7 @@ const CACHES: &[Row] = &[
     ),
     (
         "The note of an Event; what is longer is cut",
-        Source("controller/src/handles/recorder.rs", "LONGEST_NOTE"),
+        Source("controller/src/events.rs", "LONGEST_NOTE"),
         "",
     ),
     (

@@ -1,16 +1,13 @@
 //! Events of an election: `kubectl describe lease` tells who has led.
 
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
-use kube::core::Request as Requests;
-use kube::core::params::PostParams;
-use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{Duration, timeout};
-use uuid::Uuid;
 
 use super::record::Record;
-use crate::handles::ask;
+use crate::events::{Event, EventType};
 
 /// Tells of an election by Events, beside it: an election does not wait for them.
 pub(crate) struct Teller {
@@ -36,17 +33,15 @@ impl Teller {
         now: Timestamp,
     ) {
         while self.telling.try_join_next().is_some() {}
-        let (client, event) = (
-            client.clone(),
-            event(&self.reporter, lease, identity, what, now),
-        );
-        let namespace = lease.namespace().to_owned();
+        let note = format!("{identity} {what}");
+        let event = Event::about(&reference(lease), EventType::Normal, REASON, note)
+            .reported_by(&self.reporter)
+            .instance(identity)
+            .at(now);
+        let client = client.clone();
         self.telling.spawn(async move {
-            let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
-            let body = event.to_string().into_bytes();
-            let request = Requests::new(path).create(&PostParams::default(), body);
-            match timeout(PATIENCE, ask::<Value>(&client, request)).await {
-                Ok(Ok(_)) => {}
+            match timeout(PATIENCE, event.create(&client)).await {
+                Ok(Ok(())) => {}
                 Ok(Err(error)) => tracing::debug!(%error, "cannot tell of the election"),
                 Err(_) => tracing::debug!("cannot tell of the election: no answer"),
             }
@@ -59,26 +54,18 @@ impl Teller {
     }
 }
 
-fn event(reporter: &str, lease: &Record, identity: &str, what: &str, now: Timestamp) -> Value {
-    let (namespace, name) = (lease.namespace(), lease.name());
-    let mut instance = identity.to_owned();
-    instance.truncate(instance.floor_char_boundary(LONGEST_INSTANCE));
-    json!({
-        "apiVersion": "events.k8s.io/v1", "kind": "Event",
-        "metadata": {"namespace": namespace, "name": format!("{name}.{}", Uuid::new_v4().simple())},
-        "eventTime": format!("{now:.6}"),
-        "reportingController": reporter, "reportingInstance": instance,
-        "action": REASON, "reason": REASON, "type": "Normal",
-        "note": format!("{identity} {what}"),
-        "regarding": {
-            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-            "namespace": namespace, "name": name,
-            "uid": lease.uid(), "resourceVersion": lease.version(),
-        },
-    })
+fn reference(lease: &Record) -> ObjectReference {
+    let filled = |text: &str| Some(text.to_owned());
+    ObjectReference {
+        api_version: filled("coordination.k8s.io/v1"),
+        kind: filled("Lease"),
+        namespace: filled(lease.namespace()),
+        name: filled(lease.name()),
+        uid: filled(lease.uid()),
+        resource_version: filled(lease.version()),
+        field_path: None,
+    }
 }
 
 const REASON: &str = "LeaderElection";
-/// No API server takes a longer one.
-const LONGEST_INSTANCE: usize = 128;
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -4,11 +4,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use kube::Api;
-use kube::core::DynamicObject;
-use kube::runtime::controller::Action as KubeAction;
-use kube::runtime::finalizer::{self, Event};
+use http::header::{ACCEPT, CONTENT_TYPE};
+use serde_json::{Value, json};
 
+use super::request::{ask, requests};
 use crate::{Action, Connection, Error, Kind, Object, ObjectRef, RequestError};
 
 /// Holds objects of a kind back from going until they are cleaned up after. Clones are cheap.
@@ -91,51 +90,72 @@ impl<K: Object> Finalizer<K> {
         object: Arc<K>,
         reconcile: impl AsyncFnOnce(Life<K>) -> Result<Action, Error>,
     ) -> Result<Action, Error> {
-        let kind = Kind::of::<K>();
-        let client = self.connection.client().await;
-        let reference = ObjectRef::of(&*object);
-        let key = reference.key();
-        RequestError::unless_leading("put a finalizer on", &kind, key)?;
-        let api: Api<DynamicObject> = match object.meta().namespace.as_deref() {
-            Some(namespace) => Api::namespaced_with(client, namespace, kind.resource()),
-            None => Api::all_with(client, kind.resource()),
-        };
-        // All that the finalizer looks at is metadata.
-        let known = DynamicObject {
-            types: None,
-            metadata: object.meta().clone(),
-            data: serde_json::Value::Null,
-        };
-        let mut action = Action::await_change();
-        let lived = finalizer::finalizer(&api, &self.name, Arc::new(known), async |event| {
-            let life = match event {
-                Event::Apply(_) => Life::Apply(Arc::clone(&object)),
-                Event::Cleanup(_) => Life::Cleanup(Arc::clone(&object)),
-            };
-            action = reconcile(life).await.map_err(Failed)?;
-            RequestError::unless_leading("take a finalizer off", &kind, key)
-                .map_err(|error| Failed(error.into()))?;
-            Ok(KubeAction::await_change())
-        })
-        .await;
-        let cannot = |verb, error| Err(RequestError::new(verb, &kind, key, error).into());
-        match lived {
-            Ok(_) => Ok(action),
-            Err(
-                finalizer::Error::ApplyFailed(Failed(error))
-                | finalizer::Error::CleanupFailed(Failed(error)),
-            ) => Err(error),
-            Err(finalizer::Error::AddFinalizer(error)) => cannot("put a finalizer on", error),
-            Err(finalizer::Error::RemoveFinalizer(error)) => cannot("take a finalizer off", error),
-            Err(error) => Err(Error::terminal(error.to_string())),
+        let finalizers = object.meta().finalizers.as_deref().unwrap_or_default();
+        let place = finalizers.iter().position(|name| **name == *self.name);
+        let is_going = object.meta().deletion_timestamp.is_some();
+        match (place, is_going) {
+            (None, true) => Ok(Action::await_change()),
+            // That it is on is a change, which is reconciled.
+            (None, false) => {
+                self.patch(PUT_ON, &object, &self.put_on(finalizers))
+                    .await?;
+                Ok(Action::await_change())
+            }
+            (Some(_), false) => reconcile(Life::Apply(object)).await,
+            (Some(place), true) => {
+                let action = reconcile(Life::Cleanup(Arc::clone(&object))).await?;
+                self.patch(TAKE_OFF, &object, &self.take_off(place)).await?;
+                Ok(action)
+            }
         }
+    }
+
+    /// Nothing is put on if somebody else has put one on or taken one off meanwhile.
+    fn put_on(&self, finalizers: &[String]) -> Value {
+        let path = "/metadata/finalizers";
+        if finalizers.is_empty() {
+            return json!([
+                {"op": "test", "path": path, "value": null},
+                {"op": "add", "path": path, "value": [*self.name]},
+            ]);
+        }
+        json!([
+            {"op": "test", "path": path, "value": finalizers},
+            {"op": "add", "path": format!("{path}/-"), "value": *self.name},
+        ])
+    }
+
+    fn take_off(&self, place: usize) -> Value {
+        let path = format!("/metadata/finalizers/{place}");
+        json!([
+            {"op": "test", "path": path, "value": *self.name},
+            {"op": "remove", "path": path},
+        ])
+    }
+
+    async fn patch(&self, verb: &str, object: &K, patch: &Value) -> Result<(), RequestError> {
+        let (kind, reference) = (Kind::of::<K>(), ObjectRef::of(object));
+        let key = reference.key();
+        let link = self.connection.link().await;
+        RequestError::unless_leading(verb, &kind, key)?;
+        let path = requests::<K>(key).url_path;
+        let request = http::Request::patch(format!("{path}/{}", key.name()))
+            .header(ACCEPT, METADATA)
+            .header(CONTENT_TYPE, "application/json-patch+json")
+            .body(patch.to_string().into_bytes())
+            .map_err(kube::core::request::Error::BuildRequest);
+        ask::<Value>(&link.client, request)
+            .await
+            .map(drop)
+            .map_err(|error| RequestError::new(verb, &kind, key, error))
     }
 }
 
-/// An error on its way through kube's finalizer.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Failed(Error);
+const PUT_ON: &str = "put a finalizer on";
+const TAKE_OFF: &str = "take a finalizer off";
+/// The answer need not hold more of the object.
+const METADATA: &str =
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
 impl<K> Clone for Finalizer<K> {
     fn clone(&self) -> Self {
@@ -153,5 +173,35 @@ impl<K> fmt::Debug for Finalizer<K> {
             .debug_tuple("Finalizer")
             .field(&self.name)
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::*;
+
+    fn patched(metadata: &Value, patch: &Value) -> Option<Value> {
+        let mut object = json!({"metadata": metadata});
+        let patch: json_patch::Patch = serde_json::from_value(patch.clone()).unwrap();
+        json_patch::patch(&mut object, &patch).ok()?;
+        Some(object["metadata"].take())
+    }
+
+    #[test]
+    fn a_finalizer_is_put_on_and_taken_off_only_where_the_others_are_as_they_were() {
+        let own = Finalizer::<ConfigMap>::new(&Connection::new(), "a.b/own");
+        let (others, other) = (["x.y/z".to_owned()], json!({"finalizers": ["x.y/z"]}));
+        let both = json!({"finalizers": ["x.y/z", "a.b/own"]});
+        let none = json!({"finalizers": null});
+        let alone = Some(json!({"finalizers": ["a.b/own"]}));
+        assert_eq!(patched(&other, &own.put_on(&others)), Some(both.clone()));
+        assert_eq!(patched(&both, &own.put_on(&others)), None);
+        assert_eq!(patched(&none, &own.put_on(&[])), alone);
+        assert_eq!(patched(&other, &own.put_on(&[])), None);
+        assert_eq!(patched(&both, &own.take_off(1)), Some(other.clone()));
+        assert_eq!(patched(&both, &own.take_off(0)), None);
+        assert_eq!(patched(&other, &own.take_off(1)), None);
     }
 }

@@ -1,11 +1,11 @@
 //! Events: what `kubectl describe` tells of an object.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use kube::runtime::events::{self, EventType, Reporter};
-use tokio::sync::OnceCell;
+use tokio::time::Instant;
 
+use crate::events::{Event, EventType, Series, Subject};
 use crate::{Connection, Kind, Object, ObjectRef, RequestError, Scope};
 
 /// Tells people what was done about an object, by Events. Clones are cheap.
@@ -15,7 +15,7 @@ use crate::{Connection, Kind, Object, ObjectRef, RequestError, Scope};
 pub struct Recorder {
     connection: Connection,
     scope: Scope,
-    inner: Arc<OnceCell<events::Recorder>>,
+    series: Arc<Mutex<Series>>,
 }
 
 impl Recorder {
@@ -24,7 +24,7 @@ impl Recorder {
         Self {
             connection: connection.clone(),
             scope,
-            inner: Arc::default(),
+            series: Arc::default(),
         }
     }
 
@@ -71,33 +71,34 @@ impl Recorder {
         type_: EventType,
         object: &K,
         reason: String,
-        mut note: String,
+        note: String,
     ) -> Result<(), RequestError> {
-        let reference = ObjectRef::of(object);
-        RequestError::unless_within(&self.scope, VERB, &Kind::of::<K>(), reference.key())?;
-        RequestError::unless_leading(VERB, &Kind::of::<K>(), reference.key())?;
-        let recorder = async {
-            let link = self.connection.link().await;
-            let reporter = Reporter {
-                controller: link.program.to_string(),
-                instance: None,
-            };
-            events::Recorder::new(link.client.clone(), reporter)
-        };
-        let recorder = self.inner.get_or_init(|| recorder).await;
-        note.truncate(note.floor_char_boundary(LONGEST_NOTE));
-        let event = events::Event {
-            type_,
-            // An action is required, and in most programs it is what the reason says.
-            action: reason.clone(),
-            reason,
-            note: Some(note),
-            secondary: None,
-        };
-        recorder
-            .publish(&event, &object.object_ref(&()))
-            .await
-            .map_err(|error| RequestError::new(VERB, &Kind::of::<K>(), reference.key(), error))
+        let (kind, reference) = (Kind::of::<K>(), ObjectRef::of(object));
+        RequestError::unless_within(&self.scope, VERB, &kind, reference.key())?;
+        RequestError::unless_leading(VERB, &kind, reference.key())?;
+        let failed = |error| RequestError::new(VERB, &kind, reference.key(), error);
+        let link = self.connection.link().await;
+        let about = object.object_ref(&());
+        let subject = Subject::of(&about, type_, &reason);
+        let again = self.with_series(|series| series.again(&subject, Instant::now()));
+        if let Some(again) = again {
+            match again.count(&link.client).await.map_err(failed) {
+                // The API server does not keep Events for long.
+                Err(error) if error.is_not_found() => {
+                    self.with_series(|series| series.ended(&subject));
+                }
+                counted => return counted,
+            }
+        }
+        let event = Event::about(&about, type_, &reason, note).reported_by(&link.program);
+        event.create(&link.client).await.map_err(failed)?;
+        self.with_series(|series| series.began(subject, &event, Instant::now()));
+        Ok(())
+    }
+
+    fn with_series<T>(&self, act: impl FnOnce(&mut Series) -> T) -> T {
+        // A panic leaves a map that is whole.
+        act(&mut self.series.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -111,6 +112,3 @@ impl fmt::Debug for Recorder {
 }
 
 const VERB: &str = "record an event for";
-
-/// No API server takes a longer one.
-const LONGEST_NOTE: usize = 1024;

@@ -4,12 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
-use kube::core::Request;
-use kube::core::params::PostParams;
 use kubewright_certificates::Happening;
-use serde_json::{Value, json};
+use kubewright_controller::{Event, EventType};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -24,13 +22,11 @@ pub(crate) struct Telling {
     notes: mpsc::Receiver<Note>,
     client: Client,
     program: Arc<str>,
-    namespace: String,
-    /// The Secret that the Events are about.
-    secret: String,
+    secret: ObjectReference,
 }
 
 struct Note {
-    is_warning: bool,
+    type_: EventType,
     reason: &'static str,
     text: String,
 }
@@ -48,8 +44,13 @@ impl Teller {
             notes,
             client,
             program: Arc::clone(program),
-            namespace: namespace.to_owned(),
-            secret: secret.to_owned(),
+            secret: ObjectReference {
+                api_version: Some("v1".to_owned()),
+                kind: Some("Secret".to_owned()),
+                namespace: Some(namespace.to_owned()),
+                name: Some(secret.to_owned()),
+                ..ObjectReference::default()
+            },
         };
         (Self(sender), telling)
     }
@@ -62,22 +63,23 @@ impl Teller {
     /// Tells of a step of a rotation. That each replica has signed a certificate for itself is for its log.
     pub(crate) fn happened(&self, happening: &Happening) {
         if !matches!(happening, Happening::Signed { .. }) {
-            self.tell(
-                happening.is_warning(),
-                happening.reason(),
-                happening.to_string(),
-            );
+            let type_ = if happening.is_warning() {
+                EventType::Warning
+            } else {
+                EventType::Normal
+            };
+            self.tell(type_, happening.reason(), happening.to_string());
         }
     }
 
     pub(crate) fn warn(&self, reason: &'static str, text: impl Into<String>) {
-        self.tell(true, reason, text.into());
+        self.tell(EventType::Warning, reason, text.into());
     }
 
-    fn tell(&self, is_warning: bool, reason: &'static str, text: String) {
+    fn tell(&self, type_: EventType, reason: &'static str, text: String) {
         // Events are told as far as that can be done: nothing waits for them.
         drop(self.0.try_send(Note {
-            is_warning,
+            type_,
             reason,
             text,
         }));
@@ -87,19 +89,11 @@ impl Teller {
 impl Telling {
     /// Tells until this is dropped.
     pub(crate) async fn run(mut self) {
-        let path = format!(
-            "/apis/events.k8s.io/v1/namespaces/{}/events",
-            self.namespace
-        );
         while let Some(note) = self.notes.recv().await {
-            let body = self.event(note, Timestamp::now()).to_string().into_bytes();
-            let telling = async {
-                let event = Request::new(&path).create(&PostParams::default(), body);
-                let event = event.map_err(kube::Error::BuildRequest)?;
-                self.client.request::<Value>(event).await
-            };
-            match timeout(PATIENCE, telling).await {
-                Ok(Ok(_)) => {}
+            let event = Event::about(&self.secret, note.type_, note.reason, note.text)
+                .reported_by(&self.program);
+            match timeout(PATIENCE, event.create(&self.client)).await {
+                Ok(Ok(())) => {}
                 Ok(Err(error)) => {
                     let failure = Failure::of(error);
                     tracing::debug!(%failure, "cannot tell of the certificates");
@@ -108,28 +102,6 @@ impl Telling {
             }
         }
         std::future::pending::<()>().await;
-    }
-
-    fn event(&self, note: Note, now: Timestamp) -> Value {
-        let Self {
-            program,
-            namespace,
-            secret,
-            ..
-        } = self;
-        let mut text = note.text;
-        text.truncate(text.floor_char_boundary(LONGEST_NOTE));
-        json!({
-            "apiVersion": "events.k8s.io/v1", "kind": "Event",
-            "metadata": {"namespace": namespace, "generateName": format!("{secret}-")},
-            "eventTime": format!("{now:.6}"),
-            "reportingController": **program, "reportingInstance": **program,
-            "action": note.reason, "reason": note.reason, "note": text,
-            "type": if note.is_warning { "Warning" } else { "Normal" },
-            "regarding": {
-                "apiVersion": "v1", "kind": "Secret", "namespace": namespace, "name": secret,
-            },
-        })
     }
 }
 
@@ -140,6 +112,4 @@ impl fmt::Debug for Teller {
 }
 
 const MOST_NOTES: usize = 64;
-/// No API server takes a longer one.
-const LONGEST_NOTE: usize = 1024;
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,0 +1,319 @@
+//! Events of `events.k8s.io/v1`: what `kubectl describe` shows below an object.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Client;
+use kube::core::Request as Requests;
+use kube::core::params::{Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::handles::ask;
+
+/// An Event of `events.k8s.io/v1`, about one object. `kubectl describe` shows it below that object.
+///
+/// The API server keeps Events for an hour, unless it is configured otherwise.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::{Namespace, ObjectReference, Secret};
+/// use kubewright_controller::{Event, EventType};
+/// use kubewright_testing::{TestCluster, yaml};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let cluster = TestCluster::start().await;
+/// let secret = ObjectReference {
+///     api_version: Some("v1".into()),
+///     kind: Some("Secret".into()),
+///     namespace: Some(cluster.namespace().into()),
+///     name: Some("certificates".into()),
+///     ..ObjectReference::default()
+/// };
+/// let event = Event::about(&secret, EventType::Normal, "Rotated", "a new certificate is in use");
+/// event.reported_by("guard").create(&cluster.client()).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Event {
+    object: Value,
+    namespace: String,
+    name: String,
+}
+
+/// Whether somebody should look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "Kubernetes knows these two, and may come to know others only with a new version of the API"
+)]
+pub enum EventType {
+    /// Something went as it should.
+    Normal,
+    /// Somebody should look.
+    Warning,
+}
+
+impl Event {
+    /// Makes an Event that happens now: a reason in one word, such as `Created`, and a sentence of up to 1,024 bytes, of which
+    /// the rest is left out. It is created in the namespace of the object, or in `default` if the object has none.
+    ///
+    /// Its `action`, which Kubernetes requires, is what the reason says.
+    pub fn about(
+        object: &ObjectReference,
+        type_: EventType,
+        reason: &str,
+        note: impl Into<String>,
+    ) -> Self {
+        let namespace = object.namespace.as_deref().unwrap_or("default").to_owned();
+        let id = Uuid::new_v4().simple().to_string();
+        let about = object.name.as_deref().unwrap_or_default();
+        let about = cut(about.to_owned(), LONGEST_NAME - id.len() - 1);
+        let name = format!("{about}.{id}");
+        let object = json!({
+            "apiVersion": "events.k8s.io/v1", "kind": "Event",
+            "metadata": {"namespace": namespace, "name": name},
+            "eventTime": micros(Timestamp::now()),
+            "action": reason, "reason": reason, "note": cut(note.into(), LONGEST_NOTE),
+            "type": match type_ {
+                EventType::Normal => "Normal",
+                EventType::Warning => "Warning",
+            },
+            "regarding": object,
+        });
+        Self {
+            object,
+            namespace,
+            name,
+        }
+    }
+
+    /// Sets which program reports it, as `reportingController` and `reportingInstance`.
+    #[must_use]
+    pub fn reported_by(mut self, program: &str) -> Self {
+        self.object["reportingController"] = program.into();
+        self.instance(program)
+    }
+
+    /// Sets which instance of the program reports it, such as the name of its pod, of which up to 128 bytes are kept.
+    #[must_use]
+    pub fn instance(mut self, instance: &str) -> Self {
+        self.object["reportingInstance"] = cut(instance.to_owned(), LONGEST_INSTANCE).into();
+        self
+    }
+
+    /// Sets when it happened: now, unless this is called.
+    #[must_use]
+    pub fn at(mut self, time: Timestamp) -> Self {
+        self.object["eventTime"] = micros(time).into();
+        self
+    }
+
+    /// Creates it. This needs the verb `create` for `events` of `events.k8s.io`.
+    ///
+    /// # Errors
+    ///
+    /// When the API server refuses or does not answer.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves open whether it is created.
+    pub async fn create(&self, client: &Client) -> kube::Result<()> {
+        let body = self.object.to_string().into_bytes();
+        let request = requests(&self.namespace).create(&PostParams::default(), body);
+        ask::<Value>(client, request).await.map(drop)
+    }
+}
+
+/// Events that were told a short time ago: the same again is counted.
+#[derive(Default)]
+pub(crate) struct Series {
+    told: HashMap<Subject, Told>,
+}
+
+/// What makes two Events the same.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Subject {
+    is_warning: bool,
+    reason: String,
+    object: [Option<String>; 5],
+}
+
+struct Told {
+    namespace: String,
+    name: String,
+    count: i32,
+    last: Instant,
+}
+
+/// An Event that is told again: the same one, and how often it has happened.
+pub(crate) struct Again {
+    namespace: String,
+    name: String,
+    count: i32,
+}
+
+impl Subject {
+    pub(crate) fn of(object: &ObjectReference, type_: EventType, reason: &str) -> Self {
+        Self {
+            is_warning: type_ == EventType::Warning,
+            reason: reason.to_owned(),
+            object: [
+                object.api_version.clone(),
+                object.kind.clone(),
+                object.namespace.clone(),
+                object.name.clone(),
+                object.uid.clone(),
+            ],
+        }
+    }
+}
+
+impl Series {
+    /// Returns the Event that tells this already, if there is one, and counts it.
+    pub(crate) fn again(&mut self, subject: &Subject, now: Instant) -> Option<Again> {
+        self.told
+            .retain(|_, told| now.duration_since(told.last) < FRESH);
+        let told = self.told.get_mut(subject)?;
+        told.count = told.count.saturating_add(1);
+        told.last = now;
+        Some(Again {
+            namespace: told.namespace.clone(),
+            name: told.name.clone(),
+            count: told.count,
+        })
+    }
+
+    /// Remembers an Event that has been created.
+    pub(crate) fn began(&mut self, subject: Subject, event: &Event, now: Instant) {
+        if self.told.len() >= MOST_SERIES {
+            let oldest = self.told.iter().min_by_key(|(_, told)| told.last);
+            if let Some(subject) = oldest.map(|(subject, _)| subject.clone()) {
+                self.told.remove(&subject);
+            }
+        }
+        let told = Told {
+            namespace: event.namespace.clone(),
+            name: event.name.clone(),
+            count: 1,
+            last: now,
+        };
+        self.told.insert(subject, told);
+    }
+
+    /// Forgets an Event that the API server has no more.
+    pub(crate) fn ended(&mut self, subject: &Subject) {
+        self.told.remove(subject);
+    }
+}
+
+impl Again {
+    /// Writes how often it has happened. This needs the verb `patch` for `events` of `events.k8s.io`.
+    pub(crate) async fn count(&self, client: &Client) -> kube::Result<()> {
+        let series = json!({"series": {
+            "count": self.count, "lastObservedTime": micros(Timestamp::now()),
+        }});
+        let parameters = PatchParams::default();
+        let request =
+            requests(&self.namespace).patch(&self.name, &parameters, &Patch::Merge(series));
+        ask::<Value>(client, request).await.map(drop)
+    }
+}
+
+fn requests(namespace: &str) -> Requests {
+    Requests::new(format!(
+        "/apis/events.k8s.io/v1/namespaces/{namespace}/events"
+    ))
+}
+
+fn micros(time: Timestamp) -> String {
+    format!("{time:.6}")
+}
+
+fn cut(mut text: String, longest: usize) -> String {
+    text.truncate(text.floor_char_boundary(longest));
+    text
+}
+
+/// What the API server takes at most, in bytes.
+const LONGEST_NAME: usize = 253;
+const LONGEST_NOTE: usize = 1024;
+const LONGEST_INSTANCE: usize = 128;
+/// As client-go does.
+const FRESH: Duration = Duration::from_mins(6);
+const MOST_SERIES: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(name: &str) -> ObjectReference {
+        ObjectReference {
+            kind: Some("Pod".to_owned()),
+            name: Some(name.to_owned()),
+            ..ObjectReference::default()
+        }
+    }
+
+    fn event(name: &str) -> Event {
+        Event::about(&object(name), EventType::Normal, "Ready", "it is ready")
+    }
+
+    #[test]
+    fn what_is_too_long_for_an_api_server_is_cut() {
+        let long = "ä".repeat(2000);
+        let event = Event::about(&object(&long), EventType::Warning, "Long", &*long)
+            .reported_by("guard")
+            .instance(&long);
+        let length = |field: &str| event.object[field].as_str().unwrap().len();
+        assert!(event.name.len() <= 253 && event.name.len() > 250);
+        assert_eq!((length("note"), length("reportingInstance")), (1024, 128));
+        assert_eq!(event.object["metadata"]["namespace"], "default");
+    }
+
+    #[test]
+    fn two_events_never_have_the_same_name() {
+        assert_ne!(event("a").name, event("a").name);
+    }
+
+    #[test]
+    fn the_same_event_is_counted_until_it_is_old() {
+        let (mut series, now) = (Series::default(), Instant::now());
+        let subject = |name| Subject::of(&object(name), EventType::Normal, "Ready");
+        assert!(series.again(&subject("a"), now).is_none());
+        series.began(subject("a"), &event("a"), now);
+        assert_eq!(series.again(&subject("a"), now).unwrap().count, 2);
+        assert!(series.again(&subject("b"), now).is_none());
+        let warning = Subject::of(&object("a"), EventType::Warning, "Ready");
+        assert!(series.again(&warning, now).is_none());
+        // Each one keeps it fresh.
+        let later = now + FRESH - Duration::from_secs(1);
+        assert_eq!(series.again(&subject("a"), later).unwrap().count, 3);
+        assert_eq!(
+            series
+                .again(&subject("a"), later + FRESH / 2)
+                .unwrap()
+                .count,
+            4
+        );
+        assert!(series.again(&subject("a"), later + 2 * FRESH).is_none());
+    }
+
+    #[test]
+    fn only_so_many_are_remembered_and_the_oldest_is_forgotten_first() {
+        let (mut series, start) = (Series::default(), Instant::now());
+        let subject =
+            |number: usize| Subject::of(&object(&number.to_string()), EventType::Normal, "Ready");
+        for number in 0..=MOST_SERIES {
+            let now = start + Duration::from_millis(number as u64);
+            series.began(subject(number), &event("a"), now);
+        }
+        assert_eq!(series.told.len(), MOST_SERIES);
+        assert!(series.again(&subject(0), start).is_none());
+        assert!(series.again(&subject(1), start).is_some());
+    }
+}
