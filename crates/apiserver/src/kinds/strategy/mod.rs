@@ -185,7 +185,7 @@ fn update_status(resource: &Resource, new: &mut Value, old: &Value) {
     let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
     if matches!(
         kind,
-        "ValidatingAdmissionPolicy" | "ResourceClaim" | "ServiceCIDR"
+        "ValidatingAdmissionPolicy" | "ResourceClaim" | "ServiceCIDR" | "VolumeAttachment"
     ) {
         reset_metadata(new, old);
     }
@@ -517,7 +517,8 @@ fn template_generation(new: &mut Value, old: Option<&Value>) {
     let next = match old {
         None => number(new).max(1),
         Some(old) => {
-            let changed = !same(new.at("spec").at("template"), old.at("spec").at("template"));
+            let [new, was] = [&*new, old].map(|object| object.at("spec").at("template"));
+            let changed = !schema::same_type("api.core.v1.PodTemplateSpec", new, was);
             number(old) + i64::from(changed)
         }
     };

@@ -270,10 +270,16 @@ fn policy_port(port: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
     let number = port.at("port");
     let end = path.child("endPort");
+    let last = port.int("endPort");
+    // The end comes before what is wrong with a name, and after what is wrong with a number.
+    if let (Some(last), Value::String(_)) = (last, number) {
+        let detail = "may not be specified when `port` is non-numeric";
+        errors.push(FieldError::invalid(&end, last, detail));
+    }
     if !number.is_null() {
         port_or_name(number, &path.child("port"), errors);
     }
-    let Some(last) = port.int("endPort") else {
+    let Some(last) = last else {
         return;
     };
     match number {
@@ -281,10 +287,7 @@ fn policy_port(port: &Value, path: &Path<'_>, errors: &mut Errors) {
             let detail = "may not be specified when `port` is not specified";
             errors.push(FieldError::invalid(&end, last, detail));
         }
-        Value::String(_) => {
-            let detail = "may not be specified when `port` is non-numeric";
-            errors.push(FieldError::invalid(&end, last, detail));
-        }
+        Value::String(_) => {}
         number => {
             if last < number.as_i64().unwrap_or(0) {
                 // The server shows the port here, not the end.

@@ -216,23 +216,27 @@ pub(super) fn limit_range(object: &Value, errors: &mut Errors) {
                 }
                 continue;
             }
+            if list == "maxLimitRequestRatio" && kind == "PersistentVolumeClaim" {
+                storage(limit, &at, errors);
+            }
             let path = at.child(list);
             for (name, _) in limit.entries(list) {
                 limited_resource(kind, name, &path.key(name), errors);
                 keys.insert(name);
             }
         }
-        if kind == "PersistentVolumeClaim"
-            && !limit.at("min").has("storage")
-            && !limit.at("max").has("storage")
-        {
-            let detail =
-                "either minimum or maximum storage value is required, but neither was provided";
-            errors.push(FieldError::required(&at.child("limits"), detail));
-        }
         for name in keys {
             bounds(limit, name, &at, errors);
         }
+    }
+}
+
+/// A claim is limited by its storage.
+fn storage(limit: &Value, path: &Path<'_>, errors: &mut Errors) {
+    if !limit.at("min").has("storage") && !limit.at("max").has("storage") {
+        let detail =
+            "either minimum or maximum storage value is required, but neither was provided";
+        errors.push(FieldError::required(&path.child("limits"), detail));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Pods and pod templates.
 
+mod claims;
 mod containers;
 mod platform;
 mod probes;

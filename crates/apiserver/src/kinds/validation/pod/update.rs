@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::check::{Errors, immutable, ip, problems, qualified_name, required};
 use super::super::metadata;
 use super::containers::image_blanks;
-use super::{pod_annotations, scheduling, whole};
+use super::{claims, pod_annotations, scheduling, whole};
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::internal::{difference, shown};
 use crate::kinds::strategy::{quality_of_service, same};
@@ -237,6 +237,8 @@ pub(in crate::kinds::validation) fn status(new: &Value, old: &Value, errors: &mu
     ] {
         transitions(now, before, spec, list, policy, errors);
     }
+    claims::statuses(now, new.at("spec"), &path, errors);
+    claims::extended(now, new.at("spec"), &path, errors);
     let addresses = path.child("podIPs");
     for (index, address) in now.list("podIPs").iter().enumerate() {
         ip(address.text("ip"), &addresses.index(index), errors);
