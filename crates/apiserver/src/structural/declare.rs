@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use kubewright_cel::{Declared, Environment, Form, Items, MAX_REQUEST_SIZE_BYTES, Type};
+
 use super::schema::{Additional, ListType, Schema};
-use crate::cel::{Declared, Environment, Form, Items, LARGEST_REQUEST, Type};
 
 /// The longest text in the body of a request, without its quotes.
-const LONGEST_TEXT: u64 = LARGEST_REQUEST - 2;
+const LONGEST_TEXT: u64 = MAX_REQUEST_SIZE_BYTES - 2;
 const TIME: u64 = 32;
 const DATE: u64 = 12;
 

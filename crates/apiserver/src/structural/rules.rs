@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use kubewright_cel::{
+    Budget, CompileError, Declared, Environment, EvaluationError, Form, Program, Type,
+    Value as Evaluated, Variables,
+};
 use serde_json::Value;
 
 use super::correlation::{Correlation, Keyed};
 use super::declare::{SELF_TYPE, declare};
 use super::paths;
 use super::schema::Schema;
-use crate::cel::{
-    Budget, CompileError, Declared, Environment, EvaluationError, Form, Program, Type,
-    Value as Evaluated, Variables,
-};
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::view::View;
 

@@ -4,10 +4,10 @@
 
 use std::sync::LazyLock;
 
+use kubewright_cel::{Environment, Type};
 use serde_json::Value;
 
 use super::at_most;
-use crate::cel::{Environment, Type};
 use crate::field::{FieldError, Path};
 use crate::kinds::validation::check::Errors;
 use crate::kinds::view::View;
