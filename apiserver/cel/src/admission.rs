@@ -9,7 +9,7 @@ pub(crate) fn environment() -> Environment {
     let group_version_kind = || Type::object("kubernetes.GroupVersionKind");
     let group_version_resource = || Type::object("kubernetes.GroupVersionResource");
     Environment::kubernetes()
-        .object_type(
+        .with_object_type(
             "kubernetes.GroupVersionKind",
             [
                 ("group", Type::String),
@@ -17,7 +17,7 @@ pub(crate) fn environment() -> Environment {
                 ("kind", Type::String),
             ],
         )
-        .object_type(
+        .with_object_type(
             "kubernetes.GroupVersionResource",
             [
                 ("group", Type::String),
@@ -25,7 +25,7 @@ pub(crate) fn environment() -> Environment {
                 ("resource", Type::String),
             ],
         )
-        .object_type(
+        .with_object_type(
             "kubernetes.UserInfo",
             [
                 ("username", Type::String),
@@ -34,7 +34,7 @@ pub(crate) fn environment() -> Environment {
                 ("extra", Type::map(Type::String, strings())),
             ],
         )
-        .object_type(
+        .with_object_type(
             "kubernetes.AdmissionRequest",
             [
                 ("kind", group_version_kind()),
@@ -51,8 +51,8 @@ pub(crate) fn environment() -> Environment {
                 ("options", Type::Dyn),
             ],
         )
-        .object_type("kubernetes.NamespaceSpec", [("finalizers", strings())])
-        .object_type(
+        .with_object_type("kubernetes.NamespaceSpec", [("finalizers", strings())])
+        .with_object_type(
             "kubernetes.NamespaceCondition",
             [
                 ("status", Type::String),
@@ -62,7 +62,7 @@ pub(crate) fn environment() -> Environment {
                 ("reason", Type::String),
             ],
         )
-        .object_type(
+        .with_object_type(
             "kubernetes.NamespaceStatus",
             [
                 (
@@ -72,7 +72,7 @@ pub(crate) fn environment() -> Environment {
                 ("phase", Type::String),
             ],
         )
-        .object_type(
+        .with_object_type(
             "kubernetes.NamespaceMetadata",
             [
                 ("name", Type::String),
@@ -89,7 +89,7 @@ pub(crate) fn environment() -> Environment {
                 ("finalizers", strings()),
             ],
         )
-        .object_type(
+        .with_object_type(
             "kubernetes.Namespace",
             [
                 ("metadata", Type::object("kubernetes.NamespaceMetadata")),
@@ -97,15 +97,15 @@ pub(crate) fn environment() -> Environment {
                 ("status", Type::object("kubernetes.NamespaceStatus")),
             ],
         )
-        .variable_of_type("object", Type::Dyn)
-        .variable_of_type("oldObject", Type::Dyn)
-        .variable_of_type("request", Type::object("kubernetes.AdmissionRequest"))
-        .variable_of_type("namespaceObject", Type::object("kubernetes.Namespace"))
-        .variable_of_type(
+        .with_variable("object", Type::Dyn)
+        .with_variable("oldObject", Type::Dyn)
+        .with_variable("request", Type::object("kubernetes.AdmissionRequest"))
+        .with_variable("namespaceObject", Type::object("kubernetes.Namespace"))
+        .with_variable(
             "authorizer",
             Type::object("kubernetes.authorization.Authorizer"),
         )
-        .variable_of_type(
+        .with_variable(
             "authorizer.requestResource",
             Type::object("kubernetes.authorization.ResourceCheck"),
         )

@@ -402,7 +402,7 @@ fn finish_call(function: &Arc<Function>, overloads: &[usize], arguments: Vec<Nod
                 .map(Node::Constant);
         }
         (operators::IN, [_, Node::Constant(Value::List(list))]) if id == Some("in_list") => {
-            if list.len() == 0 {
+            if list.is_empty() {
                 return Ok(Node::Constant(Value::Bool(false)));
             }
             if let Some(keys) = keys_of(list) {

@@ -1,8 +1,8 @@
-//! Positions in an expression and the texts of problems found in it.
+//! Positions in an expression, and the errors found there.
 
 use std::fmt;
 
-/// What is wrong with an expression: one or more problems, each shown with its line and a caret.
+/// The errors of an expression, each with its line and a caret under the column, as cel-go prints them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issues {
     text: String,

@@ -4,21 +4,44 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The type of an expression, a variable or a value.
+///
+/// ```
+/// use kubewright_cel::{Environment, Type};
+///
+/// let labels = Type::map(Type::String, Type::String);
+/// assert_eq!(labels.to_string(), "map(string, string)");
+///
+/// let environment = Environment::kubernetes().with_variable("labels", labels);
+/// let program = environment.compile("labels.?team")?;
+/// assert_eq!(*program.output_type(), Type::optional(Type::String));
+/// # Ok::<(), kubewright_cel::CompileError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are the language's own")]
 #[non_exhaustive]
 pub enum Type {
+    /// Any type: checked when the expression is evaluated.
     Dyn,
+    /// The type of `null`.
     Null,
+    /// `true` and `false`.
     Bool,
+    /// Integers of 64 bits.
     Int,
+    /// Unsigned integers of 64 bits.
     Uint,
+    /// Floating point numbers of 64 bits.
     Double,
+    /// Strings of code points.
     String,
+    /// Byte sequences.
     Bytes,
+    /// Timestamps: `google.protobuf.Timestamp`.
     Timestamp,
+    /// Durations: `google.protobuf.Duration`.
     Duration,
+    /// Lists, with the type of their elements.
     List(Arc<Self>),
+    /// Maps, with the types of their keys and values.
     Map(Arc<(Self, Self)>),
     /// A type as a value; the type itself where it is known.
     Type(Option<Arc<Self>>),
@@ -28,29 +51,29 @@ pub enum Type {
     Object(Arc<str>),
     /// A parameter of a function's declaration.
     Param(Arc<str>),
-    /// A type not known yet while an expression is being checked.
+    /// A type that the checker has not inferred yet. No program has it.
     Variable(u32),
-    /// The type of what could not be checked; it fits everywhere, so that one mistake is said once.
+    /// The type of an expression with an error; it fits everywhere, so that each mistake is reported once. No program has it.
     Error,
 }
 
 impl Type {
-    /// A list of `element`.
+    /// The type of lists of `element`.
     pub fn list(element: Self) -> Self {
         Self::List(Arc::new(element))
     }
 
-    /// A map from `key` to `value`.
+    /// The type of maps from `key` to `value`.
     pub fn map(key: Self, value: Self) -> Self {
         Self::Map(Arc::new((key, value)))
     }
 
-    /// A value of type `inner` that may be missing.
+    /// The type of optional values, such as `object.?field`.
     pub fn optional(inner: Self) -> Self {
         Self::Opaque(OPTIONAL.into(), Arc::new([inner]))
     }
 
-    /// A type with declared fields.
+    /// An object type, declared by [`Environment::with_object_type`](crate::Environment::with_object_type).
     pub fn object(name: &str) -> Self {
         Self::Object(name.into())
     }
@@ -66,7 +89,7 @@ impl Type {
         matches!(self, Self::Dyn | Self::Error)
     }
 
-    /// The name that a value of this type answers to `type(value)`.
+    /// The name of the type, without its parameters, as `type(value)` gives it.
     pub fn name(&self) -> &str {
         match self {
             Self::Null => "null_type",
@@ -98,7 +121,7 @@ impl Type {
     }
 
     /// The type as the messages of the checker write it.
-    pub fn in_message(&self) -> String {
+    pub(crate) fn in_message(&self) -> String {
         match self {
             Self::Null => "null".to_owned(),
             Self::Timestamp => "timestamp".to_owned(),
@@ -120,7 +143,7 @@ impl Type {
     }
 }
 
-/// The form that Kubernetes uses in `must evaluate to bool but got <type>`.
+/// The notation of `must evaluate to bool but got <type>` in the API server.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Self::Param(name) = self {

@@ -456,7 +456,7 @@ impl<'d> Estimate<'d> {
         }
         let place: Place<'d> = self.step(list, Declared::element);
         match place.0 {
-            Some(At::Value(declared)) => Range::up_to(declared.most),
+            Some(At::Value(declared)) => Range::up_to(declared.max_elements),
             Some(At::Key) => Range::NOTHING,
             None => Range::UNKNOWN,
         }

@@ -333,7 +333,7 @@ impl<'d> Estimate<'d> {
 impl Place<'_> {
     fn size(self) -> Option<Range> {
         match self.0? {
-            At::Value(declared) => Some(Range::up_to(declared.most)),
+            At::Value(declared) => Some(Range::up_to(declared.max_elements)),
             At::Key => Some(Range::NOTHING),
         }
     }

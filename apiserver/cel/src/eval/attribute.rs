@@ -5,7 +5,7 @@ use crate::cost::SELECT;
 use crate::plan::{Attribute, Base, By, Node, Qualifier};
 use crate::value::{List, Value};
 
-impl<'a> Context<'a> {
+impl<'a> Context<'_, 'a> {
     /// Evaluates an attribute. One that only chooses between others, only asks for presence, or stands in a place
     /// where its own value is not looked at (`counted` is false) costs nothing but its selections.
     pub(super) fn attribute(&mut self, attribute: &'a Attribute, counted: bool) -> Evaluated<'a> {

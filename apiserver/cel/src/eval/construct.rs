@@ -8,7 +8,7 @@ use crate::cost::{LIST, MAP, RECORD};
 use crate::plan::{Node, RecordNode};
 use crate::value::{Key, Map, Record, Value};
 
-impl<'a> Context<'a> {
+impl<'a> Context<'_, 'a> {
     pub(super) fn list(&mut self, elements: &'a [(Node, bool)]) -> Evaluated<'a> {
         let made = self.elements(elements);
         self.made(made, LIST)

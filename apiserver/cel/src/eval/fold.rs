@@ -17,7 +17,7 @@ enum Accumulated<'a> {
     Map(Result<BTreeMap<Key<'a>, Value<'a>>, Failure>),
 }
 
-impl<'a> Context<'a> {
+impl<'a> Context<'_, 'a> {
     pub(super) fn fold(&mut self, fold: &'a Fold) -> Evaluated<'a> {
         let range = self.eval(&fold.range)?;
         let mut accumulated = match &fold.step {

@@ -10,7 +10,7 @@ use std::fmt;
 use crate::cost;
 use crate::library::{Function, regular};
 use crate::plan::{Call, Node, OptionalOr};
-use crate::program::Variables;
+use crate::program::{EvaluationError, Variables};
 use crate::types::Type;
 use crate::value::{Key, Text, Value, equal};
 
@@ -37,7 +37,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Error(message) => f.write_str(message),
-            Self::CostLimit => f.write_str("operation cancelled: actual cost limit exceeded"),
+            Self::CostLimit => EvaluationError::CostLimit.fmt(f),
         }
     }
 }
@@ -45,8 +45,8 @@ impl fmt::Display for Failure {
 pub(crate) type Evaluated<'a> = Result<Value<'a>, Failure>;
 
 /// The state of one evaluation.
-pub(crate) struct Context<'a> {
-    variables: &'a Variables<'a>,
+pub(crate) struct Context<'v, 'a> {
+    variables: &'v Variables<'a>,
     locals: Vec<Local<'a>>,
     spent: u64,
     limit: u64,
@@ -60,8 +60,8 @@ enum Local<'a> {
     Known(Evaluated<'a>),
 }
 
-impl<'a> Context<'a> {
-    pub(crate) fn new(variables: &'a Variables<'a>, slots: usize, limit: u64) -> Self {
+impl<'v, 'a> Context<'v, 'a> {
+    pub(crate) fn new(variables: &'v Variables<'a>, slots: usize, limit: u64) -> Self {
         let locals = vec![Local::Known(Ok(Value::Null)); slots];
         Self {
             variables,

@@ -101,7 +101,7 @@ pub(super) const DECLARATIONS: &[Declaration] = &[
     ),
 ];
 
-/// Decides who may do what: what the variable `authorizer` asks.
+/// Answers the access checks of expressions, which they make through the variable `authorizer`.
 ///
 /// An authorizer is made for one request. It knows the user who sent it, so expressions see no more of users than
 /// [`User`] says. Functions from [`AccessCheck`] to [`Decision`] are authorizers.
@@ -342,21 +342,21 @@ impl fmt::Debug for Authority<'_> {
     }
 }
 
-/// `authorizer.path(..)`.
+/// An access check of a non-resource path: `authorizer.path(..)`.
 #[derive(Clone, Debug)]
 pub struct PathCheck<'a> {
     authority: Authority<'a>,
     path: String,
 }
 
-/// `authorizer.group(..)`.
+/// The first part of an access check of a resource: `authorizer.group(..)`.
 #[derive(Clone, Debug)]
 pub struct GroupCheck<'a> {
     authority: Authority<'a>,
     group: String,
 }
 
-/// `authorizer.group(..).resource(..)` and what is added to it.
+/// An access check of a resource: `authorizer.group(..).resource(..)`, with a namespace, a name and selectors.
 #[derive(Clone, Debug)]
 pub struct ResourceCheck<'a> {
     authority: Authority<'a>,

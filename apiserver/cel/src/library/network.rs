@@ -83,7 +83,7 @@ pub(super) const DECLARATIONS: &[Declaration] = &[
     guarded("masked", "cidr_masked", "net.CIDR.() -> net.CIDR", masked),
 ];
 
-/// An IP address.
+/// An IP address of version 4 or 6, without a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address(IpAddr);
 
@@ -121,7 +121,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// A network: an address and how many of its bits count.
+/// A network in CIDR notation: an address and the length of its prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     address: IpAddr,

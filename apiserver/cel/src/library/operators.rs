@@ -438,7 +438,7 @@ pub(super) fn add<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
 }
 
 fn joined<'a>(left: &List<'a>, right: &List<'a>) -> Evaluated<'a> {
-    if right.len() == 0 {
+    if right.is_empty() {
         return Ok(Value::List(left.clone()));
     }
     Ok(Value::List(join(left, right)?))

@@ -88,7 +88,7 @@ pub(super) const DECLARATIONS: &[Declaration] = &[
     ),
 ];
 
-/// A decimal number: `digits * 10^scale`.
+/// A resource quantity, such as `100m` or `1.5Gi`: a decimal number `digits * 10^scale`.
 #[derive(Clone, Debug)]
 pub struct Quantity {
     digits: i128,

@@ -70,7 +70,7 @@ pub(super) const DECLARATIONS: &[Declaration] = &[
     ),
 ];
 
-/// A version; what follows a `+` has no influence on its order.
+/// A semantic version. Build metadata has no influence on its order.
 #[derive(Clone, Debug)]
 pub struct Semver {
     numbers: [u64; 3],

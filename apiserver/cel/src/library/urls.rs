@@ -49,7 +49,7 @@ pub(super) const DECLARATIONS: &[Declaration] = &[
     ),
 ];
 
-/// A URL in its parts.
+/// An absolute URL, or an absolute path as in the first line of a request.
 #[derive(Clone, Debug)]
 pub struct Url {
     scheme: String,

@@ -165,7 +165,7 @@ fn the_total_budget_is_shared_by_all_conditions_of_a_webhook() {
     let variables = Variables::new().with_json("object", &object);
     let mut budget = Budget::new(1_000_000, 30);
     assert!(program.evaluate(&variables, &mut budget).is_ok());
-    assert_eq!((budget.last_cost(), budget.left()), (17, 13));
+    assert_eq!((budget.last_cost(), budget.remaining()), (17, 13));
     let spent = program.evaluate(&variables, &mut budget);
     assert_eq!(spent.unwrap_err(), EvaluationError::OutOfBudget);
     assert_eq!(

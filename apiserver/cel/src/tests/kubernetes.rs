@@ -168,7 +168,7 @@ fn expressions_can_make_objects_of_declared_types() {
         ("path", Type::String),
         ("value", Type::Dyn),
     ];
-    let environment = Environment::kubernetes().object_type("JSONPatch", patch);
+    let environment = Environment::kubernetes().with_object_type("JSONPatch", patch);
     let program = environment
         .compile("[JSONPatch{op: 'add', path: '/a', ?value: optional.none()}]")
         .unwrap();

@@ -25,10 +25,10 @@ fn sample() -> Json {
 
 fn environment() -> Environment {
     Environment::kubernetes()
-        .variable_of_type("object", Type::Dyn)
-        .variable_of_type("name", Type::String)
-        .variable_of_type("numbers", Type::list(Type::Int))
-        .object_type("test.Item", [("name", Type::String), ("count", Type::Int)])
+        .with_variable("object", Type::Dyn)
+        .with_variable("name", Type::String)
+        .with_variable("numbers", Type::list(Type::Int))
+        .with_object_type("test.Item", [("name", Type::String), ("count", Type::Int)])
 }
 
 /// The result of an expression, or the text of what is wrong with it, and its cost.

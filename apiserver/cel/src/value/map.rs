@@ -9,23 +9,48 @@ use serde_json::Value as Json;
 use super::{Text, Value};
 use crate::declared::Declared;
 
-/// A map from keys to values.
+/// A map, or an object of JSON.
+///
+/// ```
+/// use kubewright_cel::{Budget, Environment, Value, Variables};
+///
+/// let program = Environment::kubernetes().compile("{'a': 1, 'b': 2}")?;
+/// let value = program.evaluate(&Variables::new(), &mut Budget::policy())?;
+///
+/// let Value::Map(map) = &value else { unreachable!() };
+/// let entries = map.entries().into_iter().map(|(key, value)| format!("{key}={value}"));
+/// assert_eq!(entries.collect::<Vec<_>>(), ["a=1", "b=2"]);
+/// assert!(map.get("c").is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the ways to hold a map")]
 #[non_exhaustive]
 pub enum Map<'a> {
+    /// An object of JSON.
     Json(&'a serde_json::Map<String, Json>),
+    /// A map that an expression made.
     Values(Arc<BTreeMap<Key<'a>, Value<'a>>>),
-    /// JSON that a schema declares to be an object or a map.
+    /// An object of JSON with its declaration.
     Declared(&'a serde_json::Map<String, Json>, &'a Declared),
 }
 
 impl<'a> Map<'a> {
-    pub(crate) fn len(&self) -> usize {
+    /// The number of entries.
+    pub fn len(&self) -> usize {
         match self {
             Self::Json(members) | Self::Declared(members, _) => members.len(),
             Self::Values(entries) => entries.len(),
         }
+    }
+
+    /// Whether the map has no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of a string key, as expressions see it: fields that a schema does not declare are missing.
+    pub fn get(&self, key: &str) -> Option<Value<'a>> {
+        self.find(&Value::text(key))
     }
 
     /// The value of a key; numbers of another type find their equal.
@@ -50,8 +75,8 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// The entries in the order of their keys.
-    pub(crate) fn entries(&self) -> Vec<(Value<'a>, Value<'a>)> {
+    /// The entries that expressions see, in the order of their keys.
+    pub fn entries(&self) -> Vec<(Value<'a>, Value<'a>)> {
         match self {
             Self::Json(members) => members
                 .iter()
@@ -99,19 +124,22 @@ impl<'a> Map<'a> {
     }
 }
 
-/// The key of a map. Two numbers of different types with the same value are the same key.
+/// The key of a map that an expression made. Two numbers of different types with the same value are the same key.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the types that keys may have")]
 #[non_exhaustive]
 pub enum Key<'a> {
+    /// A boolean.
     Bool(bool),
+    /// An integer.
     Int(i64),
+    /// An unsigned integer.
     Uint(u64),
+    /// A string.
     String(Text<'a>),
 }
 
 impl<'a> Key<'a> {
-    /// The key that a value stands for, if it can be one.
+    /// The value as a key, if it can be one.
     pub(crate) fn of(value: &Value<'a>) -> Option<Self> {
         Some(match value {
             Value::Bool(value) => Self::Bool(*value),

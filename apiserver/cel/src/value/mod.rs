@@ -1,4 +1,4 @@
-//! Values: what expressions work on. JSON is borrowed and looked at only where an expression goes.
+//! The values of the language. JSON is borrowed, and read only where an expression selects it.
 
 mod compare;
 mod convert;
@@ -30,35 +30,62 @@ pub use map::{Key, Map};
 pub(crate) use time::Civil;
 pub use time::Timestamp;
 
-/// A value of the expression language.
+/// A value of the language: the result of an expression, or the value of a variable.
+///
+/// Values borrow the JSON that they are made from. They display as `string(value)` does in expressions, and lists and maps
+/// in brackets:
+///
+/// ```
+/// use kubewright_cel::Value;
+/// use serde_json::json;
+///
+/// let json = json!({"name": "web", "ports": [80, 443], "ratio": 1e6});
+/// let value = Value::from_json(&json);
+/// assert_eq!(value.to_string(), "{name: web, ports: [80, 443], ratio: 1e+06}");
+/// assert_eq!(value.type_name(), "map");
+///
+/// let Value::Map(map) = &value else { unreachable!() };
+/// assert_eq!(map.get("name").and_then(|name| name.as_str().map(str::to_owned)), Some("web".to_owned()));
+/// ```
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the names are the language's own")]
 #[non_exhaustive]
 pub enum Value<'a> {
+    /// `null`.
     Null,
+    /// A boolean.
     Bool(bool),
+    /// An integer.
     Int(i64),
+    /// An unsigned integer.
     Uint(u64),
+    /// A floating point number.
     Double(f64),
+    /// A string.
     String(Text<'a>),
+    /// A byte sequence.
     Bytes(Arc<[u8]>),
+    /// A point in time.
     Timestamp(Timestamp),
-    /// Nanoseconds.
+    /// A duration in nanoseconds.
     Duration(i64),
+    /// A list.
     List(List<'a>),
+    /// A map, or an object of JSON.
     Map(Map<'a>),
+    /// An optional value: `optional.none()`, or the value inside.
     Optional(Option<Arc<Self>>),
+    /// A type as a value: `type(1)`.
     Type(Arc<Type>),
-    /// A value of one of Kubernetes' own types.
+    /// A value of one of Kubernetes' own types, such as a quantity.
     Object(Object<'a>),
-    /// A value of a declared object type that an expression made.
+    /// A value of a declared object type, made by an expression: `Backup{keep: 3}`.
     Record(Arc<Record<'a>>),
-    /// JSON that is not what its schema declares, with the reason: expressions that look at it fail.
+    /// JSON that does not fit its schema, with the reason: expressions that use it fail.
     Invalid(&'static str),
 }
 
 impl<'a> Value<'a> {
-    /// The value that JSON stands for, without a copy.
+    /// Reads JSON, without a copy. Numbers that fit into 64 signed bits are integers, all others are doubles.
     pub fn from_json(json: &'a Json) -> Self {
         match json {
             Json::Null => Self::Null,
@@ -74,6 +101,17 @@ impl<'a> Value<'a> {
     }
 
     /// A list of values.
+    ///
+    /// ```
+    /// use kubewright_cel::{Budget, Environment, Type, Value, Variables};
+    ///
+    /// let environment = Environment::kubernetes().with_variable("sizes", Type::list(Type::Int));
+    /// let program = environment.compile("sizes.sum()")?;
+    /// let sizes = Value::list(vec![Value::Int(3), Value::Int(4)]);
+    /// let value = program.evaluate(&Variables::new().with("sizes", sizes), &mut Budget::policy())?;
+    /// assert_eq!(value.to_string(), "7");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn list(elements: Vec<Self>) -> Self {
         Self::List(List::Values(Arc::new(elements)))
     }
@@ -86,7 +124,7 @@ impl<'a> Value<'a> {
         Self::Optional(Some(Arc::new(value)))
     }
 
-    /// The name of the value's type, as `type(value)` gives it.
+    /// The name of the value's type, without parameters, as `type(value)` gives it.
     pub fn type_name(&self) -> &str {
         match self {
             Self::Null => "null_type",
@@ -116,7 +154,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The truth value, if it is one.
+    /// The boolean, if the value is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(value) => Some(*value),
@@ -124,7 +162,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The text, if it is one.
+    /// The string, if the value is one.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
@@ -155,20 +193,21 @@ impl<'a> Value<'a> {
             Self::Double(value) => *value == 0.0,
             Self::String(text) => text.is_empty(),
             Self::Bytes(bytes) => bytes.is_empty(),
-            Self::List(list) => list.len() == 0,
-            Self::Map(map) => map.len() == 0,
+            Self::List(list) => list.is_empty(),
+            Self::Map(map) => map.is_empty(),
             Self::Timestamp(time) => time.is_zero(),
             _ => false,
         }
     }
 }
 
-/// A text, borrowed from the object or the program, or made by the expression.
+/// A string, which dereferences to `str`.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the two ways to hold a text")]
 #[non_exhaustive]
 pub enum Text<'a> {
+    /// A string of a JSON document or of the expression.
     Borrowed(&'a str),
+    /// A string that an evaluation made.
     Shared(Arc<str>),
 }
 
@@ -193,28 +232,48 @@ impl std::ops::Deref for Text<'_> {
     }
 }
 
-/// A list of JSON or of values.
+/// A list.
+///
+/// ```
+/// use kubewright_cel::{Budget, Environment, Value, Variables};
+///
+/// let program = Environment::kubernetes().compile("['a', 'b'].map(x, x + '!')")?;
+/// let value = program.evaluate(&Variables::new(), &mut Budget::policy())?;
+///
+/// let Value::List(list) = &value else { unreachable!() };
+/// let items: Vec<String> = list.iter().map(|item| item.to_string()).collect();
+/// assert_eq!(items, ["a!", "b!"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the ways to hold a list")]
 #[non_exhaustive]
 pub enum List<'a> {
+    /// An array of JSON.
     Json(&'a [Json]),
+    /// A list that an expression or a caller made.
     Values(Arc<Vec<Value<'a>>>),
-    /// JSON that a schema declares to be a list.
+    /// An array of JSON with its declaration.
     Declared(&'a [Json], &'a Declared),
-    /// What came of joining a list that is a set or a map with another one.
+    /// The sum of two lists of which the first one is a set or a map.
     Joined(Arc<Vec<Value<'a>>>, Items),
 }
 
 impl<'a> List<'a> {
-    pub(crate) fn len(&self) -> usize {
+    /// The number of items.
+    pub fn len(&self) -> usize {
         match self {
             Self::Json(elements) | Self::Declared(elements, _) => elements.len(),
             Self::Values(elements) | Self::Joined(elements, _) => elements.len(),
         }
     }
 
-    pub(crate) fn get(&self, index: usize) -> Option<Value<'a>> {
+    /// Whether the list has no items.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The item at an index.
+    pub fn get(&self, index: usize) -> Option<Value<'a>> {
         match self {
             Self::Json(elements) => elements.get(index).map(Value::from_json),
             Self::Values(elements) | Self::Joined(elements, _) => elements.get(index).cloned(),
@@ -237,7 +296,8 @@ impl<'a> List<'a> {
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Value<'a>> + '_ {
+    /// The items in their order.
+    pub fn iter(&self) -> impl Iterator<Item = Value<'a>> + '_ {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
@@ -249,19 +309,29 @@ impl<'a> List<'a> {
 
 /// A value of one of Kubernetes' own types.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the names of the types")]
 #[non_exhaustive]
 pub enum Object<'a> {
+    /// `quantity(..)`.
     Quantity(Arc<Quantity>),
+    /// `url(..)`.
     Url(Arc<Url>),
+    /// `ip(..)`.
     Ip(Address),
+    /// `cidr(..)`.
     Cidr(Network),
+    /// `format.named(..)`.
     Format(&'static NamedFormat),
+    /// `semver(..)`.
     Semver(Arc<Semver>),
+    /// `authorizer`.
     Authorizer(Arc<Authority<'a>>),
+    /// `authorizer.path(..)`.
     PathCheck(Arc<PathCheck<'a>>),
+    /// `authorizer.group(..)`.
     GroupCheck(Arc<GroupCheck<'a>>),
+    /// `authorizer.group(..).resource(..)`.
     ResourceCheck(Arc<ResourceCheck<'a>>),
+    /// The answer to `check(..)`.
     Decision(Arc<Decision>),
 }
 
@@ -283,7 +353,20 @@ impl Object<'_> {
     }
 }
 
-/// A value that an expression made by naming a type and its fields.
+/// A value of a declared object type, made by an expression.
+///
+/// ```
+/// use kubewright_cel::{Budget, Environment, Type, Value, Variables};
+///
+/// let environment = Environment::kubernetes().with_object_type("Backup", [("keep", Type::Int)]);
+/// let program = environment.compile("Backup{keep: 3}")?;
+/// let value = program.evaluate(&Variables::new(), &mut Budget::policy())?;
+///
+/// let Value::Record(backup) = &value else { unreachable!() };
+/// let fields: Vec<String> = backup.fields().map(|(name, value)| format!("{name}={value}")).collect();
+/// assert_eq!((backup.name(), fields.join(",")), ("Backup", "keep=3".to_owned()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
     pub(crate) name: Arc<str>,
@@ -296,7 +379,7 @@ impl<'a> Record<'a> {
         &self.name
     }
 
-    /// The fields that were set, in the order of their names.
+    /// The fields that the expression set, in the order of their names.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &Value<'a>)> {
         self.fields.iter().map(|(name, value)| (&**name, value))
     }

@@ -7,7 +7,9 @@ use jiff::tz::TimeZone;
 
 use crate::eval::Failure;
 
-/// A point in time.
+/// A point in time of the years 1 to 9999, to the nanosecond, with the offset from UTC that it was written with.
+///
+/// It displays in RFC 3339, as `string(timestamp)` does in expressions.
 #[derive(Clone, Copy, Debug)]
 pub struct Timestamp {
     seconds: i64,
