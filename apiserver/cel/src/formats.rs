@@ -44,7 +44,7 @@ fn timestamp(text: &str) -> Option<Timestamp> {
 /// Reads a string in the format `duration` of OpenAPI schemas, and returns nanoseconds.
 ///
 /// Such strings are Go's durations (`1h30m`) or counts with units (`3 days`, `2 wk`). Strings in neither form have no
-/// duration. The functions `duration(..)` of expressions take Go's durations alone.
+/// duration. The function `duration(..)` of expressions takes Go's durations alone.
 ///
 /// ```
 /// use kubewright_cel::formats::parse_duration;

@@ -18,3 +18,27 @@ pub(crate) fn format_double(value: f64) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{digits}e{sign}{:02}", exponent.abs())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::format_double;
+
+    #[test]
+    fn numbers_are_printed_as_expressions_print_them() {
+        for (value, text) in [
+            (0.0, "0"),
+            (-1.5, "-1.5"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (999_999.0, "999999"),
+            (1e6, "1e+06"),
+            (1.25e100, "1.25e+100"),
+            (f64::NAN, "NaN"),
+            (f64::INFINITY, "+Inf"),
+            (f64::NEG_INFINITY, "-Inf"),
+        ] {
+            assert_eq!(format_double(value), text);
+            assert_eq!(kubewright_cel::Value::Double(value).to_string(), text);
+        }
+    }
+}

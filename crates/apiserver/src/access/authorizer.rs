@@ -99,7 +99,7 @@ fn is_known(user: &User) -> bool {
     !is_in(UNAUTHENTICATED) || is_in(MASTERS)
 }
 
-/// Answers an expression that asks `authorizer` in a request.
+/// Answers an access check of an expression, in a request of `requester`.
 pub(crate) fn answer_expression(
     authorizer: &dyn Authorizer,
     requester: &User,
@@ -144,7 +144,7 @@ pub(crate) fn answer_expression(
     }
 }
 
-/// The user of a service account, as expressions ask about it: in no group of the authenticated.
+/// The user of a service account in expressions, which is not in the group `system:authenticated`.
 fn service_account(namespace: &str, name: &str) -> User {
     User {
         username: format!("system:serviceaccount:{namespace}:{name}"),

@@ -25,8 +25,8 @@ pub trait Cluster: Send + Sync {
     /// The same objects under other versions and groups, without `resource` itself (`kinds::Registry::equivalents`).
     fn equivalents(&self, resource: &Resource) -> Vec<Arc<Resource>>;
 
-    /// What match conditions learn when they ask `authorizer`, in a request of this user. Allows everything unless the
-    /// server says otherwise.
+    /// Answers an access check of a match condition, in a request of this user. Allows everything unless the server says
+    /// otherwise.
     fn authorize(&self, _requester: &User, _check: &AccessCheck<'_>) -> Decision {
         Decision::allow("")
     }
