@@ -129,7 +129,7 @@ pub(crate) fn equality(left: &Value<'_>, right: &Value<'_>, negated: bool) -> u6
     tenth(unwrapped_size(left).min(unwrapped_size(right)))
 }
 
-/// The size of texts, lists and maps; one for everything else.
+/// The size of a string, a list or a map; one for all other values.
 fn size(value: &Value<'_>) -> u64 {
     value
         .size()

@@ -164,7 +164,7 @@ impl Declared {
         }
     }
 
-    /// What stands inside of a list or a map.
+    /// The declaration of the items of a list or the values of a map.
     pub(crate) fn element(&self) -> Option<&Self> {
         match &self.form {
             Form::List(element, _) | Form::Map(element) => Some(element),

@@ -1,4 +1,4 @@
-//! What an expression may name: variables, object types and functions.
+//! Environments: the variables, object types and functions that an expression can use.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};

@@ -19,14 +19,14 @@ use crate::value::{Timestamp, Value, convert, parse_duration as parse_go_duratio
 
 pub use crate::library::formats::NamedFormat;
 
-/// The beginning of a day: `2026-11-22`.
+/// The timestamp of the beginning of a day: `2026-11-22`.
 pub(crate) fn date(text: &str) -> Option<Timestamp> {
     (text.len() == 10)
         .then(|| timestamp(&format!("{text}T00:00:00Z")))
         .flatten()
 }
 
-/// A point in time, in UTC where no zone is said; an empty text is the beginning of 1970.
+/// A timestamp, in UTC if the string has no zone. The empty string is the beginning of 1970.
 pub(crate) fn date_time(text: &str) -> Option<Timestamp> {
     if text.is_empty() {
         return Timestamp::from_seconds(0);

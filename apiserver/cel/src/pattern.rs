@@ -9,7 +9,7 @@ use crate::library::regular;
 
 /// A regular expression in the syntax of RE2, as `matches(..)` in expressions and `pattern` in OpenAPI schemas take it.
 ///
-/// Patterns that Go refuses are refused here, in the same words, and the others match what they match in Go.
+/// A pattern that Go refuses is refused in the same words, and any other matches the same strings as in Go.
 ///
 /// ```
 /// use kubewright_cel::Pattern;

@@ -33,7 +33,7 @@ pub(crate) enum Node {
     Named(Box<Named>),
 }
 
-/// A variable or any other value and what is selected of it.
+/// A variable or another value, with the fields and indexes that are selected of it.
 #[derive(Debug)]
 pub(crate) struct Attribute {
     pub(crate) base: Base,

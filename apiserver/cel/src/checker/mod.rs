@@ -1,4 +1,4 @@
-//! Finds the type of every part of an expression, the overloads of every call, and what is wrong with them.
+//! The type checker: finds the type of each node of an expression and the overloads of each call, or reports errors.
 
 mod calls;
 mod literals;
@@ -15,7 +15,7 @@ use crate::source::{Issues, Problem};
 use crate::types::Type;
 use unify::Substitution;
 
-/// A checked expression: what the planner needs to know of each node.
+/// A checked expression, with the facts about each node that the planner needs.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) root: Expr,

@@ -1,4 +1,4 @@
-//! Which type fits where, and what the types that are not known yet must then be.
+//! Unification: which types are assignable, and what they infer for type variables.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What an expression can cost at most, by the bounds that a schema sets: the estimates of cel-go and of
+//! Estimates of the maximum cost of an expression, from the bounds of a schema: those of cel-go and of
 //! `pkg/cel/library/cost.go`.
 
 mod calls;
@@ -37,7 +37,7 @@ enum At<'d> {
     Key,
 }
 
-/// The sizes of what stands inside of a list or a map.
+/// The sizes of the keys and values of a list or a map.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     is_list: bool,
@@ -348,7 +348,7 @@ fn any_of(sizes: &[Range]) -> Range {
         .unwrap_or(Range::NOTHING)
 }
 
-/// The size of what is written out.
+/// The size of a literal.
 fn written_size(expr: &Expr) -> Option<u64> {
     let count = match &expr.kind {
         Kind::Literal(Literal::String(text)) => text.chars().count(),

@@ -1,6 +1,6 @@
-//! How large a value can be, and what looking through it can cost: the arithmetic of cel-go's estimates.
+//! Ranges of sizes and costs: the arithmetic of cel-go's estimates.
 
-/// The least and the most of something: elements, code points, or cost.
+/// A minimum and a maximum: of elements, code points, or cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) least: u64,

@@ -1,4 +1,4 @@
-//! Variables and what is selected of them.
+//! Attributes: variables with the fields and indexes that expressions select.
 
 use super::{Context, Evaluated, Failure, borrowed};
 use crate::cost::SELECT;

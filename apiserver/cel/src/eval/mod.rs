@@ -1,4 +1,4 @@
-//! Evaluates a program, counting what it costs.
+//! Evaluates a program, and counts its cost.
 
 mod attribute;
 mod construct;
@@ -14,7 +14,7 @@ use crate::program::{EvaluationError, Variables};
 use crate::types::Type;
 use crate::value::{Key, Text, Value, equal};
 
-/// Why there is no value.
+/// Why an evaluation has no value.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
     /// An error of the expression, which `&&` and `||` can absorb.
@@ -71,7 +71,7 @@ impl<'v, 'a> Context<'v, 'a> {
         }
     }
 
-    /// What has been spent so far.
+    /// The cost so far.
     pub(crate) fn spent(&self) -> u64 {
         self.spent
     }

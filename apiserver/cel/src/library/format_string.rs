@@ -1,4 +1,4 @@
-//! `format`: the clauses of a format, and what they make of values.
+//! `format`: the clauses of a format string, and the strings that they make of values.
 
 use crate::eval::{Evaluated, Failure};
 use crate::types::Type;

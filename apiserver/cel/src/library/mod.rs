@@ -1,4 +1,4 @@
-//! The functions that Kubernetes 1.36 gives to expressions: how they are declared and what they do.
+//! The function libraries of Kubernetes 1.36: declarations and implementations.
 
 pub(crate) mod authorizer;
 mod comprehensions;

@@ -109,7 +109,7 @@ impl Address {
         Ok(Self(address))
     }
 
-    /// How many bytes the address has.
+    /// The number of bytes of the address.
     pub(crate) fn octets(self) -> usize {
         if self.0.is_ipv4() { 4 } else { 16 }
     }

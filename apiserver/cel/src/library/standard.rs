@@ -1,4 +1,4 @@
-//! The standard functions: sizes, types, conversions, texts.
+//! The standard functions: sizes, types, conversions, strings.
 
 use std::sync::Arc;
 

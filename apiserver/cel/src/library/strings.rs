@@ -1,4 +1,4 @@
-//! Functions on texts, version 2 of the extension; positions count code points.
+//! String functions, version 2 of the extension. Positions count code points.
 
 use super::{Declaration, format_string, guarded};
 use crate::eval::{Evaluated, Failure};

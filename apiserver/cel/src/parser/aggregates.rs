@@ -1,4 +1,4 @@
-//! What stands in brackets and braces: lists, maps, objects and arguments.
+//! The contents of brackets and braces: lists, maps, objects and arguments.
 
 use super::grammar::{Parsed, Parser, STARTS, Stop};
 use super::lexer::Tok;

@@ -79,7 +79,7 @@ impl<'s> Parser<'s> {
         self.positions[id as usize]
     }
 
-    /// Records a problem and stands in for the expression that has it.
+    /// Records a problem, and returns a placeholder for the expression that has it.
     pub(super) fn broken(&mut self, at: u32, message: impl Into<String>) -> Expr {
         self.problems.push(Problem::at(at, message));
         self.node(at, Kind::Literal(Literal::Null))

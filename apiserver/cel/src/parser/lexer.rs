@@ -96,7 +96,7 @@ impl Tok {
     }
 }
 
-/// Splits `source`; what is no token is reported and left out.
+/// Splits `source` into tokens. Characters that begin no token are reported and skipped.
 pub(super) fn tokens<'s>(source: &'s str, problems: &mut Vec<Problem>) -> Vec<Token<'s>> {
     let mut lexer = Lexer {
         source,

@@ -92,7 +92,7 @@ fn from_text<'a>(text: &str, to: &Type) -> Result<Value<'a>, Failure> {
     })
 }
 
-/// Reads what Go's `strconv.ParseFloat` reads in decimal.
+/// Parses a decimal number as Go's `strconv.ParseFloat` does.
 fn text_to_double(text: &str) -> Option<f64> {
     let unsigned = text.trim_start_matches(['+', '-']);
     if unsigned.starts_with(|first: char| first.is_ascii_digit() || first == '.') {

@@ -1,4 +1,4 @@
-//! Values as they stand in messages.
+//! The string form of values.
 
 use std::fmt;
 

@@ -12,7 +12,7 @@ pub(super) fn format(nanoseconds: i64) -> String {
     format!("{sign}{seconds}.{}s", decimals.trim_end_matches('0'))
 }
 
-/// Reads what Go's `time.ParseDuration` reads: `1h30m`, `-1.5s`, `300ms`, `0`.
+/// Parses a duration as Go's `time.ParseDuration` does: `1h30m`, `-1.5s`, `300ms`, `0`.
 pub(crate) fn parse(text: &str) -> Option<i64> {
     let (negative, mut rest) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),

@@ -35,7 +35,7 @@ pub(super) fn are_equal(left: &List<'_>, right: &List<'_>) -> Result<bool, Failu
     })
 }
 
-/// The first list with what the second one has more; items of a map with the same keys replace the first one's.
+/// The first list with the items that only the second one has. In a map, items with the same keys replace the first one's.
 pub(crate) fn join<'a>(left: &List<'a>, right: &List<'a>) -> Result<List<'a>, Failure> {
     let mut items: Vec<Value<'a>> = left.iter().collect();
     let kind = left.kind().clone();
