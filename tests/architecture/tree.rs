@@ -43,6 +43,19 @@ pub(crate) fn files(ending: &str) -> Vec<File> {
     files
 }
 
+/// The folders of the crates that are published: `apiserver/` has those of the API server, `crates/` all others.
+const CRATES: [&str; 2] = ["apiserver/", "crates/"];
+
+/// Whether a path from the root leads into a published crate.
+pub(crate) fn is_in_a_crate(path: &str) -> bool {
+    in_its_crates(path).is_some()
+}
+
+/// The path of a file in a published crate, from the folder of these crates on: `cel/src/lib.rs`.
+pub(crate) fn in_its_crates(path: &str) -> Option<&str> {
+    CRATES.iter().find_map(|folder| path.strip_prefix(folder))
+}
+
 /// What `cargo metadata` says of the workspace's own packages.
 pub(crate) fn packages() -> Vec<serde_json::Value> {
     let output = Command::new(env!("CARGO"))

@@ -79,6 +79,7 @@ fn the_image_of_a_project_is_built_from_what_its_file_copies() {
         "Cargo.toml",
         "Cargo.lock",
         "README.md",
+        "apiserver",
         "crates",
         "docs/guide",
     ] {
@@ -132,6 +133,7 @@ fn the_image_of_a_project_is_built_from_what_its_file_copies() {
         "Cargo.lock",
         "Cargo.toml",
         "README.md",
+        "apiserver",
         "crates",
         "docs/guide",
     ];
@@ -165,8 +167,10 @@ fn the_image_of_every_sample_has_what_cargo_needs() {
         place.path(),
         &["metadata", "--offline", "--locked", "--format-version=1"],
     );
-    for path in included(&place.path().join("crates")) {
-        assert!(path.is_file(), "{} is not copied", path.display());
+    for folder in ["apiserver", "crates"] {
+        for path in included(&place.path().join(folder)) {
+            assert!(path.is_file(), "{} is not copied", path.display());
+        }
     }
     let samples = root().join("examples").read_dir().expect("samples");
     for sample in samples.flatten().filter(|sample| sample.path().is_dir()) {

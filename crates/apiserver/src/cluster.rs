@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use kubewright_cel::{AccessCheck, Decision};
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::access::{Authorizer, ForConditions};
-use crate::admission::Cluster;
-use crate::cel;
+use crate::access::{self, Authorizer};
+use crate::admission::{Cluster, User};
 use crate::kinds::{Resource, Served};
 use crate::status::qualified;
 use crate::store::{At, Object, Store};
@@ -21,7 +21,7 @@ type Place = (String, String);
 pub(crate) struct StoredCluster {
     store: Arc<Store>,
     served: Arc<Served>,
-    authorizer: ForConditions,
+    authorizer: Arc<dyn Authorizer>,
     /// Parsed objects by table and path, each valid for one revision.
     parsed: Mutex<HashMap<Place, (u64, Arc<Value>)>>,
 }
@@ -35,7 +35,7 @@ impl StoredCluster {
         Self {
             store,
             served,
-            authorizer: ForConditions(authorizer),
+            authorizer,
             parsed: Mutex::default(),
         }
     }
@@ -93,7 +93,7 @@ impl Cluster for StoredCluster {
         self.served.now().equivalents(resource)
     }
 
-    fn authorizer(&self) -> &dyn cel::Authorizer {
-        &self.authorizer
+    fn authorize(&self, requester: &User, check: &AccessCheck<'_>) -> Decision {
+        access::answer_expression(&*self.authorizer, requester, check)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use crate::cel::format_double;
+use crate::floats::format_double;
 use crate::schema::json::write as write_json;
 
 /// The path to a field, as it stands in an error: `spec.containers[0].name`, `metadata.annotations[key]`.

@@ -63,8 +63,6 @@
 mod access;
 pub mod admission;
 pub mod audit;
-#[doc(hidden)]
-pub mod cel;
 mod cluster;
 mod controllers;
 mod custom;
@@ -73,6 +71,7 @@ mod discovery;
 mod endpoints;
 #[doc(hidden)]
 pub mod field;
+mod floats;
 pub mod kinds;
 mod listen;
 mod managers;

@@ -83,6 +83,7 @@ impl Nursery {
         let copy = workspace.join("target/mutants/workspace");
         fs::create_dir_all(&copy)?;
         for part in [
+            "apiserver",
             "crates",
             "tests",
             "examples",

@@ -1,12 +1,12 @@
 //! The question "may they?", who answers it, and the words of a refusal (spec section C.10).
 
 use std::fmt;
-use std::sync::Arc;
+
+use kubewright_cel::Target;
 
 use super::rbac::{RoleReference, Rule};
 use super::{MASTERS, UNAUTHENTICATED};
 use crate::admission::User;
-use crate::cel;
 use crate::field::quoted;
 use crate::selector::Fields;
 use crate::status::{Result, Status};
@@ -99,49 +99,60 @@ fn is_known(user: &User) -> bool {
     !is_in(UNAUTHENTICATED) || is_in(MASTERS)
 }
 
-/// Answers the questions of match conditions.
-#[derive(Debug)]
-pub(crate) struct ForConditions(pub(crate) Arc<dyn Authorizer>);
-
-impl cel::Authorizer for ForConditions {
-    fn authorize(&self, question: &cel::Question<'_>) -> cel::Decision {
-        let fields;
-        let about = match question.subject {
-            cel::Subject::Path(path) => About::Path(path),
-            cel::Subject::Resource {
-                group,
-                resource,
-                subresource,
-                namespace,
-                name,
-                field_selector,
-                ..
-            } => {
-                fields = Fields::parse(field_selector).ok();
-                About::Resource {
-                    group,
-                    resource,
-                    subresource,
-                    namespace,
-                    name,
-                    fields: fields.as_ref(),
-                }
-            }
-        };
-        let decision = self.0.decide(&Question {
-            user: question.user,
-            verb: question.verb,
-            about,
-        });
-        let (allowed, reason) = match decision {
-            Decision::Allow(reason) => (true, reason),
-            Decision::NoOpinion(reason) => (false, reason),
-        };
-        cel::Decision {
-            allowed,
-            reason,
-            error: String::new(),
+/// Answers an access check of an expression, in a request of `requester`.
+pub(crate) fn answer_expression(
+    authorizer: &dyn Authorizer,
+    requester: &User,
+    check: &kubewright_cel::AccessCheck<'_>,
+) -> kubewright_cel::Decision {
+    let account;
+    let user = match check.user {
+        kubewright_cel::User::Requester => requester,
+        kubewright_cel::User::ServiceAccount { namespace, name } => {
+            account = service_account(namespace, name);
+            &account
         }
+    };
+    let fields;
+    let about = match check.target {
+        Target::Path(path) => About::Path(path),
+        Target::Resource(resource) => {
+            fields = Fields::parse(resource.field_selector).ok();
+            About::Resource {
+                group: resource.group,
+                resource: resource.resource,
+                subresource: resource.subresource,
+                namespace: resource.namespace,
+                name: resource.name,
+                fields: fields.as_ref(),
+            }
+        }
+    };
+    let decision = authorizer.decide(&Question {
+        user,
+        verb: check.verb,
+        about,
+    });
+    let (allowed, reason) = match decision {
+        Decision::Allow(reason) => (true, reason),
+        Decision::NoOpinion(reason) => (false, reason),
+    };
+    kubewright_cel::Decision {
+        allowed,
+        reason,
+        error: String::new(),
+    }
+}
+
+/// The user of a service account in expressions, which is not in the group `system:authenticated`.
+fn service_account(namespace: &str, name: &str) -> User {
+    User {
+        username: format!("system:serviceaccount:{namespace}:{name}"),
+        groups: vec![
+            "system:serviceaccounts".to_owned(),
+            format!("system:serviceaccounts:{namespace}"),
+        ],
+        ..User::default()
     }
 }
 

@@ -29,7 +29,7 @@ use crate::server::Shared;
 use crate::status::{Result, Status};
 pub(crate) use authority::{Authority, AuthorityError};
 pub(crate) use authorizer::{
-    About, AllowAuthenticated, Authorizer, Decision, ForConditions, Question, Rules, check,
+    About, AllowAuthenticated, Authorizer, Decision, Question, Rules, answer_expression, check,
     forbidden,
 };
 pub(crate) use impersonation::{Impersonated, LastModes, impersonated};

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use kubewright_cel::{AccessCheck, Decision};
 use serde_json::Value;
 
-use crate::cel::{Authorizer, Decision, Question};
+use super::attributes::User;
 use crate::kinds::Resource;
 
 /// The cluster as admission sees it: stored objects, each in its `v1` form with apiVersion and kind.
@@ -24,21 +25,9 @@ pub trait Cluster: Send + Sync {
     /// The same objects under other versions and groups, without `resource` itself (`kinds::Registry::equivalents`).
     fn equivalents(&self, resource: &Resource) -> Vec<Arc<Resource>>;
 
-    /// Whom match conditions ask as `authorizer`. Allows everything unless the server says otherwise.
-    fn authorizer(&self) -> &dyn Authorizer {
-        &AllowAll
-    }
-}
-
-/// The authorizer of a server that lets everybody in do everything.
-#[derive(Debug)]
-struct AllowAll;
-
-impl Authorizer for AllowAll {
-    fn authorize(&self, _: &Question<'_>) -> Decision {
-        Decision {
-            allowed: true,
-            ..Decision::default()
-        }
+    /// Answers an access check of a match condition, in a request of this user. Allows everything unless the server says
+    /// otherwise.
+    fn authorize(&self, _requester: &User, _check: &AccessCheck<'_>) -> Decision {
+        Decision::allow("")
     }
 }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::definition::Scale;
-use crate::cel::format_double;
 use crate::field::{FieldError, Path};
+use crate::floats::format_double;
 use crate::kinds::view::{Edit, View};
 use crate::structural::Change;
 

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use serde_json::Value;
 
-use crate::cel::format_double;
+use crate::floats::format_double;
 
 /// Shows a value as Go's `%v` does.
 #[derive(Clone, Copy, Debug)]

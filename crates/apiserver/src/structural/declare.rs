@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use kubewright_cel::{Declared, Environment, Form, Items, MAX_REQUEST_SIZE_BYTES, Type};
+
 use super::schema::{Additional, ListType, Schema};
-use crate::cel::{Declared, Environment, Form, Items, LARGEST_REQUEST, Type};
 
 /// The longest text in the body of a request, without its quotes.
-const LONGEST_TEXT: u64 = LARGEST_REQUEST - 2;
+const LONGEST_TEXT: u64 = MAX_REQUEST_SIZE_BYTES - 2;
 const TIME: u64 = 32;
 const DATE: u64 = 12;
 
@@ -15,7 +16,7 @@ const DATE: u64 = 12;
 pub(super) fn declare(root: &mut Schema) -> Environment {
     let names = [("name", Type::String), ("generateName", Type::String)];
     let mut names = Names {
-        environment: Environment::kubernetes().object_type(METADATA, names),
+        environment: Environment::kubernetes().with_object_type(METADATA, names),
         objects: 0,
     };
     names.node(root, true);
@@ -55,12 +56,11 @@ impl Names {
         items: Option<Arc<Declared>>,
         additional: Option<Arc<Declared>>,
     ) -> Declared {
-        let scalar = |form, of, most, least| Declared {
+        let scalar = |form, of, max_elements, min_serialized_size| Declared {
             form,
-            nullable: schema.nullable,
-            of: Some(of),
-            most,
-            least,
+            value_type: Some(of),
+            max_elements,
+            min_serialized_size,
         };
         if schema.int_or_string {
             let most = code_points(schema).unwrap_or(LONGEST_TEXT);
@@ -83,7 +83,7 @@ impl Names {
             },
             "array" => match items {
                 Some(items) => list(schema, items),
-                None => unknown(schema),
+                None => unknown(),
             },
             "object" => {
                 if is_object {
@@ -94,7 +94,7 @@ impl Names {
                     _ => self.object(schema, properties),
                 }
             }
-            _ => unknown(schema),
+            _ => unknown(),
         }
     }
 
@@ -105,31 +105,31 @@ impl Names {
                 .properties
                 .get(name)
                 .is_some_and(|property| property.default.is_some());
-            if schema.required.contains(name) && !has_default && property.of.is_some() {
-                least += name.len() as u64 + property.least + 4;
+            if schema.required.contains(name) && !has_default && property.value_type.is_some() {
+                least += name.len() as u64 + property.min_serialized_size + 4;
             }
         }
         self.objects += 1;
         let name = format!("{SELF_TYPE}{}", self.objects);
         let declared = Declared {
             form: Form::Object(properties),
-            nullable: schema.nullable,
-            of: Some(Type::object(&name)),
-            most: 0,
-            least,
+            value_type: Some(Type::object(&name)),
+            max_elements: 0,
+            min_serialized_size: least,
         };
         let fields: Vec<(String, Type)> = declared.fields().collect();
         let fields = fields.iter().map(|(name, of)| (name.as_str(), of.clone()));
         let environment = std::mem::replace(&mut self.environment, Environment::kubernetes());
-        self.environment = environment.object_type(&name, fields);
+        self.environment = environment.with_object_type(&name, fields);
         declared
     }
 }
 
 /// What every object has: its type, and the names in its metadata.
 fn add_own_fields(properties: &mut BTreeMap<String, Arc<Declared>>) {
-    let is_text =
-        |field: Option<&Arc<Declared>>| field.is_some_and(|field| field.of == Some(Type::String));
+    let is_text = |field: Option<&Arc<Declared>>| {
+        field.is_some_and(|field| field.value_type == Some(Type::String))
+    };
     let has_names = properties
         .get("metadata")
         .is_some_and(|metadata| match &metadata.form {
@@ -147,10 +147,9 @@ fn add_own_fields(properties: &mut BTreeMap<String, Arc<Declared>>) {
     let names = ["name", "generateName"].map(|name| (name.to_owned(), text()));
     let metadata = Declared {
         form: Form::Object(names.into()),
-        nullable: false,
-        of: Some(Type::object(METADATA)),
-        most: 0,
-        least: 2,
+        value_type: Some(Type::object(METADATA)),
+        max_elements: 0,
+        min_serialized_size: 2,
     };
     properties.insert("metadata".to_owned(), Arc::new(metadata));
 }
@@ -162,10 +161,9 @@ const METADATA: &str = "selfType.metadata";
 fn text() -> Arc<Declared> {
     Arc::new(Declared {
         form: Form::Plain,
-        nullable: false,
-        of: Some(Type::String),
-        most: LONGEST_TEXT,
-        least: 2,
+        value_type: Some(Type::String),
+        max_elements: LONGEST_TEXT,
+        min_serialized_size: 2,
     })
 }
 
@@ -177,39 +175,39 @@ fn list(schema: &Schema, items: Arc<Declared>) -> Declared {
     };
     let most = match schema.limits.max_items {
         Some(limit) => not_negative(limit),
-        None => LONGEST_TEXT / (items.least + 1),
+        None => LONGEST_TEXT / (items.min_serialized_size + 1),
     };
     Declared {
-        nullable: schema.nullable,
-        of: items.of.clone().map(Type::list),
+        value_type: items.value_type.clone().map(Type::list),
         form: Form::List(items, kind),
-        most,
-        least: 2,
+        max_elements: most,
+        min_serialized_size: 2,
     }
 }
 
 fn map(schema: &Schema, values: Arc<Declared>) -> Declared {
     let most = match schema.limits.max_properties {
         Some(limit) => not_negative(limit),
-        None => LONGEST_TEXT / (values.least + 6),
+        None => LONGEST_TEXT / (values.min_serialized_size + 6),
     };
     Declared {
-        nullable: schema.nullable,
-        of: values.of.clone().map(|of| Type::map(Type::String, of)),
+        value_type: values
+            .value_type
+            .clone()
+            .map(|of| Type::map(Type::String, of)),
         form: Form::Map(values),
-        most,
-        least: 2,
+        max_elements: most,
+        min_serialized_size: 2,
     }
 }
 
 /// What expressions do not see.
-fn unknown(schema: &Schema) -> Declared {
+fn unknown() -> Declared {
     Declared {
         form: Form::Plain,
-        nullable: schema.nullable,
-        of: None,
-        most: 0,
-        least: 0,
+        value_type: None,
+        max_elements: 0,
+        min_serialized_size: 0,
     }
 }
 

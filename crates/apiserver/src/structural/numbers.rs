@@ -6,8 +6,8 @@ use serde_json::{Number, Value};
 
 use super::outcome::{Outcome, Sort, written};
 use super::schema::{Bound, Limits};
-use crate::cel::format_double;
 use crate::field::Path;
+use crate::floats::format_double;
 
 /// The first whole number that 64 bits do not hold.
 const BEYOND_INT64: f64 = 9_223_372_036_854_775_808.0;

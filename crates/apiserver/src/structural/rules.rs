@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use kubewright_cel::{
+    Budget, CompileError, Declared, Environment, EvaluationError, Form, Program, Type,
+    Value as Evaluated, Variables,
+};
 use serde_json::Value;
 
 use super::correlation::{Correlation, Keyed};
 use super::declare::{SELF_TYPE, declare};
 use super::paths;
 use super::schema::Schema;
-use crate::cel::{
-    Budget, CompileError, Declared, Environment, EvaluationError, Form, Program, Type,
-    Value as Evaluated, Variables,
-};
 use crate::field::{FieldError, Path, quoted};
 use crate::kinds::view::View;
 
@@ -99,7 +99,7 @@ impl Rules {
     pub(super) fn seen(&self) -> Option<&Declared> {
         self.declared
             .as_deref()
-            .filter(|declared| declared.of.is_some())
+            .filter(|declared| declared.value_type.is_some())
     }
 }
 
@@ -132,9 +132,9 @@ impl Rule {
         };
         let environment = environment
             .clone()
-            .variable_of_type(SELF, of.clone())
-            .variable_of_type(OLD_SELF, old);
-        self.compiled.rule = match environment.compile_bounded(&self.expression, declared) {
+            .with_variable(SELF, of.clone())
+            .with_variable(OLD_SELF, old);
+        self.compiled.rule = match environment.compile_with_max_cost(&self.expression, declared) {
             Ok((program, most)) if *program.output_type() == Type::Bool => {
                 Expression::Ready(program, most)
             }
@@ -145,7 +145,7 @@ impl Rule {
         if !is_ready || self.message_expression.is_empty() {
             return;
         }
-        let compiled = environment.compile_bounded(&self.message_expression, declared);
+        let compiled = environment.compile_with_max_cost(&self.message_expression, declared);
         self.compiled.message = match compiled {
             Ok((program, most)) if *program.output_type() == Type::String => {
                 Expression::Ready(program, most)
@@ -197,7 +197,7 @@ fn with_own_names(text: &str, declared: &Declared) -> String {
 fn own_names(declared: &Declared, name: &str, names: &mut HashMap<String, String>) {
     match &declared.form {
         Form::Object(fields) => {
-            let known = declared.of.as_ref().map(Type::to_string);
+            let known = declared.value_type.as_ref().map(Type::to_string);
             names.extend(known.map(|known| (known, name.to_owned())));
             for (field, below) in fields {
                 own_names(below, &format!("{name}.{field}"), names);
@@ -229,7 +229,7 @@ fn note_rules(schema: &mut Schema) -> bool {
 
 fn compile_in(schema: &mut Schema, environment: &Environment) {
     if let Some(declared) = schema.rules.declared.clone()
-        && let Some(of) = &declared.of
+        && let Some(of) = &declared.value_type
     {
         for rule in &mut schema.rules.all {
             rule.compile(environment, &declared, of);
@@ -302,7 +302,7 @@ pub(super) fn run_on_default(
             budget: &mut left,
         };
         let _ = run.node(schema, default, old, path, Ratchet::default());
-        if left.left() < budget.left() {
+        if left.remaining() < budget.remaining() {
             *budget = left;
         }
     }
@@ -409,7 +409,7 @@ impl Run<'_> {
             return Ok(());
         };
         let kind = schema.kind.as_str();
-        if self.budget.left() == 0 {
+        if self.budget.remaining() == 0 {
             return self.spent(path, kind);
         }
         let variables = Variables::new().with(SELF, declared.read(new));
@@ -445,9 +445,7 @@ impl Run<'_> {
                     self.broken(rule, kind, new, path, &with_old, forgiven)?;
                 }
                 Err(EvaluationError::OutOfBudget) => return self.spent(path, kind),
-                Err(EvaluationError::Failed { message }) => {
-                    self.failed(&message, rule, kind, path)?;
-                }
+                Err(error) => self.failed(&error, rule, kind, path)?,
             }
         }
         Ok(())
@@ -462,13 +460,14 @@ impl Run<'_> {
     /// A rule that could not be evaluated.
     fn failed(
         &mut self,
-        message: &str,
+        error: &EvaluationError,
         rule: &Rule,
         kind: &str,
         path: &Path<'_>,
     ) -> Result<(), Spent> {
         let name = rule.name();
-        let spent = message.starts_with(COST_LIMIT);
+        let message = error.to_string();
+        let spent = matches!(error, EvaluationError::CostLimit);
         let detail = if message.starts_with("no such overload") {
             format!(
                 "'{message}': call arguments did not match a supported operator, function or macro signature for rule: \
@@ -540,18 +539,14 @@ impl Run<'_> {
                  will be run"
                     .to_owned(),
             ),
-            Err(EvaluationError::Failed { message }) if message.starts_with(COST_LIMIT) => {
-                Err(format!(
-                    "no further validation rules will be run due to call cost exceeds limit for messageExpression: {}",
-                    quoted(&rule.message_expression)
-                ))
-            }
+            Err(EvaluationError::CostLimit) => Err(format!(
+                "no further validation rules will be run due to call cost exceeds limit for messageExpression: {}",
+                quoted(&rule.message_expression)
+            )),
             Err(EvaluationError::Failed { .. }) => Ok(None),
         }
     }
 }
-
-const COST_LIMIT: &str = "operation cancelled: actual cost limit exceeded";
 
 /// The error of a rule that does not hold, of the kind that it asks for. Objects and lists are not shown.
 fn told(path: &Path<'_>, rule: &Rule, kind: &str, value: &Value, detail: &str) -> FieldError {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use regex::Regex;
+use kubewright_cel::PatternError;
 use serde_json::Value;
 
 use super::rules::Rules;
@@ -84,7 +84,7 @@ pub(super) struct Bound {
 #[derive(Debug)]
 pub(super) struct Pattern {
     pub(super) text: String,
-    pub(super) compiled: Result<Regex, String>,
+    pub(super) compiled: Result<kubewright_cel::Pattern, PatternError>,
 }
 
 impl Schema {
@@ -210,7 +210,7 @@ impl Pattern {
     pub(super) fn read(text: &str) -> Option<Self> {
         (!text.is_empty()).then(|| Self {
             text: text.to_owned(),
-            compiled: crate::cel::pattern(text),
+            compiled: kubewright_cel::Pattern::compile(text),
         })
     }
 }

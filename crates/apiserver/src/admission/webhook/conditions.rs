@@ -1,5 +1,9 @@
 //! Match conditions: CEL expressions that must all be true for a webhook to be called (A.8).
 
+use kubewright_cel::{
+    AccessCheck, Authority, Budget, Environment, EvaluationError, Program, ResourceAttributes,
+    Type, Variables,
+};
 use serde_json::Value;
 
 use super::forms::Form;
@@ -7,7 +11,6 @@ use super::review;
 use super::select::Invocation;
 use crate::admission::attributes::Attributes;
 use crate::admission::cluster::Cluster;
-use crate::cel::{Authority, Budget, Environment, EvaluationError, Program, Type, Variables};
 use crate::status::{Result, Status};
 
 /// The match conditions of one webhook, compiled once per change of the configuration.
@@ -50,14 +53,16 @@ impl Conditions {
             return Ok(true);
         }
         let request = review::request_for_conditions(attributes, invocation);
-        let authority = Authority::new(cluster.authorizer(), attributes.user.clone());
-        let checked = authority.request_resource(
-            &attributes.resource.group,
-            &attributes.resource.plural,
-            &attributes.subresource,
-            &attributes.namespace,
-            &attributes.name,
-        );
+        let authorizer = |check: &AccessCheck<'_>| cluster.authorize(&attributes.user, check);
+        let authority = Authority::new(&authorizer);
+        let checked = authority.request_resource(&ResourceAttributes {
+            group: &attributes.resource.group,
+            resource: &attributes.resource.plural,
+            subresource: &attributes.subresource,
+            namespace: &attributes.namespace,
+            name: &attributes.name,
+            ..ResourceAttributes::default()
+        });
         let variables = Variables::new()
             .with_json("object", form.object)
             .with_json("oldObject", form.old)

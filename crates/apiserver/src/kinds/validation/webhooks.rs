@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_cel::{Environment, Type};
 use serde_json::Value;
 
 use super::check::{Errors, one_of_if_set, qualified_name, selector};
-use crate::cel::{Environment, Type};
 use crate::field::{FieldError, Path};
 use crate::kinds::view::View;
 use crate::kinds::{formats, names};

@@ -1,11 +1,11 @@
 //! Defaults must be what the schema allows, and have no fields that it would prune.
 
+use kubewright_cel::Budget;
 use serde_json::{Map, Value};
 
 use super::super::schema::Schema;
 use super::super::values::{self, Taken};
 use super::super::{metadata, prune, rules};
-use crate::cel::Budget;
 use crate::field::{FieldError, Path};
 
 /// What is wrong with the defaults of a schema.

@@ -62,7 +62,7 @@ impl<'r> Checks<'r> {
             errors.push(FieldError::internal(at, detail));
             return;
         };
-        let often = node.often.unwrap_or_else(|| declared.most_often());
+        let often = node.often.unwrap_or_else(|| declared.max_cardinality());
         for (index, (rule, said)) in rules.all.iter().zip(said).enumerate() {
             let at = at.index(index);
             let path = at.child("rule");

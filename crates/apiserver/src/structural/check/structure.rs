@@ -1,8 +1,8 @@
 //! What makes a schema structural: a type everywhere, and conditions only on what the structure has.
 
+use kubewright_cel::Pattern;
 use serde_json::{Value, json};
 
-use crate::cel;
 use crate::field::{FieldError, Path};
 use crate::kinds::view::View;
 
@@ -259,7 +259,7 @@ fn conditions(
     }
     let pattern = schema.text("pattern");
     if !pattern.is_empty()
-        && let Err(reason) = cel::pattern(pattern)
+        && let Err(reason) = Pattern::compile(pattern)
     {
         let detail = format!("must be a valid regular expression, but isn't: {reason}");
         errors.push(FieldError::invalid(&at.child("pattern"), pattern, &detail));

@@ -4,10 +4,10 @@
 
 use std::sync::LazyLock;
 
+use kubewright_cel::{Environment, Type};
 use serde_json::Value;
 
 use super::at_most;
-use crate::cel::{Environment, Type};
 use crate::field::{FieldError, Path};
 use crate::kinds::validation::check::Errors;
 use crate::kinds::view::View;
@@ -56,7 +56,7 @@ static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| {
     let by_domain = |value| Type::map(Type::String, Type::map(Type::String, value));
     Environment::kubernetes()
         .with_bindings()
-        .object_type(
+        .with_object_type(
             "kubernetes.DRADevice",
             [
                 ("driver", Type::String),
@@ -65,5 +65,5 @@ static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| {
                 ("allowMultipleAllocations", Type::Bool),
             ],
         )
-        .variable_of_type("device", Type::object("kubernetes.DRADevice"))
+        .with_variable("device", Type::object("kubernetes.DRADevice"))
 });

@@ -1,0 +1,237 @@
+//! Environments: the variables, object types and functions that an expression can use.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock};
+
+use crate::checker;
+use crate::declared::Declared;
+use crate::estimate;
+use crate::library::{Function, Functions};
+use crate::parser;
+use crate::plan;
+use crate::program::{CompileError, Program};
+use crate::types::Type;
+
+/// The variables, types and functions that expressions can use.
+///
+/// An environment is made once and compiles any number of expressions. It is cheap to clone: a clone with one more variable
+/// shares the functions with the original.
+///
+/// ```
+/// use kubewright_cel::{Environment, Type};
+///
+/// let environment = Environment::kubernetes().with_variable("name", Type::String);
+/// let program = environment.compile("name.startsWith('kube-')")?;
+/// assert_eq!(*program.output_type(), Type::Bool);
+///
+/// let error = environment.compile("nam == ''").unwrap_err();
+/// assert!(error.to_string().contains("undeclared reference to 'nam'"));
+/// # Ok::<(), kubewright_cel::CompileError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Environment {
+    variables: HashMap<Arc<str>, Type>,
+    objects: Arc<HashMap<Arc<str>, Fields>>,
+    functions: Arc<Functions>,
+    bindings: bool,
+}
+
+/// The fields of an object type.
+type Fields = Arc<BTreeMap<String, Type>>;
+
+impl Environment {
+    /// The functions and types of Kubernetes 1.36, without variables.
+    ///
+    /// ```
+    /// use kubewright_cel::{Budget, Environment, Variables};
+    ///
+    /// let program = Environment::kubernetes().compile("quantity('1Gi').isGreaterThan(quantity('1G'))")?;
+    /// let value = program.evaluate(&Variables::new(), &mut Budget::policy())?;
+    /// assert_eq!(value.as_bool(), Some(true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn kubernetes() -> Self {
+        Self {
+            variables: HashMap::new(),
+            objects: Arc::default(),
+            functions: Arc::clone(Functions::kubernetes()),
+            bindings: false,
+        }
+    }
+
+    /// The environment of match conditions of webhooks: the variables `object`, `oldObject`, `request`, `namespaceObject`,
+    /// `authorizer` and `authorizer.requestResource`.
+    ///
+    /// ```
+    /// use kubewright_cel::Environment;
+    ///
+    /// let environment = Environment::admission();
+    /// assert!(environment.compile("request.operation != 'DELETE'").is_ok());
+    /// // The request has declared fields, and `object` is a variable of its own.
+    /// assert!(environment.compile("request.object.spec.replicas > 1").is_err());
+    /// ```
+    pub fn admission() -> &'static Self {
+        static ADMISSION: LazyLock<Environment> = LazyLock::new(crate::admission::environment);
+        &ADMISSION
+    }
+
+    /// Declares a variable.
+    ///
+    /// ```
+    /// use kubewright_cel::{Budget, Environment, Type, Variables};
+    /// use serde_json::json;
+    ///
+    /// let environment = Environment::kubernetes().with_variable("ports", Type::list(Type::Int));
+    /// let program = environment.compile("ports.all(port, port < 1024)")?;
+    ///
+    /// let ports = json!([80, 443]);
+    /// let variables = Variables::new().with_json("ports", &ports);
+    /// let value = program.evaluate(&variables, &mut Budget::policy())?;
+    /// assert_eq!(value.as_bool(), Some(true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_variable(mut self, name: &str, of: Type) -> Self {
+        self.variables.insert(name.into(), of);
+        self
+    }
+
+    /// Declares an object type with its fields. Expressions that select other fields do not compile.
+    ///
+    /// ```
+    /// use kubewright_cel::{Environment, Type};
+    ///
+    /// let environment = Environment::kubernetes()
+    ///     .with_object_type("Backup", [("schedule", Type::String), ("keep", Type::Int)])
+    ///     .with_variable("backup", Type::object("Backup"));
+    /// assert!(environment.compile("backup.keep > 0").is_ok());
+    ///
+    /// let error = environment.compile("backup.kept > 0").unwrap_err();
+    /// assert!(error.to_string().contains("undefined field 'kept'"));
+    /// ```
+    #[must_use]
+    pub fn with_object_type<'f>(
+        mut self,
+        name: &str,
+        fields: impl IntoIterator<Item = (&'f str, Type)>,
+    ) -> Self {
+        let fields = fields
+            .into_iter()
+            .map(|(name, of)| (name.to_owned(), of))
+            .collect();
+        Arc::make_mut(&mut self.objects).insert(name.into(), Arc::new(fields));
+        self
+    }
+
+    /// Adds the macro `cel.bind(name, value, expression)`, which the API server has in selectors of devices alone.
+    ///
+    /// ```
+    /// use kubewright_cel::Environment;
+    ///
+    /// let expression = "cel.bind(x, 'a', x + x)";
+    /// assert!(Environment::kubernetes().compile(expression).is_err());
+    /// assert!(Environment::kubernetes().with_bindings().compile(expression).is_ok());
+    /// ```
+    #[must_use]
+    pub fn with_bindings(mut self) -> Self {
+        self.bindings = true;
+        self
+    }
+
+    /// Adds the function `jsonpatch.escapeKey(string)`, which the API server has in mutating policies alone.
+    ///
+    /// ```
+    /// use kubewright_cel::{Budget, Environment, Variables};
+    ///
+    /// let environment = Environment::kubernetes().with_json_patch();
+    /// let program = environment.compile("'/metadata/labels/' + jsonpatch.escapeKey('example.com/a')")?;
+    /// let path = program.evaluate(&Variables::new(), &mut Budget::policy())?;
+    /// assert_eq!(path.as_str(), Some("/metadata/labels/example.com~1a"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_json_patch(mut self) -> Self {
+        self.functions = Arc::clone(Functions::with_json_patch());
+        self
+    }
+
+    /// Parses, type-checks and plans an expression.
+    ///
+    /// ```
+    /// use kubewright_cel::{CompileError, Environment};
+    ///
+    /// let environment = Environment::kubernetes();
+    /// assert!(environment.compile("1 + 2 == 3").is_ok());
+    /// assert_eq!(
+    ///     environment.compile("1 + '2'").unwrap_err().to_string(),
+    ///     "compilation failed: ERROR: <input>:1:3: found no matching overload for '_+_' applied to '(int, string)'
+    ///  | 1 + '2'
+    ///  | ..^",
+    /// );
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// * [`CompileError::Issues`]: the expression has syntax errors, or its types do not fit
+    /// * [`CompileError::Instantiation`]: a constant part of it is invalid, such as the pattern of `matches('[')`
+    pub fn compile(&self, expression: &str) -> Result<Program, CompileError> {
+        let ast = parser::parse(expression, self.bindings).map_err(CompileError::Issues)?;
+        let checked = checker::check(self, expression, ast).map_err(CompileError::Issues)?;
+        plan::plan(&checked).map_err(CompileError::Instantiation)
+    }
+
+    /// Compiles an expression, and estimates the maximum cost of its evaluation from the bounds of `declared`, the
+    /// declaration of all its variables (`self` and `oldSelf` in the rules of custom resources).
+    ///
+    /// The API server refuses a rule whose estimate, times the number of values that it is evaluated for
+    /// ([`Declared::max_cardinality`]), is above its limit. See [`Declared`] for an example.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Environment::compile`].
+    pub fn compile_with_max_cost(
+        &self,
+        expression: &str,
+        declared: &Declared,
+    ) -> Result<(Program, u64), CompileError> {
+        let ast = parser::parse(expression, self.bindings).map_err(CompileError::Issues)?;
+        let checked = checker::check(self, expression, ast).map_err(CompileError::Issues)?;
+        let max_cost = estimate::most(&checked, declared);
+        let program = plan::plan(&checked).map_err(CompileError::Instantiation)?;
+        Ok((program, max_cost))
+    }
+
+    pub(crate) fn variable(&self, name: &str) -> Option<&Type> {
+        self.variables.get(name)
+    }
+
+    pub(crate) fn object(&self, name: &str) -> Option<&BTreeMap<String, Type>> {
+        self.objects.get(name).map(|fields| &**fields)
+    }
+
+    pub(crate) fn function(&self, name: &str) -> Option<&Arc<Function>> {
+        self.functions.find(name)
+    }
+
+    /// The type that a name stands for when it is written in an expression.
+    pub(crate) fn named_type(&self, name: &str) -> Option<Type> {
+        Some(match name {
+            "bool" => Type::Bool,
+            "bytes" => Type::Bytes,
+            "double" => Type::Double,
+            "google.protobuf.Duration" => Type::Duration,
+            "int" => Type::Int,
+            "list" => Type::list(Type::Dyn),
+            "map" => Type::map(Type::Dyn, Type::Dyn),
+            "null_type" => Type::Null,
+            "string" => Type::String,
+            "google.protobuf.Timestamp" => Type::Timestamp,
+            "type" => Type::Type(None),
+            "uint" => Type::Uint,
+            "optional_type" => Type::optional(Type::Dyn),
+            "net.IP" | "net.CIDR" => Type::Opaque(name.into(), Arc::new([])),
+            _ if self.objects.contains_key(name) => Type::object(name),
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,295 @@
+//! Evaluates a program, and counts its cost.
+
+mod attribute;
+mod construct;
+mod fold;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::cost;
+use crate::library::{Function, regular};
+use crate::plan::{Call, Node, OptionalOr};
+use crate::program::{EvaluationError, Variables};
+use crate::types::Type;
+use crate::value::{Key, Text, Value, equal};
+
+/// Why an evaluation has no value.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// An error of the expression, which `&&` and `||` can absorb.
+    Error(Cow<'static, str>),
+    /// The expression costs too much; nothing absorbs this.
+    CostLimit,
+}
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::Error(message.into())
+    }
+
+    pub(crate) fn no_such_overload() -> Self {
+        Self::new("no such overload")
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Error(message) => f.write_str(message),
+            Self::CostLimit => EvaluationError::CostLimit.fmt(f),
+        }
+    }
+}
+
+pub(crate) type Evaluated<'a> = Result<Value<'a>, Failure>;
+
+/// The state of one evaluation.
+pub(crate) struct Context<'v, 'a> {
+    variables: &'v Variables<'a>,
+    locals: Vec<Local<'a>>,
+    spent: u64,
+    limit: u64,
+}
+
+/// A variable of a comprehension.
+#[derive(Clone)]
+enum Local<'a> {
+    /// Not made yet.
+    Pending(&'a Node),
+    Known(Evaluated<'a>),
+}
+
+impl<'v, 'a> Context<'v, 'a> {
+    pub(crate) fn new(variables: &'v Variables<'a>, slots: usize, limit: u64) -> Self {
+        let locals = vec![Local::Known(Ok(Value::Null)); slots];
+        Self {
+            variables,
+            locals,
+            spent: 0,
+            limit,
+        }
+    }
+
+    /// The cost so far.
+    pub(crate) fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    fn charge(&mut self, cost: u64) -> Result<(), Failure> {
+        self.spent = self.spent.saturating_add(cost);
+        if self.spent > self.limit {
+            Err(Failure::CostLimit)
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(crate) fn eval(&mut self, node: &'a Node) -> Evaluated<'a> {
+        match node {
+            Node::Constant(value) => Ok(borrowed(value)),
+            Node::Attribute(attribute) => self.attribute(attribute, true),
+            Node::And(terms) => self.logic(terms, false),
+            Node::Or(terms) => self.logic(terms, true),
+            Node::Equal(sides) => self.equality(sides, false),
+            Node::NotEqual(sides) => self.equality(sides, true),
+            Node::Call(call) => self.call(call),
+            Node::OneOf(node) => {
+                let value = self.eval(&node.0)?;
+                Ok(Value::Bool(
+                    key_of(&value).is_some_and(|key| node.1.contains(&key)),
+                ))
+            }
+            Node::OptionalOr(node) => self.optional_or(node),
+            Node::List(elements) => self.list(elements),
+            Node::Map(entries) => self.map(entries),
+            Node::Record(record) => self.record(record),
+            Node::Fold(fold) => self.fold(fold),
+            Node::Named(named) => {
+                self.locals[named.slot] = Local::Pending(&named.value);
+                self.eval(&named.body)
+            }
+        }
+    }
+
+    /// `&&` and `||`: the side that decides wins over an error of the other one, whichever comes first.
+    fn logic(&mut self, terms: &'a [Node; 2], decisive: bool) -> Evaluated<'a> {
+        let mut failure = None;
+        for term in terms {
+            match self.eval(term) {
+                Ok(Value::Bool(value)) if value == decisive => return Ok(Value::Bool(decisive)),
+                Ok(Value::Bool(_)) => {}
+                Ok(_) => {
+                    failure.get_or_insert_with(Failure::no_such_overload);
+                }
+                Err(Failure::CostLimit) => return Err(Failure::CostLimit),
+                Err(error) => {
+                    failure.get_or_insert(error);
+                }
+            }
+        }
+        failure.map_or(Ok(Value::Bool(!decisive)), Err)
+    }
+
+    fn equality(&mut self, sides: &'a [Node; 2], negated: bool) -> Evaluated<'a> {
+        let (left, left_failure) = self.argument(&sides[0])?;
+        let (right, right_failure) = self.argument(&sides[1])?;
+        self.charge(cost::equality(&left, &right, negated))?;
+        if let Some(failure) = left_failure.or(right_failure) {
+            return Err(failure);
+        }
+        let same = equal(&left, &right);
+        // What cannot be compared is not equal, but asking for equality itself fails.
+        if negated {
+            Ok(Value::Bool(!matches!(same, Ok(true))))
+        } else {
+            same.map(Value::Bool)
+        }
+    }
+
+    /// The value of an argument, or an error to be raised once all arguments have been looked at.
+    fn argument(&mut self, node: &'a Node) -> Result<(Value<'a>, Option<Failure>), Failure> {
+        match self.eval(node) {
+            Ok(value) => Ok((value, None)),
+            Err(Failure::CostLimit) => Err(Failure::CostLimit),
+            Err(failure) => Ok((Value::Null, Some(failure))),
+        }
+    }
+
+    fn call(&mut self, call: &'a Call) -> Evaluated<'a> {
+        match call.arguments.as_slice() {
+            [] => self.run(call, &[]),
+            [only] => {
+                let (value, failure) = self.argument(only)?;
+                self.run_or_fail(call, &[value], failure)
+            }
+            [left, right] => {
+                let (left, left_failure) = self.argument(left)?;
+                let (right, right_failure) = self.argument(right)?;
+                self.run_or_fail(call, &[left, right], left_failure.or(right_failure))
+            }
+            more => {
+                let mut values = Vec::with_capacity(more.len());
+                for node in more {
+                    values.push(self.eval(node)?);
+                }
+                self.run(call, &values)
+            }
+        }
+    }
+
+    fn run_or_fail(
+        &mut self,
+        call: &'a Call,
+        values: &[Value<'a>],
+        failure: Option<Failure>,
+    ) -> Evaluated<'a> {
+        let Some(failure) = failure else {
+            return self.run(call, values);
+        };
+        if call.function.name == crate::ast::operators::NOT_STRICTLY_FALSE {
+            self.charge(1)?;
+            return Ok(Value::Bool(true));
+        }
+        self.charge((call.cost)(values, None))?;
+        Err(failure)
+    }
+
+    fn run(&mut self, call: &'a Call, values: &[Value<'a>]) -> Evaluated<'a> {
+        let result = match &call.pattern {
+            Some((use_, pattern)) => regular::run_compiled(*use_, pattern, values),
+            None => run_overload(&call.function, call.overload, values),
+        };
+        if let Err(Failure::CostLimit) = result {
+            return Err(Failure::CostLimit);
+        }
+        self.charge((call.cost)(values, result.as_ref().ok()))?;
+        result
+    }
+
+    fn optional_or(&mut self, node: &'a OptionalOr) -> Evaluated<'a> {
+        match self.eval(&node.first)? {
+            Value::Optional(Some(value)) if node.unwrap => Ok((*value).clone()),
+            Value::Optional(Some(value)) => Ok(Value::Optional(Some(value))),
+            Value::Optional(None) => self.eval(&node.otherwise),
+            _ => Err(Failure::no_such_overload()),
+        }
+    }
+
+    fn local(&mut self, slot: usize) -> Evaluated<'a> {
+        match &self.locals[slot] {
+            Local::Known(value) => value.clone(),
+            Local::Pending(node) => {
+                let value = self.eval(node);
+                if let Err(Failure::CostLimit) = value {
+                    return value;
+                }
+                self.locals[slot] = Local::Known(value.clone());
+                value
+            }
+        }
+    }
+
+    fn set(&mut self, slot: usize, value: Value<'a>) {
+        self.locals[slot] = Local::Known(Ok(value));
+    }
+}
+
+/// Runs the overload of a function that fits the values.
+pub(crate) fn run_overload<'a>(
+    function: &Function,
+    overload: Option<usize>,
+    values: &[Value<'a>],
+) -> Evaluated<'a> {
+    let chosen = match overload {
+        Some(index) => Some(&function.overloads[index])
+            .filter(|one| !one.guarded || fit(&one.arguments, values)),
+        None => function.overloads.iter().find(|one| {
+            one.arguments.len() == values.len() && (!one.guarded || fit(&one.arguments, values))
+        }),
+    };
+    if let Some(overload) = chosen {
+        (overload.run)(values)
+    } else {
+        let names: Vec<&str> = values.iter().map(Value::type_name).collect();
+        let message = format!("no such overload: {}({})", function.name, names.join(", "));
+        Err(Failure::new(message))
+    }
+}
+
+fn fit(wanted: &[Type], values: &[Value<'_>]) -> bool {
+    wanted
+        .iter()
+        .zip(values)
+        .all(|(wanted, value)| fits(wanted, value))
+}
+
+/// Whether a value is of a type; of lists and maps the first entry is looked at.
+fn fits(wanted: &Type, value: &Value<'_>) -> bool {
+    match wanted {
+        Type::Dyn | Type::Param(_) => true,
+        Type::List(element) => match value {
+            Value::List(list) => list.get(0).is_none_or(|first| fits(element, &first)),
+            _ => false,
+        },
+        Type::Map(entry) => match value {
+            Value::Map(map) => map
+                .first()
+                .is_none_or(|(key, value)| fits(&entry.0, &key) && fits(&entry.1, &value)),
+            _ => false,
+        },
+        _ => wanted.name() == value.type_name(),
+    }
+}
+
+/// A constant of the program, its text borrowed from there.
+fn borrowed<'a>(value: &'a Value<'static>) -> Value<'a> {
+    match value {
+        Value::String(Text::Shared(text)) => Value::String(Text::Borrowed(text)),
+        other => other.clone(),
+    }
+}
+
+fn key_of<'a>(value: &Value<'a>) -> Option<Key<'a>> {
+    Key::numeric_or_exact(value)
+}

@@ -1,0 +1,38 @@
+//! Makes a tree of an expression, with the messages of the reference implementation.
+//!
+//! The grammar is the one of the language definition. A syntax error is reported once, after one token was left out or
+//! filled in where that lets the rest be read; further errors that only follow from the first are not invented.
+
+mod aggregates;
+mod grammar;
+mod lexer;
+mod literals;
+mod macros;
+
+pub(crate) use grammar::RESERVED;
+
+use crate::ast::Ast;
+use crate::source::{Issues, Problem};
+
+/// The largest expression, in code points.
+const MAX_CODE_POINTS: usize = 100_000;
+
+/// Parses an expression and expands its macros, `cel.bind` too where there are `bindings`.
+pub(crate) fn parse(source: &str, bindings: bool) -> Result<Ast, Issues> {
+    let length = source.chars().count();
+    let mut problems = Vec::new();
+    if length > MAX_CODE_POINTS {
+        problems.push(Problem::anywhere(format!(
+            "expression code point size exceeds limit: size: {length}, limit {MAX_CODE_POINTS}"
+        )));
+        return Err(Issues::of("", problems));
+    }
+    let tokens = lexer::tokens(source, &mut problems);
+    let mut parser = grammar::Parser::new(tokens, problems, bindings);
+    let root = parser.start();
+    let (positions, problems) = parser.into_parts();
+    match root {
+        Some(root) if problems.is_empty() => Ok(Ast { root, positions }),
+        _ => Err(Issues::of(source, problems)),
+    }
+}

@@ -1,0 +1,266 @@
+//! A compiled expression, its variables and its cost budget.
+
+use std::collections::BTreeSet;
+
+use thiserror::Error;
+
+use crate::eval::{Context, Failure};
+use crate::plan::Node;
+use crate::source::Issues;
+use crate::types::Type;
+use crate::value::Value;
+
+/// A compiled expression. It can be evaluated any number of times, and by any number of threads at once.
+#[derive(Debug)]
+pub struct Program {
+    root: Node,
+    slots: usize,
+    output: Type,
+    variables: BTreeSet<String>,
+}
+
+impl Program {
+    pub(crate) fn new(root: Node, slots: usize, output: Type, variables: BTreeSet<String>) -> Self {
+        Self {
+            root,
+            slots,
+            output,
+            variables,
+        }
+    }
+
+    /// Whether the expression uses a variable.
+    ///
+    /// ```
+    /// use kubewright_cel::Environment;
+    ///
+    /// let program = Environment::admission().compile("object != oldObject")?;
+    /// assert!(program.uses("oldObject") && !program.uses("request"));
+    /// # Ok::<(), kubewright_cel::CompileError>(())
+    /// ```
+    pub fn uses(&self, variable: &str) -> bool {
+        self.variables.contains(variable)
+    }
+
+    /// The type of the result. Kubernetes' errors display it: `must evaluate to bool but got list(string)`.
+    pub fn output_type(&self) -> &Type {
+        &self.output
+    }
+
+    /// Evaluates the expression and takes its cost from the budget.
+    ///
+    /// ```
+    /// use kubewright_cel::{Budget, Environment, EvaluationError, Type, Variables};
+    /// use serde_json::json;
+    ///
+    /// let environment = Environment::kubernetes().with_variable("object", Type::Dyn);
+    /// let program = environment.compile("object.spec.replicas")?;
+    ///
+    /// let web = json!({"spec": {"replicas": 3}});
+    /// let mut budget = Budget::match_conditions();
+    /// let variables = Variables::new().with_json("object", &web);
+    /// assert_eq!(program.evaluate(&variables, &mut budget)?.to_string(), "3");
+    ///
+    /// let empty = json!({});
+    /// let variables = Variables::new().with_json("object", &empty);
+    /// let error = program.evaluate(&variables, &mut budget).unwrap_err();
+    /// assert_eq!(error.to_string(), "no such key: spec");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// * [`EvaluationError::Failed`]: the expression fails, as by `no such key: spec`
+    /// * [`EvaluationError::CostLimit`]: it costs more than one expression may
+    /// * [`EvaluationError::OutOfBudget`]: it cost more than the budget had left for all expressions together
+    pub fn evaluate<'a>(
+        &'a self,
+        variables: &Variables<'a>,
+        budget: &mut Budget,
+    ) -> Result<Value<'a>, EvaluationError> {
+        let mut context = Context::new(variables, self.slots, budget.per_expression);
+        let result = context.eval(&self.root);
+        budget.spend(context.spent())?;
+        result.map_err(|failure| match failure {
+            Failure::Error(message) => EvaluationError::Failed {
+                message: message.into_owned(),
+            },
+            Failure::CostLimit => EvaluationError::CostLimit,
+        })
+    }
+}
+
+/// The values of variables, for one evaluation. A variable without a value is an error only where the expression uses it.
+///
+/// ```
+/// use kubewright_cel::{Budget, Environment, Value, Variables};
+/// use serde_json::json;
+///
+/// let object = json!({"metadata": {"name": "web"}});
+/// let creation = Variables::new()
+///     .with_json("object", &object)
+///     .with("oldObject", Value::Null);
+///
+/// let program = Environment::admission().compile("oldObject == null || object == oldObject")?;
+/// let value = program.evaluate(&creation, &mut Budget::match_conditions())?;
+/// assert_eq!(value.as_bool(), Some(true));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Variables<'a> {
+    values: Vec<(&'a str, Value<'a>)>,
+}
+
+impl<'a> Variables<'a> {
+    /// No variables.
+    pub fn new() -> Self {
+        Self {
+            values: Vec::with_capacity(6),
+        }
+    }
+
+    /// Sets a variable.
+    #[must_use]
+    pub fn with(mut self, name: &'a str, value: Value<'a>) -> Self {
+        self.values.push((name, value));
+        self
+    }
+
+    /// Sets a variable to a JSON value, which is borrowed.
+    #[must_use]
+    pub fn with_json(self, name: &'a str, json: &'a serde_json::Value) -> Self {
+        self.with(name, Value::from_json(json))
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Value<'a>> {
+        self.values
+            .iter()
+            .rev()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value)
+    }
+}
+
+/// The cost that evaluations may still have, in the units of the API server.
+///
+/// One budget is shared by all expressions of a policy, of a webhook or of an object:
+///
+/// ```
+/// use kubewright_cel::{Budget, Environment, EvaluationError, Variables};
+///
+/// let program = Environment::kubernetes().compile("[1, 2, 3].all(x, x > 0)")?;
+/// let mut budget = Budget::new(1_000_000, 30);
+///
+/// program.evaluate(&Variables::new(), &mut budget)?;
+/// assert_eq!((budget.last_cost(), budget.remaining()), (16, 14));
+///
+/// let spent = program.evaluate(&Variables::new(), &mut budget);
+/// assert_eq!(spent.unwrap_err(), EvaluationError::OutOfBudget);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Budget {
+    per_expression: u64,
+    remaining: u64,
+    last: u64,
+}
+
+impl Budget {
+    /// A limit for each expression, and one for all of them together.
+    ///
+    /// ```
+    /// use kubewright_cel::{Budget, Environment, EvaluationError, Variables};
+    ///
+    /// let program = Environment::kubernetes().compile("[1, 2, 3].all(x, x > 0)")?;
+    /// let result = program.evaluate(&Variables::new(), &mut Budget::new(5, 1_000));
+    /// assert_eq!(result.unwrap_err(), EvaluationError::CostLimit);
+    /// # Ok::<(), kubewright_cel::CompileError>(())
+    /// ```
+    pub fn new(per_expression: u64, total: u64) -> Self {
+        Self {
+            per_expression,
+            remaining: total,
+            last: 0,
+        }
+    }
+
+    /// The budget of the match conditions of one webhook.
+    ///
+    /// ```
+    /// assert_eq!(kubewright_cel::Budget::match_conditions().remaining(), 2_500_000);
+    /// ```
+    pub fn match_conditions() -> Self {
+        Self::new(PER_EXPRESSION, 2_500_000)
+    }
+
+    /// The budget of a policy, and of the rules of a custom resource on one object.
+    ///
+    /// ```
+    /// assert_eq!(kubewright_cel::Budget::policy().remaining(), 10_000_000);
+    /// ```
+    pub fn policy() -> Self {
+        Self::new(PER_EXPRESSION, 10_000_000)
+    }
+
+    /// The cost that is left for further evaluations.
+    pub fn remaining(&self) -> u64 {
+        self.remaining
+    }
+
+    /// The cost of the last evaluation.
+    pub fn last_cost(&self) -> u64 {
+        self.last
+    }
+
+    fn spend(&mut self, cost: u64) -> Result<(), EvaluationError> {
+        self.last = cost;
+        match self.remaining.checked_sub(cost) {
+            Some(remaining) => {
+                self.remaining = remaining;
+                Ok(())
+            }
+            None => Err(EvaluationError::OutOfBudget),
+        }
+    }
+}
+
+/// The limit of one expression: `PerCallLimit` of the API server.
+const PER_EXPRESSION: u64 = 1_000_000;
+
+/// Why an expression does not compile.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "expressions are compiled in two steps, which Kubernetes words differently"
+)]
+pub enum CompileError {
+    /// Syntax errors, or types that do not fit.
+    #[error("compilation failed: {0}")]
+    Issues(Issues),
+    /// A constant part is invalid; the string is the error of cel-go.
+    #[error("program instantiation failed: {0}")]
+    Instantiation(String),
+}
+
+/// Why an evaluation has no result.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "callers go on after a failure alone, and must tell it from a spent budget"
+)]
+pub enum EvaluationError {
+    /// The expression failed. Others can still be evaluated.
+    #[error("{message}")]
+    Failed {
+        /// The error in the words of cel-go, such as `no such key: spec`.
+        message: String,
+    },
+    /// The expression costs more than one expression may.
+    #[error("operation cancelled: actual cost limit exceeded")]
+    CostLimit,
+    /// The total budget is spent: no further expression may be evaluated with it.
+    #[error(
+        "validation failed due to running out of cost budget, no further validation rules will be run"
+    )]
+    OutOfBudget,
+}

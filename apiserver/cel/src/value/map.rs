@@ -1,0 +1,211 @@
+//! Maps: JSON objects as they are, or entries that an expression made.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use super::{Text, Value};
+use crate::declared::Declared;
+
+/// A map, or an object of JSON.
+///
+/// ```
+/// use kubewright_cel::{Budget, Environment, Value, Variables};
+///
+/// let program = Environment::kubernetes().compile("{'a': 1, 'b': 2}")?;
+/// let value = program.evaluate(&Variables::new(), &mut Budget::policy())?;
+///
+/// let Value::Map(map) = &value else { unreachable!() };
+/// let entries = map.entries().into_iter().map(|(key, value)| format!("{key}={value}"));
+/// assert_eq!(entries.collect::<Vec<_>>(), ["a=1", "b=2"]);
+/// assert!(map.get("c").is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Map<'a> {
+    /// An object of JSON.
+    Json(&'a serde_json::Map<String, Json>),
+    /// A map that an expression made.
+    Values(Arc<BTreeMap<Key<'a>, Value<'a>>>),
+    /// An object of JSON with its declaration.
+    Declared(&'a serde_json::Map<String, Json>, &'a Declared),
+}
+
+impl<'a> Map<'a> {
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Json(members) | Self::Declared(members, _) => members.len(),
+            Self::Values(entries) => entries.len(),
+        }
+    }
+
+    /// Whether the map has no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of a string key, as expressions see it: fields that a schema does not declare are missing.
+    pub fn get(&self, key: &str) -> Option<Value<'a>> {
+        self.find(&Value::text(key))
+    }
+
+    /// The value of a key; numbers of another type find their equal.
+    pub(crate) fn find(&self, key: &Value<'_>) -> Option<Value<'a>> {
+        match self {
+            Self::Json(members) => members.get(key.as_str()?).map(Value::from_json),
+            Self::Values(entries) => {
+                let key = Key::numeric_or_exact(key)?;
+                entries.get(&key).cloned()
+            }
+            Self::Declared(members, of) => of.find(members, key.as_str()?),
+        }
+    }
+
+    /// The value under a name as JSON has it.
+    pub(super) fn named(&self, name: &str) -> Option<Value<'a>> {
+        match self {
+            Self::Declared(members, _) | Self::Json(members) => {
+                members.get(name).map(Value::from_json)
+            }
+            Self::Values(_) => self.find(&Value::text(name)),
+        }
+    }
+
+    /// The entries that expressions see, in the order of their keys.
+    pub fn entries(&self) -> Vec<(Value<'a>, Value<'a>)> {
+        match self {
+            Self::Json(members) => members
+                .iter()
+                .map(|(key, value)| (Value::String(Text::Borrowed(key)), Value::from_json(value)))
+                .collect(),
+            Self::Values(entries) => entries
+                .iter()
+                .map(|(key, value)| (key.to_value(), value.clone()))
+                .collect(),
+            Self::Declared(members, of) => of
+                .keys(members)
+                .into_iter()
+                .filter_map(|key| {
+                    let value = of.find(members, &key)?;
+                    Some((Value::text(key), value))
+                })
+                .collect(),
+        }
+    }
+
+    /// The first entry.
+    pub(crate) fn first(&self) -> Option<(Value<'a>, Value<'a>)> {
+        match self {
+            Self::Json(members) => {
+                let (key, value) = members.iter().next()?;
+                Some((Value::String(Text::Borrowed(key)), Value::from_json(value)))
+            }
+            Self::Values(entries) => {
+                let (key, value) = entries.first_key_value()?;
+                Some((key.to_value(), value.clone()))
+            }
+            Self::Declared(..) => self.entries().into_iter().next(),
+        }
+    }
+
+    pub(crate) fn keys(&self) -> Vec<Value<'a>> {
+        match self {
+            Self::Json(members) => members
+                .keys()
+                .map(|key| Value::String(Text::Borrowed(key)))
+                .collect(),
+            Self::Values(entries) => entries.keys().map(Key::to_value).collect(),
+            Self::Declared(members, of) => of.keys(members).into_iter().map(Value::text).collect(),
+        }
+    }
+}
+
+/// The key of a map that an expression made. Two numbers of different types with the same value are the same key.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Key<'a> {
+    /// A boolean.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// An unsigned integer.
+    Uint(u64),
+    /// A string.
+    String(Text<'a>),
+}
+
+impl<'a> Key<'a> {
+    /// The value as a key, if it can be one.
+    pub(crate) fn of(value: &Value<'a>) -> Option<Self> {
+        Some(match value {
+            Value::Bool(value) => Self::Bool(*value),
+            Value::Int(value) => Self::Int(*value),
+            Value::Uint(value) => Self::Uint(*value),
+            Value::String(text) => Self::String(text.clone()),
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn numeric_or_exact(value: &Value<'a>) -> Option<Self> {
+        if let Value::Double(double) = value {
+            return super::convert::whole(*double).map(Self::Int);
+        }
+        Self::of(value)
+    }
+
+    pub(crate) fn to_value(&self) -> Value<'a> {
+        match self {
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Int(value) => Value::Int(*value),
+            Self::Uint(value) => Value::Uint(*value),
+            Self::String(text) => Value::String(text.clone()),
+        }
+    }
+
+    fn number(&self) -> Option<i128> {
+        match self {
+            Self::Int(value) => Some(i128::from(*value)),
+            Self::Uint(value) => Some(i128::from(*value)),
+            _ => None,
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Bool(_) => 0,
+            Self::Int(_) | Self::Uint(_) => 1,
+            Self::String(_) => 2,
+        }
+    }
+}
+
+impl Ord for Key<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Bool(left), Self::Bool(right)) => left.cmp(right),
+            (Self::String(left), Self::String(right)) => (**left).cmp(&**right),
+            _ => self
+                .number()
+                .cmp(&other.number())
+                .then(self.rank().cmp(&other.rank())),
+        }
+    }
+}
+
+impl PartialOrd for Key<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Key<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Key<'_> {}
