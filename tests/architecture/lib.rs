@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod cycles;
 mod edges;
 mod kubebuilder;
 mod programs;
