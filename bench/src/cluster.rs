@@ -19,6 +19,8 @@ use crate::process::Process;
 
 const STREAMS: usize = 16;
 
+pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
 /// Where an API server is, and what it wants to see.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Cluster {
@@ -138,4 +140,15 @@ pub(crate) async fn lines(
         }
     }
     Ok(())
+}
+
+/// A small object.
+pub(crate) fn config_map(number: usize) -> Bytes {
+    serde_json::json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": format!("map-{number}"), "labels": {"app": "bench"}},
+        "data": {"value": number.to_string(), "mode": "plain"},
+    })
+    .to_string()
+    .into()
 }

@@ -7,13 +7,12 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use crate::caches::{self, Followed, Taken};
-use crate::cluster::Cluster;
+use crate::cluster::{CONFIG_MAPS, Cluster, config_map};
 use crate::heap::IS_COUNTED;
 use crate::payloads::Case;
 use crate::process::{Kind, Process};
 use crate::reconciles::{self, Added, Idle};
 
-pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const KIB: f64 = 1024.0;
 /// For a pod of 10.6 KB, half of it managed fields; without those it is the second.
@@ -158,15 +157,4 @@ fn counted(text: impl FnOnce() -> String) -> String {
 
 fn pod(number: usize) -> Bytes {
     Case::Create.body().of(number)
-}
-
-/// A small object.
-pub(crate) fn config_map(number: usize) -> Bytes {
-    serde_json::json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": format!("map-{number}"), "labels": {"app": "bench"}},
-        "data": {"value": number.to_string(), "mode": "plain"},
-    })
-    .to_string()
-    .into()
 }

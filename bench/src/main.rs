@@ -31,6 +31,7 @@ mod probes;
 mod process;
 mod reconciles;
 mod report;
+mod serve;
 mod subjects;
 mod webhook;
 
@@ -119,7 +120,7 @@ fn main() -> anyhow::Result<()> {
                 trust,
                 count,
             } => handshake::connect(address, &trust, count).await,
-            Command::Serve { server } => process::serve(server).await,
+            Command::Serve { server } => serve::serve(server).await,
             Command::ApiServer(options) => apiserver::run(&options).await,
             Command::Load {
                 address,

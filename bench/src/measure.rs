@@ -4,20 +4,11 @@ use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::ValueEnum as _;
-use serde::Serialize;
 
 use crate::load::Seen;
 use crate::payloads::Case;
 use crate::process::{Process, this_program};
-use crate::report::{Comparison, Pair};
-
-/// What one run has cost.
-#[derive(Debug, Serialize)]
-pub(crate) struct Run {
-    /// The server's processor time for one request.
-    pub(crate) microseconds: f64,
-    pub(crate) seen: Seen,
-}
+use crate::report::{Comparison, Pair, Run};
 
 /// Measures a case and the constant answer in turns.
 pub(crate) fn compare(

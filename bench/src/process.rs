@@ -1,20 +1,15 @@
 //! The servers as processes of their own, and the processor's time they take.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use kubewright_apiserver::ApiServer;
-use kubewright_certificates::{Authority, TrustBundle};
-use kubewright_server::Server;
+use kubewright_certificates::TrustBundle;
 use replicas::Confined;
 use serde::{Deserialize, Serialize};
-use tokio::net::TcpListener;
-
-use crate::{echo, handshake, probes, subjects};
 
 /// Which server a process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -36,10 +31,10 @@ pub(crate) enum Kind {
 
 /// What a server says about itself once it listens.
 #[derive(Serialize, Deserialize)]
-struct Hello {
-    address: SocketAddr,
-    trust: String,
-    token: Option<String>,
+pub(crate) struct Hello {
+    pub(crate) address: SocketAddr,
+    pub(crate) trust: String,
+    pub(crate) token: Option<String>,
 }
 
 impl Kind {
@@ -79,62 +74,6 @@ pub(crate) struct Process {
     /// The file with the server's trust bundle.
     pub(crate) trust: PathBuf,
     pub(crate) token: Option<String>,
-}
-
-/// Is the server process: serves for ever.
-pub(crate) async fn serve(kind: Kind) -> Result<()> {
-    if kind == Kind::ApiServer {
-        let server = ApiServer::start();
-        let listening = server.listen(([127, 0, 0, 1], 0)).await?;
-        say(&Hello {
-            address: listening.local_addr(),
-            trust: listening.certificate_authority().to_owned(),
-            token: Some(listening.token().to_owned()),
-        })?;
-        return std::future::pending().await;
-    }
-    if kind == Kind::Monitor {
-        let monitor = probes::monitor().bind(([127, 0, 0, 1], 0)).await?;
-        say(&Hello {
-            address: monitor.local_addr(),
-            trust: String::new(),
-            token: None,
-        })?;
-        monitor.run().await;
-        return Ok(());
-    }
-    let authority = Authority::new("bench")?;
-    let day = Duration::from_hours(24);
-    let identity = authority.sign_server(["localhost"], day)?.identity()?;
-    let trust = authority.certificate_pem();
-    if kind != Kind::Webhooks {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-        say(&Hello {
-            address: listener.local_addr()?,
-            trust,
-            token: None,
-        })?;
-        return match kind {
-            Kind::FixedCertificate => handshake::serve_fixed(listener, &identity).await,
-            Kind::LiveCertificate => handshake::serve_live(listener, &authority).await,
-            _ => echo::serve(listener, &identity).await,
-        };
-    }
-    let server = Server::new(subjects::service(), vec![identity].into_iter())
-        .listen(([127, 0, 0, 1], 0))
-        .bind()
-        .await?;
-    say(&Hello {
-        address: server.local_addr(),
-        trust,
-        token: None,
-    })?;
-    Ok(server.run(std::future::pending()).await?)
-}
-
-fn say(hello: &Hello) -> Result<()> {
-    println!("{}", serde_json::to_string(hello)?);
-    Ok(std::io::stdout().flush()?)
 }
 
 impl Process {

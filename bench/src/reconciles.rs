@@ -15,8 +15,7 @@ use kubewright_controller::{
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::cluster::{self, Cluster};
-use crate::controller::{CONFIG_MAPS, config_map};
+use crate::cluster::{self, CONFIG_MAPS, Cluster, config_map};
 use crate::heap;
 
 /// When something was heard of an object.

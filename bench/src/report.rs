@@ -5,8 +5,16 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::measure::Run;
+use crate::load::Seen;
 use crate::payloads::Case;
+
+/// What one run has cost.
+#[derive(Debug, Serialize)]
+pub(crate) struct Run {
+    /// The server's processor time for one request.
+    pub(crate) microseconds: f64,
+    pub(crate) seen: Seen,
+}
 
 /// All runs of one case: a constant answer and the subject, in turns.
 #[derive(Debug, Serialize)]

@@ -8,21 +8,10 @@ use crate::tree::{File, files};
 
 /// How many files of each crate are still in circles. No number may grow, and a crate that is not here has none.
 const LEFT: &[(&str, usize)] = &[
-    ("apiserver/cel", 47),
-    ("bench", 20),
-    ("crates/apiserver", 307),
-    ("crates/apiserver/generator", 7),
-    ("crates/certificates", 8),
-    ("crates/cli", 92),
-    ("crates/controller", 8),
-    ("crates/manager", 28),
-    ("crates/manifests", 5),
-    ("crates/review", 12),
-    ("crates/server", 12),
-    ("crates/testing", 6),
-    ("crates/webhook", 8),
-    ("tests/conformance", 24),
-    ("tests/replicas", 4),
+    ("apiserver/cel", 42),
+    ("crates/apiserver", 242),
+    ("crates/manager", 23),
+    ("tests/conformance", 2),
 ];
 
 #[test]
@@ -68,6 +57,8 @@ fn a_circle_is_found_through_what_a_module_hands_on() {
     // Tests may import what they test, and comments what they like.
     assert!(circle("pub struct B; #[cfg(test)] mod tests { use crate::a::A; }").is_empty());
     assert!(circle("pub struct B; // crate::a::A").is_empty());
+    // Who may see a thing is not what it stands on.
+    assert!(circle("pub(in crate::a) struct B;").is_empty());
 }
 
 /// The source files of each crate, without tests.
@@ -268,6 +259,9 @@ impl<'ast> Visit<'ast> for Read {
         let hands_on = !matches!(item.vis, syn::Visibility::Inherited);
         self.import(&item.tree, &[], hands_on);
     }
+
+    // `pub(super)` says who may see, not who is seen.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let segments: Vec<String> = path

@@ -1,5 +1,6 @@
 //! What is wrong with the webhooks of a cluster, or could be.
 
+mod finding;
 mod lock;
 mod reach;
 mod trust;
@@ -9,58 +10,8 @@ use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use serde_json::{Value, json};
 
+pub(crate) use self::finding::{Finding, Weight};
 use crate::failure::Outcome;
-
-/// Something about a webhook.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
-    pub(crate) weight: Weight,
-    pub(crate) text: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Weight {
-    Good,
-    /// It need not be wrong, but nobody can tell from here that it is right.
-    Doubt,
-    Problem,
-}
-
-impl Weight {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Doubt => "doubt",
-            Self::Problem => "problem",
-        }
-    }
-}
-
-impl Finding {
-    fn good(text: impl Into<String>) -> Self {
-        let text = text.into();
-        Self {
-            weight: Weight::Good,
-            text,
-        }
-    }
-
-    fn doubt(text: impl Into<String>) -> Self {
-        let text = text.into();
-        Self {
-            weight: Weight::Doubt,
-            text,
-        }
-    }
-
-    fn problem(text: impl Into<String>) -> Self {
-        let text = text.into();
-        Self {
-            weight: Weight::Problem,
-            text,
-        }
-    }
-}
 
 /// One webhook with everything that was found out about it.
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 
 mod apiserver;
 mod etcd;
+mod failed;
 mod flags;
 pub(crate) mod links;
 mod settings;
@@ -10,7 +11,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::failure::{Failure, Outcome};
+use self::failed::Failed;
 use crate::ui::Ui;
 
 /// A program that envtest starts.
@@ -18,14 +19,6 @@ use crate::ui::Ui;
 pub(crate) enum Program {
     ApiServer,
     Etcd,
-}
-
-/// Why a program does not serve.
-#[derive(Debug)]
-struct Failed {
-    message: String,
-    /// The exit code of the real program.
-    code: u8,
 }
 
 impl Program {
@@ -61,25 +54,6 @@ impl Program {
             }
         }
     }
-}
-
-impl Failed {
-    /// A failure behind the command line.
-    fn of(failure: &Failure) -> Self {
-        Self {
-            message: failure.lines().join("\n"),
-            code: 1,
-        }
-    }
-}
-
-/// The runtime of a program: one thread for etcd, which waits most of the time.
-fn runtime(threads: usize) -> Outcome<tokio::runtime::Runtime> {
-    let mut builder = match threads {
-        1 => tokio::runtime::Builder::new_current_thread(),
-        _ => tokio::runtime::Builder::new_multi_thread(),
-    };
-    Ok(builder.enable_all().build()?)
 }
 
 #[cfg(test)]

@@ -3,13 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use kube::Client;
-
-use crate::informer::Informers;
 use crate::reconcile::AnyReconcile;
-use crate::run::Engine;
 use crate::watch::Watch;
-use crate::{Backoff, Changed, Kind, Object, Reconcile, Running, Scope};
+use crate::{Backoff, Changed, Object, Reconcile, Scope};
 
 /// A controller: objects of one kind, and the function that makes the world as they want it.
 ///
@@ -74,72 +70,6 @@ impl<K: Object> Controller<K> {
         self.backoff = backoff;
         self
     }
-
-    /// Runs this controller by itself, until `shutdown` resolves and the reconciles at hand are done.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping the future ends everything at once, reconciles at hand included.
-    pub async fn run(self, client: Client, shutdown: impl Future<Output = ()>) {
-        let informers = Informers::new();
-        let engine = Engine::new(self, &informers);
-        tokio::select! {
-            () = informers.run(client) => {}
-            () = engine.run(None, Box::pin(shutdown)) => {}
-        }
-    }
-}
-
-/// A controller whose kind is forgotten: what a program is made of.
-#[derive(Clone)]
-pub struct AnyController(Arc<dyn Declared>);
-
-trait Declared: Send + Sync {
-    fn name(&self) -> &str;
-    fn watched(&self) -> Vec<(Kind, Scope)>;
-    fn attach(self: Arc<Self>, informers: &Informers) -> Running;
-}
-
-impl AnyController {
-    /// Returns the name.
-    pub fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    /// Returns what it watches, its own objects first.
-    pub fn watched(&self) -> Vec<(Kind, Scope)> {
-        self.0.watched()
-    }
-
-    /// Has it read from shared informers.
-    pub fn attach(&self, informers: &Informers) -> Running {
-        Arc::clone(&self.0).attach(informers)
-    }
-}
-
-impl<K: Object> From<Controller<K>> for AnyController {
-    fn from(controller: Controller<K>) -> Self {
-        Self(Arc::new(controller))
-    }
-}
-
-impl<K: Object> Declared for Controller<K> {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn watched(&self) -> Vec<(Kind, Scope)> {
-        let own = (Kind::of::<K>(), self.scope.clone());
-        let others = self
-            .watches
-            .iter()
-            .map(|watch| (watch.kind.clone(), watch.scope.clone()));
-        std::iter::once(own).chain(others).collect()
-    }
-
-    fn attach(self: Arc<Self>, informers: &Informers) -> Running {
-        Running::new(Engine::new(self, informers))
-    }
 }
 
 impl<K> fmt::Debug for Controller<K> {
@@ -149,14 +79,5 @@ impl<K> fmt::Debug for Controller<K> {
             .field("name", &self.name)
             .field("watches", &self.watches)
             .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for AnyController {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_tuple("AnyController")
-            .field(&self.name())
-            .finish()
     }
 }

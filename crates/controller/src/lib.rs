@@ -107,6 +107,7 @@
 //! All of it keeps tokio's time: under `tokio::time::pause` hours of back-off take microseconds.
 
 mod action;
+mod any;
 mod backoff;
 mod changed;
 mod clock;
@@ -128,11 +129,12 @@ mod versions;
 mod watch;
 
 pub use action::{Action, Error};
+pub use any::AnyController;
 pub use backoff::Backoff;
 pub use changed::Changed;
 pub use conditions::{ConditionStatus, set_condition};
 pub use context::Context;
-pub use controller::{AnyController, Controller};
+pub use controller::Controller;
 pub use election::{Campaign, Election, ElectionError, Term};
 pub use events::{Event, EventType};
 pub use handles::{

@@ -1,6 +1,7 @@
 //! A controller at work.
 
 mod end;
+mod outcome;
 
 use std::fmt;
 use std::future::pending;
@@ -11,12 +12,14 @@ use std::time::Duration;
 
 use ahash::AHashMap;
 use futures::FutureExt;
+use kube::Client;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{Instrument, Span, field};
 
 use self::end::{End, Failure, message};
+pub use self::outcome::Outcome;
 use crate::clock::Clock;
 use crate::handles::Undecodable;
 use crate::informer::{Delta, Entry, Informer, Informers, Origin, Subscription};
@@ -79,6 +82,22 @@ impl Running {
     }
 }
 
+impl<K: Object> Controller<K> {
+    /// Runs this controller by itself, until `shutdown` resolves and the reconciles at hand are done.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future ends everything at once, reconciles at hand included.
+    pub async fn run(self, client: Client, shutdown: impl Future<Output = ()>) {
+        let informers = Informers::new();
+        let engine = Engine::new(self, &informers);
+        tokio::select! {
+            () = informers.run(client) => {}
+            () = engine.run(None, Box::pin(shutdown)) => {}
+        }
+    }
+}
+
 /// One reconcile that has ended.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -91,43 +110,6 @@ pub struct Reconciled<'a> {
     pub waited: Duration,
     /// How long it took.
     pub duration: Duration,
-}
-
-/// How a reconcile ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// It waits for a change.
-    Done,
-    /// It is to be done again at a time that it named.
-    Again,
-    /// The object is gone.
-    Gone,
-    /// It failed and is to be done again.
-    Failed,
-    /// It panicked and is to be done again.
-    Panicked,
-    /// It failed for good.
-    Terminal,
-}
-
-impl Outcome {
-    /// Returns the word for it in metrics and traces.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Again => "again",
-            Self::Gone => "gone",
-            Self::Failed => "failed",
-            Self::Panicked => "panicked",
-            Self::Terminal => "terminal",
-        }
-    }
-
-    const fn is_failure(self) -> bool {
-        matches!(self, Self::Failed | Self::Panicked | Self::Terminal)
-    }
 }
 
 type Observe = Arc<dyn Fn(&Reconciled<'_>) + Send + Sync>;

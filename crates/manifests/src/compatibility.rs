@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use schema::{items, text};
+
 /// One thing that stops working if a definition is replaced by a newer one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Break {
@@ -128,12 +130,4 @@ pub fn breaks(old: &Value, new: &Value) -> Vec<Break> {
 
 fn versions(crd: &Value) -> impl Iterator<Item = &Value> {
     items(&crd["spec"]["versions"])
-}
-
-fn items(list: &Value) -> impl Iterator<Item = &Value> {
-    list.as_array().into_iter().flatten()
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }

@@ -3,8 +3,14 @@
 use serde::de::DeserializeOwned;
 
 use crate::json::{JsonError, Members, Part, Reader, Typed};
-use crate::request::Which;
 use crate::{Change, Operation, printable};
+
+/// Which object of a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    Object,
+    OldObject,
+}
 
 /// How many levels the path of an error has at most.
 const DEEPEST_PLACE: usize = 32;

@@ -15,8 +15,9 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit};
 use tokio::time::{Instant, Sleep};
 
 use crate::counters::Counter;
-use crate::place::{FREE, Place};
-use crate::run::Shared;
+use crate::limits::FREE;
+use crate::place::Place;
+use crate::shared::Shared;
 
 /// How fast a body that was given room has to arrive, in bytes a second: others may be waiting for that room.
 const PACE: usize = 4 << 20;

@@ -19,7 +19,7 @@ use crate::counters::Counter;
 use crate::drain::Phase;
 use crate::place::Place;
 use crate::reply::Reply;
-use crate::run::Shared;
+use crate::shared::Shared;
 use crate::watchdog::Progress;
 use crate::{Body, BodyError};
 

@@ -21,9 +21,9 @@ use crate::clients::Caller;
 use crate::counters::Counter;
 use crate::drain::Phase;
 use crate::frames::Frames;
+use crate::limits::FREE;
 use crate::meter::{Metered, Protocol};
-use crate::place::FREE;
-use crate::run::Shared;
+use crate::shared::Shared;
 use crate::watchdog::{Alarm, Progress, Watchdog};
 use crate::{Body, Limits};
 

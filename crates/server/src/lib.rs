@@ -55,6 +55,7 @@ mod readiness;
 mod reply;
 mod run;
 mod server;
+mod shared;
 mod watchdog;
 
 pub use body::{Body, BodyError};

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::memory_limit;
-use crate::place::FREE;
 
 /// The limits of a server. Every default is written at its setter.
 #[derive(Clone, Debug)]
@@ -26,6 +25,9 @@ pub struct Limits {
     pub(crate) send_time: Duration,
     pub(crate) idle: Duration,
 }
+
+/// What every body may have without asking for room: most reviews are smaller, and never wait for a large one.
+pub(crate) const FREE: usize = 64 * 1024;
 
 const MIB: usize = 1 << 20;
 const KIB: usize = 1 << 10;

@@ -9,21 +9,8 @@ use hyper::body::Incoming;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::Limits;
-use crate::run::Shared;
-
-/// What every body may have without asking for room: most reviews are smaller, and never wait for a large one.
-pub(crate) const FREE: usize = 64 * 1024;
-
-/// How many calls are in flight, by what they wait for, and what the bodies of the small ones take.
-#[derive(Debug, Default)]
-pub(crate) struct Places {
-    /// Calls whose bodies are still on their way. A slow client keeps nobody from being served.
-    arriving: AtomicUsize,
-    /// Calls that are worked on.
-    working: AtomicUsize,
-    /// The bytes of bodies that have asked for no room.
-    small_bodies: AtomicUsize,
-}
+use crate::limits::FREE;
+use crate::shared::Shared;
 
 /// The place of one call. It is kept until the call is done, not only until its body is read: the service still has the
 /// bytes.

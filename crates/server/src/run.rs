@@ -1,114 +1,26 @@
 //! A running server: accepting, following its certificates, and stopping in phases.
 
-use std::fmt;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use http::{Request, Response};
 use kubewright_certificates::CertificateSource;
 use tokio::net::TcpStream;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant};
-use tokio_rustls::TlsAcceptor;
 use tower::Service;
 
 use crate::accept::Acceptor;
 use crate::call::BoxError;
-use crate::clients::LiveClients;
 use crate::counters::{Counter, Counters};
 use crate::crowd::{Crowd, Room};
 use crate::drain::Phase;
-use crate::health::Health;
-use crate::place::Places;
+use crate::shared::Shared;
 use crate::watchdog::Progress;
-use crate::{Body, Condition, Drain, Limits, LiveIdentity, RunError, connection};
-
-/// Bodies are accounted for in these, so that the largest budget fits the semaphore's numbers.
-const BODY_UNIT: usize = 1024;
-
-/// For so long after it has refused a connection the server is not ready.
-const CROWDED: Duration = Duration::from_secs(5);
-
-/// What all connections of a server share.
-pub(crate) struct Shared {
-    pub(crate) limits: Limits,
-    pub(crate) counters: Counters,
-    pub(crate) health: Health,
-    pub(crate) answers_probes: bool,
-    pub(crate) tls: TlsAcceptor,
-    pub(crate) clients: Option<Arc<LiveClients>>,
-    pub(crate) places: Places,
-    pub(crate) bodies: Arc<Semaphore>,
-    /// When a connection was last refused for want of room.
-    crowded: Arc<Mutex<Option<Instant>>>,
-    /// Tells the calls in flight that the grace ends.
-    pub(crate) end: Notify,
-    phase: AtomicU8,
-}
-
-impl Shared {
-    pub(crate) fn new(
-        limits: Limits,
-        health: Health,
-        answers_probes: bool,
-        tls: TlsAcceptor,
-        clients: Option<Arc<LiveClients>>,
-    ) -> Self {
-        let crowded: Arc<Mutex<Option<Instant>>> = Arc::default();
-        let refused_at = Arc::clone(&crowded);
-        health.readiness.check("connections", move || {
-            let at = *refused_at.lock().unwrap_or_else(PoisonError::into_inner);
-            at.is_none_or(|at| at.elapsed() >= CROWDED)
-        });
-        Self {
-            crowded,
-            places: Places::default(),
-            bodies: Arc::new(Semaphore::new(limits.bodies_in_flight.div_ceil(BODY_UNIT))),
-            counters: Counters::default(),
-            end: Notify::new(),
-            phase: AtomicU8::new(Phase::Serving as u8),
-            limits,
-            health,
-            answers_probes,
-            tls,
-            clients,
-        }
-    }
-
-    fn refuses(&self) {
-        self.counters.count(Counter::connections_refused);
-        *self.crowded.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-    }
-
-    pub(crate) fn phase(&self) -> Phase {
-        let phase = self.phase.load(Ordering::Acquire);
-        [Phase::Serving, Phase::Draining, Phase::Closing]
-            .into_iter()
-            .find(|known| *known as u8 == phase)
-            .unwrap_or(Phase::Cutting)
-    }
-
-    /// How much of the budget for bodies these bytes take. A body never takes more than there is, or it would wait for
-    /// ever.
-    pub(crate) fn body_units(&self, bytes: usize) -> u32 {
-        let units = bytes
-            .div_ceil(BODY_UNIT)
-            .min(self.limits.bodies_in_flight.div_ceil(BODY_UNIT));
-        u32::try_from(units).unwrap_or(u32::MAX)
-    }
-}
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Shared")
-            .field("counters", &self.counters)
-            .finish_non_exhaustive()
-    }
-}
+use crate::{Body, Condition, Drain, LiveIdentity, RunError, connection};
 
 /// What it takes to run.
 pub(crate) struct Runner<S> {

@@ -21,7 +21,8 @@ use crate::clients::{Ask, LiveClients};
 use crate::crowd::Crowd;
 use crate::drain::Phase;
 use crate::health::Health;
-use crate::run::{Runner, Shared, follow};
+use crate::run::{Runner, follow};
+use crate::shared::Shared;
 use crate::{
     BindError, Body, ClientCheck, Condition, Counters, Drain, Limits, LiveIdentity, Readiness,
     RunError,

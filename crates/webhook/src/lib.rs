@@ -112,6 +112,7 @@
 mod body;
 mod convert;
 mod declaration;
+mod error;
 mod handler;
 mod hook;
 mod judge;
@@ -136,6 +137,7 @@ pub use declaration::{
     ConversionDeclaration, Declaration, FailurePolicy, MatchCondition, MatchPolicy, Reinvocation,
     Role, Rule, Scope, SideEffects,
 };
+pub use error::DeclarationError;
 pub use handler::{Mutate, Object, Validate};
 pub use hook::{Hook, Undecodable, mutating, validating};
 pub use kubewright_review::Operation::{self, Connect, Create, Delete, Update};
@@ -145,4 +147,4 @@ pub use outcomes::Outcomes;
 pub use review::{Review, ReviewBuilder, User};
 pub use selector::{Requirement, Selector};
 pub use verdict::{Denial, Mutated, OrDeny, Reject, Validated, deny, fail};
-pub use webhooks::{DeclarationError, Part, Webhooks};
+pub use webhooks::{Part, Webhooks};

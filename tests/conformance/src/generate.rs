@@ -3,6 +3,7 @@
 //! A case depends on its family, a seed and its number alone, so that each can be repeated.
 
 mod finding;
+mod generated;
 mod kept;
 mod kinds;
 mod order;
@@ -17,62 +18,18 @@ mod webhooks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 
-use anyhow::{Context, Result};
-use clap::ValueEnum;
-use serde_json::{Map, Value, json};
+use anyhow::Result;
 use tokio::time::Instant;
 
-use crate::case::{self, Case};
+use crate::case::Case;
 use crate::differences::Known;
 use crate::generate::finding::{Finding, Signature};
+pub use crate::generate::generated::Family;
+use crate::generate::generated::Generated;
 use crate::generate::pair::{Outcomes, Pair};
-use crate::generate::random::Random;
 
 /// How many cases run on both servers before their answers are compared.
 const BATCH: usize = 96;
-
-/// What cases are about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-#[non_exhaustive]
-pub enum Family {
-    /// Definitions with every keyword of a schema, and objects on, at and beyond each bound.
-    Schemas,
-    /// Objects of every built-in kind, changed in a field or two.
-    Kinds,
-    /// Sequences of writes over few names of few kinds.
-    Sequences,
-    /// Webhook configurations with good and broken answers.
-    Webhooks,
-    /// Lists, watches and selectors.
-    Reads,
-}
-
-impl Family {
-    fn name(self) -> String {
-        let value = self.to_possible_value();
-        value.map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-
-    fn entry(self, random: &mut Random) -> Map<String, Value> {
-        match self {
-            Self::Schemas => schemas::entry(random),
-            Self::Kinds => kinds::entry(random),
-            Self::Sequences => sequences::entry(random),
-            Self::Webhooks => webhooks::entry(random),
-            Self::Reads => reads::entry(random),
-        }
-    }
-
-    /// How many cases two servers run before they are started anew: definitions slow a real one down.
-    fn of_one_pair(self) -> usize {
-        match self {
-            Self::Schemas => 480,
-            Self::Kinds => 2880,
-            Self::Sequences | Self::Webhooks => 960,
-            Self::Reads => 1920,
-        }
-    }
-}
 
 /// Which cases to make.
 #[derive(Clone, Debug)]
@@ -101,41 +58,6 @@ impl Plan {
         self.cases.retain(|(_, _, found)| *found == index);
         self
     }
-}
-
-/// A case as it is written in a file.
-#[derive(Clone, Debug)]
-pub(crate) struct Generated {
-    family: Family,
-    entry: Map<String, Value>,
-}
-
-impl Generated {
-    fn new(family: Family, seed: u64, index: u64) -> Self {
-        let mut random = Random::of_case(&family.name(), seed, index);
-        let mut entry = family.entry(&mut random);
-        let about = entry.get("name").and_then(Value::as_str);
-        let about = about.map(|about| format!(": {about}")).unwrap_or_default();
-        entry.insert(
-            "name".into(),
-            format!("seed {seed}, case {index}{about}").into(),
-        );
-        Self { family, entry }
-    }
-
-    fn case(&self) -> Result<Case> {
-        let name = &self.entry["name"];
-        read(self.family, &Value::Object(self.entry.clone()))
-            .with_context(|| format!("in the generated case {name}"))
-    }
-}
-
-/// The one case of an entry.
-fn read(family: Family, entry: &Value) -> Result<Case> {
-    let file = format!("generate/{}", family.name());
-    let written = json!({"about": "Generated cases", "cases": [entry]});
-    let mut cases = case::from_value(&file, written)?;
-    cases.pop().context("an entry is one case")
 }
 
 /// What became of the cases of one family.

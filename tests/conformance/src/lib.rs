@@ -10,6 +10,7 @@ pub mod compare;
 mod converters;
 pub mod differences;
 pub mod embedded;
+mod fill;
 pub mod first_objects;
 pub mod generate;
 mod hooks;

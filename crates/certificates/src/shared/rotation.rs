@@ -2,19 +2,15 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::watch;
 
 use super::clock::Clock;
 use super::happening::{Happening, Status};
-use super::publication::Publication;
-use super::replica::Replica;
 use super::root::Owner;
-use super::secret::{News, Place};
+use super::secret::Place;
 use super::timing::Timing;
 use super::trust::Trust;
-use super::work::Work;
 use crate::Identity;
 use crate::keys::Keys;
 
@@ -50,31 +46,6 @@ impl Rotation {
     pub fn telling(mut self, tell: impl Fn(&Happening) + Send + Sync + 'static) -> Self {
         self.tell = Arc::new(tell);
         self
-    }
-
-    /// Follows the Secret, signs for this replica, and does its part of each rotation. It runs until it is dropped.
-    ///
-    /// # Cancel safety
-    ///
-    /// It can be dropped at any moment, as a process can end at any moment: another replica carries on, or this one with a
-    /// new `Rotation`.
-    pub async fn run(self, publication: impl Publication) {
-        let news = News::default();
-        let place = self.place.clone();
-        let mut work = Work {
-            replica: Replica::new(self.timing),
-            rotation: self,
-            news: &news,
-            root: None,
-            plan: None,
-            failures: 0,
-            misses: 0,
-            mended: Duration::ZERO,
-        };
-        tokio::select! {
-            () = place.follow(&news) => {}
-            () = work.go_on(&publication) => {}
-        }
     }
 }
 

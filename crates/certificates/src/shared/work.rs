@@ -44,6 +44,33 @@ pub(super) struct Work<'a> {
     pub(super) mended: Duration,
 }
 
+impl Rotation {
+    /// Follows the Secret, signs for this replica, and does its part of each rotation. It runs until it is dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// It can be dropped at any moment, as a process can end at any moment: another replica carries on, or this one with a
+    /// new `Rotation`.
+    pub async fn run(self, publication: impl Publication) {
+        let news = News::default();
+        let place = self.place.clone();
+        let mut work = Work {
+            replica: Replica::new(self.timing),
+            rotation: self,
+            news: &news,
+            root: None,
+            plan: None,
+            failures: 0,
+            misses: 0,
+            mended: Duration::ZERO,
+        };
+        tokio::select! {
+            () = place.follow(&news) => {}
+            () = work.go_on(&publication) => {}
+        }
+    }
+}
+
 /// Which version of the Secret is to be written over, and when.
 pub(super) struct Plan {
     version: String,

@@ -2,6 +2,7 @@
 
 mod csr;
 mod inject;
+mod runtime;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -69,14 +70,6 @@ pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
         Some(Command::Csr(arguments)) => csr::run(ui, &arguments),
         Some(Command::Inject(arguments)) => inject::run(ui, &arguments),
     }
-}
-
-fn run_with_runtime(work: impl Future<Output = Outcome>) -> Outcome {
-    let runtime = tokio::runtime::Runtime::new();
-    let runtime = runtime
-        .context("cannot start the runtime")
-        .map_err(Failure::internal)?;
-    runtime.block_on(work)
 }
 
 fn make(ui: &Ui, arguments: Make) -> Outcome {

@@ -9,7 +9,7 @@ use kube::api::{Api, ListParams};
 use kubewright_manifests::self_lock;
 use serde_json::{Value, json};
 
-use super::Finding;
+use super::finding::Finding;
 use crate::failure::Outcome;
 
 /// What can be said about a webhook that is served in the cluster.

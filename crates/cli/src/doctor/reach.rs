@@ -14,7 +14,7 @@ use rustls::{ClientConfig, RootCertStore};
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-use super::Finding;
+use super::finding::Finding;
 use super::trust::read;
 use crate::failure::Outcome;
 

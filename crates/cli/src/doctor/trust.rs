@@ -5,7 +5,7 @@ use kubewright_certificates::TrustBundle;
 use serde_json::Value;
 use x509_parser::prelude::parse_x509_certificate;
 
-use super::Finding;
+use super::finding::Finding;
 
 /// What can be said about the `caBundle` of a webhook, next to those of all others.
 pub(super) fn findings<'a>(webhook: &Value, all: impl Iterator<Item = &'a Value>) -> Vec<Finding> {

@@ -3,9 +3,11 @@
 use minijinja::context;
 
 use super::definition::Definition;
-use super::names::{self, check_own_kind, hyphened, module};
+use super::names::{self, check_own_kind, hyphened};
+use super::places::{APP, CONTROLLERS, DEMO, LIBRARY, TESTS, type_file};
 use super::project::{Api, Project};
 use super::target::Target;
+use super::types::{declare, has_conditions, sample};
 use super::{Group, Kind, Plural, Refused, Tree, Version};
 use super::{demo, dependencies, external, rust, templates};
 
@@ -74,79 +76,6 @@ pub(crate) fn create(tree: &mut Tree, new: &NewApi) -> Result<(), Refused> {
     project.record_api(&target.api);
     project.save(tree);
     Ok(())
-}
-
-/// Declares the file of a kind's type, which is there, in the table of kinds.
-pub(super) fn declare(tree: &mut Tree, target: &Target) -> Result<(), Refused> {
-    if tree.text(TABLE).is_none() {
-        tree.create(TABLE, &templates::APIS.fill(context! {}))?;
-    }
-    let (kind, name) = (&target.api.kind, module(&target.api.kind));
-    let public = match status(tree, target) {
-        Some(status) => format!("{{{kind}, {kind}Spec, {status}}}"),
-        None => format!("{{{kind}, {kind}Spec}}"),
-    };
-    let path = type_file(target);
-    tree.edit(TABLE, format!("declare `mod {name};` for {path}"), |text| {
-        in_table(target, &public, |entry| rust::add_api(text, entry))
-    });
-    tree.edit(LIBRARY, "add `pub mod api;`", |text| {
-        rust::add_module(text, "pub ", "api")
-    });
-    Ok(())
-}
-
-/// Takes the file of a kind's type from the table of kinds.
-pub(super) fn undeclare(tree: &mut Tree, target: &Target) {
-    let (name, version) = (module(&target.api.kind), &target.api.version);
-    tree.edit(
-        TABLE,
-        format!("take `mod {name};` from `{version}`"),
-        |text| in_table(target, "", |entry| rust::remove_api(text, entry)),
-    );
-}
-
-fn in_table<T>(target: &Target, public: &str, edit: impl FnOnce(&rust::Api<'_>) -> T) -> T {
-    edit(&rust::Api {
-        group: &module(&target.api.group),
-        group_name: &target.group_name,
-        version: &target.api.version,
-        module: &module(&target.api.kind),
-        public,
-    })
-}
-
-/// What the kind is made of, as its file has it now.
-pub(super) fn parts(tree: &Tree, target: &Target) -> Result<rust::Parts, String> {
-    let text = tree.text(&type_file(target)).ok_or("it is not there")?;
-    rust::parts(text, &target.api.kind)
-}
-
-/// The type of the status that the file of a kind has.
-fn status(tree: &Tree, target: &Target) -> Option<String> {
-    let status = parts(tree, target).ok()?.status;
-    status.map(|status| status.name)
-}
-
-/// Whether the status of a kind is such as a controller is made for.
-fn has_conditions(tree: &Tree, target: &Target) -> bool {
-    let status = parts(tree, target).ok().and_then(|parts| parts.status);
-    let has = |name: &str, fields: &[rust::Field]| fields.iter().any(|field| field.name == name);
-    target.api.resource
-        && status.is_some_and(|status| {
-            has("conditions", &status.fields) && has("observed_generation", &status.fields)
-        })
-}
-
-/// The file of a kind's type.
-pub(super) fn type_file(target: &Target) -> String {
-    let Api {
-        group,
-        version,
-        kind,
-        ..
-    } = &target.api;
-    format!("src/api/{}/{version}/{}.rs", module(group), module(kind))
 }
 
 /// The call that adds a kind to the program.
@@ -272,20 +201,6 @@ fn write_type(
         });
     }
     Ok(())
-}
-
-/// Writes an object of the kind to try it with, unless there is one.
-pub(super) fn sample(tree: &mut Tree, target: &Target) {
-    let path = target.sample();
-    if tree.text(&path).is_none() {
-        tree.put(&path, sample_text(target));
-    }
-}
-
-pub(super) fn sample_text(target: &Target) -> String {
-    templates::SAMPLE.fill(context! {
-        api_version => target.api_version(), kind => target.api.kind.as_str(), body => target.body.as_str(),
-    })
 }
 
 pub(super) fn stored_step(target: &Target) -> String {
@@ -414,10 +329,3 @@ pub(super) fn indented(text: &str, by: usize) -> String {
     let lines = text.lines().map(|line| format!("{:by$}{line}\n", ""));
     lines.collect()
 }
-
-pub(super) const APP: &str = "App::new";
-pub(super) const LIBRARY: &str = "src/lib.rs";
-pub(super) const TABLE: &str = "src/api.rs";
-pub(super) const CONTROLLERS: &str = "src/controllers.rs";
-pub(super) const TESTS: &str = "tests/all/main.rs";
-pub(super) const DEMO: &str = "demo.yaml";

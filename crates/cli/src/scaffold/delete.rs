@@ -1,10 +1,11 @@
 //! `kubewright delete`: takes back what was made, unless somebody has written into it.
 
-use super::api::{self, APP, CONTROLLERS, DEMO, LIBRARY, TABLE, TESTS};
+use super::places::{APP, CONTROLLERS, DEMO, LIBRARY, TABLE, TESTS, type_file};
 use super::project::Project;
 use super::target::Target;
+use super::types::{sample_text, undeclare};
 use super::webhook::{self, PARTS, ROOT, WEBHOOKS, conversion_files};
-use super::{Kind, Refused, Tree, Version, demo, external, rust, templates};
+use super::{Kind, Refused, Tree, Version, api, demo, external, rust, templates};
 
 /// Deletes a version of a kind with its controller.
 pub(crate) fn api(
@@ -181,14 +182,14 @@ fn undefine(
     force: bool,
 ) -> Result<(), Refused> {
     let version = &target.api.version;
-    let path = api::type_file(target);
+    let path = type_file(target);
     let first = project
         .versions(&target.api.group, &target.api.kind)
         .into_iter()
         .next();
     let made = match first.filter(|first| *first != target.api) {
         Some(first) => {
-            let first = tree.text(&api::type_file(&project.target(first))).unwrap_or_default();
+            let first = tree.text(&type_file(&project.target(first))).unwrap_or_default();
             rust::with_version(first, &target.api.kind, version).unwrap_or_default()
         }
         None => templates::API.fill(minijinja::context! {
@@ -197,7 +198,7 @@ fn undefine(
         }),
     };
     tree.remove(&path, &made, force)?;
-    api::undeclare(tree, target);
+    undeclare(tree, target);
     if is_last {
         drop_call(tree, LIBRARY, APP, &api::definition(target));
         drop_step(tree, &api::stored_step(target));
@@ -260,7 +261,7 @@ fn drop_sample(tree: &mut Tree, project: &Project, target: &Target) {
         .apis()
         .iter()
         .any(|api| api.group == target.api.group && api.kind == target.api.kind);
-    if !is_used && tree.text(&target.sample()) == Some(api::sample_text(target).as_str()) {
+    if !is_used && tree.text(&target.sample()) == Some(sample_text(target).as_str()) {
         let removed = tree.remove(&target.sample(), "", true);
         debug_assert!(removed.is_ok());
     }

@@ -2,10 +2,11 @@
 
 use minijinja::context;
 
-use super::api::{TESTS, declare, sample, type_file, undeclare};
 use super::definition::{Definition, Field};
+use super::places::{TESTS, type_file};
 use super::project::{Api, Project};
 use super::target::Target;
+use super::types::{declare, sample, undeclare};
 use super::{Refused, Tree, dependencies, rust, templates};
 
 /// Adds a kind that a definition describes to those that the project knows, unless it does.

@@ -13,12 +13,14 @@ mod external;
 mod init;
 mod kinds;
 mod names;
+mod places;
 mod project;
 mod rust;
 mod settings;
 mod target;
 mod templates;
 mod tree;
+mod types;
 mod webhook;
 
 pub(crate) use api::{NewApi, create as create_api};

@@ -2,12 +2,14 @@
 
 use minijinja::{Value, context};
 
-use super::api::{DEMO, LIBRARY, indented, list, parts, sample, test, type_file};
+use super::api::{indented, list, test};
 use super::definition::Definition;
 use super::names::{hyphened, module};
+use super::places::{APP, DEMO, LIBRARY, type_file};
 use super::project::{Hooks, Project};
 use super::target::Target;
 use super::templates::Template;
+use super::types::{parts, sample};
 use super::{Group, Kind, Refused, Tree, Version};
 use super::{demo, external, rust, templates};
 
@@ -343,8 +345,6 @@ fn fields(tree: &Tree, hub: &Target, spoke: &Target) -> Result<Value, Refused> {
         status => status.map(|status| context! { type => status.name.as_str(), fields => names(&status.fields) }),
     })
 }
-
-pub(super) use super::api::APP;
 
 pub(super) const ROOT: &str = "Webhooks::new";
 pub(super) const WEBHOOKS: &str = "src/webhooks.rs";

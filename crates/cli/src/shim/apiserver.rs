@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use kubewright_apiserver::GIT_VERSION;
 
+use super::failed::{Failed, runtime};
 use super::flags::{CommandLine, Dialect, Given, Known};
 use super::settings::{EFFECTIVE, Settings};
-use super::{Failed, runtime};
 use crate::cluster::Interrupt;
 use crate::failure::Outcome;
 use crate::ui::Ui;

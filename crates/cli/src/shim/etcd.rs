@@ -12,8 +12,8 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use super::failed::{Failed, runtime};
 use super::flags::{CommandLine, Dialect, Given, Known};
-use super::{Failed, runtime};
 use crate::cluster::Interrupt;
 use crate::failure::{Failure, Outcome};
 use crate::ui::Ui;

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
-use super::changes::Changes;
 use super::undecodable::Undecodable;
 use crate::informer::{Entry, Informer};
 use crate::object::OutsideScope;
@@ -106,35 +105,6 @@ impl<K: Object, T: DeserializeOwned> Cached<K, T> {
             .informer
             .select(|key| key.namespace() == Some(namespace));
         self.decode_all(&entries)
-    }
-
-    /// Follows one object: what it is, and then what it becomes.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_controller::{Cached, Informers, Scope};
-    /// use kubewright_testing::{TestCluster, yaml};
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// let cluster = TestCluster::start().await;
-    /// let informers = Informers::new();
-    /// let maps: Cached<ConfigMap> = Cached::new(&informers, Scope::all().named("settings"));
-    /// let followed = async {
-    ///     let mut changes = maps.follow((cluster.namespace(), "settings"));
-    ///     assert!(changes.next().await.unwrap().is_none());
-    ///     let settings: ConfigMap = yaml("{metadata: {name: settings}, data: {mode: quiet}}");
-    ///     cluster.create(&settings).await.expect_allowed();
-    ///     assert_eq!(changes.next().await.unwrap().unwrap().data.unwrap()["mode"], "quiet");
-    /// };
-    /// tokio::select! {
-    ///     () = informers.run(cluster.client()) => {}
-    ///     () = followed => {}
-    /// }
-    /// # }
-    /// ```
-    pub fn follow(&self, object: impl Into<ObjectRef<K>>) -> Changes<K, T> {
-        Changes::new(self, object.into().into_key())
     }
 
     /// Returns what is known now, without waiting and without decoding anything: for what has to look through many objects.

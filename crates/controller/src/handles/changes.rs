@@ -17,6 +17,37 @@ pub struct Changes<K, T = K> {
     _subscription: Subscription,
 }
 
+impl<K: Object, T: DeserializeOwned> Cached<K, T> {
+    /// Follows one object: what it is, and then what it becomes.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Cached, Informers, Scope};
+    /// use kubewright_testing::{TestCluster, yaml};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let cluster = TestCluster::start().await;
+    /// let informers = Informers::new();
+    /// let maps: Cached<ConfigMap> = Cached::new(&informers, Scope::all().named("settings"));
+    /// let followed = async {
+    ///     let mut changes = maps.follow((cluster.namespace(), "settings"));
+    ///     assert!(changes.next().await.unwrap().is_none());
+    ///     let settings: ConfigMap = yaml("{metadata: {name: settings}, data: {mode: quiet}}");
+    ///     cluster.create(&settings).await.expect_allowed();
+    ///     assert_eq!(changes.next().await.unwrap().unwrap().data.unwrap()["mode"], "quiet");
+    /// };
+    /// tokio::select! {
+    ///     () = informers.run(cluster.client()) => {}
+    ///     () = followed => {}
+    /// }
+    /// # }
+    /// ```
+    pub fn follow(&self, object: impl Into<ObjectRef<K>>) -> Changes<K, T> {
+        Changes::new(self, object.into().into_key())
+    }
+}
+
 impl<K: Object, T: DeserializeOwned> Changes<K, T> {
     pub(super) fn new(cached: &Cached<K, T>, key: Key) -> Self {
         let (sender, mut news) = watch::channel(());

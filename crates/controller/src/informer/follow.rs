@@ -12,7 +12,7 @@ use kube::client::Body;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
-use super::Informer;
+use super::cache::Informer;
 use super::entry::Entry;
 use super::lines::{LineError, Lines};
 use super::request::Ask;

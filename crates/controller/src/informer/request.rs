@@ -6,7 +6,7 @@ use kube::core::Request as Requests;
 use kube::core::params::{ListParams, WatchParams};
 use kube::core::request::Error;
 
-use super::Informer;
+use super::cache::Informer;
 
 /// What is asked of the API server.
 pub(crate) enum Ask<'a> {

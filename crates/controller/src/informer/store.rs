@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::Key;
+use super::delta::{Delta, Origin};
 use super::entry::Entry;
 use super::sync::{Mutex, RwLock, locked};
-use super::{Delta, Key, Origin};
 
 type Objects = BTreeMap<Key, Arc<Entry>>;
 type Subscriber = Arc<dyn Fn(&Delta) + Send + Sync>;

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::error::Error as StdError;
 use std::time::Duration;
 
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::{Action, Error, RequestError};
 
 /// How a reconcile has ended.

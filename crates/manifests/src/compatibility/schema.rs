@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{items, text};
-
 /// The places that break, and how.
 pub(super) fn breaks(old: &Value, new: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
@@ -173,3 +171,11 @@ const BOUNDS: [(&str, bool); 8] = [
 const PRESERVED: &str = "x-kubernetes-preserve-unknown-fields";
 const LIST_KEYS: &str = "x-kubernetes-list-map-keys";
 const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
+
+pub(super) fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+pub(super) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}

@@ -5,28 +5,16 @@
 //! texts stand beside the buffer and are shared by the images of one object, so that they are copied once.
 
 mod node;
+mod tape;
 mod write;
-
-use std::collections::HashMap;
-use std::sync::Arc;
 
 use serde::Serialize;
 
 pub(crate) use node::{Kind, Lookup, Node, key_text};
+pub use tape::Image;
 pub use write::ImageError;
 
 use crate::json::{JsonError, Reader};
-
-/// What a typed object looks like as JSON, taken before or after a handler may change it.
-#[derive(Default)]
-pub struct Image {
-    tape: Vec<u8>,
-    /// Long texts, which the tape only names by number.
-    texts: Vec<Arc<str>>,
-    /// Which of the texts is likely to be next, and where to find the others.
-    expected: usize,
-    numbers: HashMap<Arc<str>, usize>,
-}
 
 impl Image {
     /// Takes the image of an object. The hint is the size of its JSON, if it is known.
@@ -68,15 +56,5 @@ impl Image {
         write::transcribe(&mut reader, &mut image, write::DEEPEST)?;
         reader.end()?;
         Ok(image)
-    }
-
-    pub(crate) fn root(&self) -> Node<'_> {
-        Node::new(&self.tape, &self.texts)
-    }
-}
-
-impl std::fmt::Debug for Image {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Image of {} bytes", self.tape.len())
     }
 }

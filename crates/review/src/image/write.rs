@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::ser::{self, Serialize, Serializer};
 
-use super::Image;
 use super::node::{Kind, LONG_TEXT};
+use super::tape::Image;
 use crate::json::{JsonError, RAW_VALUE, Reader};
 
 /// From this length on, a text is kept beside the image.

@@ -8,7 +8,7 @@
 use fearless_simd::{Level, dispatch, mask8x64, prelude::*, u8x64};
 
 use super::block::{BLOCK, Block, below, escapes};
-use super::skip::Fault;
+use super::scalars::Fault;
 
 /// How much of a string is decoded before it is appended.
 const PIECE: usize = 1024;

@@ -13,7 +13,7 @@ use fearless_simd::{Level, Simd, dispatch};
 
 use super::block::{BLOCK, Block, below, escapes};
 use super::escapes::escape;
-use super::skip::{number, word};
+use super::scalars::{number, word};
 
 /// The end of the object or list that begins at a position, if it is JSON without white space and not nested deeply.
 pub(super) fn leap(bytes: &[u8], start: usize) -> Option<usize> {

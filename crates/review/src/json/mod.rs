@@ -6,6 +6,7 @@ mod escapes;
 mod keys;
 mod leap;
 mod reader;
+mod scalars;
 mod skip;
 mod strings;
 mod typed;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::JsonError;
 use super::escapes::decode;
+use super::scalars::{self, Fault};
 use super::skip;
 use super::strings::special;
 
@@ -186,7 +187,7 @@ impl<'a> Reader<'a> {
 
     /// Steps over `true`, `false` or `null`.
     pub(crate) fn word(&mut self, word: &'static str) -> Result<(), JsonError> {
-        self.at = skip::word(self.text.as_bytes(), self.at, word.as_bytes()).map_err(fault)?;
+        self.at = scalars::word(self.text.as_bytes(), self.at, word.as_bytes()).map_err(fault)?;
         Ok(())
     }
 
@@ -202,7 +203,7 @@ impl<'a> Reader<'a> {
     /// Reads a number: its text, and whether it is a whole one.
     pub(crate) fn number(&mut self) -> Result<(&'a str, bool), JsonError> {
         let start = self.at;
-        let (end, whole) = skip::number(self.text.as_bytes(), start).map_err(fault)?;
+        let (end, whole) = scalars::number(self.text.as_bytes(), start).map_err(fault)?;
         self.at = end;
         Ok((&self.text[start..end], whole))
     }
@@ -216,6 +217,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn fault((at, message): skip::Fault) -> JsonError {
+fn fault((at, message): Fault) -> JsonError {
     JsonError::new(message, at)
 }

@@ -9,7 +9,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Conversion, Failure};
+use super::conversion::Conversion;
+use super::object::Failure;
 use crate::refusal::Refusal;
 
 /// How many objects of one conversion are in work at a time, in all its calls: so much memory is needed beside the bodies and

@@ -1,9 +1,24 @@
 //! The definition of a custom resource, merged from what the types of its versions say.
 
+use std::error::Error;
+
 use kube_core::CustomResourceExt;
 use serde_json::Value;
 
-use super::{Cause, Convertible};
+use crate::handler::Object;
+
+/// Why a conversion does not succeed, in words for whoever asked for the object.
+pub(super) type Cause = Box<dyn Error + Send + Sync>;
+
+/// A version of a custom resource that can be converted: a type that `kube::CustomResource` was derived for.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a version of a custom resource",
+    note = "a version derives `kube::CustomResource`, `Serialize`, `Deserialize` and `JsonSchema`"
+)]
+pub trait Convertible: Object + CustomResourceExt {}
+
+#[diagnostic::do_not_recommend]
+impl<K: Object + CustomResourceExt> Convertible for K {}
 
 /// What a version is called.
 #[derive(Clone, Debug, PartialEq, Eq)]

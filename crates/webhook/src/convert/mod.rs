@@ -1,41 +1,23 @@
 //! Conversion between the versions of a custom resource: every version to and from one of them, the hub.
 
 mod answer;
+mod conversion;
 mod definition;
 mod object;
 mod version;
 
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use kube_core::CustomResourceExt;
 use kubewright_review::ConversionVersion;
 use serde_json::Value;
-use tokio::sync::Semaphore;
-
-use crate::declaration::ConversionDeclaration;
-use crate::handler::Object;
 
 pub(crate) use answer::answer;
-pub use definition::DefinitionError;
-pub(crate) use definition::{Known, Versioned};
-pub(crate) use object::Failure;
+pub use conversion::{Conversion, Unconvertible};
+pub use definition::{Convertible, DefinitionError};
 
+use definition::{Cause, Known};
 use version::Version;
-
-/// Why a conversion does not succeed, in words for whoever asked for the object.
-type Cause = Box<dyn Error + Send + Sync>;
-
-/// A version of a custom resource that can be converted: a type that `kube::CustomResource` was derived for.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a version of a custom resource",
-    note = "a version derives `kube::CustomResource`, `Serialize`, `Deserialize` and `JsonSchema`"
-)]
-pub trait Convertible: Object + CustomResourceExt {}
-
-#[diagnostic::do_not_recommend]
-impl<K: Object + CustomResourceExt> Convertible for K {}
 
 /// Begins the conversion of a custom resource, whose hub is `Hub`: the version that all others are converted to and from, and
 /// in which objects are stored unless [`Converting::stored`] says otherwise.
@@ -164,15 +146,6 @@ impl<Hub> fmt::Debug for Converting<Hub> {
     }
 }
 
-/// The conversion of a custom resource: a [`Converting`] that is complete.
-pub struct Conversion {
-    pub(crate) known: Result<Known, DefinitionError>,
-    pub(crate) path: String,
-    pub(crate) review_versions: Vec<ConversionVersion>,
-    versions: Arc<dyn Versioned>,
-    threads: Arc<Semaphore>,
-}
-
 impl<Hub: Convertible> From<Converting<Hub>> for Conversion {
     fn from(converting: Converting<Hub>) -> Self {
         let Converting {
@@ -191,74 +164,5 @@ impl<Hub: Convertible> From<Converting<Hub>> for Conversion {
             versions: Arc::new(version::Versions(versions)),
             threads: answer::threads(),
         }
-    }
-}
-
-/// Why an object could not be converted, in words for whoever asked for it.
-#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{message}")]
-pub struct Unconvertible {
-    message: String,
-}
-
-impl Conversion {
-    /// Converts an object as the webhook does. `api_version` is a group and version, such as `example.com/v2`.
-    ///
-    /// # Errors
-    ///
-    /// If one of the versions is not known, the object is not of its version's type, or the types cannot be converted.
-    pub fn convert(&self, object: &Value, api_version: &str) -> Result<Value, Unconvertible> {
-        let converted = self.convert_text(&object.to_string(), api_version);
-        let converted = converted.map_err(|Failure { message, .. }| Unconvertible { message })?;
-        serde_json::from_str(&converted).map_err(|error| Unconvertible {
-            message: error.to_string(),
-        })
-    }
-
-    /// The CustomResourceDefinition with all versions, without its `spec.conversion`.
-    ///
-    /// # Errors
-    ///
-    /// If the versions are not those of one custom resource.
-    pub fn definition(&self) -> Result<&Value, DefinitionError> {
-        match &self.known {
-            Ok(known) => Ok(&known.definition),
-            Err(error) => Err(error.clone()),
-        }
-    }
-
-    /// The groups and versions, such as `example.com/v1`, the hub's first.
-    pub fn api_versions(&self) -> Vec<String> {
-        let sorts = self.versions.sorts().into_iter();
-        sorts.map(|sort| sort.api_version.clone()).collect()
-    }
-
-    /// Converts one object, which is JSON.
-    fn convert_text(&self, text: &str, wanted: &str) -> Result<String, Failure> {
-        match &self.known {
-            Ok(known) => object::convert(&*self.versions, known, text, wanted),
-            // Webhooks that were not checked are not served.
-            Err(error) => Err(Failure {
-                message: error.to_string(),
-                panicked: false,
-            }),
-        }
-    }
-
-    pub(crate) fn declaration(&self) -> Option<ConversionDeclaration> {
-        let known = self.known.as_ref().ok()?;
-        Some(ConversionDeclaration {
-            definition: known.definition.clone(),
-            path: self.path.clone(),
-            review_versions: self.review_versions.clone(),
-        })
-    }
-}
-
-impl fmt::Debug for Conversion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Conversion")
-            .field("path", &self.path)
-            .finish_non_exhaustive()
     }
 }

@@ -3,7 +3,7 @@
 use kubewright_review::printable;
 use serde_json::{Map, Value};
 
-use super::{Cause, Known, Versioned};
+use super::definition::{Cause, Known, Versioned};
 use crate::lane::catch;
 
 /// Why an object could not be converted, in words for whoever asked for it.

@@ -5,8 +5,7 @@ use std::fmt;
 use kubewright_review::read_object;
 use serde_json::Value;
 
-use super::definition::{Sort, Versioned};
-use super::{Cause, Convertible};
+use super::definition::{Cause, Convertible, Sort, Versioned};
 
 /// A version whose type is no longer visible.
 pub(super) struct Version<Hub> {

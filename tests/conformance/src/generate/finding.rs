@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use crate::case::Case;
 use crate::compare::Difference;
 use crate::differences::Known;
+use crate::generate::generated::{Generated, read};
 use crate::generate::pair::Pair;
-use crate::generate::{Generated, read, shrink};
+use crate::generate::shrink;
 use crate::report::shown;
 
 /// A difference that a generated case shows.

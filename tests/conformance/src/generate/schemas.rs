@@ -1,6 +1,7 @@
 //! Definitions with random schemas, and objects on, at and beyond the bounds of each.
 
 mod invalid;
+mod patterns;
 mod rules;
 mod structure;
 mod values;

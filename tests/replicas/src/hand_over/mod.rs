@@ -9,16 +9,11 @@ use anyhow::{Context as _, Result, ensure};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright_testing::{Server, TestCluster, yaml};
 use witness::Witness;
+pub use witness::{LEASE, NAMESPACE, WITNESS};
 
 use crate::Ending;
 use crate::process::Replica;
 
-/// Where all of it is.
-pub const NAMESPACE: &str = "default";
-/// The ConfigMap that the leader writes into.
-pub const WITNESS: &str = "witness";
-/// The Lease that is passed on.
-pub const LEASE: &str = "replicas";
 /// How long others wait for a leader that is gone without a word.
 pub const LEASE_DURATION: Duration = Duration::from_secs(1);
 

@@ -16,7 +16,12 @@ use kubewright_testing::{TestCluster, eventually};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::{LEASE, NAMESPACE, WITNESS};
+/// Where all of it is.
+pub const NAMESPACE: &str = "default";
+/// The ConfigMap that the leader writes into.
+pub const WITNESS: &str = "witness";
+/// The Lease that is passed on.
+pub const LEASE: &str = "replicas";
 
 /// All that was written, as it was stored.
 #[derive(Debug)]

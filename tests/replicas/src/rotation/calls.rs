@@ -12,6 +12,9 @@ use kubewright_testing::{TestCluster, yaml};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+/// What a replica answers.
+pub const ANSWER: &str = "answered by a replica";
+
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A call that failed.
@@ -158,7 +161,7 @@ async fn call(maps: &Api<ConfigMap>, number: usize) -> Result<(), String> {
     };
     match maps.create(&dry, &map).await {
         // The webhook says this of every object, so that no call can be answered without it.
-        Err(kube::Error::Api(status)) if status.message.contains(crate::rotation::ANSWER) => Ok(()),
+        Err(kube::Error::Api(status)) if status.message.contains(ANSWER) => Ok(()),
         Err(error) => Err(error.to_string()),
         Ok(_) => Err("the webhook was not called".to_owned()),
     }

@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 use crate::Ending;
 use crate::process::{Replica, output};
 use calls::Calls;
-pub use calls::Lost;
+pub use calls::{ANSWER, Lost};
 pub use secret::Phase;
 use secret::Story;
 use service::Service;
@@ -26,8 +26,6 @@ use service::Service;
 pub const SECRET: &str = "rotation-certs";
 /// The webhook configuration that leads to them.
 pub const CONFIGURATION: &str = "rotation.example.com";
-/// What a replica answers.
-pub const ANSWER: &str = "answered by a replica";
 /// How many replicas there are.
 const REPLICAS: usize = 3;
 

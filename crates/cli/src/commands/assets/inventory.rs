@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{MirrorFlags, OutputFlag, PlatformFlags, StoreFlag};
+use super::flags::{MirrorFlags, OutputFlag, PlatformFlags, StoreFlag};
 use crate::assets::platform::Platform;
 use crate::assets::store::{Installed, Store};
 use crate::assets::version::{Newest, Selector, Version};

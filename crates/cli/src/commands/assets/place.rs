@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command, FromArgMatches as _, ValueEnum};
 use serde_json::json;
 
-use super::{MirrorFlags, PlatformFlags, StoreFlag};
+use super::flags::{MirrorFlags, PlatformFlags, StoreFlag};
 use crate::assets::pin::LockFile;
 use crate::assets::provide::{Network, Pins, Presence, Provided, Wanted, provide};
 use crate::assets::version::Selector;

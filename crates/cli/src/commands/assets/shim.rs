@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::StoreFlag;
+use super::flags::StoreFlag;
 use crate::failure::{Failure, Outcome};
 use crate::shim::links;
 use crate::ui::Ui;

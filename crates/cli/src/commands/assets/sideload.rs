@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
-use super::{OutputFlag, PlatformFlags, StoreFlag};
+use super::flags::{OutputFlag, PlatformFlags, StoreFlag};
 use crate::assets::hash::Sha512;
 use crate::assets::pin::LockFile;
 use crate::assets::version::Version;

@@ -15,7 +15,7 @@ use rcgen::{CertificateParams, DnType, KeyPair};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::run_with_runtime;
+use super::runtime::run_with_runtime;
 use crate::current::ClusterFlags;
 use crate::failure::{Failure, Outcome};
 use crate::files::{Readers, write};

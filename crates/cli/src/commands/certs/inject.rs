@@ -10,7 +10,7 @@ use kube::{Client, Error};
 use kubewright_certificates::TrustBundle;
 use serde_json::{Value, json};
 
-use super::run_with_runtime;
+use super::runtime::run_with_runtime;
 use crate::current::{Became, ClusterFlags};
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::structure::PATTERNS;
+use super::patterns::PATTERNS;
 use crate::generate::random::Random;
 
 /// A value that fits the schema, as far as its own keywords say.

@@ -1,0 +1,38 @@
+//! The outcomes of a reconcile, by the words that metrics and traces have for them.
+
+/// How a reconcile ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// It waits for a change.
+    Done,
+    /// It is to be done again at a time that it named.
+    Again,
+    /// The object is gone.
+    Gone,
+    /// It failed and is to be done again.
+    Failed,
+    /// It panicked and is to be done again.
+    Panicked,
+    /// It failed for good.
+    Terminal,
+}
+
+impl Outcome {
+    /// Returns the word for it in metrics and traces.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Again => "again",
+            Self::Gone => "gone",
+            Self::Failed => "failed",
+            Self::Panicked => "panicked",
+            Self::Terminal => "terminal",
+        }
+    }
+
+    pub(super) const fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Panicked | Self::Terminal)
+    }
+}

@@ -1,0 +1,90 @@
+//! A conversion that is complete: what serves it, and what is declared of it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kubewright_review::ConversionVersion;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use super::definition::{DefinitionError, Known, Versioned};
+use super::object::{self, Failure};
+use crate::declaration::ConversionDeclaration;
+
+/// The conversion of a custom resource: a [`Converting`](super::Converting) that is complete.
+pub struct Conversion {
+    pub(crate) known: Result<Known, DefinitionError>,
+    pub(crate) path: String,
+    pub(crate) review_versions: Vec<ConversionVersion>,
+    pub(super) versions: Arc<dyn Versioned>,
+    pub(super) threads: Arc<Semaphore>,
+}
+
+/// Why an object could not be converted, in words for whoever asked for it.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{message}")]
+pub struct Unconvertible {
+    message: String,
+}
+
+impl Conversion {
+    /// Converts an object as the webhook does. `api_version` is a group and version, such as `example.com/v2`.
+    ///
+    /// # Errors
+    ///
+    /// If one of the versions is not known, the object is not of its version's type, or the types cannot be converted.
+    pub fn convert(&self, object: &Value, api_version: &str) -> Result<Value, Unconvertible> {
+        let converted = self.convert_text(&object.to_string(), api_version);
+        let converted = converted.map_err(|Failure { message, .. }| Unconvertible { message })?;
+        serde_json::from_str(&converted).map_err(|error| Unconvertible {
+            message: error.to_string(),
+        })
+    }
+
+    /// The CustomResourceDefinition with all versions, without its `spec.conversion`.
+    ///
+    /// # Errors
+    ///
+    /// If the versions are not those of one custom resource.
+    pub fn definition(&self) -> Result<&Value, DefinitionError> {
+        match &self.known {
+            Ok(known) => Ok(&known.definition),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
+    /// The groups and versions, such as `example.com/v1`, the hub's first.
+    pub fn api_versions(&self) -> Vec<String> {
+        let sorts = self.versions.sorts().into_iter();
+        sorts.map(|sort| sort.api_version.clone()).collect()
+    }
+
+    /// Converts one object, which is JSON.
+    pub(super) fn convert_text(&self, text: &str, wanted: &str) -> Result<String, Failure> {
+        match &self.known {
+            Ok(known) => object::convert(&*self.versions, known, text, wanted),
+            // Webhooks that were not checked are not served.
+            Err(error) => Err(Failure {
+                message: error.to_string(),
+                panicked: false,
+            }),
+        }
+    }
+
+    pub(crate) fn declaration(&self) -> Option<ConversionDeclaration> {
+        let known = self.known.as_ref().ok()?;
+        Some(ConversionDeclaration {
+            definition: known.definition.clone(),
+            path: self.path.clone(),
+            review_versions: self.review_versions.clone(),
+        })
+    }
+}
+
+impl fmt::Debug for Conversion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Conversion")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
