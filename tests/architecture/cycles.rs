@@ -10,7 +10,6 @@ use crate::tree::{File, files};
 const LEFT: &[(&str, usize)] = &[
     ("apiserver/cel", 42),
     ("crates/apiserver", 242),
-    ("crates/manager", 23),
     ("tests/conformance", 2),
 ];
 

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use tokio::time::sleep;
 
 use crate::configuration::{BoxFuture, ConfigurationError, Followed, Seen, Source, State};
-use crate::run::sentence;
+use crate::sentence::sentence;
 
 /// Where a configuration stands in a cluster.
 #[derive(Clone, Debug)]

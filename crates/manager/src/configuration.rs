@@ -10,7 +10,7 @@ use kube::Client;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-use crate::run::sentence;
+use crate::sentence::sentence;
 use crate::{Live, yaml};
 
 /// Why a configuration cannot be used.

@@ -8,7 +8,7 @@ use kubewright_server::{Drain, Readiness, Server, memory_limit};
 use tokio::sync::watch;
 
 use crate::background::Background;
-use crate::program::Serving;
+use crate::serving::Serving;
 use crate::tasks::Panicked;
 use crate::tls::Tls;
 use crate::traces::Continued;

@@ -5,23 +5,19 @@ use std::net::SocketAddr;
 
 use kube::Client;
 use kubewright_certificates::{CertificateSource, SharedSource, TrustBundle};
-use kubewright_controller::ElectionError;
-use kubewright_manifests::{
-    Endpoint, ManifestError, Manifests, Permissions, PolicyRule, WebhookConfigurations,
-};
-use kubewright_server::{BindError, Bound, ClientCheck, Drain, Readiness};
-use kubewright_webhook::{DeclarationError, Webhooks};
+use kubewright_manifests::{Endpoint, ManifestError, Manifests, Permissions, PolicyRule};
+use kubewright_server::{ClientCheck, Drain, Readiness};
 
 use crate::background::Background;
+use crate::error::StartError;
 use crate::logging::Log;
 use crate::opening::Opening;
 use crate::recorder::Recorder;
-use crate::tasks::Panicked;
+use crate::serving::{Serving, Started, manifests};
 use crate::tls::Tls;
-use crate::traces::Continued;
 use crate::trust::{Target, Teller};
 use crate::watch::Watch;
-use crate::{App, ConfigurationError, Needs};
+use crate::{App, Needs};
 
 /// A program with its handles: it can be served, or its manifests can be written.
 ///
@@ -57,54 +53,6 @@ pub struct Program {
     recorder: Option<Recorder>,
     log: Option<Log>,
     tls: Tls,
-}
-
-/// Why a program does not start.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// A webhook would never be called as it is declared.
-    #[error("cannot serve the webhooks")]
-    Webhooks(#[from] DeclarationError),
-    /// A configuration file, or a key of a ConfigMap, cannot be used.
-    #[error("cannot use the configuration")]
-    Configuration(#[from] ConfigurationError),
-    /// The times of the election would make two leaders at once, or none.
-    #[error("cannot stand for election")]
-    Election(#[from] ElectionError),
-    /// The program works with objects of a cluster and has no client.
-    #[error("cannot reach the cluster: the program was given no client")]
-    NoClient,
-    /// The program was to be served with an authority of its own, and has none.
-    #[error("cannot serve without a certificate: the program has no authority of its own")]
-    NoAuthority,
-    /// The program has webhooks and was started without a server.
-    #[error(
-        "cannot serve the webhooks: the program was started without an address and a certificate"
-    )]
-    NoServer,
-    /// The address for probes and metrics cannot be listened on.
-    #[error("cannot answer probes")]
-    Monitor(#[source] BindError),
-    /// The server cannot listen, or has no certificate to serve.
-    #[error("cannot start the server")]
-    Server(#[from] BindError),
-    /// A part of the program has panicked before it could serve.
-    #[error("cannot go on: {0} has panicked")]
-    Panicked(&'static str),
-}
-
-/// Why a program did not end as it should.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The server could not stop cleanly.
-    #[error(transparent)]
-    Server(#[from] kubewright_server::RunError),
-    /// A part of the program has panicked, such as its caches or its controllers, so that it could not go on. It was stopped
-    /// as if it had been told to: calls were answered to the end.
-    #[error("cannot go on: {0} has panicked")]
-    Panicked(&'static str),
 }
 
 impl Program {
@@ -416,118 +364,6 @@ impl Program {
     }
 }
 
-/// A program whose port is open: calls wait until it runs.
-#[must_use]
-pub struct Serving<C> {
-    pub(crate) app: App,
-    pub(crate) background: Background,
-    pub(crate) bound: Bound<Continued<Webhooks>, C>,
-}
-
-/// A program without webhooks that has loaded what it needs.
-#[derive(Debug)]
-#[must_use]
-pub struct Started {
-    background: Background,
-    readiness: Readiness,
-}
-
-impl Started {
-    /// Returns the address at which probes are answered, if there is one.
-    pub fn monitor_addr(&self) -> Option<SocketAddr> {
-        self.background.monitor_addr()
-    }
-
-    /// Returns whether everything that the program works with is complete.
-    pub fn readiness(&self) -> Readiness {
-        self.readiness.clone()
-    }
-
-    /// Runs until `shutdown` resolves and the reconciles at hand are done.
-    ///
-    /// # Errors
-    ///
-    /// When a part of the program has panicked. The rest was stopped then, as if `shutdown` had resolved.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping the future ends the program at once, reconciles at hand included.
-    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), RunError> {
-        let mut running = self.background.run();
-        running.begin();
-        let broken = tokio::select! {
-            () = shutdown => None,
-            panicked = running.broken() => Some(panicked),
-        };
-        running.stop_controllers(1).await;
-        broken.map_or(Ok(()), |Panicked(part)| Err(RunError::Panicked(part)))
-    }
-}
-
-impl<C: CertificateSource> Serving<C> {
-    /// Returns the address that it listens on.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.bound.local_addr()
-    }
-
-    /// Returns the address at which probes are answered by plain HTTP, if there is one.
-    pub fn monitor_addr(&self) -> Option<SocketAddr> {
-        self.background.monitor_addr()
-    }
-
-    /// Returns the certificates that clients must trust now.
-    pub fn trust(&self) -> TrustBundle {
-        self.bound.trust()
-    }
-
-    /// Writes the program's manifests, for an API server that reaches it at `endpoint`, with the
-    /// trust that its certificate needs. A program with an authority of its own publishes that itself, so that it stands in no
-    /// manifest.
-    ///
-    /// # Errors
-    ///
-    /// When the API server would not accept a name.
-    pub fn manifests(&self, endpoint: Endpoint) -> Result<Manifests, ManifestError> {
-        let trust = self.app.authority().is_none().then(|| self.trust());
-        manifests(&self.app, endpoint, trust.as_ref())
-    }
-
-    /// Returns whether calls should be sent here: the server serves, and the caches are complete.
-    pub fn readiness(&self) -> Readiness {
-        self.bound.readiness()
-    }
-
-    /// Serves until `shutdown` resolves and the calls and reconciles at hand are done.
-    ///
-    /// # Errors
-    ///
-    /// When calls were still in flight at the end of the grace, or a part of the program has panicked. The rest was stopped
-    /// then, as if `shutdown` had resolved.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping the future ends the program at once, without an answer to the calls in flight.
-    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), RunError> {
-        let mut running = self.background.run();
-        let mut broken = None;
-        let stopped = async {
-            // This is looked at as soon as calls are served.
-            running.begin();
-            tokio::select! {
-                () = shutdown => {}
-                panicked = running.broken() => broken = Some(panicked),
-            }
-            // What the last reconciles write may concern these webhooks, so that calls are answered meanwhile.
-            running.stop_controllers(2).await
-        };
-        let ended = self.bound.run_since(stopped).await;
-        match broken {
-            Some(Panicked(part)) => Err(RunError::Panicked(part)),
-            None => Ok(ended?),
-        }
-    }
-}
-
 impl fmt::Debug for Program {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -535,28 +371,5 @@ impl fmt::Debug for Program {
             .field("app", &self.app)
             .field("needs", &self.needs)
             .finish_non_exhaustive()
-    }
-}
-
-impl<C> fmt::Debug for Serving<C> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Serving")
-            .field("app", &self.app)
-            .field("local_addr", &self.bound.local_addr())
-            .finish_non_exhaustive()
-    }
-}
-
-fn manifests(
-    app: &App,
-    endpoint: Endpoint,
-    trust: Option<&TrustBundle>,
-) -> Result<Manifests, ManifestError> {
-    let configurations =
-        WebhookConfigurations::new(app.configuration_name(), app.hooks(), endpoint);
-    match trust.filter(|trust| !trust.is_empty()) {
-        Some(trust) => configurations.trusting(trust.to_pem()).build(),
-        None => configurations.build(),
     }
 }

@@ -1,6 +1,5 @@
 //! The `main` of a program.
 
-use std::error::Error;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -22,6 +21,7 @@ use crate::command::{
 };
 use crate::deployment::{self, FilesError};
 use crate::recorder::Recorder;
+use crate::sentence::sentence;
 use crate::signals::Signals;
 #[cfg(feature = "otlp")]
 use crate::traces::Exporter;
@@ -413,18 +413,6 @@ async fn until_told(
             Ok(ExitCode::FAILURE)
         }
     }
-}
-
-/// An error and its causes in one sentence.
-pub(crate) fn sentence(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

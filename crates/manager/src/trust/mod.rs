@@ -4,6 +4,7 @@ mod board;
 mod guard;
 mod others;
 mod publication;
+mod publish;
 mod publisher;
 mod request;
 mod target;
@@ -25,16 +26,8 @@ pub(crate) use told::Teller;
 pub(crate) use wanted::Wanted;
 
 use crate::tasks::Tasks;
+pub(crate) use publish::Publish;
 use publisher::Publisher;
-
-/// How a program that is given its certificate has others know by which authority to know it.
-#[derive(Clone, Debug)]
-pub(crate) enum Publish {
-    /// What the certificate needs is written into every bundle.
-    Trust,
-    /// cert-manager does, for this certificate.
-    InjectedFrom(Arc<str>),
-}
 
 /// The publishers of a program at work.
 pub(crate) struct Publishing {

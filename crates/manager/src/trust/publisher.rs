@@ -22,7 +22,7 @@ use super::request::{self, Failure};
 use super::target::{Sort, Target};
 use super::told::Teller;
 use super::wanted::{Edit, Wanted};
-use crate::run::sentence;
+use crate::sentence::sentence;
 
 /// Keeps one object.
 pub(crate) struct Publisher {

@@ -1,0 +1,12 @@
+//! How a program that is given its certificate is trusted.
+
+use std::sync::Arc;
+
+/// How a program that is given its certificate has others know by which authority to know it.
+#[derive(Clone, Debug)]
+pub(crate) enum Publish {
+    /// What the certificate needs is written into every bundle.
+    Trust,
+    /// cert-manager does, for this certificate.
+    InjectedFrom(Arc<str>),
+}
