@@ -1,4 +1,4 @@
-//! Files of a crate that import each other in a circle: nobody can read the one before the other.
+//! Import cycles between the source files of a crate: no file of a cycle can be read before the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,8 @@ use syn::visit::{self, Visit};
 
 use crate::tree::{File, files};
 
-/// How many files of each crate are still in circles. No number may grow, and a crate that is not here has none.
+/// The number of files of each crate that are still part of import cycles. No number may grow; a crate that is not listed has
+/// no cycle.
 const LEFT: &[(&str, usize)] = &[
     ("apiserver/cel", 42),
     ("crates/apiserver", 242),
@@ -14,53 +15,56 @@ const LEFT: &[(&str, usize)] = &[
 ];
 
 #[test]
-fn no_file_joins_a_circle_of_imports() {
+fn no_file_becomes_part_of_an_import_cycle() {
     let left: BTreeMap<&str, usize> = LEFT.iter().copied().collect();
     let crates = crates();
     let found: BTreeMap<&str, Vec<Vec<String>>> = crates
         .iter()
-        .map(|(name, files)| (&**name, circles(&Crate::read(files).arrows())))
-        .filter(|(_, circles)| !circles.is_empty())
+        .map(|(name, files)| (&**name, cycles(&Crate::read(files).arrows())))
+        .filter(|(_, cycles)| !cycles.is_empty())
         .collect();
     let counts: BTreeMap<&str, usize> = found
         .iter()
-        .map(|(name, circles)| (*name, circles.iter().map(Vec::len).sum()))
+        .map(|(name, cycles)| (*name, cycles.iter().map(Vec::len).sum()))
         .collect();
     let grown = |name: &&str| counts[name] > left.get(name).copied().unwrap_or_default();
     let grown: BTreeMap<_, _> = found.iter().filter(|(name, _)| grown(name)).collect();
-    assert!(grown.is_empty(), "more files are in circles: {grown:#?}");
-    assert_eq!(counts, left, "fewer files are in circles: say so in LEFT");
+    assert!(
+        grown.is_empty(),
+        "more files are part of import cycles: {grown:#?}"
+    );
+    assert_eq!(
+        counts, left,
+        "fewer files are part of import cycles: lower the numbers in LEFT"
+    );
 }
 
 #[test]
-fn a_circle_is_found_through_what_a_module_hands_on() {
+fn import_cycles_are_found_through_re_exports() {
     let file = |path: &str, text: &str| File {
         path: path.to_owned(),
         text: text.to_owned(),
     };
-    let circle = |second: &str| {
+    let cycle = |second: &str| {
         let files = [
             file("src/lib.rs", "mod a; mod b; pub use b::B; mod c;"),
             file("src/a.rs", "use super::B; pub struct A;"),
             file("src/b.rs", second),
             file("src/c.rs", "use crate::a::A; use crate::B;"),
         ];
-        circles(&Crate::read(&files).arrows())
+        cycles(&Crate::read(&files).arrows())
     };
     let both = vec![vec!["src/a.rs".to_owned(), "src/b.rs".to_owned()]];
-    assert_eq!(circle("pub struct B(crate::a::A);"), both);
-    assert_eq!(
-        circle("pub struct B; fn f() { let _ = super::a::A; }"),
-        both
-    );
-    // Tests may import what they test, and comments what they like.
-    assert!(circle("pub struct B; #[cfg(test)] mod tests { use crate::a::A; }").is_empty());
-    assert!(circle("pub struct B; // crate::a::A").is_empty());
-    // Who may see a thing is not what it stands on.
-    assert!(circle("pub(in crate::a) struct B;").is_empty());
+    assert_eq!(cycle("pub struct B(crate::a::A);"), both);
+    assert_eq!(cycle("pub struct B; fn f() { let _ = super::a::A; }"), both);
+    // Tests may import the code under test, and comments are no imports.
+    assert!(cycle("pub struct B; #[cfg(test)] mod tests { use crate::a::A; }").is_empty());
+    assert!(cycle("pub struct B; // crate::a::A").is_empty());
+    // Visibility is no import.
+    assert!(cycle("pub(in crate::a) struct B;").is_empty());
 }
 
-/// The source files of each crate, without tests.
+/// Returns the source files of each crate, without tests.
 fn crates() -> BTreeMap<String, Vec<File>> {
     let mut crates: BTreeMap<String, Vec<File>> = BTreeMap::new();
     for file in files(".rs") {
@@ -70,7 +74,7 @@ fn crates() -> BTreeMap<String, Vec<File>> {
         let is_test = within
             .split(['/', '.'])
             .any(|part| part == "tests" || part == "testing");
-        // What the scaffolder makes is an example, also where it is wrong.
+        // Inputs and outputs of the scaffolder's tests.
         let is_case = place.starts_with("tests/scaffold/cases") || place.starts_with("fuzz");
         if !is_test && !is_case {
             let (place, path) = (place.to_owned(), format!("src/{within}"));
@@ -87,9 +91,9 @@ struct Crate {
 
 struct Module {
     file: String,
-    /// What a name in this module stands for, where that is something of another place.
+    /// Imported names and the paths that they resolve to.
     names: BTreeMap<String, Vec<String>>,
-    /// The paths that this module's code names, from the root of the crate.
+    /// Paths that the code names, from the root of the crate.
     paths: BTreeSet<Vec<String>>,
 }
 
@@ -115,7 +119,7 @@ impl Crate {
         Self { modules }
     }
 
-    /// Which file imports which.
+    /// Returns the imports of each file.
     fn arrows(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         let mut arrows = BTreeMap::new();
         for module in self.modules.values() {
@@ -130,9 +134,9 @@ impl Crate {
         arrows
     }
 
-    /// The file that defines what a path names.
+    /// Returns the file that defines the item of a path.
     fn definer(&self, path: &[String], turns: usize) -> Option<&str> {
-        // The longest part of the path that is a module, and the name behind it.
+        // The longest prefix that is a module; the next segment is an item of it.
         let depth = (0..=path.len())
             .rev()
             .find(|depth| self.modules.contains_key(&path[..*depth]))?;
@@ -141,7 +145,7 @@ impl Crate {
             return Some(&module.file);
         };
         match module.names.get(name) {
-            // A name that stands for itself in the end is a macro's or a crate's.
+            // A name that resolves to itself is a macro or an external crate.
             Some(elsewhere) if turns < 8 => {
                 let mut elsewhere = elsewhere.clone();
                 elsewhere.extend_from_slice(&path[depth + 1..]);
@@ -152,7 +156,7 @@ impl Crate {
     }
 }
 
-/// The module that a file is: `src/a/mod.rs` and `src/a.rs` are both `a`.
+/// Returns the module path of a file: `a` for `src/a/mod.rs` and `src/a.rs`.
 fn module_of(path: &str) -> Vec<String> {
     let within = path.trim_start_matches("src/").trim_end_matches(".rs");
     let mut parts: Vec<String> = within.split('/').map(str::to_owned).collect();
@@ -165,7 +169,7 @@ fn module_of(path: &str) -> Vec<String> {
     parts
 }
 
-/// Reads one file.
+/// Collects the imports and paths of one file.
 struct Read {
     place: Vec<String>,
     names: BTreeMap<String, Vec<String>>,
@@ -173,7 +177,7 @@ struct Read {
 }
 
 impl Read {
-    /// A path from the root of the crate, unless it leads out of the crate.
+    /// Resolves a path to the root of the crate. Returns none for paths to other crates.
     fn absolute(&self, segments: &[String]) -> Option<Vec<String>> {
         let mut place = match segments.first()?.as_str() {
             "crate" => return Some(segments[1..].to_vec()),
@@ -193,35 +197,35 @@ impl Read {
         Some(place)
     }
 
-    fn import(&mut self, tree: &syn::UseTree, before: &[String], hands_on: bool) {
+    fn import(&mut self, tree: &syn::UseTree, before: &[String], is_re_export: bool) {
         let with = |name: &syn::Ident| {
             let mut path = before.to_vec();
             path.push(name.to_string());
             path
         };
         match tree {
-            syn::UseTree::Path(path) => self.import(&path.tree, &with(&path.ident), hands_on),
+            syn::UseTree::Path(path) => self.import(&path.tree, &with(&path.ident), is_re_export),
             syn::UseTree::Group(group) => {
                 for tree in &group.items {
-                    self.import(tree, before, hands_on);
+                    self.import(tree, before, is_re_export);
                 }
             }
             syn::UseTree::Name(name) if name.ident == "self" => {
                 let bound = before.last().cloned().unwrap_or_default();
-                self.bind(bound, before, hands_on);
+                self.bind(bound, before, is_re_export);
             }
             syn::UseTree::Name(name) => {
-                self.bind(name.ident.to_string(), &with(&name.ident), hands_on);
+                self.bind(name.ident.to_string(), &with(&name.ident), is_re_export);
             }
             syn::UseTree::Rename(name) => {
-                self.bind(name.rename.to_string(), &with(&name.ident), hands_on);
+                self.bind(name.rename.to_string(), &with(&name.ident), is_re_export);
             }
             syn::UseTree::Glob(_) => self.name(before),
         }
     }
 
-    /// An import. One that only hands a child's name on is no arrow.
-    fn bind(&mut self, name: String, path: &[String], hands_on: bool) {
+    /// Records an import. A re-export binds a name but is not counted as an import.
+    fn bind(&mut self, name: String, path: &[String], is_re_export: bool) {
         let absolute = self.absolute(path).or_else(|| {
             // `use lists::join` beside `mod lists`.
             let mut child = self.place.clone();
@@ -231,7 +235,7 @@ impl Read {
         if let Some(absolute) = absolute {
             self.names.insert(name, absolute);
         }
-        if !hands_on {
+        if !is_re_export {
             self.name(path);
         }
     }
@@ -255,11 +259,11 @@ impl<'ast> Visit<'ast> for Read {
     }
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        let hands_on = !matches!(item.vis, syn::Visibility::Inherited);
-        self.import(&item.tree, &[], hands_on);
+        let is_re_export = !matches!(item.vis, syn::Visibility::Inherited);
+        self.import(&item.tree, &[], is_re_export);
     }
 
-    // `pub(super)` says who may see, not who is seen.
+    // `pub(super)` names a module without importing from it.
     fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
@@ -292,8 +296,8 @@ fn is_for_tests(item: &syn::Item) -> bool {
     })
 }
 
-/// The circles, the largest first: sets of files each of which reaches all others.
-fn circles(arrows: &BTreeMap<&str, BTreeSet<&str>>) -> Vec<Vec<String>> {
+/// Returns the cycles, the largest first: sets of files that all reach each other.
+fn cycles(arrows: &BTreeMap<&str, BTreeSet<&str>>) -> Vec<Vec<String>> {
     let reached = |from: &str| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
         while let Some(file) = open.pop() {
@@ -307,20 +311,20 @@ fn circles(arrows: &BTreeMap<&str, BTreeSet<&str>>) -> Vec<Vec<String>> {
     };
     let all: BTreeMap<&str, BTreeSet<&str>> =
         arrows.keys().map(|file| (*file, reached(file))).collect();
-    let mut circles: Vec<Vec<String>> = Vec::new();
+    let mut cycles: Vec<Vec<String>> = Vec::new();
     let mut known = BTreeSet::new();
     for (file, reached) in &all {
         if !reached.contains(file) || known.contains(file) {
             continue;
         }
-        let circle: Vec<&str> = reached
+        let cycle: Vec<&str> = reached
             .iter()
             .copied()
             .filter(|other| all.get(other).is_some_and(|reached| reached.contains(file)))
             .collect();
-        known.extend(circle.iter().copied());
-        circles.push(circle.into_iter().map(str::to_owned).collect());
+        known.extend(cycle.iter().copied());
+        cycles.push(cycle.into_iter().map(str::to_owned).collect());
     }
-    circles.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
-    circles
+    cycles.sort_by_key(|cycle| std::cmp::Reverse(cycle.len()));
+    cycles
 }

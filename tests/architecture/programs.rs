@@ -1,15 +1,15 @@
-//! What a program that is built with Kubewright consists of, and what its tests add.
+//! The crates that a program compiles, and those that its tests add.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use crate::tree::root;
 
-/// Crates that only tests need.
+/// Crates for tests only.
 const FOR_TESTS: [&str; 2] = ["kubewright-apiserver", "kubewright-testing"];
 
 #[test]
-fn a_program_contains_nothing_of_the_api_server() {
+fn programs_do_not_compile_the_api_server() {
     let (program, tests) = (built_with(""), built_with("testing"));
     for name in FOR_TESTS {
         let of = |built: &Built| built.keys().any(|package| package.starts_with(name));
@@ -18,9 +18,9 @@ fn a_program_contains_nothing_of_the_api_server() {
     }
 }
 
-/// Cargo builds a crate for each set of features, and everything above it once more.
+/// Cargo compiles a crate, and every crate above it, once per set of features.
 #[test]
-fn tests_build_nothing_again_that_the_program_was_built_with() {
+fn tests_recompile_no_crate_of_the_program() {
     let (program, tests) = (built_with(""), built_with("testing"));
     for (package, features) in program {
         if !package.starts_with("kubewright ") {
@@ -29,7 +29,7 @@ fn tests_build_nothing_again_that_the_program_was_built_with() {
     }
 }
 
-/// The packages, with each set of features that they are built with.
+/// The packages, with each set of features that they are compiled with.
 type Built = BTreeMap<String, BTreeSet<String>>;
 
 fn built_with(features: &str) -> Built {

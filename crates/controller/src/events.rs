@@ -1,4 +1,4 @@
-//! Events of `events.k8s.io/v1`: what `kubectl describe` shows below an object.
+//! Events of `events.k8s.io/v1`, which `kubectl describe` lists with the object that they are about.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use uuid::Uuid;
 
 use crate::handles::ask;
 
-/// An Event of `events.k8s.io/v1`, about one object. `kubectl describe` shows it below that object.
+/// An Event of `events.k8s.io/v1` about one object. `kubectl describe` lists it with that object.
 ///
-/// The API server keeps Events for an hour, unless it is configured otherwise.
+/// The API server deletes Events after an hour by default (`--event-ttl`).
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::{Namespace, ObjectReference, Secret};
@@ -45,24 +45,24 @@ pub struct Event {
     name: String,
 }
 
-/// Whether somebody should look.
+/// The type of an Event, as `kubectl get events` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "Kubernetes knows these two, and may come to know others only with a new version of the API"
 )]
 pub enum EventType {
-    /// Something went as it should.
+    /// Normal operation.
     Normal,
-    /// Somebody should look.
+    /// A problem that may need attention.
     Warning,
 }
 
 impl Event {
-    /// Makes an Event that happens now: a reason in one word, such as `Created`, and a sentence of up to 1,024 bytes, of which
-    /// the rest is left out. It is created in the namespace of the object, or in `default` if the object has none.
+    /// Builds an Event with the current time. The reason is one word in CamelCase, such as `Created`; the note is a sentence, cut
+    /// off at 1,024 bytes. The Event belongs to the namespace of the object, or to `default` if the object is cluster-scoped.
     ///
-    /// Its `action`, which Kubernetes requires, is what the reason says.
+    /// The required field `action` is set to the reason.
     pub fn about(
         object: &ObjectReference,
         type_: EventType,
@@ -92,28 +92,28 @@ impl Event {
         }
     }
 
-    /// Sets which program reports it, as `reportingController` and `reportingInstance`.
+    /// Sets `reportingController` and `reportingInstance` to the name of the program.
     #[must_use]
     pub fn reported_by(mut self, program: &str) -> Self {
         self.object["reportingController"] = program.into();
         self.instance(program)
     }
 
-    /// Sets which instance of the program reports it, such as the name of its pod, of which up to 128 bytes are kept.
+    /// Sets `reportingInstance`, such as the name of the pod, cut off at 128 bytes.
     #[must_use]
     pub fn instance(mut self, instance: &str) -> Self {
         self.object["reportingInstance"] = cut(instance.to_owned(), LONGEST_INSTANCE).into();
         self
     }
 
-    /// Sets when it happened: now, unless this is called.
+    /// Sets `eventTime`. The default is the time at which the Event was built.
     #[must_use]
     pub fn at(mut self, time: Timestamp) -> Self {
         self.object["eventTime"] = micros(time).into();
         self
     }
 
-    /// Creates it. This needs the verb `create` for `events` of `events.k8s.io`.
+    /// Creates the Event. Requires the verb `create` on `events` in the API group `events.k8s.io`.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Event {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves open whether it is created.
+    /// If the future is dropped, the Event may or may not have been created.
     pub async fn create(&self, client: &Client) -> kube::Result<()> {
         let body = self.object.to_string().into_bytes();
         let request = requests(&self.namespace).create(&PostParams::default(), body);
@@ -129,13 +129,13 @@ impl Event {
     }
 }
 
-/// Events that were told a short time ago: the same again is counted.
+/// Recently created Events, so that a repeated Event becomes a series.
 #[derive(Default)]
 pub(crate) struct Series {
-    told: HashMap<Subject, Told>,
+    recent: HashMap<Subject, Recent>,
 }
 
-/// What makes two Events the same.
+/// The fields by which two Events count as the same.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Subject {
     is_warning: bool,
@@ -143,14 +143,14 @@ pub(crate) struct Subject {
     object: [Option<String>; 5],
 }
 
-struct Told {
+struct Recent {
     namespace: String,
     name: String,
     count: i32,
     last: Instant,
 }
 
-/// An Event that is told again: the same one, and how often it has happened.
+/// A repeated Event: the name of the first one and the count of the series.
 pub(crate) struct Again {
     namespace: String,
     name: String,
@@ -174,11 +174,11 @@ impl Subject {
 }
 
 impl Series {
-    /// Returns the Event that tells this already, if there is one, and counts it.
+    /// Returns the Event of the subject, if it is fresh, and counts the repetition.
     pub(crate) fn again(&mut self, subject: &Subject, now: Instant) -> Option<Again> {
-        self.told
+        self.recent
             .retain(|_, told| now.duration_since(told.last) < FRESH);
-        let told = self.told.get_mut(subject)?;
+        let told = self.recent.get_mut(subject)?;
         told.count = told.count.saturating_add(1);
         told.last = now;
         Some(Again {
@@ -188,31 +188,31 @@ impl Series {
         })
     }
 
-    /// Remembers an Event that has been created.
+    /// Adds an Event that was created.
     pub(crate) fn began(&mut self, subject: Subject, event: &Event, now: Instant) {
-        if self.told.len() >= MOST_SERIES {
-            let oldest = self.told.iter().min_by_key(|(_, told)| told.last);
+        if self.recent.len() >= MOST_SERIES {
+            let oldest = self.recent.iter().min_by_key(|(_, told)| told.last);
             if let Some(subject) = oldest.map(|(subject, _)| subject.clone()) {
-                self.told.remove(&subject);
+                self.recent.remove(&subject);
             }
         }
-        let told = Told {
+        let recent = Recent {
             namespace: event.namespace.clone(),
             name: event.name.clone(),
             count: 1,
             last: now,
         };
-        self.told.insert(subject, told);
+        self.recent.insert(subject, recent);
     }
 
-    /// Forgets an Event that the API server has no more.
+    /// Removes an Event that the API server has deleted.
     pub(crate) fn ended(&mut self, subject: &Subject) {
-        self.told.remove(subject);
+        self.recent.remove(subject);
     }
 }
 
 impl Again {
-    /// Writes how often it has happened. This needs the verb `patch` for `events` of `events.k8s.io`.
+    /// Updates the series of the Event. Requires the verb `patch` on `events` in the API group `events.k8s.io`.
     pub(crate) async fn count(&self, client: &Client) -> kube::Result<()> {
         let series = json!({"series": {
             "count": self.count, "lastObservedTime": micros(Timestamp::now()),
@@ -239,11 +239,11 @@ fn cut(mut text: String, longest: usize) -> String {
     text
 }
 
-/// What the API server takes at most, in bytes.
+/// Limits of the API server, in bytes.
 const LONGEST_NAME: usize = 253;
 const LONGEST_NOTE: usize = 1024;
 const LONGEST_INSTANCE: usize = 128;
-/// As client-go does.
+/// The same as in client-go.
 const FRESH: Duration = Duration::from_mins(6);
 const MOST_SERIES: usize = 4096;
 
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_for_an_api_server_is_cut() {
+    fn strings_are_cut_off_at_the_limits_of_the_api_server() {
         let long = "ä".repeat(2000);
         let event = Event::about(&object(&long), EventType::Warning, "Long", &*long)
             .reported_by("guard")
@@ -290,7 +290,7 @@ mod tests {
         assert!(series.again(&subject("b"), now).is_none());
         let warning = Subject::of(&object("a"), EventType::Warning, "Ready");
         assert!(series.again(&warning, now).is_none());
-        // Each one keeps it fresh.
+        // Each repetition keeps the series fresh.
         let later = now + FRESH - Duration::from_secs(1);
         assert_eq!(series.again(&subject("a"), later).unwrap().count, 3);
         assert_eq!(
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_are_remembered_and_the_oldest_is_forgotten_first() {
+    fn the_oldest_series_is_evicted_first() {
         let (mut series, start) = (Series::default(), Instant::now());
         let subject =
             |number: usize| Subject::of(&object(&number.to_string()), EventType::Normal, "Ready");
@@ -312,7 +312,7 @@ mod tests {
             let now = start + Duration::from_millis(number as u64);
             series.began(subject(number), &event("a"), now);
         }
-        assert_eq!(series.told.len(), MOST_SERIES);
+        assert_eq!(series.recent.len(), MOST_SERIES);
         assert!(series.again(&subject(0), start).is_none());
         assert!(series.again(&subject(1), start).is_some());
     }

@@ -30,11 +30,11 @@
 //!
 //! # Features
 //!
-//! None is on by default.
+//! No feature is enabled by default.
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `testing` | `kubewright::testing`: a Kubernetes API server in the test process. It belongs under `[dev-dependencies]` |
+//! | `testing` | `kubewright::testing`, a Kubernetes API server in the test process; for `[dev-dependencies]` |
 //! | `otlp` | traces by OTLP: `run --otlp-endpoint URL` |
 //! | `rsa` | keys for clients that take no ECDSA: `SharedAuthority::rsa` |
 

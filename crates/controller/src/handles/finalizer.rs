@@ -95,7 +95,7 @@ impl<K: Object> Finalizer<K> {
         let is_going = object.meta().deletion_timestamp.is_some();
         match (place, is_going) {
             (None, true) => Ok(Action::await_change()),
-            // That it is on is a change, which is reconciled.
+            // The patch changes the object, so that it is reconciled again.
             (None, false) => {
                 self.patch(PUT_ON, &object, &self.put_on(finalizers))
                     .await?;
@@ -110,7 +110,7 @@ impl<K: Object> Finalizer<K> {
         }
     }
 
-    /// Nothing is put on if somebody else has put one on or taken one off meanwhile.
+    /// Builds the patch that adds the finalizer. It fails if the finalizers of the object have changed since it was read.
     fn put_on(&self, finalizers: &[String]) -> Value {
         let path = "/metadata/finalizers";
         if finalizers.is_empty() {
@@ -153,7 +153,7 @@ impl<K: Object> Finalizer<K> {
 
 const PUT_ON: &str = "put a finalizer on";
 const TAKE_OFF: &str = "take a finalizer off";
-/// The answer need not hold more of the object.
+/// Requests metadata only in the response.
 const METADATA: &str =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 

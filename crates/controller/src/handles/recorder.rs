@@ -83,7 +83,7 @@ impl Recorder {
         let again = self.with_series(|series| series.again(&subject, Instant::now()));
         if let Some(again) = again {
             match again.count(&link.client).await.map_err(failed) {
-                // The API server does not keep Events for long.
+                // The API server has deleted the Event after its TTL.
                 Err(error) if error.is_not_found() => {
                     self.with_series(|series| series.ended(&subject));
                 }
