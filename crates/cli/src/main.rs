@@ -39,43 +39,43 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Makes a project.
+    /// Creates a project.
     Init(commands::init::Arguments),
     /// Adds an API or a webhook to a project.
     #[command(subcommand)]
     Create(commands::create::Arguments),
-    /// Takes an API or a webhook from a project.
+    /// Deletes an API or a webhook of a project.
     #[command(subcommand)]
     Delete(commands::delete::Arguments),
-    /// Changes what a project is like.
+    /// Edits the settings of a project.
     Edit(commands::edit::Arguments),
-    /// Writes the files that install a program.
+    /// Generates the install manifests of a program.
     Manifests(commands::manifests::Arguments),
-    /// Runs a program against an embedded API server and shows every review as it passes.
+    /// Runs a program against an embedded API server and shows every admission review.
     Dev(commands::dev::Arguments),
-    /// Runs a program on this machine, with your rights in the cluster of the current context. Nothing is installed there.
+    /// Runs a program on this machine against the cluster of the current context, without installing anything.
     Run(commands::run::Arguments),
     /// Runs the tests of a project.
     Test(commands::test::Arguments),
-    /// Asks a program recorded reviews again, and shows what it answers otherwise.
+    /// Replays recorded admission reviews and shows answers that differ.
     Replay(commands::replay::Arguments),
-    /// Serves an embedded Kubernetes API server until it is told to stop.
+    /// Runs an embedded Kubernetes API server until SIGTERM or SIGINT.
     Apiserver(commands::apiserver::Arguments),
-    /// Makes a certificate authority and a server certificate.
+    /// Creates a certificate authority and a server certificate.
     Certs(commands::certs::Arguments),
-    /// Looks after the programs of a real control plane, for tests on one.
+    /// Manages kube-apiserver and etcd binaries for tests.
     Assets(commands::assets::Arguments),
-    /// Defines a program's custom resources in the cluster of the current context.
+    /// Installs the CustomResourceDefinitions of a program into the cluster of the current context.
     Install(commands::install::Install),
-    /// Deletes the definitions of a program's custom resources.
+    /// Deletes the CustomResourceDefinitions of a program.
     Uninstall(commands::install::Uninstall),
-    /// Installs a program, with all that it needs, in the cluster of the current context.
+    /// Deploys a program to the cluster of the current context.
     Deploy(commands::install::Deploy),
-    /// Takes a program away again: first whatever has it called, then the program.
+    /// Removes a deployed program, its webhook configurations first.
     Undeploy(commands::install::Undeploy),
-    /// Examines the webhooks of the current context: can they be reached and believed, and do they lock anybody out?
+    /// Diagnoses the webhooks of the current context: reachability, TLS trust and lockouts.
     Doctor(commands::doctor::Arguments),
-    /// Prints the completions of this command for a shell.
+    /// Prints the shell completion script.
     Completions(commands::completions::Arguments),
 }
 

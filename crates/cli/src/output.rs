@@ -5,9 +5,9 @@ use clap::ValueEnum;
 /// How a result is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
-    /// For people
+    /// Human-readable text
     #[default]
     Text,
-    /// For programs; errors are JSON, too
+    /// JSON, including errors
     Json,
 }

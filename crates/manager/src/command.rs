@@ -41,7 +41,7 @@ pub(crate) struct RunFlags {
         long,
         value_name = "ADDRESS",
         default_value = "0.0.0.0:9443",
-        help = "Where to listen for the calls of the API server"
+        help = "Listen on this address for requests of the API server"
     )]
     pub(crate) listen: SocketAddr,
 
@@ -51,7 +51,7 @@ pub(crate) struct RunFlags {
     #[arg(
         long,
         value_name = "ADDRESS",
-        help = "Answer /healthz, /livez, /readyz and /metrics by plain HTTP here, such as 0.0.0.0:8080"
+        help = "Serve /healthz, /livez, /readyz and /metrics over plain HTTP on this address, such as 0.0.0.0:8080"
     )]
     pub(crate) monitor: Option<SocketAddr>,
 
@@ -60,7 +60,7 @@ pub(crate) struct RunFlags {
         value_name = "FILE",
         requires = "self_signed",
         conflicts_with = "certificates",
-        help = "Write the CA of --self-signed here, for `manifests --ca-file`"
+        help = "Write the CA certificate of --self-signed to this file, for `manifests --ca-file`"
     )]
     pub(crate) write_ca: Option<PathBuf>,
 
@@ -71,7 +71,7 @@ pub(crate) struct RunFlags {
         long,
         value_name = "VERSION",
         default_value = "1.3",
-        help = "The oldest version of TLS that is spoken"
+        help = "Minimum TLS version"
     )]
     pub(crate) tls_min_version: TlsVersion,
 
@@ -79,7 +79,7 @@ pub(crate) struct RunFlags {
         long,
         value_name = "SECONDS",
         default_value = "30",
-        help = "How long the end may take, calls in flight included"
+        help = "Graceful shutdown timeout in seconds, including in-flight requests"
     )]
     pub(crate) grace: u16,
 
@@ -87,14 +87,14 @@ pub(crate) struct RunFlags {
         long,
         value_name = "SECONDS",
         default_value = "5",
-        help = "How long new calls are still served after the signal to end"
+        help = "Keep accepting requests this many seconds after SIGTERM, while endpoints propagate"
     )]
     pub(crate) propagation: u16,
 
     #[arg(
         long,
         value_name = "DIRECTORY",
-        help = "Keep every review with its answer in a file here, for `kubewright replay`; values of Secrets, ConfigMaps, variables, annotations, commands and tokens are taken out"
+        help = "Record every admission review with its response in this directory, for `kubewright replay`; values of Secrets, ConfigMaps, environment variables, annotations, commands and tokens are redacted"
     )]
     pub(crate) record: Option<PathBuf>,
 
@@ -102,7 +102,7 @@ pub(crate) struct RunFlags {
         long,
         value_name = "FORMAT",
         default_value = "text",
-        help = "The shape of the log"
+        help = "Log format"
     )]
     pub(crate) log_format: LogFormat,
 
@@ -110,7 +110,7 @@ pub(crate) struct RunFlags {
         long,
         value_name = "LEVEL",
         default_value = "info",
-        help = "What the log tells: off, error, warn, info, debug or trace, or levels of parts such as info,kubewright_server=debug"
+        help = "Log level: off, error, warn, info, debug or trace, or a level per module such as info,kubewright_server=debug"
     )]
     pub(crate) log_level: Levels,
 
@@ -125,7 +125,7 @@ pub(crate) struct IdentityFlags {
     #[arg(
         long,
         value_name = "DIRECTORY",
-        help = "Serve the certificate in this directory (tls.crt, tls.key, ca.crt) and follow its changes"
+        help = "Serve the certificate in this directory (tls.crt, tls.key, ca.crt) and reload it when it changes"
     )]
     pub(crate) certificates: Option<PathBuf>,
 
@@ -133,7 +133,7 @@ pub(crate) struct IdentityFlags {
         long,
         value_name = "NAMES",
         value_delimiter = ',',
-        help = "Serve a certificate that is made at the start, for these DNS names and IP addresses"
+        help = "Serve a certificate generated at startup for these DNS names and IP addresses"
     )]
     pub(crate) self_signed: Vec<String>,
 }
@@ -143,7 +143,7 @@ pub(crate) struct ClientFlags {
     #[arg(
         long,
         value_name = "FILE",
-        help = "Answer only clients that show a certificate of these authorities (PEM), and follow the file's changes"
+        help = "Require client certificates signed by these CA certificates (PEM); the file is reloaded when it changes"
     )]
     client_ca: Option<PathBuf>,
 
@@ -152,7 +152,7 @@ pub(crate) struct ClientFlags {
         value_name = "NAMES",
         value_delimiter = ',',
         requires = "client_ca",
-        help = "The common names that such a client may have; any unless given"
+        help = "Allowed common names of client certificates [default: any]"
     )]
     client_names: Vec<String>,
 
@@ -161,7 +161,7 @@ pub(crate) struct ClientFlags {
         value_name = "WHAT",
         default_value = "refuse",
         requires = "client_ca",
-        help = "What happens to other clients: they are refused, or only logged and counted"
+        help = "Reject other clients, or only log and count them"
     )]
     other_clients: OtherClients,
 }
@@ -207,7 +207,7 @@ pub(crate) enum ApiServerFile {
         #[arg(
             long,
             value_name = "PATH",
-            help = "Where the kubeconfig is on the API server's machine"
+            help = "Path of the kubeconfig on the API server's host"
         )]
         kubeconfig: String,
     },
@@ -219,14 +219,14 @@ pub(crate) enum ApiServerFile {
         #[arg(
             long,
             value_name = "PATH",
-            help = "Where the client certificate is on the API server's machine"
+            help = "Path of the client certificate on the API server's host"
         )]
         client_certificate: String,
 
         #[arg(
             long,
             value_name = "PATH",
-            help = "Where its private key is on the API server's machine"
+            help = "Path of its private key on the API server's host"
         )]
         client_key: String,
     },
@@ -241,7 +241,7 @@ pub(crate) struct ManifestFlags {
         long,
         value_name = "FILE",
         requires = "endpoint",
-        help = "The CA certificates (PEM) by which the API server knows the program"
+        help = "File with the CA certificates (PEM) that the API server trusts for this program"
     )]
     pub(crate) ca_file: Option<PathBuf>,
 
@@ -251,7 +251,7 @@ pub(crate) struct ManifestFlags {
         alias = NAMESPACE,
         value_name = "NAME",
         conflicts_with = "endpoint",
-        help = "Install the program into this namespace, instead of the one that its code names"
+        help = "Install into this namespace instead of the one in the code"
     )]
     pub(crate) namespace: Option<String>,
 
@@ -261,7 +261,7 @@ pub(crate) struct ManifestFlags {
         alias = IMAGE,
         value_name = "IMAGE",
         conflicts_with = "endpoint",
-        help = "Run this image, instead of the one that the code names"
+        help = "Run this image instead of the one in the code"
     )]
     pub(crate) image: Option<String>,
 
@@ -269,14 +269,14 @@ pub(crate) struct ManifestFlags {
         long,
         value_name = "DIRECTORY",
         conflicts_with = "endpoint",
-        help = "Write the files of a Kustomize tree here, instead of printing"
+        help = "Write a Kustomize tree to this directory instead of printing"
     )]
     into: Option<PathBuf>,
 
     #[arg(
         long,
         requires = "into",
-        help = "Write nothing: compare the files that are there, and fail if they differ"
+        help = "Write nothing; exit with an error if the files are not up to date"
     )]
     check: bool,
 
@@ -287,7 +287,7 @@ pub(crate) struct ManifestFlags {
         long,
         value_name = "FILE",
         conflicts_with = "endpoint",
-        help = "Fail if the definitions of custom resources would break those in this file, of a release or of a cluster (`kubectl get crd -o yaml`)"
+        help = "Exit with an error if the CustomResourceDefinitions break those in this file (`kubectl get crd -o yaml`)"
     )]
     pub(crate) against: Option<PathBuf>,
 }
@@ -298,7 +298,7 @@ pub(crate) struct EndpointFlags {
     #[arg(
         long,
         value_parser = Endpoint::url,
-        help = "The API server reaches the program at this URL, such as https://127.0.0.1:8080"
+        help = "URL at which the API server reaches the program, such as https://127.0.0.1:8080"
     )]
     url: Option<Endpoint>,
 
@@ -306,7 +306,7 @@ pub(crate) struct EndpointFlags {
         long,
         value_name = "NAMESPACE/NAME[:PORT]",
         value_parser = Endpoint::service,
-        help = "The API server reaches the program through this Service"
+        help = "Service through which the API server reaches the program"
     )]
     service: Option<Endpoint>,
 }
@@ -424,20 +424,19 @@ fn written<O: Args>(matches: &ArgMatches) -> Vec<String> {
 fn command<O: Args>() -> Command {
     // What options say of themselves is not said of the commands that take them.
     let own = |name: &'static str| O::augment_args(Command::new(name)).long_about(None);
-    let run =
-        RunFlags::augment_args(own("run")).about("Serves until it is told to stop (the default)");
+    let run = RunFlags::augment_args(own("run"))
+        .about("Runs the program until SIGTERM or SIGINT (the default)");
     let manifests = own("manifests").about(
-        "Prints everything that installs this program as YAML, or its webhook configurations alone, or writes files",
+        "Prints the install manifests of this program as YAML, or only its webhook configurations, or writes them to files",
     );
     let api_server = ApiServerFlags::augment_args(own("api-server"))
-        .about("Prints what has an API server show its client certificate to this program")
+        .about("Prints the API server configuration for client certificates towards this program")
         .mut_subcommand("kubeconfig", |file| {
             file.mut_group("endpoint", |group| group.required(true))
         });
-    let crds = own("crds")
-        .about("Prints the CustomResourceDefinitions that this program works with, as YAML");
+    let crds = own("crds").about("Prints the CustomResourceDefinitions of this program as YAML");
     let permissions =
-        own("permissions").about("Prints the roles that grant what this program needs, as YAML");
+        own("permissions").about("Prints the RBAC roles that this program requires, as YAML");
     let version = own("version").about("Prints the version of this program");
     let program = RunFlags::augment_args(Command::new("program"));
     O::augment_args(program)

@@ -22,7 +22,7 @@ impl Collector for Usage {
         if let Some(used) = cpu_seconds(&stat) {
             let metric = encoder.encode_descriptor(
                 "process_cpu",
-                "Processor time that was used",
+                "Total user and system CPU time",
                 Some(&seconds),
                 MetricType::Counter,
             )?;
@@ -32,19 +32,15 @@ impl Collector for Usage {
         if let Some(start) = start_time(&stat, &machine) {
             let metric = encoder.encode_descriptor(
                 "process_start_time",
-                "When the process began, since the epoch",
+                "Start time of the process, as a Unix timestamp",
                 Some(&seconds),
                 MetricType::Gauge,
             )?;
             ConstGauge::new(start).encode(metric)?;
         }
         for (name, help, field) in [
-            (
-                "process_resident_memory",
-                "Memory that is resident",
-                "VmRSS:",
-            ),
-            ("process_virtual_memory", "Memory that is mapped", "VmSize:"),
+            ("process_resident_memory", "Resident memory size", "VmRSS:"),
+            ("process_virtual_memory", "Virtual memory size", "VmSize:"),
         ] {
             if let Some(size) = size(&status, field) {
                 let metric =
@@ -55,7 +51,7 @@ impl Collector for Usage {
         if let Ok(open) = fs::read_dir("/proc/self/fd") {
             let metric = encoder.encode_descriptor(
                 "process_open_fds",
-                "File descriptors that are open",
+                "Number of open file descriptors",
                 None,
                 MetricType::Gauge,
             )?;

@@ -17,15 +17,15 @@ use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The port; 0 takes a free one
+    /// Listen on this port; 0 picks a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
 
-    /// Where to write the kubeconfig
+    /// Write the kubeconfig to this file
     #[arg(long, value_name = "FILE", default_value = ".kubewright/kubeconfig")]
     kubeconfig: PathBuf,
 
-    /// Which controllers run beside the API server
+    /// Run these controllers beside the API server
     #[arg(
         long,
         value_name = "NAMES",
@@ -35,11 +35,11 @@ pub(crate) struct Arguments {
     )]
     controllers: Vec<Controller>,
 
-    /// Append an audit log to this file: a JSON event of audit.k8s.io/v1 a line
+    /// Append audit events of audit.k8s.io/v1 to this file, one JSON object per line
     #[arg(long, value_name = "FILE")]
     audit_log: Option<PathBuf>,
 
-    /// How much the audit log tells; above `metadata` it has the contents of Secrets
+    /// Set the audit level; levels above `metadata` include the contents of Secrets
     #[arg(
         long,
         value_name = "LEVEL",
@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     )]
     audit_level: AuditLevel,
 
-    /// How it is decided who may do what; several ways, such as Node,RBAC, are asked in turn until one allows
+    /// Use these authorization modes, in this order, such as Node,RBAC
     #[arg(
         long,
         value_name = "MODES",
@@ -60,14 +60,14 @@ pub(crate) struct Arguments {
     )]
     authorization_mode: Vec<Mode>,
 
-    /// Run these admission plugins besides the default ones, such as ServiceAccount
+    /// Enable these admission plugins in addition to the default ones, such as ServiceAccount
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     enable_admission_plugins: Vec<AdmissionPlugin>,
 
-    /// Do not run these admission plugins
+    /// Disable these admission plugins
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     disable_admission_plugins: Vec<AdmissionPlugin>,
-    /// Let every write take this many milliseconds, as etcd does: for controllers that must see each state of an object
+    /// Delay every write by this many milliseconds, to emulate the latency of etcd
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 0)]
     latency: u32,
 }
@@ -75,13 +75,13 @@ pub(crate) struct Arguments {
 /// The authorization modes, with the names that kube-apiserver has for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// Everybody who is authenticated may do everything
+    /// Allow every request of authenticated users
     #[value(name = "AlwaysAllow")]
     AlwaysAllow,
-    /// Kubelets may do what they have to, with what the pods on their node use
+    /// Authorize requests of kubelets by the pods of their node
     #[value(name = "Node")]
     Node,
-    /// Everybody may do what roles and bindings say
+    /// Authorize requests by roles and role bindings
     #[value(name = "RBAC")]
     Rbac,
 }

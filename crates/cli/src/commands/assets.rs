@@ -22,17 +22,17 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Installs a version unless it is there, pins it in kubewright.lock, and prints where it is.
+    /// Installs a version if it is missing, pins it in kubewright.lock, and prints its path.
     Use(place::Arguments),
-    /// Lists the versions that are installed and those that can be had.
+    /// Lists installed and available versions.
     List(inventory::List),
-    /// Removes installed versions, and downloads that were not finished.
+    /// Removes installed versions and incomplete downloads.
     Cleanup(inventory::Cleanup),
-    /// Installs a version from an archive that was brought here in some other way.
+    /// Installs a version from a local archive.
     Sideload(sideload::Arguments),
-    /// Writes kube-apiserver and etcd for envtest, which are this program by other names, and prints where they are.
+    /// Creates kube-apiserver and etcd for envtest, both links to this binary, and prints their directory.
     Shim(shim::Arguments),
-    /// Reads installed versions again and says what is not as it was installed.
+    /// Verifies the checksums of installed versions.
     Verify(inventory::Verify),
 }
 

@@ -28,9 +28,9 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Has a signer of the cluster sign a certificate.
+    /// Requests a certificate by a CertificateSigningRequest.
     Csr(csr::Arguments),
-    /// Writes what is to be trusted into webhook configurations, definitions and APIServices.
+    /// Sets the caBundle of webhook configurations, CustomResourceDefinitions and APIServices.
     Inject(inject::Arguments),
 }
 
@@ -47,19 +47,19 @@ impl Arguments {
 
 #[derive(Debug, Args)]
 struct Make {
-    /// DNS names and IP addresses that the server is called by
+    /// Issue the certificate for these DNS names and IP addresses
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
 
-    /// The folder for ca.crt, ca.key, tls.crt and tls.key
+    /// Write ca.crt, ca.key, tls.crt and tls.key to this directory
     #[arg(long, value_name = "DIRECTORY", default_value = "certificates")]
     out: PathBuf,
 
-    /// How long the server certificate is good for
+    /// Set the validity of the server certificate, in days
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=3650))]
     days: u32,
 
-    /// Replaces files that are there
+    /// Overwrite existing files
     #[arg(long)]
     force: bool,
 }

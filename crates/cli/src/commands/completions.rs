@@ -8,7 +8,7 @@ use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The shell; put what is printed where it looks for completions
+    /// The shell to print completions for
     #[arg(value_name = "SHELL", value_enum)]
     shell: Shell,
 }

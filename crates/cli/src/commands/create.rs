@@ -14,15 +14,15 @@ use crate::ui::Ui;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Arguments {
-    /// Makes a kind of your own, a controller for a kind, or both.
+    /// Creates a custom resource, a controller, or both.
     Api(Api),
-    /// Makes webhooks for a kind: of the project, or one that every cluster has.
+    /// Creates webhooks for a kind of the project or a built-in kind.
     Webhook(Webhook),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Api {
-    /// The group without the domain, such as police; of a kind that every cluster has, such as apps or core
+    /// The API group without the domain, such as police; the full group of a built-in kind, such as apps or core
     #[arg(long)]
     group: Group,
 
@@ -34,11 +34,11 @@ pub(crate) struct Api {
     #[arg(long)]
     kind: Kind,
 
-    /// The plural in URLs, if the usual one is wrong
+    /// The plural resource name, if it is irregular
     #[arg(long)]
     plural: Option<Plural>,
 
-    /// Whether its objects are in namespaces: true unless said, or as the other versions have it
+    /// Whether the resource is namespaced [default: true, or the scope of its other versions]
     #[arg(
         long,
         value_name = "BOOL",
@@ -49,11 +49,11 @@ pub(crate) struct Api {
     )]
     namespaced: Option<bool>,
 
-    /// Makes a controller, too
+    /// Also create a controller
     #[arg(long)]
     controller: bool,
 
-    /// Makes no type: the kind is in the project already, is one that every cluster has, or is defined by --crd
+    /// Do not create the type: the kind exists in the project, is built-in, or is defined by --crd
     #[arg(long)]
     no_resource: bool,
 
@@ -70,23 +70,23 @@ pub(crate) struct Webhook {
     #[arg(long)]
     kind: Kind,
 
-    /// Its group, if several groups have this kind
+    /// The API group, if the kind exists in several
     #[arg(long)]
     group: Option<Group>,
 
-    /// The version that the webhooks are given, and the hub of a conversion; the first one that was made unless it is said
+    /// The version that the webhooks receive, and the hub of a conversion [default: the first version of the kind]
     #[arg(long)]
     version: Option<Version>,
 
-    /// Makes a webhook that completes objects when they are created
+    /// Create a defaulting webhook
     #[arg(long)]
     defaulting: bool,
 
-    /// Makes a webhook that says which objects there may be
+    /// Create a validating webhook
     #[arg(long)]
     validating: bool,
 
-    /// Has the versions of the kind become each other
+    /// Create a conversion webhook
     #[arg(long)]
     conversion: bool,
 
@@ -99,7 +99,7 @@ pub(crate) struct Webhook {
 
 #[derive(Debug, Args)]
 struct Definitions {
-    /// For a kind of another project: the file with its CustomResourceDefinition
+    /// Use the kind of another project, defined by the CustomResourceDefinition in this file
     #[arg(long, value_name = "FILE")]
     crd: Option<PathBuf>,
 }

@@ -9,7 +9,7 @@ use crate::ui::Ui;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Arguments {
-    /// Deletes a version of a kind, with its controller.
+    /// Deletes a version of a custom resource and its controller.
     Api(Api),
     /// Deletes the webhooks of a kind.
     Webhook(What),
@@ -17,7 +17,7 @@ pub(crate) enum Arguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct Api {
-    /// Its version, if there are several
+    /// The version, if the kind has several
     #[arg(long)]
     version: Option<Version>,
 
@@ -31,11 +31,11 @@ pub(crate) struct What {
     #[arg(long)]
     kind: Kind,
 
-    /// Its group, if several groups have this kind
+    /// The API group, if the kind exists in several
     #[arg(long)]
     group: Option<Group>,
 
-    /// Deletes what has been changed since it was made, too
+    /// Also delete files that were edited
     #[arg(long)]
     force: bool,
 

@@ -30,22 +30,22 @@ use crate::ui::{Tone, Ui};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The folder of the program's package
+    /// The directory of the program's package
     #[arg(value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
 
-    /// Ends after the demo, successfully only if everything came out as the demo expects
+    /// Exit after the demo, with an error if a step did not meet its expectation
     #[arg(long)]
     once: bool,
 
     #[command(flatten)]
     given: GivenFlags,
 
-    /// The port of the API server; 0 takes a free one
+    /// Listen on this port with the API server; 0 picks a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
 
-    /// Which controllers run beside the API server
+    /// Run these controllers beside the API server
     #[arg(
         long,
         value_name = "NAMES",
@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     )]
     controllers: Vec<Controller>,
 
-    /// Where to write the kubeconfig for kubectl
+    /// Write the kubeconfig for kubectl to this file
     #[arg(
         long,
         value_name = "FILE",
@@ -63,15 +63,15 @@ pub(crate) struct Arguments {
     )]
     kubeconfig: PathBuf,
 
-    /// Leaves the program as it is when its sources change
+    /// Do not rebuild the program when its sources change
     #[arg(long)]
     no_watch: bool,
 
-    /// Keep every review with its answer in a file here, for `kubewright replay`
+    /// Record every admission review with its response in this directory, for `kubewright replay`
     #[arg(long, value_name = "DIRECTORY")]
     record: Option<PathBuf>,
 
-    /// Options of the program itself, behind `--`
+    /// Options of the program, after `--`
     #[arg(last = true, value_name = "OPTIONS")]
     options: Vec<String>,
 }
@@ -79,11 +79,11 @@ pub(crate) struct Arguments {
 /// A cluster that stays when the command ends.
 #[derive(Debug, Args)]
 struct GivenFlags {
-    /// Works with the cluster of this context of the kubeconfig, instead of an embedded one; in the end it is what it was
+    /// Use the cluster of this kubeconfig context instead of an embedded API server, and restore it on exit
     #[arg(long, value_name = "NAME", conflicts_with_all = ["port", "controllers", "kubeconfig"])]
     context: Option<String>,
 
-    /// The address at which that cluster reaches this machine
+    /// The address at which the cluster reaches this machine
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -92,11 +92,11 @@ struct GivenFlags {
     )]
     host: String,
 
-    /// Put back what a run with `--context` that was killed has left, and build nothing; without `--context`, in every cluster
+    /// Restore the cluster after a killed run with `--context`, without building anything; all clusters without `--context`
     #[arg(long, conflicts_with_all = ["once", "record", "adopt", "fail_closed", "options"])]
     restore: bool,
 
-    /// Keep the failure policy of webhooks in that cluster; without it they fail open (`Ignore`) while they are borrowed
+    /// Keep the failure policy of the cluster's webhooks; otherwise they fail open (`Ignore`) during development
     #[arg(long, requires = "context")]
     fail_closed: bool,
 

@@ -12,14 +12,14 @@ use crate::ui::{Tone, Ui};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The names of webhook configurations, and of definitions with a conversion; all unless given
+    /// The webhook configurations and CustomResourceDefinitions to examine [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 
     #[command(flatten)]
     cluster: ClusterFlags,
 
-    /// How the result is printed
+    /// Output format
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     output: Output,
 }

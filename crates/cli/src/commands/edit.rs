@@ -10,7 +10,7 @@ use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The license of the package, as an SPDX expression; an empty one takes it away
+    /// Set the license of the package, as an SPDX expression; an empty string removes it
     #[arg(long, value_name = "SPDX", value_parser = license_or_none)]
     license: Option<String>,
 

@@ -12,24 +12,23 @@ use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The folder of the project, which is made if it is not there
+    /// The directory of the project; created if it does not exist
     #[arg(value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
 
-    /// The domain of its groups, webhooks and labels, such as example.com
+    /// The domain of API groups, webhooks and labels, such as example.com
     #[arg(long)]
     domain: Domain,
 
-    /// The name of the package, of the program and of what it is deployed as; that of the folder unless it is said
+    /// The name of the package, the binary and the Deployment [default: the name of the directory]
     #[arg(long)]
     name: Option<Name>,
 
-    /// The license of the package, as an SPDX expression such as Apache-2.0
+    /// Set the license of the package, as an SPDX expression such as Apache-2.0
     #[arg(long, value_name = "SPDX", value_parser = license)]
     license: Option<String>,
 
-    /// Takes the crate `kubewright` from this folder; without it, from the sources that this command was built in, or, if it
-    /// was installed from a registry, from there
+    /// Use the crate `kubewright` in this directory [default: the sources that this command was built from, or the registry]
     #[arg(long, value_name = "FOLDER")]
     kubewright_path: Option<PathBuf>,
 }

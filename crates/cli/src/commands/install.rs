@@ -24,7 +24,7 @@ use crate::ui::Ui;
 /// A program, and the cluster that it goes to.
 #[derive(Debug, Args)]
 pub(crate) struct Source {
-    /// The folder of the program's package
+    /// The directory of the program's package
     #[arg(value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
 
@@ -34,11 +34,11 @@ pub(crate) struct Source {
     #[command(flatten)]
     adopt: Adopt,
 
-    /// How the result is printed
+    /// Output format
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     output: Output,
 
-    /// Options of the program itself, behind `--`
+    /// Options of the program, after `--`
     #[arg(last = true, value_name = "OPTIONS")]
     options: Vec<String>,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Install {
     #[command(flatten)]
     source: Source,
 
-    /// Takes fields over from others who keep them
+    /// Take over fields of other field managers (server-side apply with force)
     #[arg(long)]
     force_conflicts: bool,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Uninstall {
     #[command(flatten)]
     source: Source,
 
-    /// Deletes definitions of which there are objects: the objects go with them
+    /// Also delete CustomResourceDefinitions that have objects, and the objects with them
     #[arg(long)]
     with_objects: bool,
 }
@@ -71,7 +71,7 @@ pub(crate) struct Deploy {
     #[command(flatten)]
     place: PlaceFlags,
 
-    /// Waits until the program runs, and has it called only then
+    /// Wait for the rollout before the webhook configurations are applied
     #[arg(
         long,
         value_name = "BOOL",
@@ -83,11 +83,11 @@ pub(crate) struct Deploy {
     )]
     wait: bool,
 
-    /// How long it waits, such as 90s or 5m
+    /// Time to wait for, such as 90s or 5m
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = duration)]
     timeout: Duration,
 
-    /// Deletes what an earlier deployment of the program had and this one has no more
+    /// Delete objects of earlier deployments that are no longer in the manifests
     #[arg(long)]
     prune: bool,
 }
@@ -100,7 +100,7 @@ pub(crate) struct Undeploy {
     #[command(flatten)]
     place: PlaceFlags,
 
-    /// Deletes the namespace, too, with everything in it
+    /// Also delete the namespace and every object in it
     #[arg(long)]
     with_namespace: bool,
 }
@@ -108,11 +108,11 @@ pub(crate) struct Undeploy {
 /// What the place of a deployment says otherwise than the code.
 #[derive(Debug, Args)]
 struct PlaceFlags {
-    /// The namespace of the program, instead of the one that its code names
+    /// Deploy to this namespace instead of the one in the code
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
 
-    /// The image to run, instead of the one that the code names
+    /// Run this image instead of the one in the code
     #[arg(long, value_name = "IMAGE")]
     image: Option<String>,
 }

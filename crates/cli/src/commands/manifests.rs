@@ -11,19 +11,19 @@ use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The folder of the program's package
+    /// The directory of the program's package
     #[arg(value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
 
-    /// Where the files are, in the package's folder
+    /// The directory of the manifests, relative to the package
     #[arg(long, value_name = "FOLDER", default_value = "deploy")]
     into: PathBuf,
 
-    /// Writes nothing: fails if the files are not those that would be written
+    /// Write nothing; exit with an error if the files are not up to date
     #[arg(long)]
     check: bool,
 
-    /// Options of the program itself, behind `--`
+    /// Options of the program, after `--`
     #[arg(last = true, value_name = "OPTIONS")]
     options: Vec<String>,
 }

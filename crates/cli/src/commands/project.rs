@@ -16,7 +16,7 @@ use crate::ui::{Tone, Ui};
 /// Which project is meant.
 #[derive(Debug, Args)]
 pub(crate) struct Place {
-    /// The project's folder; without it, this one or the nearest above with a kubewright.toml
+    /// The directory of the project [default: the current directory or its nearest parent with a kubewright.toml]
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
 }

@@ -23,15 +23,15 @@ use crate::ui::{Tone, Ui};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The folder that `run --record` or `dev --record` has written
+    /// The directory that `run --record` or `dev --record` wrote
     #[arg(value_name = "DIRECTORY")]
     directory: PathBuf,
 
-    /// The folder of the program's package
+    /// The directory of the program's package
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     package: PathBuf,
 
-    /// Options of the program itself, behind `--`
+    /// Options of the program, after `--`
     #[arg(last = true, value_name = "OPTIONS")]
     options: Vec<String>,
 }

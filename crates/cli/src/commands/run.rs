@@ -19,14 +19,14 @@ use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The folder of the program's package
+    /// The directory of the program's package
     #[arg(value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
 
     #[command(flatten)]
     cluster: ClusterFlags,
 
-    /// Options of the program itself and of its `run`, behind `--`
+    /// Options of the program and its `run` command, after `--`
     #[arg(last = true, value_name = "OPTIONS")]
     options: Vec<String>,
 }

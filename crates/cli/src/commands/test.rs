@@ -15,22 +15,22 @@ use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The folder of the project
+    /// The directory of the project
     #[arg(value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
 
-    /// Which API server the tests have; unless given, the one that `KUBEWRIGHT_TEST_CLUSTER` names, or an embedded one
+    /// Run the tests on this API server [default: the value of KUBEWRIGHT_TEST_CLUSTER, or embedded]
     #[arg(long, value_name = "WHICH", value_enum)]
     cluster: Option<Which>,
 
-    /// The version of the real API server, as for `kubewright assets use`; the one of kubewright.lock unless given
+    /// The version of the real API server, as for `kubewright assets use` [default: the version in kubewright.lock]
     #[arg(long, value_name = "VERSION")]
     kubernetes: Option<Selector>,
 
     #[command(flatten)]
     context: ClusterFlags,
 
-    /// Options of `cargo test`, behind `--`
+    /// Options of `cargo test`, after `--`
     #[arg(last = true, value_name = "OPTIONS")]
     options: Vec<String>,
 }
@@ -38,11 +38,11 @@ pub(crate) struct Arguments {
 /// The API servers that tests can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Which {
-    /// Each test has one of its own, in its process
+    /// An embedded API server per test, in the test process
     Embedded,
-    /// All tests share a kube-apiserver and an etcd, which are brought here unless `KUBEBUILDER_ASSETS` says where they are
+    /// A kube-apiserver and an etcd shared by all tests, downloaded unless KUBEBUILDER_ASSETS is set
     Real,
-    /// The cluster of the context
+    /// The cluster of the current context
     Existing,
 }
 

@@ -285,7 +285,7 @@ fn help_tells_of_the_program_its_options_and_commands() {
         .unwrap_err()
         .to_string();
     assert!(
-        help.starts_with("Prints everything that installs this program"),
+        help.starts_with("Prints the install manifests of this program"),
         "{help}"
     );
     assert!(!help.contains("--listen"), "{help}");

@@ -29,7 +29,7 @@ impl Collector for Lives {
         let server = Some(self.identity.current().expires());
         let mut metric = encoder.encode_descriptor(
             "kubewright_certificate_not_after",
-            "When a certificate expires, since the epoch",
+            "Expiry of a certificate, as a Unix timestamp",
             Some(&Unit::Seconds),
             MetricType::Gauge,
         )?;
@@ -46,7 +46,7 @@ impl Collector for Lives {
         };
         let mut metric = encoder.encode_descriptor(
             "kubewright_certificate_rotation_phase",
-            "Which phase the rotation of the authority is in",
+            "Phase of the CA rotation",
             None,
             MetricType::Gauge,
         )?;
@@ -68,7 +68,7 @@ impl Collector for Trusted {
         let standings = self.0.standings();
         let mut metric = encoder.encode_descriptor(
             "kubewright_certificate_trust_in_sync",
-            "Whether an object that leads here says what is wanted about trust",
+            "Whether the object's caBundle contains every trusted CA (1) or not (0)",
             None,
             MetricType::Gauge,
         )?;
@@ -79,7 +79,7 @@ impl Collector for Trusted {
         }
         let mut metric = encoder.encode_descriptor(
             "kubewright_certificate_trust_writes",
-            "How often an object that leads here was written",
+            "Number of caBundle updates, by object",
             None,
             MetricType::Counter,
         )?;

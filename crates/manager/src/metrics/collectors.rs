@@ -25,7 +25,7 @@ impl Collector for Leads {
         let leads = i64::from(!self.term.is_over());
         let mut metric = encoder.encode_descriptor(
             "leader_election_master_status",
-            "Whether this replica leads",
+            "Whether this replica is the leader (1) or not (0)",
             None,
             MetricType::Gauge,
         )?;
@@ -44,7 +44,7 @@ impl Collector for Caches {
         let follows = self.0.follows();
         let mut metric = encoder.encode_descriptor(
             "kubewright_cached_objects",
-            "Objects that caches hold",
+            "Number of objects in caches, by kind",
             None,
             MetricType::Gauge,
         )?;
@@ -54,15 +54,15 @@ impl Collector for Caches {
             ConstGauge::new(size).encode(metric.encode_family(&labels)?)?;
         }
         let counters: [(_, _, Count); 3] = [
-            ("lists", "Lists that filled caches", |follows| follows.lists),
-            (
-                "watches",
-                "Watches that went on where a list or a watch had ended",
-                |follows| follows.watches,
-            ),
-            ("failures", "Lists and watches that failed", |follows| {
-                follows.failures
+            ("lists", "Number of lists, by kind", |follows| follows.lists),
+            ("watches", "Number of watches, by kind", |follows| {
+                follows.watches
             }),
+            (
+                "failures",
+                "Number of failed lists and watches, by kind",
+                |follows| follows.failures,
+            ),
         ];
         for (name, help, read) in counters {
             let name = format!("kubewright_cache_{name}");
@@ -85,12 +85,12 @@ impl Collector for Serves {
         for (name, help, value) in [
             (
                 "connections_open",
-                "Connections that are open",
+                "Number of open connections",
                 counts.connections_open,
             ),
             (
                 "calls_in_flight",
-                "Calls that are in flight",
+                "Number of in-flight requests",
                 counts.calls_in_flight,
             ),
         ] {
@@ -99,51 +99,55 @@ impl Collector for Serves {
             ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX)).encode(metric)?;
         }
         for (name, help, value) in [
-            ("calls", "Calls that came in, probes not", counts.calls),
+            ("calls", "Number of requests, without probes", counts.calls),
             (
                 "calls_refused",
-                "Calls that were refused because there were too many",
+                "Number of requests rejected because of too many in-flight requests",
                 counts.calls_refused,
             ),
             (
                 "clients_refused",
-                "Calls that were refused because their client was not believed",
+                "Number of requests rejected because of their client certificate",
                 counts.clients_refused,
             ),
             (
                 "clients_observed",
-                "Calls that would have been refused if clients were not only observed",
+                "Number of requests that enforcing client certificates would reject",
                 counts.clients_observed,
             ),
             (
                 "connections",
-                "Connections that were accepted",
+                "Number of accepted connections",
                 counts.connections_accepted,
             ),
             (
                 "connections_evicted",
-                "Connections that were closed to make room for others",
+                "Number of connections evicted in favor of others",
                 counts.connections_evicted,
             ),
             (
                 "connections_refused",
-                "Connections that were closed at once because all others were busy",
+                "Number of connections rejected because all others were busy",
                 counts.connections_refused,
             ),
             (
                 "handshakes_failed",
-                "TLS handshakes that failed",
+                "Number of failed TLS handshakes",
                 counts.handshakes_failed,
             ),
-            ("panics", "Calls whose service has panicked", counts.panics),
+            (
+                "panics",
+                "Number of requests whose handler panicked",
+                counts.panics,
+            ),
             (
                 "certificates_replaced",
-                "Certificates that replaced an earlier one",
+                "Number of certificate renewals",
                 counts.identities_replaced,
             ),
             (
                 "certificate_failures",
-                "Errors of the source of certificates",
+                "Number of errors of the certificate source",
                 counts.identity_failures,
             ),
         ] {
@@ -162,7 +166,7 @@ impl Collector for Configuration {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut metric = encoder.encode_descriptor(
             "kubewright_configuration_good",
-            "Whether what was last found of a configuration could be used",
+            "Whether the latest configuration is valid (1) or not (0)",
             None,
             MetricType::Gauge,
         )?;
@@ -173,7 +177,7 @@ impl Collector for Configuration {
         }
         let mut metric = encoder.encode_descriptor(
             "kubewright_configuration_reads",
-            "Contents of a configuration that were used, or refused",
+            "Number of configuration reloads, by outcome",
             None,
             MetricType::Counter,
         )?;

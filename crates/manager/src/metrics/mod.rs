@@ -277,24 +277,24 @@ impl Reviews {
         };
         registry.register(
             "webhook_reviews",
-            "Reviews that were answered",
+            "Number of admission reviews, by outcome",
             reviews.ended.clone(),
         );
         registry.register_with_unit(
             "webhook_latency",
-            "How long reviews took",
+            "Latency of admission reviews",
             Unit::Seconds,
             reviews.latency.clone(),
         );
         registry.register_with_unit(
             "webhook_deadline_left",
-            "How much of the caller's time was left when a review was answered",
+            "Time left until the caller's timeout when an admission review was answered",
             Unit::Seconds,
             reviews.left.clone(),
         );
         registry.register_with_unit(
             "webhook_patch_size",
-            "How long patches were",
+            "Size of patches",
             Unit::Bytes,
             reviews.patch.clone(),
         );
@@ -311,18 +311,18 @@ impl Reconciles {
         };
         registry.register(
             "kubewright_reconciles",
-            "Reconciles that have ended",
+            "Number of reconciles, by outcome",
             reconciles.ended.clone(),
         );
         registry.register_with_unit(
             "workqueue_queue_duration",
-            "How long objects waited for a reconcile",
+            "Time that objects waited in the work queue",
             Unit::Seconds,
             reconciles.waited.clone(),
         );
         registry.register_with_unit(
             "workqueue_work_duration",
-            "How long reconciles took",
+            "Duration of reconciles",
             Unit::Seconds,
             reconciles.duration.clone(),
         );
@@ -338,12 +338,12 @@ impl Calls {
         };
         registry.register(
             "rest_client_requests",
-            "Calls to the API server",
+            "Number of requests to the API server",
             calls.answered.clone(),
         );
         registry.register_with_unit(
             "rest_client_request_duration",
-            "How long the API server took to begin an answer",
+            "Latency of requests to the API server, until the response headers",
             Unit::Seconds,
             calls.latency.clone(),
         );

@@ -20,31 +20,31 @@ type Counter = fn(&Load) -> u64;
 const GAUGES: [(&str, &str, Option<Unit>, Gauge); 5] = [
     (
         "workqueue_depth",
-        "Objects that wait for a reconcile",
+        "Number of objects in the work queue",
         None,
         |load| number(load.waiting),
     ),
     (
         "workqueue_unfinished_work",
-        "For how long the reconciles at hand have been at it, put together",
+        "Total duration of the reconciles in progress",
         Some(Unit::Seconds),
         |load| load.unfinished.as_secs_f64(),
     ),
     (
         "workqueue_longest_running_processor",
-        "For how long the longest of the reconciles at hand has been at it",
+        "Duration of the longest reconcile in progress",
         Some(Unit::Seconds),
         |load| load.longest.as_secs_f64(),
     ),
     (
         "kubewright_reconcile_workers",
-        "Reconciles that there may be at the same time",
+        "Maximum number of concurrent reconciles",
         None,
         |load| number(load.workers),
     ),
     (
         "kubewright_reconcile_workers_active",
-        "Reconciles at hand",
+        "Number of reconciles in progress",
         None,
         |load| number(load.active),
     ),
@@ -53,12 +53,12 @@ const GAUGES: [(&str, &str, Option<Unit>, Gauge); 5] = [
 const COUNTERS: [(&str, &str, Counter); 2] = [
     (
         "workqueue_adds",
-        "How often an object came to wait for a reconcile",
+        "Number of additions to the work queue",
         |load| load.adds,
     ),
     (
         "workqueue_retries",
-        "How often an object came to wait because its reconcile had failed",
+        "Number of requeues after an error",
         |load| load.retries,
     ),
 ];

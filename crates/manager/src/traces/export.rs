@@ -33,7 +33,7 @@ pub(crate) struct TraceFlags {
     #[arg(
         long,
         value_name = "URL",
-        help = "Send traces by OTLP (HTTP, protobuf) to this collector, such as http://localhost:4318; OTEL_EXPORTER_OTLP_ENDPOINT if not said"
+        help = "Send traces by OTLP (HTTP, protobuf) to this collector, such as http://localhost:4318 [default: OTEL_EXPORTER_OTLP_ENDPOINT]"
     )]
     pub(crate) otlp_endpoint: Option<String>,
 
@@ -41,7 +41,7 @@ pub(crate) struct TraceFlags {
         long,
         value_name = "RATIO",
         value_parser = ratio,
-        help = "How many of the traces that begin here are sent, from 0 to 1; whoever calls decides for its own [default: 1]"
+        help = "Sampling ratio of traces that start here, from 0 to 1; callers decide about their traces [default: 1]"
     )]
     pub(crate) trace_ratio: Option<f64>,
 }

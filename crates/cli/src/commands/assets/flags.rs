@@ -18,7 +18,7 @@ use crate::ui::Ui;
 /// Where installed versions are.
 #[derive(Debug, Args)]
 pub(super) struct StoreFlag {
-    /// The folder of the installed versions; kubewright/assets among the data of programs unless given
+    /// The directory of installed versions [default: kubewright/assets in the user's data directory]
     #[arg(long, value_name = "DIRECTORY", env = "KUBEWRIGHT_ASSETS_STORE")]
     pub(super) store: Option<PathBuf>,
 }
@@ -32,11 +32,11 @@ impl StoreFlag {
 /// The platform.
 #[derive(Debug, Args)]
 pub(super) struct PlatformFlags {
-    /// The operating system, by Go's name
+    /// The operating system (GOOS)
     #[arg(long, value_name = "OS", default_value = Platform::os_here())]
     pub(super) os: String,
 
-    /// The processor, by Go's name
+    /// The architecture (GOARCH)
     #[arg(long, value_name = "ARCH", default_value = Platform::arch_here())]
     pub(super) arch: String,
 }
@@ -52,7 +52,7 @@ impl PlatformFlags {
 /// Where archives are looked for.
 #[derive(Debug, Args)]
 pub(super) struct MirrorFlags {
-    /// The addresses of indexes, asked in this order; archives may lie beside them
+    /// URLs of release indexes, tried in this order; archives may be next to them
     #[arg(
         long,
         value_name = "URLS",
@@ -63,7 +63,7 @@ pub(super) struct MirrorFlags {
     )]
     pub(super) index: Vec<Uri>,
 
-    /// How long a mirror may say nothing before the next one is asked
+    /// Try the next mirror after this many seconds without data
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) timeout: u64,
 }
@@ -86,7 +86,7 @@ fn address(text: &str) -> Result<Uri, String> {
 /// Whether people or programs read the result.
 #[derive(Debug, Args)]
 pub(super) struct OutputFlag {
-    /// How the result is printed
+    /// Output format
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(super) output: Output,
 }

@@ -14,11 +14,11 @@ use crate::ui::{Tone, Ui};
 
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// Which versions; all unless given
+    /// The versions, such as 1.30.0, 1.30 or <1.30 [default: all]
     #[arg(value_name = "VERSION")]
     selector: Option<Selector>,
 
-    /// Asks no mirror
+    /// Do not contact any mirror
     #[arg(short, long, visible_alias = "installed-only")]
     installed: bool,
 
@@ -37,7 +37,7 @@ pub(super) struct List {
 
 #[derive(Debug, Args)]
 pub(super) struct Cleanup {
-    /// Which versions, such as 1.30.0, 1.30 or <1.30
+    /// The versions, such as 1.30.0, 1.30 or <1.30
     #[arg(value_name = "VERSION", required_unless_present = "all")]
     selector: Option<Selector>,
 
@@ -57,7 +57,7 @@ pub(super) struct Cleanup {
 
 #[derive(Debug, Args)]
 pub(super) struct Verify {
-    /// Which versions; all unless given
+    /// The versions, such as 1.30.0, 1.30 or <1.30 [default: all]
     #[arg(value_name = "VERSION")]
     selector: Option<Selector>,
 

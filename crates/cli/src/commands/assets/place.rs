@@ -14,24 +14,24 @@ use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Which version: 1.36.2, 1.36, 1.36.x, ~1.36.1, <1.36, <=1.36.1, latest or latest-on-disk; `!` behind it asks the index
-    /// for the newest. The one of kubewright.lock unless given, and without that the newest
+    /// The version: 1.36.2, 1.36, 1.36.x, ~1.36.1, <1.36, <=1.36.1, latest or latest-on-disk; a trailing `!` asks the index
+    /// for the newest match [default: the version in kubewright.lock, or latest]
     #[arg(value_name = "VERSION")]
     selector: Option<Selector>,
 
-    /// Asks no mirror: what is not installed is an error
+    /// Do not contact any mirror; a version that is not installed is an error
     #[arg(short, long, visible_alias = "installed-only")]
     installed: bool,
 
-    /// Changes nothing in kubewright.lock: what it does not pin is an error
+    /// Do not change kubewright.lock; a version that it does not pin is an error
     #[arg(long)]
     locked: bool,
 
-    /// Downloads what is installed again
+    /// Download the version even if it is installed
     #[arg(long, conflicts_with = "installed")]
     force: bool,
 
-    /// How the place is printed
+    /// Output format
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     output: Format,
 
@@ -54,12 +54,12 @@ impl Arguments {
 /// How the place is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// The path alone
+    /// The path only
     #[default]
     Path,
-    /// A line for `eval` in a shell, which fails there if this command does
+    /// A line for `eval` in a shell; fails in the shell if this command fails
     Env,
-    /// All that is known of it
+    /// All details
     Json,
 }
 

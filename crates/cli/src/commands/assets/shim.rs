@@ -11,7 +11,7 @@ use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Write the programs into this directory; `shim` of the store by default
+    /// Create the programs in this directory [default: `shim` in the store]
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
 

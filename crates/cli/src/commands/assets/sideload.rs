@@ -16,15 +16,15 @@ use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The version that the archive has, such as 1.36.2
+    /// The version of the archive, such as 1.36.2
     #[arg(value_name = "VERSION")]
     version: Version,
 
-    /// The archive, a .tar.gz as controller-tools publishes it; `-` reads it from standard input
+    /// The archive, a .tar.gz as controller-tools publishes it; `-` reads standard input
     #[arg(value_name = "FILE", default_value = "-")]
     archive: PathBuf,
 
-    /// The hash that the archive must have; the one of kubewright.lock unless given
+    /// The expected checksum of the archive [default: the checksum in kubewright.lock]
     #[arg(long, value_name = "HASH")]
     sha512: Option<Sha512>,
 

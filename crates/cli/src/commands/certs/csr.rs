@@ -24,34 +24,34 @@ use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// DNS names and IP addresses that the server is called by; the first is its common name
+    /// Request the certificate for these DNS names and IP addresses; the first one is the common name
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
 
-    /// Who is to sign, such as example.com/webhooks; a signer by that name has to run in the cluster
+    /// The signer name, such as example.com/webhooks; the signer has to run in the cluster
     #[arg(long, value_name = "NAME", required = true)]
     signer: Option<String>,
 
-    /// Approves the request, which takes the permission to
+    /// Approve the request; requires the permission to approve
     #[arg(long)]
     approve: bool,
 
-    /// How long to wait for the certificate
+    /// Time to wait for the certificate
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     timeout: u64,
 
-    /// The folder for tls.crt and tls.key
+    /// Write tls.crt and tls.key to this directory
     #[arg(long, value_name = "DIRECTORY", default_value = "certificates")]
     out: PathBuf,
 
-    /// Replaces files that are there
+    /// Overwrite existing files
     #[arg(long)]
     force: bool,
 
     #[command(flatten)]
     cluster: ClusterFlags,
 
-    /// How the result is printed
+    /// Output format
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(super) output: Output,
 }

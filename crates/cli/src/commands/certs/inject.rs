@@ -18,22 +18,22 @@ use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// What is to trust: validatingwebhookconfiguration/NAME, mutatingwebhookconfiguration/NAME, crd/NAME or apiservice/NAME
+    /// The objects: validatingwebhookconfiguration/NAME, mutatingwebhookconfiguration/NAME, crd/NAME or apiservice/NAME
     #[arg(required = true, value_name = "KIND/NAME")]
     targets: Vec<Target>,
 
-    /// The certificates that are to be trusted, as PEM text
+    /// The file with the CA certificates (PEM)
     #[arg(long, value_name = "FILE", required = true)]
     ca_file: Option<PathBuf>,
 
-    /// Keeps what is trusted already, for as long as authorities change
+    /// Keep the CA certificates that the objects already trust, for a rotation
     #[arg(long)]
     add: bool,
 
     #[command(flatten)]
     cluster: ClusterFlags,
 
-    /// How the result is printed
+    /// Output format
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(super) output: Output,
 }
