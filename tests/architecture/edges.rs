@@ -7,7 +7,8 @@ use crate::tree::{is_in_a_crate, packages, root};
 
 /// What each crate uses of the others at run time.
 const EDGES: &[(&str, &[&str])] = &[
-    ("apiserver", &["cel", "review"]),
+    ("apimachinery", &[]),
+    ("apiserver", &["apimachinery", "cel", "review"]),
     ("cel", &[]),
     ("certificates", &[]),
     (
@@ -80,6 +81,11 @@ const FOREIGN: &[(&str, &[&str], &str)] = &[
         "apiserver",
         &["kube", "kube-core", "k8s-openapi"],
         "the API server is a second, independent reading",
+    ),
+    (
+        "apimachinery",
+        &["tokio", "hyper", "kube", "kube-core", "k8s-openapi"],
+        "what all parts of the API server have in common knows no async, no HTTP and no Kubernetes client",
     ),
     (
         "cel",

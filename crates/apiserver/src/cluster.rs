@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use kubewright_apimachinery::status::qualified;
 use kubewright_cel::{AccessCheck, Decision};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -10,7 +11,6 @@ use serde_json::Value;
 use crate::access::{self, Authorizer};
 use crate::admission::{Cluster, User};
 use crate::kinds::{Resource, Served};
-use crate::status::qualified;
 use crate::store::{At, Object, Store};
 
 /// Table and path.

@@ -128,9 +128,10 @@ fn find(table: &str) -> Option<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use kubewright_apimachinery::status::qualified;
+
     use super::*;
     use crate::kinds::Registry;
-    use crate::status::qualified;
 
     #[test]
     fn every_line_is_an_object_of_a_resource_that_is_stored_so() {

@@ -1,10 +1,10 @@
 //! The conditions of a definition: approved by the community, and established.
 
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
 use super::write;
 use crate::kinds::validation::definitions::{Approval, approval, is_bundle, is_protected};
-use crate::kinds::view::{Edit, View};
 use crate::rest::now;
 use crate::server::Shared;
 use crate::store::Object;

@@ -16,13 +16,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use kubewright_apimachinery::view::View;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::custom::Definition;
 use crate::kinds::Resource;
-use crate::kinds::view::View;
 use crate::server::Shared;
 use crate::store::{At, Object};
 

@@ -1,10 +1,10 @@
 //! How the controllers write a definition: its status, as the server itself.
 
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use super::TABLE;
-use crate::kinds::GroupVersionKind;
-use crate::kinds::view::{Edit, View};
 use crate::managers::{self, Tracked, Versions};
 use crate::rest::now;
 use crate::server::Shared;

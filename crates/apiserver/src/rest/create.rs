@@ -1,6 +1,8 @@
 //! POST: a new object, in the order of spec section A.2.1.
 
 use http::{Response, StatusCode};
+use kubewright_apimachinery::conform::Medium;
+use kubewright_apimachinery::status::{Result, Status};
 use serde_json::Value;
 
 use super::addresses::Allocation;
@@ -18,8 +20,6 @@ use crate::access::{self, About, Question};
 use crate::admission::{Attributes, Operation, refuse_new};
 use crate::kinds::strategy::services;
 use crate::kinds::{Verb, defaults, strategy, validation};
-use crate::schema::Medium;
-use crate::status::{Result, Status};
 use crate::store::{Draft, Raced, ReadBack};
 
 /// Creates the object in the body.

@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use bytes::Bytes;
+use kubewright_apimachinery::json::ordered::{Places, write_stored};
+use kubewright_apimachinery::json::{parse_own, write_string};
 use serde_json::{Map, Value};
-
-use crate::schema::json::ordered::{Places, write_stored};
-use crate::schema::json::{parse_own, write_string};
 
 /// An object as it was written at one revision. GET, LIST and every watcher share its bytes.
 #[derive(Debug)]

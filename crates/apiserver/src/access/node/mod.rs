@@ -5,13 +5,14 @@ mod references;
 
 use std::sync::{Arc, LazyLock};
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::selectors::Fields;
+
 use super::derived::UpToDate;
 use super::rbac::Rule;
 use super::{About, Authorizer, Decision, Question, Rules};
 use crate::admission::User;
-use crate::field::quoted;
 use crate::seed::Seed;
-use crate::selector::Fields;
 use crate::store::Store;
 use graph::{Graph, Kind, Vertex};
 
