@@ -1,5 +1,23 @@
 //! Holds an object to the types of its kind, as Go's decoder and encoder do between them.
 //!
+//! ```
+//! use kubewright_apimachinery::conform::conform;
+//! use kubewright_apimachinery::meta::GroupVersionKind;
+//! use serde_json::json;
+//!
+//! let deployments = GroupVersionKind::from_api_version_and_kind("apps/v1", "Deployment");
+//! let mut object = json!({"spec": {"replicas": 2, "paused": null, "replica": 3}});
+//! assert_eq!(conform(&deployments, &mut object)?.unknown, ["spec.replica"]);
+//! assert_eq!(object["spec"]["replicas"], 2);
+//! assert!(object["spec"].get("paused").is_none());
+//!
+//! assert_eq!(
+//!     conform(&deployments, &mut json!({"spec": {"replicas": "2"}})),
+//!     Err("json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32".to_owned())
+//! );
+//! # Ok::<(), String>(())
+//! ```
+//!
 //! One walk does what the real server's decoding into a struct and encoding of that struct do: fields that the struct does not
 //! have go, nulls and what `omitempty` leaves out go, fields without `omitempty` come, and quantities and times get their
 //! canonical form. Errors have the texts of `sigs.k8s.io/json`.

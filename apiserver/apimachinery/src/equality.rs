@@ -1,12 +1,25 @@
-//! Whether two objects say the same, as Go's semantic equality has it: nothing and an empty list or map are one, nothing and
-//! an empty struct behind a pointer are not.
+//! Semantic equality: whether Go's structs of two objects are deeply equal.
+//!
+//! A missing list or map equals an empty one, and a missing value equals its zero value; a missing struct behind a pointer does not
+//! equal an empty one.
+//!
+//! ```
+//! use kubewright_apimachinery::equality;
+//! use kubewright_apimachinery::meta::GroupVersionKind;
+//! use serde_json::json;
+//!
+//! let pods = GroupVersionKind::from_api_version_and_kind("v1", "Pod");
+//! let (bare, spelled_out) = (json!({}), json!({"spec": {"tolerations": [], "hostNetwork": false}}));
+//! assert!(equality::same(&pods, &bare, &spelled_out));
+//! assert!(!equality::same(&pods, &bare, &json!({"spec": {"affinity": {}}})));
+//! ```
 
 use serde_json::{Map, Value};
 
 use crate::meta::GroupVersionKind;
 use crate::types::{self, Shape, Slot, Type};
 
-/// Whether two objects of a built-in kind say the same; objects of other kinds have to be equal.
+/// Returns whether two objects of a built-in kind are semantically equal. Objects of other kinds have to be equal as JSON.
 pub fn same(kind: &GroupVersionKind, a: &Value, b: &Value) -> bool {
     match types::root(kind) {
         Some(root) => members(root.inner(), a, b),
@@ -14,7 +27,7 @@ pub fn same(kind: &GroupVersionKind, a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Whether a field of two objects of a kind says the same.
+/// Returns whether one field of two objects of a kind is semantically equal.
 pub fn same_field(kind: &GroupVersionKind, name: &str, a: &Value, b: &Value) -> bool {
     let (a, b) = (member(a, name), member(b, name));
     let root = types::root(kind).map(types::TypeRef::inner);
@@ -24,7 +37,8 @@ pub fn same_field(kind: &GroupVersionKind, name: &str, a: &Value, b: &Value) -> 
     }
 }
 
-/// Whether two objects of the built-in type of this name say the same.
+/// Returns whether two values of a built-in type are semantically equal, by the name of the type: `api.core.v1.PodSpec`. Values
+/// of other types have to be equal as JSON.
 pub fn same_type(name: &str, a: &Value, b: &Value) -> bool {
     match types::by_name(name) {
         Some(of) => members(of.inner(), a, b),

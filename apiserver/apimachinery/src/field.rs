@@ -12,6 +12,14 @@ use crate::json::write as write_json;
 /// A path is a chain of borrowed steps, made on the way down and written out only when there is an error: checking a
 /// correct object allocates nothing. A path that is kept in a variable needs its parents in variables too;
 /// [`Path::new`] takes several fields at once (`spec.template.spec`).
+///
+/// ```
+/// use kubewright_apimachinery::field::Path;
+///
+/// let containers = Path::new("spec.containers");
+/// let first = containers.index(0);
+/// assert_eq!(first.child("image").to_string(), "spec.containers[0].image");
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Path<'a> {
     parent: Option<&'a Self>,
@@ -72,7 +80,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Whether nothing is written for this path.
+    /// Returns whether this is the path of the object itself.
     #[inline]
     pub fn is_root(&self) -> bool {
         matches!(self.step, Step::Root) && self.parent.is_none_or(Path::is_root)
@@ -105,6 +113,17 @@ impl fmt::Display for Path<'_> {
 }
 
 /// What is wrong with one field.
+///
+/// ```
+/// use kubewright_apimachinery::field::{FieldError, Path};
+///
+/// let error = FieldError::not_supported(&Path::new("spec.type"), "Loud", &["Quiet", "Silent"]);
+/// assert_eq!(
+///     error.to_string(),
+///     r#"spec.type: Unsupported value: "Loud": supported values: "Quiet", "Silent""#
+/// );
+/// assert_eq!(error.reason().as_str(), "FieldValueNotSupported");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
     field: String,
@@ -180,7 +199,7 @@ impl FieldError {
         Self::duplicate_shown(path, &rendered(&value.into()))
     }
 
-    /// The same for a value that is a text already.
+    /// The same for a value that is written already, as the kind's Go type shows it.
     pub fn duplicate_shown(path: &Path<'_>, shown: &str) -> Self {
         Self::new(path, Reason::Duplicate, format!("Duplicate value: {shown}"))
     }
@@ -195,7 +214,7 @@ impl FieldError {
         Self::invalid_shown(path, &rendered(&value.into()), detail)
     }
 
-    /// The same for a value that is a text already.
+    /// The same for a value that is written already, as the kind's Go type shows it.
     pub fn invalid_shown(path: &Path<'_>, shown: &str, detail: &str) -> Self {
         let body = format!("Invalid value: {shown}");
         Self::new(path, Reason::Invalid, with_detail(&body, detail))
@@ -219,7 +238,7 @@ impl FieldError {
         Self::not_supported_shown(path, &rendered(&value.into()), supported)
     }
 
-    /// The same for a value that is a text already.
+    /// The same for a value that is written already, as the kind's Go type shows it.
     pub fn not_supported_shown(path: &Path<'_>, shown: &str, supported: &[&str]) -> Self {
         let mut body = format!("Unsupported value: {shown}");
         if !supported.is_empty() {

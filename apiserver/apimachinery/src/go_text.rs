@@ -1,4 +1,13 @@
 //! Values as Go prints them: the API server's messages are written with its `fmt`, `strconv` and `encoding/json`.
+//!
+//! ```
+//! use kubewright_apimachinery::go_text::{GoText, format_double, quoted};
+//! use serde_json::json;
+//!
+//! assert_eq!(quoted("a\u{7}\n"), r#""a\a\n""#);
+//! assert_eq!(format_double(1e6), "1e+06");
+//! assert_eq!(GoText(&json!({"b": [1, null]})).to_string(), "map[b:[1 <nil>]]");
+//! ```
 
 use std::fmt::{self, Display, Write as _};
 use std::sync::LazyLock;
@@ -44,7 +53,7 @@ fn is_printable(character: char) -> bool {
     PRINTABLE.is_match(character.encode_utf8(&mut [0; 4]))
 }
 
-/// JSON with what could mean something in HTML escaped, as Go's encoder does.
+/// Escapes in JSON the characters that HTML knows, as Go's encoder does.
 pub fn html_escaped(json: String) -> String {
     if !json.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
         return json;

@@ -1,4 +1,16 @@
-//! Reads JSON bodies: a value, and which fields stand in it twice.
+//! Reads and writes JSON as the API server does.
+//!
+//! ```
+//! use kubewright_apimachinery::json;
+//!
+//! let parsed = json::parse(br#"{"spec": {"replicas": 1, "replicas": 2}}"#)?;
+//! assert_eq!(parsed.value["spec"]["replicas"], 2);
+//! assert_eq!(parsed.duplicates, [r#"duplicate field "spec.replicas""#]);
+//!
+//! let error = json::parse(b"{").unwrap_err();
+//! assert_eq!(error.to_string(), "unexpected end of JSON input");
+//! # Ok::<(), json::Malformed>(())
+//! ```
 
 mod duplicates;
 mod indent;
@@ -17,7 +29,7 @@ pub use write::{write, write_string};
 
 use read::{Fault, read};
 
-/// A body that was read.
+/// A decoded body.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[expect(
     clippy::exhaustive_structs,
@@ -30,7 +42,7 @@ pub struct Parsed {
     pub duplicates: Vec<String>,
 }
 
-/// A body that is not of its format.
+/// Why a body is not JSON, or not YAML, in the words of Go's decoders.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Malformed(pub(crate) String);
@@ -59,9 +71,9 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, Malformed> {
     }
 }
 
-/// Reads JSON that this server wrote, which may be nested a little deeper than any body.
+/// Reads JSON that [`ordered`] wrote, which may be nested a little deeper than a body, since `managedFields` repeat the nesting.
 ///
-/// None for anything else.
+/// Returns `None` for anything else.
 pub fn parse_own(bytes: &[u8]) -> Option<Value> {
     let text = std::str::from_utf8(bytes).ok()?;
     read(text, DEEPEST_OWN).ok().map(|(value, _)| value)

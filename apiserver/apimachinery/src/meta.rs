@@ -1,6 +1,14 @@
 //! What names kinds and resources: group, version, and kind or plural name.
 
 /// Group, version and kind of an object.
+///
+/// ```
+/// use kubewright_apimachinery::meta::GroupVersionKind;
+///
+/// let kind = GroupVersionKind::from_api_version_and_kind("apps/v1", "Deployment");
+/// assert_eq!((&*kind.group, &*kind.version), ("apps", "v1"));
+/// assert_eq!(kind.api_version(), "apps/v1");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(
     clippy::exhaustive_structs,

@@ -1,6 +1,15 @@
-//! What names, label keys and label values may look like, in the API server's words (spec C.9.1, C.9.2).
+//! The rules of names, label keys and label values, in the API server's words.
 //!
-//! Each function returns what is wrong, one sentence a problem; nothing when the text is fine.
+//! Each function returns one sentence for each problem, and none for a valid string.
+//!
+//! ```
+//! use kubewright_apimachinery::names;
+//!
+//! assert!(names::dns1123_subdomain("web.example.com").is_empty());
+//! assert_eq!(names::dns1123_label("web.example"), ["must not contain dots"]);
+//! assert!(names::label_key("app.kubernetes.io/name").is_empty());
+//! assert_eq!(names::path_segment("a/b"), ["may not contain '/'"]);
+//! ```
 
 /// An RFC 1123 label: names of namespaces, containers, volumes.
 pub fn dns1123_label(text: &str) -> Vec<String> {

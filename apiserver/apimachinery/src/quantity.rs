@@ -6,6 +6,15 @@ use std::fmt;
 use serde_json::Value;
 
 /// A quantity with a precision of one billionth, which is all that Kubernetes keeps.
+///
+/// ```
+/// use kubewright_apimachinery::quantity::Quantity;
+///
+/// let sum = Quantity::parse("500m").unwrap().plus(Quantity::parse("1.5").unwrap());
+/// assert_eq!(sum.to_string(), "2");
+/// assert!(Quantity::parse("1Gi") > Quantity::parse("1G"));
+/// assert_eq!(Quantity::parse("1gi"), None);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {
     nanos: i128,
@@ -24,7 +33,7 @@ const NANOS: i128 = 1_000_000_000;
 const LIMIT: i128 = (i64::MAX as i128) * NANOS;
 
 impl Quantity {
-    /// Reads a quantity's text.
+    /// Reads a quantity's text; `None` if it has another form.
     pub fn parse(text: &str) -> Option<Self> {
         let (negative, rest) = match text.as_bytes().first()? {
             b'-' => (true, &text[1..]),
@@ -51,7 +60,7 @@ impl Quantity {
         })
     }
 
-    /// Reads a quantity of an object: a text, or a number as clients may send it.
+    /// Reads a quantity of an object: a string, or a number as clients may send it.
     pub fn from_value(value: &Value) -> Option<Self> {
         match value {
             Value::String(text) => Self::parse(text),

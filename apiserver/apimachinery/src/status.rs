@@ -1,7 +1,7 @@
 //! `metav1.Status`: every error that a client sees, with the texts of the real API server.
 //!
-//! The constructors are the whole vocabulary (spec section C.9). An error is made where it arises and travels as
-//! a value; only the listener turns it into bytes.
+//! The constructors are the whole vocabulary. An error is made where it arises and travels as a value; only the listener turns it
+//! into bytes.
 
 use std::fmt;
 
@@ -11,6 +11,15 @@ use crate::field::FieldError;
 use crate::go_text::quoted;
 
 /// A failure, as the client will see it.
+///
+/// ```
+/// use kubewright_apimachinery::status::Status;
+///
+/// let status = Status::not_found("apps", "deployments", "web");
+/// assert_eq!(status.code(), 404);
+/// assert_eq!(status.to_value()["message"], r#"deployments.apps "web" not found"#);
+/// assert_eq!(status.to_value()["details"]["kind"], "deployments");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status(Box<Inner>);
 
@@ -187,7 +196,7 @@ impl Status {
         status
     }
 
-    /// What the real server makes of an error that it did not expect: one that is no Status yet, and has the words of this.
+    /// Returns the failure that the real server makes of an unexpected error with this message: an internal error, unless it is one.
     #[must_use]
     pub fn into_internal(self) -> Self {
         if self.code() != 500 {
@@ -267,14 +276,14 @@ impl Status {
         self
     }
 
-    /// Says that this is the answer of those who guard the server, before any handler has seen the request.
+    /// Marks the failure as one of authentication or authorization, which no handler has seen. Clients do not see the mark.
     #[must_use]
     pub fn refusing_access(mut self) -> Self {
         self.0.refuses_access = true;
         self
     }
 
-    /// Whether nobody but those who guard the server has seen the request.
+    /// Returns whether authentication or authorization refused the request.
     #[inline]
     pub fn refuses_access(&self) -> bool {
         self.0.refuses_access

@@ -1,7 +1,21 @@
 //! The types of the built-in kinds: fields, what they hold, and how they are merged.
 //!
-//! The table is generated (see `generator/`). Reading it means finding where each type begins; a type itself is read when it
-//! is first asked for.
+//! The table is generated from the sources of k8s-openapi and k8s-pb. Loading it finds where each type begins; a type itself is read
+//! when it is first asked for.
+//!
+//! ```
+//! use kubewright_apimachinery::meta::GroupVersionKind;
+//! use kubewright_apimachinery::types::{self, Ownership, Shape};
+//!
+//! let pods = GroupVersionKind::from_api_version_and_kind("v1", "Pod");
+//! let spec = types::root(&pods).and_then(|pod| pod.field("spec")?.slot().object()).unwrap();
+//! assert_eq!(spec.name(), "api.core.v1.PodSpec");
+//!
+//! let containers = spec.field("containers").unwrap();
+//! assert!(matches!(containers.slot().shape, Shape::List(_)));
+//! assert_eq!(containers.merge().key, Some("name"));
+//! assert_eq!(*containers.ownership(), Ownership::Map(vec!["name"]));
+//! ```
 
 mod table;
 
@@ -186,7 +200,7 @@ pub fn root(kind: &GroupVersionKind) -> Option<TypeRef> {
     id.map(|id| TypeRef(id.read()))
 }
 
-/// The type of the objects that say of themselves that they are of this version and kind.
+/// The type of the objects with this `apiVersion` and `kind`.
 pub fn named(api_version: &str, kind: &str) -> Option<TypeRef> {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let known = table::TABLE.root(group, version, kind);

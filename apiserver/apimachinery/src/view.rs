@@ -1,8 +1,23 @@
-//! Reads objects the way Go's structs are read: what is absent is null, empty or zero.
+//! Reads and changes JSON trees the way Go's structs are read: what is absent is null, empty or zero.
+//!
+//! ```
+//! use kubewright_apimachinery::view::{Edit, View};
+//! use serde_json::json;
+//!
+//! let mut pod = json!({"spec": {"containers": [{"name": "c"}], "hostNetwork": true}});
+//! assert_eq!(pod.at("spec").list("containers")[0].text("name"), "c");
+//! assert!(pod.at("spec").flag("hostNetwork"));
+//! assert_eq!(pod.at("status").text("phase"), "");
+//!
+//! if let Some(spec) = pod.part("spec") {
+//!     spec.fill("restartPolicy", "Always");
+//! }
+//! assert_eq!(pod["spec"]["restartPolicy"], "Always");
+//! ```
 
 use serde_json::{Map, Value};
 
-/// Reading a field of an untyped object without asking first whether it is there.
+/// Reads fields of an untyped object without a check whether they are there.
 pub trait View {
     /// The field, or null.
     fn at(&self, field: &str) -> &Value;
@@ -70,7 +85,7 @@ impl View for Value {
     }
 }
 
-/// Changing a field of an untyped object.
+/// Changes fields of an untyped object.
 pub trait Edit {
     /// The field as an object, made empty where it is absent; nothing where the value itself is not an object.
     fn part(&mut self, field: &str) -> Option<&mut Value>;

@@ -1,4 +1,12 @@
-//! Reads YAML bodies: manifests, and apply patches.
+//! Reads YAML bodies: manifests, and apply patches; writes answers.
+//!
+//! ```
+//! use kubewright_apimachinery::yaml;
+//!
+//! assert_eq!(yaml::parse(b"mode: 0644")?.value["mode"], 0o644);
+//! assert_eq!(yaml::parse(b"a: 1\na: 2")?.duplicates.len(), 1);
+//! # Ok::<(), kubewright_apimachinery::json::Malformed>(())
+//! ```
 
 use std::fmt;
 
@@ -24,16 +32,16 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, Malformed> {
     with_room(|| parse_with_room(bytes))
 }
 
-/// Reads YAML that this server wrote, which may be nested a little deeper than any body.
+/// Reads YAML that [`to_string`] wrote, which may be nested a little deeper than a body.
 ///
-/// None for anything else.
+/// Returns `None` for anything else.
 pub fn parse_own(bytes: &[u8]) -> Option<Value> {
     let text = std::str::from_utf8(bytes).ok()?;
     let read = with_room(|| read(text, DuplicateKeyPolicy::LastWins, DEEPEST_OWN));
     read.ok().map(|parsed| parsed.value)
 }
 
-/// The text of a value.
+/// Returns the text of a value.
 #[expect(
     clippy::missing_panics_doc,
     reason = "a JSON tree can always be written as YAML"

@@ -8,7 +8,7 @@ use super::{Conformed, Place, Shape, Step, Stop, Walk, complete, describe};
 use crate::meta::GroupVersionKind;
 use crate::types::{self, Field, Type, TypeRef};
 
-/// Which parts of a document have changed.
+/// The parts of an object that may have changed, such as by a JSON patch.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Changes {
@@ -25,7 +25,7 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// Whether what stands at this path may be changed.
+    /// Returns whether the value at this path may have changed.
     pub fn reach(&self, path: &[&str]) -> bool {
         match (self, path.split_first()) {
             (Self::Within(members), Some((first, rest))) => members

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::meta::GroupVersionKind;
 use crate::types::{self, Empty, Ownership, Shape, Slot, Type};
 
-/// Where an object is written.
+/// The place that an object is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Medium {
@@ -18,7 +18,7 @@ pub enum Medium {
     Storage,
 }
 
-/// Makes a conformed object what comes back from where it is written.
+/// Makes a conformed object what is read back from a medium.
 pub fn write_empties(kind: &GroupVersionKind, value: &mut Value, medium: Medium) {
     if let Some(root) = types::root(kind) {
         fields(value, root.inner(), medium);

@@ -7,7 +7,8 @@ use super::{Shape, Slot, Type};
 use crate::meta::GroupVersionKind;
 use crate::types;
 
-/// Makes the integers of an object such as Go's converter makes of its numbers. What is not whole stays.
+/// Converts whole floats to integers where the kind has integers, and wraps them at the size of the field, as Go's converter does.
+/// Other numbers stay as they are.
 pub fn cut_integers(kind: &GroupVersionKind, object: &mut Value) {
     if let (Some(ty), Value::Object(members)) = (types::root(kind), object) {
         members_of(members, ty.inner());

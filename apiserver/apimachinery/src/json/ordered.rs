@@ -1,6 +1,17 @@
 //! Writes objects as the real server does: a struct's fields in the order in which Go declares them, everything else by name.
 //!
 //! Objects of custom resources have no structs, so theirs stand by name throughout.
+//!
+//! ```
+//! use kubewright_apimachinery::json::ordered;
+//! use serde_json::json;
+//!
+//! let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}}});
+//! assert_eq!(
+//!     ordered::text(&pod),
+//!     br#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web","labels":{"app":"web"}}}"#
+//! );
+//! ```
 
 use std::sync::LazyLock;
 
@@ -9,7 +20,7 @@ use serde_json::{Map, Value};
 use super::write::{write, write_string};
 use crate::types::{self, Shape, Slot, Type, TypeRef};
 
-/// Where parts of a stored object stand in its text.
+/// Offsets in the text of a stored object.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(
     clippy::exhaustive_structs,
@@ -22,20 +33,21 @@ pub struct Places {
     pub revision: usize,
 }
 
-/// Appends an object as it is stored: its revision is left open. `owners` is the text of `managedFields` that do not stand
-/// in the object.
-pub fn write_stored(out: &mut Vec<u8>, object: &Value, owners: Option<&[u8]>) -> Places {
+/// Appends an object as it is stored, with an empty `resourceVersion` to be filled in. `managed_fields` is the text of
+/// `metadata.managedFields`, for an object that does not have them yet.
+pub fn write_stored(out: &mut Vec<u8>, object: &Value, managed_fields: Option<&[u8]>) -> Places {
     let mut writer = Writer::new(out);
-    writer.object(object, owners, true);
+    writer.object(object, managed_fields, true);
     writer.places
 }
 
-/// Appends an object of any kind.
-pub fn write_object(out: &mut Vec<u8>, object: &Value, owners: Option<&[u8]>) {
-    Writer::new(out).object(object, owners, false);
+/// Appends an object of any kind. `managed_fields` is the text of `metadata.managedFields`, for an object that does not have
+/// them yet.
+pub fn write_object(out: &mut Vec<u8>, object: &Value, managed_fields: Option<&[u8]>) {
+    Writer::new(out).object(object, managed_fields, false);
 }
 
-/// The text of what is answered: an object, a list, a table.
+/// Returns the text of an answer: an object, a list, a table.
 pub fn text(value: &Value) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
     Writer::new(&mut out).answer(value);
@@ -56,7 +68,7 @@ pub(crate) fn type_of_items(list: &Value) -> Option<&'static Type> {
 
 const METADATA: &str = "apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const REVISION: &str = "resourceVersion";
-const OWNERS: &str = "managedFields";
+const MANAGED_FIELDS: &str = "managedFields";
 
 static NOTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
@@ -94,12 +106,12 @@ impl<'o, 'v> Writer<'o, 'v> {
         }
     }
 
-    fn object(&mut self, object: &'v Value, owners: Option<&'v [u8]>, stored: bool) {
+    fn object(&mut self, object: &'v Value, managed_fields: Option<&'v [u8]>, stored: bool) {
         let Value::Object(members) = object else {
             return write(self.out, object);
         };
         let ty = type_of(object);
-        if ty.is_none() && owners.is_none() && !stored {
+        if ty.is_none() && managed_fields.is_none() && !stored {
             return write(self.out, object);
         }
         let start = self.sort(members, ty);
@@ -119,7 +131,12 @@ impl<'o, 'v> Writer<'o, 'v> {
                     }
                     let of = ty.is_some().then(|| types::by_name(METADATA)).flatten();
                     let of = of.map(TypeRef::inner);
-                    self.metadata(metadata.as_object().unwrap_or(&NOTHING), of, owners, stored);
+                    self.metadata(
+                        metadata.as_object().unwrap_or(&NOTHING),
+                        of,
+                        managed_fields,
+                        stored,
+                    );
                 }
                 _ => self.part(at),
             }
@@ -131,7 +148,7 @@ impl<'o, 'v> Writer<'o, 'v> {
         &mut self,
         metadata: &'v Map<String, Value>,
         ty: Option<&'static Type>,
-        owners: Option<&'v [u8]>,
+        managed_fields: Option<&'v [u8]>,
         stored: bool,
     ) {
         let start = self.sort(metadata, ty);
@@ -144,8 +161,8 @@ impl<'o, 'v> Writer<'o, 'v> {
             }
             self.add(ty, REVISION, Part::Revision);
         }
-        if let Some(owners) = owners {
-            self.add(ty, OWNERS, Part::Text(owners));
+        if let Some(managed_fields) = managed_fields {
+            self.add(ty, MANAGED_FIELDS, Part::Text(managed_fields));
         }
         self.turns(start);
         self.all(start);

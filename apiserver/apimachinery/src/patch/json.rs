@@ -1,7 +1,18 @@
 //! JSON patch (RFC 6902) with the habits and texts of the library that the real API server uses.
 //!
-//! They differ from the RFC where webhooks have come to rely on it (spec section A.12): `replace` of a missing key
-//! adds it, negative indices count from the end, a `test` against a missing key passes for null.
+//! They differ from the RFC where webhooks have come to rely on it: `replace` of a missing key adds it, negative indices count
+//! from the end, a `test` against a missing key passes for null.
+//!
+//! ```
+//! use kubewright_apimachinery::patch::json::Patch;
+//! use serde_json::json;
+//!
+//! let patch = Patch::from_value(json!([{"op": "replace", "path": "/spec/replicas", "value": 3}]))?;
+//! let mut object = json!({"spec": {}});
+//! patch.apply(&mut object)?;
+//! assert_eq!(object, json!({"spec": {"replicas": 3}}));
+//! # Ok::<(), kubewright_apimachinery::patch::json::PatchError>(())
+//! ```
 
 use std::fmt::Display;
 
@@ -63,12 +74,12 @@ impl Patch {
         self.0.is_empty()
     }
 
-    /// The parts of a document that this patch may change.
+    /// Returns the parts of a document that this patch may change.
     pub fn changes(&self) -> Changes {
         self.places(|operation| operation.op != "test")
     }
 
-    /// The parts of a document that this patch may change or depends on.
+    /// Returns the parts of a document that this patch may change or depends on.
     pub fn looks_at(&self) -> Changes {
         self.places(|_| true)
     }

@@ -2,6 +2,15 @@
 //!
 //! As in the library of the real server, what comes where there was no object loses the nulls that its objects have, also
 //! those in lists; a list that replaces an object's value keeps them.
+//!
+//! ```
+//! use kubewright_apimachinery::patch::merge;
+//! use serde_json::json;
+//!
+//! let mut object = json!({"data": {"a": "1", "b": "2"}});
+//! merge::apply(&mut object, json!({"data": {"a": null, "c": "3"}}));
+//! assert_eq!(object, json!({"data": {"b": "2", "c": "3"}}));
+//! ```
 
 use serde_json::Value;
 

@@ -1,6 +1,22 @@
 //! Strategic merge patch: a merge patch that knows which lists are merged by key.
 //!
-//! The rules are spec section C.11.1. Which list merges by which key comes from the kind's types, through [`Schema`].
+//! Which list merges by which key comes from the types of the kind, through [`Schema`].
+//!
+//! ```
+//! use kubewright_apimachinery::meta::GroupVersionKind;
+//! use kubewright_apimachinery::patch::strategic;
+//! use kubewright_apimachinery::types;
+//! use serde_json::{Value, json};
+//!
+//! let pods = GroupVersionKind::from_api_version_and_kind("v1", "Pod");
+//! let mut pod = json!({"spec": {"containers": [{"name": "a", "image": "a:1"}, {"name": "b", "image": "b:1"}]}});
+//! let patch = json!({"spec": {"containers": [{"name": "b", "image": "b:2"}, {"name": "a", "$patch": "delete"}]}});
+//! if let (Value::Object(pod), Value::Object(patch)) = (&mut pod, patch) {
+//!     strategic::apply(pod, patch, types::root(&pods).as_ref())?;
+//! }
+//! assert_eq!(pod, json!({"spec": {"containers": [{"name": "b", "image": "b:2"}]}}));
+//! # Ok::<(), strategic::StrategicError>(())
+//! ```
 
 mod order;
 

@@ -1,5 +1,16 @@
 //! Reads and writes protobuf bodies: kubectl from 1.32 on sends typed objects so, and does not fall back to JSON; controllers
 //! written in Go ask for answers in it.
+//!
+//! ```
+//! use kubewright_apimachinery::protobuf;
+//! use serde_json::json;
+//!
+//! let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "1"}});
+//! let body = protobuf::encode(&object);
+//! assert!(body.starts_with(protobuf::MAGIC));
+//! assert_eq!(protobuf::decode(&body)?["data"], object["data"]);
+//! # Ok::<(), protobuf::DecodeError>(())
+//! ```
 
 mod encode;
 mod message;

@@ -60,7 +60,6 @@ fn merge_rules_are_those_of_the_struct_tags() {
         key: Some(key),
         ..Merge::default()
     };
-    // C.11.1 of the specification.
     assert_eq!(merged("api.core.v1.PodSpec", "containers"), by("name"));
     assert_eq!(merged("api.core.v1.PodSpec", "hostAliases"), by("ip"));
     assert_eq!(
