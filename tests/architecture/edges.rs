@@ -8,7 +8,7 @@ use crate::tree::{is_in_a_crate, packages, root};
 /// What each crate uses of the others at run time.
 const EDGES: &[(&str, &[&str])] = &[
     ("apimachinery", &[]),
-    ("apiserver", &["apimachinery", "cel", "review"]),
+    ("apiserver", &["apimachinery", "cel", "review", "storage"]),
     ("cel", &[]),
     ("certificates", &[]),
     (
@@ -42,6 +42,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("manifests", &["webhook"]),
     ("review", &[]),
     ("server", &["certificates"]),
+    ("storage", &["apimachinery"]),
     (
         "testing",
         &[
@@ -86,6 +87,11 @@ const FOREIGN: &[(&str, &[&str], &str)] = &[
         "apimachinery",
         &["tokio", "hyper", "kube", "kube-core", "k8s-openapi"],
         "what all parts of the API server have in common knows no async, no HTTP and no Kubernetes client",
+    ),
+    (
+        "storage",
+        &["hyper", "kube", "kube-core", "k8s-openapi"],
+        "the store knows no HTTP and no Kubernetes client",
     ),
     (
         "cel",

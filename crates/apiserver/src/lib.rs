@@ -77,7 +77,6 @@ pub mod openapi;
 mod rest;
 mod seed;
 mod server;
-mod store;
 #[doc(hidden)]
 pub mod structural;
 mod watch;

@@ -3,13 +3,13 @@
 
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::view::View;
+use kubewright_storage::Object;
 use serde_json::Value;
 
 use super::definition::Version;
 use super::{Custom, metadata};
 use crate::rest::call::metadata_mut;
 use crate::server::Shared;
-use crate::store::Object;
 
 impl Custom {
     /// Whether a stored object is already what a client of this version sees.

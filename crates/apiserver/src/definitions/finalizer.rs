@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::view::{Edit, View};
+use kubewright_storage::{At, Draft, Object};
 use serde_json::Value;
 use tokio::time::Duration;
 
@@ -13,7 +14,6 @@ use super::write;
 use crate::rest::delete_options::DeleteOptions;
 use crate::rest::now;
 use crate::server::Shared;
-use crate::store::{At, Draft, Object};
 
 /// What a definition waits for that is being deleted.
 pub(crate) const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";

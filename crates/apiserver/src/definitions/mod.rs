@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use kubewright_apimachinery::view::View;
+use kubewright_storage::{At, Object};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -24,7 +25,6 @@ use tokio::sync::watch;
 use crate::custom::Definition;
 use crate::kinds::Resource;
 use crate::server::Shared;
-use crate::store::{At, Object};
 
 /// The name of the definitions in the store.
 pub(crate) const TABLE: &str = "customresourcedefinitions.apiextensions.k8s.io";

@@ -2,13 +2,13 @@
 
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::view::{Edit, View};
+use kubewright_storage::{Draft, Object};
 use serde_json::Value;
 
 use super::TABLE;
 use crate::managers::{self, Tracked, Versions};
 use crate::rest::now;
 use crate::server::Shared;
-use crate::store::{Draft, Object};
 
 /// Who the controllers are among the managers of fields.
 const MANAGER: &str = "kube-apiserver";

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use kubewright_apimachinery::json::{self, ordered, parse_own};
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::{protobuf, yaml};
+use kubewright_storage::Object;
 use serde_json::{Map, Value};
 
 use super::body::Body;
@@ -18,7 +19,6 @@ use super::negotiate::{Encoding, Form, Output};
 use super::table;
 use crate::admission::Notes;
 use crate::kinds::Resource;
-use crate::store::Object;
 
 /// An object as the store holds it: its text in the stored form, with a newline behind it.
 #[derive(Clone, Debug)]

@@ -8,6 +8,7 @@ use hyper::upgrade::OnUpgrade;
 use kubewright_apimachinery::conform::{Medium, write_empties};
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::{Result, Status, qualified};
+use kubewright_storage::{Draft, Object};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -20,7 +21,6 @@ use crate::audit::Trail;
 use crate::kinds::{Resource, conversion, strategy};
 use crate::managers::Versions;
 use crate::server::Shared;
-use crate::store::{Draft, Object};
 
 /// A request whose path leads to a resource that exists.
 #[derive(Clone, Debug)]

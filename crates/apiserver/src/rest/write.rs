@@ -7,6 +7,7 @@ use kubewright_apimachinery::conform::Medium;
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::{Result, Status};
+use kubewright_storage::{Draft, Object, Raced, ReadBack};
 use serde_json::Value;
 
 use super::addresses::{self, Allocation};
@@ -20,7 +21,6 @@ use super::tracking;
 use crate::access::rbac::escalation;
 use crate::admission::Operation;
 use crate::kinds::{strategy, validation};
-use crate::store::{Draft, Object, Raced, ReadBack};
 
 /// Changes the object that the path names: `next` makes the new object from the current one, in the request's
 /// version, decoded and defaulted. It is called again when another write came first.

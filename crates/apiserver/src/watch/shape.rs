@@ -6,12 +6,12 @@ use kubewright_apimachinery::conform::conform;
 use kubewright_apimachinery::json::ordered;
 use kubewright_apimachinery::protobuf;
 use kubewright_apimachinery::status::Result;
+use kubewright_storage::{Change, Event, Object, line};
 use serde_json::{Value, json};
 
 use crate::rest::call::Call;
 use crate::rest::negotiate::Encoding;
 use crate::rest::table::{self, Include};
-use crate::store::{Change, Event, Object, line};
 
 /// The form of a watch's objects.
 #[derive(Debug)]

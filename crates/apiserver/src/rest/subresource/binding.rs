@@ -4,6 +4,7 @@ use http::Response;
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::{Result, Status};
+use kubewright_storage::Raced;
 use serde_json::{Value, json};
 
 use super::done;
@@ -15,7 +16,6 @@ use crate::rest::metadata::{now, settle_namespace};
 use crate::rest::query::WriteOptions;
 use crate::rest::tracking;
 use crate::rest::{update, write};
-use crate::store::Raced;
 
 /// Binds the pod that the path names.
 pub(super) async fn bind(call: &Call) -> Result<Response<Body>> {

@@ -5,6 +5,7 @@ use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::{Result, Status};
+use kubewright_storage::Raced;
 use serde_json::Value;
 
 use crate::admission::Operation;
@@ -20,7 +21,6 @@ use crate::rest::patch::{self, Patch};
 use crate::rest::query::WriteOptions;
 use crate::rest::tracking;
 use crate::rest::write;
-use crate::store::Raced;
 
 /// Answers the scale of the object.
 pub(super) async fn get(call: &Call) -> Result<Response<Body>> {

@@ -2,38 +2,46 @@
 
 use std::sync::Arc;
 
-use super::{Event, Object, OutOfRange, Store};
+use crate::event::Event;
+use crate::object::Object;
+use crate::store::{OutOfRange, Store};
+use crate::table::Table;
 
 /// Follows the changes of all resources. Changes that were made before it began are not among them.
 #[derive(Debug)]
-pub(crate) struct Follower {
+pub struct Follower {
     store: Arc<Store>,
     seen: u64,
 }
 
 /// Everything that is stored, by resource.
-pub(super) type Snapshot = Vec<(String, Vec<Arc<Object>>)>;
+pub type Snapshot = Vec<(String, Vec<Arc<Object>>)>;
+
+impl Store {
+    /// Follows the changes of all resources.
+    pub fn follow(self: &Arc<Self>) -> Follower {
+        Follower {
+            store: self.clone(),
+            seen: 0,
+        }
+    }
+}
 
 impl Follower {
-    pub(super) fn new(store: Arc<Store>) -> Self {
-        Self { store, seen: 0 }
-    }
-
-    /// Everything there is now; what follows is read from here on.
-    pub(crate) fn snapshot(&mut self) -> Snapshot {
+    /// Returns everything there is now, and goes on from here.
+    pub fn snapshot(&mut self) -> Snapshot {
         let state = self.store.state.read();
         self.seen = state.revision;
-        let all = |(name, table): (&String, &super::Table)| {
-            (name.clone(), table.range("", "", usize::MAX).0)
-        };
+        let all =
+            |(name, table): (&String, &Table)| (name.clone(), table.range("", "", usize::MAX).0);
         state.tables.iter().map(all).collect()
     }
 
-    /// What has changed since the last call, oldest first, with the name of its resource.
+    /// Returns the changes since the last call, oldest first, each with its resource.
     ///
     /// # Errors
     /// A log no longer holds what this reader has not seen yet.
-    pub(crate) fn read(&mut self) -> Result<Vec<(String, Arc<Event>)>, OutOfRange> {
+    pub fn read(&mut self) -> Result<Vec<(String, Arc<Event>)>, OutOfRange> {
         let state = self.store.state.read();
         let mut events = Vec::new();
         if state.revision == self.seen {

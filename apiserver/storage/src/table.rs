@@ -6,11 +6,22 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::{Change, Event, Limits, Object};
+use crate::event::{Change, Event};
+use crate::object::Object;
+
+/// How much of the past each resource's watch log keeps. Beyond it, watchers get 410.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "the two measures of a log")]
+pub struct Limits {
+    /// The number of changes.
+    pub events: usize,
+    /// The size of the objects of these changes, as text.
+    pub bytes: usize,
+}
 
 /// One resource's objects. Keys are `<namespace>/<name>`, or the name alone: etcd's order.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     objects: BTreeMap<String, Arc<Object>>,
     log: VecDeque<Arc<Event>>,
     log_bytes: usize,
@@ -18,8 +29,17 @@ pub(super) struct Table {
     changed: watch::Sender<u64>,
 }
 
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            events: 8192,
+            bytes: 32 << 20,
+        }
+    }
+}
+
 impl Table {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             objects: BTreeMap::new(),
             log: VecDeque::new(),
@@ -29,11 +49,11 @@ impl Table {
         }
     }
 
-    pub(super) fn get(&self, path: &str) -> Option<&Arc<Object>> {
+    pub(crate) fn get(&self, path: &str) -> Option<&Arc<Object>> {
         self.objects.get(path)
     }
 
-    pub(super) fn record(&mut self, change: Change, object: Arc<Object>, limits: Limits) {
+    pub(crate) fn record(&mut self, change: Change, object: Arc<Object>, limits: Limits) {
         let revision = object.revision;
         let previous = if change == Change::Deleted {
             self.objects.remove(&object.path)
@@ -57,7 +77,7 @@ impl Table {
     }
 
     /// Forgets the changes up to a revision.
-    pub(super) fn forget_until(&mut self, revision: u64) {
+    pub(crate) fn forget_until(&mut self, revision: u64) {
         let first = self.log.front();
         let mut oldest = first.map(|event| event.object.revision);
         while oldest.is_some_and(|oldest| oldest <= revision) {
@@ -67,21 +87,21 @@ impl Table {
     }
 
     /// The oldest revision whose state can still be told.
-    pub(super) fn compacted(&self) -> u64 {
+    pub(crate) fn compacted(&self) -> u64 {
         self.compacted
     }
 
     /// The revision of the last change.
-    pub(super) fn changed(&self) -> u64 {
+    pub(crate) fn changed(&self) -> u64 {
         *self.changed.borrow()
     }
 
-    pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
 
     /// The changes after a revision, at most `limit` of them.
-    pub(super) fn events_after(&self, revision: u64, limit: usize) -> Vec<Arc<Event>> {
+    pub(crate) fn events_after(&self, revision: u64, limit: usize) -> Vec<Arc<Event>> {
         let start = self
             .log
             .partition_point(|event| event.object.revision <= revision);
@@ -89,7 +109,7 @@ impl Table {
     }
 
     /// The objects of a range now, and how many more there are behind the limit.
-    pub(super) fn range(
+    pub(crate) fn range(
         &self,
         namespace: &str,
         from: &str,
@@ -109,7 +129,7 @@ impl Table {
     }
 
     /// The same as it was at an older revision: the present with everything since then undone.
-    pub(super) fn range_at(
+    pub(crate) fn range_at(
         &self,
         revision: u64,
         namespace: &str,

@@ -11,7 +11,7 @@ fn draft(name: &str, data: &str) -> Draft {
 }
 
 fn store() -> Arc<Store> {
-    Arc::new(Store::new(Limits::default(), None))
+    Arc::new(Store::new(Limits::default()))
 }
 
 fn names(listed: &Listed) -> Vec<&str> {
@@ -129,7 +129,7 @@ async fn a_watcher_that_is_too_slow_is_told_so() {
         events: 2,
         bytes: usize::MAX,
     };
-    let store = Arc::new(Store::new(limits, None));
+    let store = Arc::new(Store::new(limits));
     let mut watcher = store.watch("t", store.revision());
     for name in ["1", "2", "3"] {
         store.create("t", name, draft(name, "")).unwrap();
@@ -140,40 +140,4 @@ async fn a_watcher_that_is_too_slow_is_told_so() {
     );
     let mut later = store.watch("t", 2);
     assert_eq!(later.next().await.unwrap().len(), 2);
-}
-
-#[test]
-fn the_first_objects_are_there_when_they_are_asked_for() {
-    let seeded = || Store::new(Limits::default(), Some(Seed::now()));
-    let store = seeded();
-    assert_eq!(store.revision(), Seed::revision());
-    let default = store.get("namespaces", "default").expect("a namespace");
-    assert!(default.revision <= Seed::revision());
-    let listed = store.list("namespaces", "", "", usize::MAX, At::Now);
-    let listed = listed.expect("a list");
-    assert_eq!(
-        names(&listed),
-        ["default", "kube-node-lease", "kube-public", "kube-system"]
-    );
-    assert_eq!(store.changed("namespaces"), listed.objects[3].revision);
-    let again = seeded();
-    assert!(
-        matches!(
-            again.create("namespaces", "default", draft("default", "")),
-            Err(Raced(Some(_)))
-        ),
-        "a write meets what nobody has looked at yet"
-    );
-    assert_eq!(again.revision(), Seed::revision());
-}
-
-#[test]
-fn compaction_forgets_the_first_objects_past_too() {
-    let store = Arc::new(Store::new(Limits::default(), Some(Seed::now())));
-    store.compact(store.revision());
-    let first = At::Exactly(FIRST_REVISION);
-    assert!(matches!(
-        store.list("namespaces", "", "", usize::MAX, first),
-        Err(OutOfRange::TooOld { .. })
-    ));
 }

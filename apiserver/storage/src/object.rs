@@ -9,9 +9,11 @@ use serde_json::{Map, Value};
 
 /// An object as it was written at one revision. GET, LIST and every watcher share its bytes.
 #[derive(Debug)]
-pub(crate) struct Object {
-    pub(crate) revision: u64,
-    pub(crate) path: String,
+pub struct Object {
+    /// The revision of the write.
+    pub revision: u64,
+    /// The namespace and the name, with a slash between them; the name alone for cluster-scoped objects.
+    pub path: String,
     labels: Map<String, Value>,
     text: Bytes,
     members: usize,
@@ -21,7 +23,12 @@ pub(crate) struct Object {
 
 /// What clients see of an object, compared with what the real server stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ReadBack {
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "clients see more, less, or the same"
+)]
+pub enum ReadBack {
+    /// The same.
     AsStored,
     /// More than that: the next write stores what was added, even if it changes nothing.
     WithDefaults,
@@ -34,25 +41,25 @@ pub(crate) enum ReadBack {
 /// A built-in object begins with `kind` and `apiVersion`, as Go writes them, so that a list can leave them out by cutting;
 /// the place of the revision is left open, so that it can be filled in without encoding twice.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub struct Draft {
     labels: Map<String, Value>,
     text: Vec<u8>,
     members: usize,
     hole: usize,
     /// What clients see of what the real server would store.
-    pub(crate) read_back: ReadBack,
+    pub read_back: ReadBack,
 }
 
 impl Draft {
     /// Encodes an object. Its own `metadata.resourceVersion` is left out.
-    pub(crate) fn new(object: &Value) -> Self {
-        Self::owned(object, None)
+    pub fn new(object: &Value) -> Self {
+        Self::with_managed_fields(object, None)
     }
 
-    /// Encodes an object whose `managedFields` are text already.
-    pub(crate) fn owned(object: &Value, owners: Option<&[u8]>) -> Self {
-        let mut text = Vec::with_capacity(8192 + owners.map_or(0, <[u8]>::len));
-        let Places { members, revision } = write_stored(&mut text, object, owners);
+    /// Encodes an object whose `managedFields` are JSON text already; as [`Self::new`] if there is no text.
+    pub fn with_managed_fields(object: &Value, managed_fields: Option<&[u8]>) -> Self {
+        let mut text = Vec::with_capacity(8192 + managed_fields.map_or(0, <[u8]>::len));
+        let Places { members, revision } = write_stored(&mut text, object, managed_fields);
         text.push(b'\n');
         let labels = match object.pointer("/metadata/labels") {
             Some(Value::Object(labels)) => labels.clone(),
@@ -67,8 +74,8 @@ impl Draft {
         }
     }
 
-    /// Whether this is the text that `object` already has, apart from the revision.
-    pub(crate) fn says_the_same_as(&self, object: &Object) -> bool {
+    /// Returns whether this is the text that `object` already has, apart from the revision.
+    pub fn says_the_same_as(&self, object: &Object) -> bool {
         self.read_back == object.read_back
             && self.read_back != ReadBack::WithDefaults
             && self.hole == object.digits.start
@@ -77,7 +84,7 @@ impl Draft {
     }
 
     /// Fills in the revision.
-    pub(super) fn at(mut self, path: String, revision: u64) -> Object {
+    pub(crate) fn at(mut self, path: String, revision: u64) -> Object {
         let digits = revision.to_string();
         let end = self.hole + digits.len();
         self.text.splice(self.hole..self.hole, digits.into_bytes());
@@ -93,8 +100,8 @@ impl Draft {
         }
     }
 
-    /// An object that is never stored: it has no revision.
-    pub(crate) fn unstored(mut self, path: String) -> Object {
+    /// Returns an object that is never stored: it has no revision.
+    pub fn unstored(mut self, path: String) -> Object {
         let labels = std::mem::take(&mut self.labels);
         let (members, hole) = (self.members, self.hole);
         Object {
@@ -108,16 +115,16 @@ impl Draft {
         }
     }
 
-    /// The text with the version that a client gave an object that is not stored.
-    pub(crate) fn with_version(mut self, version: &str) -> Bytes {
+    /// Returns the text with the `resourceVersion` that a client gave an object that is not stored.
+    pub fn with_version(mut self, version: &str) -> Bytes {
         let mut quoted = Vec::with_capacity(version.len() + 2);
         write_string(&mut quoted, version);
         self.text.splice(self.hole - 1..=self.hole, quoted);
         Bytes::from(self.text)
     }
 
-    /// The text with the given revision in place (none: the member is left empty), for answers to dry runs.
-    pub(crate) fn into_text(mut self, revision: Option<u64>) -> Bytes {
+    /// Returns the text with a revision, or without `resourceVersion`, for answers to dry runs.
+    pub fn into_text(mut self, revision: Option<u64>) -> Bytes {
         if let Some(revision) = revision {
             return self.with_version(&revision.to_string());
         }
@@ -136,46 +143,53 @@ impl Draft {
 }
 
 impl Object {
-    /// The JSON text with a newline behind it: the body of a GET.
-    pub(crate) fn body(&self) -> Bytes {
+    /// Returns the JSON text with a newline behind it: the body of a GET.
+    #[inline]
+    pub fn body(&self) -> Bytes {
         self.text.clone()
     }
 
-    /// The JSON text.
-    pub(crate) fn json(&self) -> &[u8] {
+    /// Returns the JSON text.
+    #[inline]
+    pub fn json(&self) -> &[u8] {
         &self.text[..self.text.len() - 1]
     }
 
-    /// The JSON text as an item of a list, without `kind` and `apiVersion`; the opening brace is left out too.
-    pub(crate) fn item(&self) -> &[u8] {
+    /// Returns the JSON text as an item of a list, without `kind` and `apiVersion`; the opening brace is left out too.
+    #[inline]
+    pub fn item(&self) -> &[u8] {
         &self.text[self.members..self.text.len() - 1]
     }
 
-    /// The object as a tree.
-    pub(crate) fn value(&self) -> Value {
+    /// Returns the object as a tree.
+    #[expect(clippy::missing_panics_doc, reason = "the text was written here")]
+    pub fn value(&self) -> Value {
         parse_own(self.json()).expect("the store holds JSON that it has written itself")
     }
 
-    /// The object's labels.
-    pub(crate) fn labels(&self) -> &Map<String, Value> {
+    /// Returns the object's labels.
+    #[inline]
+    pub fn labels(&self) -> &Map<String, Value> {
         &self.labels
     }
 
-    /// The namespace; empty for cluster-scoped objects.
-    pub(crate) fn namespace(&self) -> &str {
+    /// Returns the namespace; empty for cluster-scoped objects.
+    #[inline]
+    pub fn namespace(&self) -> &str {
         self.path
             .split_once('/')
             .map_or("", |(namespace, _)| namespace)
     }
 
-    /// The name.
-    pub(crate) fn name(&self) -> &str {
+    /// Returns the name.
+    #[inline]
+    pub fn name(&self) -> &str {
         self.path
             .split_once('/')
             .map_or(&self.path, |(_, name)| name)
     }
 
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.text.len()
     }
 }

@@ -4,11 +4,16 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
-use super::Object;
+use crate::object::Object;
 
-/// What happened to the object.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+#[expect(missing_docs, reason = "the words are Kubernetes' own")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "nothing else can happen to an object"
+)]
+pub enum Change {
     Added,
     Modified,
     Deleted,
@@ -16,18 +21,20 @@ pub(crate) enum Change {
 
 /// One entry of the watch log.
 #[derive(Debug)]
-pub(crate) struct Event {
-    pub(crate) change: Change,
+#[non_exhaustive]
+pub struct Event {
+    /// The kind of the change.
+    pub change: Change,
     /// The object as it is now; its last state with the revision of the deletion if it was deleted.
-    pub(crate) object: Arc<Object>,
+    pub object: Arc<Object>,
     /// The object as it was before; none if it was created.
-    pub(crate) previous: Option<Arc<Object>>,
+    pub previous: Option<Arc<Object>>,
     line: OnceLock<Bytes>,
 }
 
 impl Change {
-    /// The word in a watch event.
-    pub(crate) fn as_str(self) -> &'static str {
+    /// Returns the type of a watch event.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Added => "ADDED",
             Self::Modified => "MODIFIED",
@@ -37,7 +44,7 @@ impl Change {
 }
 
 impl Event {
-    pub(super) fn new(change: Change, object: Arc<Object>, previous: Option<Arc<Object>>) -> Self {
+    pub(crate) fn new(change: Change, object: Arc<Object>, previous: Option<Arc<Object>>) -> Self {
         Self {
             change,
             object,
@@ -46,20 +53,20 @@ impl Event {
         }
     }
 
-    /// The line for watchers that see this change for what it is.
-    pub(crate) fn line(&self) -> Bytes {
+    /// Returns the line for watchers that see this change as it is, encoded once for all of them.
+    pub fn line(&self) -> Bytes {
         self.line
             .get_or_init(|| line(self.change.as_str(), self.object.json()))
             .clone()
     }
 
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.object.size()
     }
 }
 
-/// A watch event on one line.
-pub(crate) fn line(word: &str, object: &[u8]) -> Bytes {
+/// Returns a watch event of type `word` on one line, with the object as JSON text.
+pub fn line(word: &str, object: &[u8]) -> Bytes {
     let mut line = Vec::with_capacity(object.len() + word.len() + 24);
     line.extend_from_slice(b"{\"type\":\"");
     line.extend_from_slice(word.as_bytes());

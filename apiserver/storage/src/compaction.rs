@@ -4,12 +4,12 @@ use std::sync::Weak;
 
 use tokio::time::{Duration, sleep};
 
-use super::Store;
+use crate::store::Store;
 
 /// Forgets the past as a real server has etcd forget it: every change is kept for one interval at least, and for two at most.
 ///
 /// Ends with the store.
-pub(crate) async fn compact_every(interval: Duration, store: Weak<Store>) {
+pub async fn compact_every(interval: Duration, store: Weak<Store>) {
     let mut last = None;
     loop {
         sleep(interval).await;
