@@ -4,9 +4,9 @@ use std::fmt;
 
 use crate::object::Draft;
 
-/// The objects that a store has from the beginning, as the namespaces and roles of a new cluster.
+/// The objects that a store has from the beginning, such as the namespaces and roles of a new cluster.
 ///
-/// The store asks for those of a resource when somebody first asks for that resource.
+/// The store asks for those of a resource when that resource is first read or written.
 pub trait InitialObjects: fmt::Debug + Send + Sync {
     /// Returns the revision of the last of them, at which the store begins.
     fn revision(&self) -> u64;
