@@ -7,7 +7,8 @@ use crate::tree::{is_in_a_crate, packages, root};
 
 /// What each crate uses of the others at run time.
 const EDGES: &[(&str, &[&str])] = &[
-    ("apiserver", &["cel", "review"]),
+    ("apimachinery", &[]),
+    ("apiserver", &["apimachinery", "cel", "review", "storage"]),
     ("cel", &[]),
     ("certificates", &[]),
     (
@@ -41,6 +42,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("manifests", &["webhook"]),
     ("review", &[]),
     ("server", &["certificates"]),
+    ("storage", &["apimachinery"]),
     (
         "testing",
         &[
@@ -80,6 +82,16 @@ const FOREIGN: &[(&str, &[&str], &str)] = &[
         "apiserver",
         &["kube", "kube-core", "k8s-openapi"],
         "the API server is a second, independent reading",
+    ),
+    (
+        "apimachinery",
+        &["tokio", "hyper", "kube", "kube-core", "k8s-openapi"],
+        "what all parts of the API server have in common knows no async, no HTTP and no Kubernetes client",
+    ),
+    (
+        "storage",
+        &["hyper", "kube", "kube-core", "k8s-openapi"],
+        "the store knows no HTTP and no Kubernetes client",
     ),
     (
         "cel",

@@ -6,7 +6,13 @@ use std::process::Command;
 use crate::tree::root;
 
 /// Crates for tests only.
-const FOR_TESTS: [&str; 2] = ["kubewright-apiserver", "kubewright-testing"];
+const FOR_TESTS: [&str; 5] = [
+    "kubewright-apimachinery",
+    "kubewright-apiserver",
+    "kubewright-cel",
+    "kubewright-storage",
+    "kubewright-testing",
+];
 
 #[test]
 fn programs_do_not_compile_the_api_server() {

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use kubewright_apimachinery::status::qualified;
 use kubewright_cel::{AccessCheck, Decision};
+use kubewright_storage::{At, Object, Store};
 use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::access::{self, Authorizer};
 use crate::admission::{Cluster, User};
 use crate::kinds::{Resource, Served};
-use crate::status::qualified;
-use crate::store::{At, Object, Store};
 
 /// Table and path.
 type Place = (String, String);

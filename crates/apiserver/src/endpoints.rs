@@ -5,11 +5,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use kubewright_storage::{Draft, Store};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::rest::now;
-use crate::store::{Draft, Store};
 
 const PATH: &str = "default/kubernetes";
 const TABLES: [&str; 2] = ["endpoints", "endpointslices.discovery.k8s.io"];

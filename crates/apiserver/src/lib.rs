@@ -69,27 +69,14 @@ mod custom;
 mod definitions;
 mod discovery;
 mod endpoints;
-#[doc(hidden)]
-pub mod field;
-mod floats;
 pub mod kinds;
 mod listen;
 mod managers;
 #[doc(hidden)]
 pub mod openapi;
-#[doc(hidden)]
-pub mod patch;
-#[doc(hidden)]
-pub mod protobuf;
 mod rest;
-#[doc(hidden)]
-pub mod schema;
 mod seed;
-#[doc(hidden)]
-pub mod selector;
 mod server;
-pub mod status;
-mod store;
 #[doc(hidden)]
 pub mod structural;
 mod watch;
@@ -99,6 +86,8 @@ pub use access::sec1;
 pub use access::{AuthorizationMode, ServiceAccountTokens, TokenKeyError};
 pub use controllers::{Controllers, Workloads};
 pub use discovery::GIT_VERSION;
+pub use kubewright_apimachinery::field::FieldError;
+pub use kubewright_apimachinery::meta::GroupVersionKind;
 pub use listen::{ListenError, Listening, SecureServing};
 pub use rest::body::Body;
 pub use rest::target::RequestInfo;

@@ -7,12 +7,12 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use kubewright_storage::{Draft, FIRST_REVISION, InitialObjects};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::kinds::strategy::services::Pool;
 use crate::rest::now;
-use crate::store::{Draft, FIRST_REVISION};
 
 /// A line for each object: the resource, a tab, the path, a tab, and the object without what each server makes itself.
 const TEXT: &str = include_str!("seed/objects.tsv");
@@ -67,38 +67,9 @@ impl Seed {
         Self { started: now() }
     }
 
-    /// The revision of the last of them.
-    pub(crate) fn revision() -> u64 {
-        FIRST_REVISION + INDEX.lines.len() as u64
-    }
-
     /// Marks the addresses that they have as taken.
     pub(crate) fn adopt(addresses: &mut Pool) {
         addresses.adopt(&serde_json::json!({"spec": {"clusterIPs": ["10.0.0.1"]}}));
-    }
-
-    /// The resources that there are any of.
-    pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
-        INDEX.tables.iter().map(|lines| lines.table)
-    }
-
-    /// Whether there are any of a resource.
-    pub(crate) fn has(table: &str) -> bool {
-        find(table).is_some()
-    }
-
-    /// Those of a resource: revision, path and text.
-    pub(crate) fn objects(&self, table: &str) -> Vec<(u64, &'static str, Draft)> {
-        let Some(lines) = find(table) else {
-            return Vec::new();
-        };
-        lines
-            .filter_map(|at| {
-                let (path, text) = INDEX.lines[at].split_once('\t')?;
-                let revision = FIRST_REVISION + 1 + at as u64;
-                Some((revision, path, Draft::new(&self.object(text)?)))
-            })
-            .collect()
     }
 
     /// One of them, as it was at the start.
@@ -118,6 +89,33 @@ impl Seed {
     }
 }
 
+impl InitialObjects for Seed {
+    fn revision(&self) -> u64 {
+        FIRST_REVISION + INDEX.lines.len() as u64
+    }
+
+    fn resources(&self) -> Vec<&str> {
+        INDEX.tables.iter().map(|lines| lines.table).collect()
+    }
+
+    fn has(&self, resource: &str) -> bool {
+        find(resource).is_some()
+    }
+
+    fn of(&self, resource: &str) -> Vec<(u64, String, Draft)> {
+        let Some(lines) = find(resource) else {
+            return Vec::new();
+        };
+        lines
+            .filter_map(|at| {
+                let (path, text) = INDEX.lines[at].split_once('\t')?;
+                let revision = FIRST_REVISION + 1 + at as u64;
+                Some((revision, path.to_owned(), Draft::new(&self.object(text)?)))
+            })
+            .collect()
+    }
+}
+
 fn find(table: &str) -> Option<Range<usize>> {
     let at = INDEX
         .tables
@@ -128,9 +126,11 @@ fn find(table: &str) -> Option<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use kubewright_apimachinery::status::qualified;
+    use kubewright_storage::{At, Limits, OutOfRange, Raced, Store};
+
     use super::*;
     use crate::kinds::Registry;
-    use crate::status::qualified;
 
     #[test]
     fn every_line_is_an_object_of_a_resource_that_is_stored_so() {
@@ -145,7 +145,7 @@ mod tests {
                 .find_map(|version| registry.find(group, &version.version, plural))
                 .expect("a resource");
             assert_eq!(qualified(plural, group), *table);
-            let objects = seed.objects(table);
+            let objects = seed.of(table);
             assert_eq!(objects.len(), lines.len(), "{table}");
             for (revision, path, draft) in objects {
                 count += 1;
@@ -159,7 +159,7 @@ mod tests {
                 assert!(!text.windows(4).any(|part| part == b"{now"), "{path}");
             }
         }
-        assert_eq!(Seed::revision(), FIRST_REVISION + count);
+        assert_eq!(seed.revision(), FIRST_REVISION + count);
     }
 
     #[test]
@@ -174,5 +174,42 @@ mod tests {
                 lines.table
             );
         }
+    }
+
+    #[test]
+    fn the_first_objects_are_there_when_they_are_asked_for() {
+        let seeded = || Store::with_initial_objects(Limits::default(), Seed::now());
+        let store = seeded();
+        assert_eq!(store.revision(), Seed::now().revision());
+        let default = store.get("namespaces", "default").expect("a namespace");
+        assert!(default.revision <= Seed::now().revision());
+        let listed = store.list("namespaces", "", "", usize::MAX, At::Now);
+        let listed = listed.expect("a list");
+        let names: Vec<_> = listed.objects.iter().map(|object| object.name()).collect();
+        assert_eq!(
+            names,
+            ["default", "kube-node-lease", "kube-public", "kube-system"]
+        );
+        assert_eq!(store.changed("namespaces"), listed.objects[3].revision);
+        let again = seeded();
+        assert!(
+            matches!(
+                again.create("namespaces", "default", Draft::new(&default.value())),
+                Err(Raced(Some(_)))
+            ),
+            "a write meets what nobody has looked at yet"
+        );
+        assert_eq!(again.revision(), Seed::now().revision());
+    }
+
+    #[test]
+    fn compaction_forgets_the_first_objects_past_too() {
+        let store = Store::with_initial_objects(Limits::default(), Seed::now());
+        store.compact(store.revision());
+        let first = At::Exactly(FIRST_REVISION);
+        assert!(matches!(
+            store.list("namespaces", "", "", usize::MAX, first),
+            Err(OutOfRange::TooOld { .. })
+        ));
     }
 }

@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
+use kubewright_storage::{Limits, Store, compact_every};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Duration;
@@ -27,7 +28,6 @@ use crate::kinds::{Registry, Served};
 use crate::listen::{self, ListenError, Listening, SecureServing};
 use crate::rest::{self, BoxError, body::Body};
 use crate::seed::Seed;
-use crate::store::{Limits, Store, compact_every};
 
 /// An embedded Kubernetes API server.
 ///
@@ -314,7 +314,8 @@ impl Builder {
     /// # Panics
     /// Controllers or a compaction interval are asked for outside of a tokio runtime.
     pub fn start(self) -> ApiServer {
-        let store = Store::new(self.limits, Some(Seed::now())).with_latency(self.write_latency);
+        let store =
+            Store::with_initial_objects(self.limits, Seed::now()).with_latency(self.write_latency);
         let store = Arc::new(store);
         if let Some(interval) = self.compaction_interval {
             tokio::spawn(compact_every(interval, Arc::downgrade(&store)));

@@ -11,7 +11,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use kubewright_apiserver::protobuf;
+use kubewright_apimachinery::protobuf;
 use rustls::pki_types::ServerName;
 use serde_json::{Map, Value, json};
 use tokio::net::TcpStream;

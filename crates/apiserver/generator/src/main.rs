@@ -53,7 +53,7 @@ fn main() -> ExitCode {
 fn run(check: bool) -> Result<Vec<String>> {
     let mut stale = Vec::new();
     for (path, text) in generate()? {
-        let path = sources::apiserver().join(path);
+        let path = sources::root().join(path);
         if fs::read_to_string(&path).is_ok_and(|current| current == text) {
             continue;
         }
@@ -66,7 +66,7 @@ fn run(check: bool) -> Result<Vec<String>> {
     Ok(stale)
 }
 
-/// The files, by their path in the API server's crate.
+/// The files, by their path in the workspace.
 fn generate() -> Result<[(&'static str, String); 2]> {
     let source =
         |name| sources::of(name).with_context(|| format!("cannot find the sources of {name}"));
@@ -75,8 +75,14 @@ fn generate() -> Result<[(&'static str, String); 2]> {
     protobuf::add(&messages, ONLY_MESSAGES, &mut types)?;
     declarations::add(include_str!("../declarations.txt"), &mut types)?;
     Ok([
-        ("src/schema/types.txt", tables::types(&types)),
-        ("src/openapi/descriptions.txt", tables::descriptions(&types)),
+        (
+            "apiserver/apimachinery/src/types.txt",
+            tables::types(&types),
+        ),
+        (
+            "crates/apiserver/src/openapi/descriptions.txt",
+            tables::descriptions(&types),
+        ),
     ])
 }
 

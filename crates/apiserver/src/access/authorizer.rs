@@ -2,14 +2,14 @@
 
 use std::fmt;
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::selectors::Fields;
+use kubewright_apimachinery::status::{Result, Status};
 use kubewright_cel::Target;
 
 use super::rbac::{RoleReference, Rule};
 use super::{MASTERS, UNAUTHENTICATED};
 use crate::admission::User;
-use crate::field::quoted;
-use crate::selector::Fields;
-use crate::status::{Result, Status};
 
 /// Decides whether a user may do something.
 pub(crate) trait Authorizer: fmt::Debug + Send + Sync {

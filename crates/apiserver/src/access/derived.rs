@@ -3,9 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use kubewright_storage::{At, Change, Object, Store};
 use parking_lot::{MappedRwLockReadGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
-
-use crate::store::{At, Change, Object, Store};
 
 /// Something that follows from the objects of some resources.
 pub(super) trait Derived: Default {

@@ -4,15 +4,16 @@
 use std::collections::HashMap;
 
 use http::HeaderMap;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::status::{Result, Status};
 use parking_lot::Mutex;
 
 use super::{ANONYMOUS, AUTHENTICATED, About, Authorizer, MASTERS, Question, UNAUTHENTICATED};
 use super::{check, forbidden};
 use crate::admission::User;
-use crate::field::{FieldError, Path, quoted};
-use crate::kinds::names;
 use crate::rest::path::decoded;
-use crate::status::{Result, Status};
 
 /// Somebody whom a request acts as.
 #[derive(Debug)]

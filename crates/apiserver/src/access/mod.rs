@@ -19,14 +19,14 @@ use std::sync::{Arc, OnceLock};
 
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::status::{Result, Status};
 use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::admission::User;
-use crate::field::quoted;
 use crate::rest::subresource::{RefusedToken, user_of_token};
 use crate::server::Shared;
-use crate::status::{Result, Status};
 pub(crate) use authority::{Authority, AuthorityError};
 pub(crate) use authorizer::{
     About, AllowAuthenticated, Authorizer, Decision, Question, Rules, answer_expression, check,

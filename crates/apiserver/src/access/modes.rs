@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use kubewright_storage::Store;
+
 use super::node::NodeAuthorizer;
 use super::{AllowAuthenticated, Authorizer, Decision, MASTERS, Question, Rbac, Rules};
 use crate::admission::User;
-use crate::store::Store;
 
 /// A way to decide who may do what, with the name that kube-apiserver has for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,12 +71,13 @@ impl Authorizer for Modes {
 
 #[cfg(test)]
 mod tests {
+    use kubewright_storage::Limits;
+
     use super::super::About;
     use super::*;
-    use crate::store::Limits;
 
     fn decide(modes: &[AuthorizationMode], name: &str, group: &str) -> Decision {
-        let store = Arc::new(Store::new(Limits::default(), None));
+        let store = Arc::new(Store::new(Limits::default()));
         let user = User {
             username: name.to_owned(),
             groups: vec![group.to_owned()],

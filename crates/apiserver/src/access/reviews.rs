@@ -1,13 +1,17 @@
 //! The reviews: questions about users and rights that clients ask by creating an object (spec section C.10).
 
 use http::{Response, StatusCode};
+use kubewright_apimachinery::conform::Medium;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::selectors::Fields;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::view::{Edit as _, View as _};
 use serde_json::{Map, Value, json};
 
 use super::rbac::{RoleReference, Rule, aggregate, not_found};
 use super::{About, Decision, Question, by_token, selectors};
 use crate::admission::{Operation, User};
-use crate::field::{FieldError, Path, quoted};
-use crate::kinds::view::{Edit as _, View as _};
 use crate::kinds::{defaults, internal};
 use crate::rest::answer;
 use crate::rest::body::Body;
@@ -17,9 +21,6 @@ use crate::rest::metadata::{Stage, clear_owned, dedup_owners, now, settle_namesp
 use crate::rest::negotiate::{Form, MediaRange, Output, accepted};
 use crate::rest::query::WriteOptions;
 use crate::rest::tracking;
-use crate::schema::Medium;
-use crate::selector::Fields;
-use crate::status::{Result, Status};
 
 /// Whether creating an object of this resource asks a question instead of storing something.
 pub(crate) fn is_review(group: &str, plural: &str) -> bool {

@@ -1,11 +1,10 @@
 //! The selectors of a question about rights: those that are refused, and those that no answer goes by.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::selectors::{Fields, Labels};
+use kubewright_apimachinery::view::View as _;
 use serde_json::Value;
-
-use crate::field::{FieldError, Path};
-use crate::kinds::names;
-use crate::kinds::view::View as _;
-use crate::selector::{Fields, Labels};
 
 /// Refuses selectors that say nothing, or two things at once.
 pub(super) fn check(resource: &Value, errors: &mut Vec<FieldError>) {

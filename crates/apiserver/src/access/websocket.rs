@@ -4,8 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderMap;
 use http::header::SEC_WEBSOCKET_PROTOCOL;
+use kubewright_apimachinery::status::{Result, Status};
 
-use crate::status::{Result, Status};
 use crate::watch::is_websocket;
 
 /// What the protocol that is a token begins with.

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use kubewright_apimachinery::conform::{Medium, write_empties};
+use kubewright_apimachinery::meta::GroupVersionKind;
 use serde_json::Value;
 
-use crate::kinds::{GroupVersionKind, Resource};
+use crate::kinds::Resource;
 use crate::managers;
-use crate::schema::{self, Medium};
 
 /// The operation word of an admission review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -99,7 +100,7 @@ impl Attributes {
     /// Makes the object what comes back from where it is written.
     pub(crate) fn write_empties(&mut self, medium: Medium) {
         if std::mem::take(&mut self.empties) {
-            schema::write_empties(&self.kind, &mut self.object, medium);
+            write_empties(&self.kind, &mut self.object, medium);
         }
     }
 }

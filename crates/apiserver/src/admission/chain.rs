@@ -3,13 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use kubewright_apimachinery::status::Result;
+
 use super::attributes::Attributes;
 use super::cluster::Cluster;
 use super::notes::Notes;
 use super::observer::Observer;
 use super::plugins::{AdmissionPlugin, Enabled, Plugins};
 use super::webhook::{ClientCertificate, Reach, Reinvocation, ServiceTable, Webhooks};
-use crate::status::Result;
 
 /// The admission chain of one server.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
+use kubewright_apimachinery::names;
 use parking_lot::Mutex;
 
 use crate::audit::Level;
-use crate::kinds::names;
 
 /// The warnings and audit annotations of one request.
 ///

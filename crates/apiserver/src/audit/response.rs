@@ -2,12 +2,11 @@
 
 use http::Response;
 use http::header::CONTENT_TYPE;
+use kubewright_apimachinery::{json, protobuf, yaml};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::protobuf;
 use crate::rest::body::Body;
-use crate::schema;
 
 /// The members of a Status that an event has; its metadata are always empty.
 pub(super) fn status(status: &Value) -> Map<String, Value> {
@@ -25,9 +24,9 @@ pub(super) fn status(status: &Value) -> Map<String, Value> {
 pub(super) fn object(response: &Response<Body>) -> Option<Value> {
     let bytes = response.body().whole()?;
     if is(response, "application/json") {
-        schema::json::parse_own(bytes)
+        json::parse_own(bytes)
     } else if is(response, "application/yaml") {
-        schema::yaml::parse_own(bytes)
+        yaml::parse_own(bytes)
     } else if is(response, "application/vnd.kubernetes.protobuf") {
         protobuf::decode_answer(bytes).ok()
     } else {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use http::Response;
 use http::request::Parts;
 use jiff::Timestamp;
+use kubewright_apimachinery::status::Status;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
@@ -18,7 +19,6 @@ use crate::rest::body::Body;
 use crate::rest::call::meta_text;
 use crate::rest::negotiate::takes_objects;
 use crate::rest::target::Target;
-use crate::status::Status;
 
 /// The events of one request.
 pub(crate) struct Trail {

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{Method, Request};
 use http_body_util::{BodyExt as _, Full};
+use kubewright_apimachinery::json::parse_own;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -16,7 +17,6 @@ use crate::access::{AUTHENTICATED, Caller};
 use crate::admission::User;
 use crate::kinds::Resource;
 use crate::rest::{self, BoxError};
-use crate::schema::json::parse_own;
 use crate::server::Shared;
 
 /// Sends the requests of all controllers.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::status::qualified;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -13,8 +15,7 @@ use super::object::{FOREGROUND, Item, ORPHAN, Owner};
 use super::queue::Next;
 use super::recorder::Kind;
 use super::work::{Context, Controller, Key, Keys, Outcome};
-use crate::kinds::{GroupVersionKind, Resource};
-use crate::status::qualified;
+use crate::kinds::Resource;
 
 /// The garbage collector.
 #[derive(Debug, Default)]

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
+use kubewright_storage::Object;
+
 use super::object::Item;
-use crate::store::Object;
 
 /// Where an object is: the name of its resource in the store, and its path there.
 pub(super) type Place = (Arc<str>, String);

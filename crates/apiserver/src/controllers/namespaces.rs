@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use kubewright_storage::{At, Object};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -15,7 +16,6 @@ use super::queue::Next;
 use super::work::{Context, Controller, Key, Keys, Outcome};
 use crate::kinds::{Resource, Verb};
 use crate::rest::call::table_of;
-use crate::store::{At, Object};
 
 /// The namespace controller.
 #[derive(Debug, Default)]

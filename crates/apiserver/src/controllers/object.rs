@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use kubewright_storage::Object;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-
-use crate::store::Object;
 
 /// A stored object with the facts about it that decide what controllers do.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
+use kubewright_storage::{Change as Written, Follower, Store};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -17,7 +18,6 @@ use super::object::Item;
 use super::queue::{Next, Queue};
 use super::recorder::Recorder;
 use super::workloads::nodes::register;
-use crate::store::{Change as Written, Follower, Store};
 
 /// One controller.
 pub(super) trait Controller: Debug + Send + Sync {

@@ -1,12 +1,12 @@
 //! The columns of custom resources, and their cells (spec section D.8).
 
 use jiff::Timestamp;
+use kubewright_apimachinery::view::View;
 use serde_json::{Value, json};
 
 use super::Custom;
 use super::json_path::JsonPath;
 use crate::kinds::columns;
-use crate::kinds::view::View;
 use crate::openapi;
 
 /// One column beside the name.

@@ -1,12 +1,12 @@
 //! From a request body to a custom object, in the decoder's words where it is none (spec section D.4).
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::view::View;
 use serde_json::{Number, Value};
 
 use super::Custom;
-use crate::field::quoted;
-use crate::kinds::view::View;
 use crate::rest::decode::{beginning, not_an_object};
-use crate::status::{Result, Status};
 
 impl Custom {
     /// Decodes the object in a body by this version, and adds the paths of unknown fields to `unknown`. With `ignores`, for

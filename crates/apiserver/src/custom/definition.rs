@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -9,8 +11,7 @@ use super::Custom;
 use super::columns::Column;
 use super::convert::Conversion;
 use super::fields::Selectable;
-use crate::kinds::view::View;
-use crate::kinds::{GroupVersionKind, Resource, Subresource, Verb, by_stability};
+use crate::kinds::{Resource, Subresource, Verb, by_stability};
 use crate::structural::Structural;
 
 /// A definition that is served.

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::Custom;
 use crate::kinds::Resource;
-use crate::kinds::view::View;
 
 /// A selectable field.
 #[derive(Clone, Debug)]

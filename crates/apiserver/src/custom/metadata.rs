@@ -1,8 +1,7 @@
 //! The metadata of custom objects: the one part whose form no definition decides.
 
+use kubewright_apimachinery::conform::conform_type;
 use serde_json::Value;
-
-use crate::schema;
 
 const TYPE: &str = "apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
@@ -17,7 +16,7 @@ pub(super) fn conform(object: &mut Value) -> Result<Vec<String>, String> {
     if metadata.is_null() {
         *metadata = Value::Object(serde_json::Map::new());
     }
-    let conformed = schema::conform_type(TYPE, metadata)?;
+    let conformed = conform_type(TYPE, metadata)?;
     if let Value::Object(members) = metadata {
         // Go leaves out what is empty when it writes the object again.
         members.retain(|_, value| !is_empty(value));

@@ -1,15 +1,15 @@
 //! What becomes of a stored object on its way to a client, and back: the rules of today's definition hold for what was
 //! written before.
 
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::view::View;
+use kubewright_storage::Object;
 use serde_json::Value;
 
 use super::definition::Version;
 use super::{Custom, metadata};
-use crate::kinds::view::View;
 use crate::rest::call::metadata_mut;
 use crate::server::Shared;
-use crate::status::{Result, Status};
-use crate::store::Object;
 
 impl Custom {
     /// Whether a stored object is already what a client of this version sees.

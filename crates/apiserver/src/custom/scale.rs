@@ -1,11 +1,11 @@
 //! The scale of a custom object: replicas and a selector at paths that its definition names.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::format_double;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Map, Value, json};
 
 use super::definition::Scale;
-use crate::field::{FieldError, Path};
-use crate::floats::format_double;
-use crate::kinds::view::{Edit, View};
 use crate::structural::Change;
 
 /// Reads the Scale of an object, and whether the object says how many replicas it wants.

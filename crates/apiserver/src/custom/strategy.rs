@@ -1,11 +1,11 @@
 //! What a write of a custom object may set, and what is only warned of (spec section D.5).
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use super::Custom;
-use crate::field::quoted;
-use crate::kinds::names;
-use crate::kinds::view::{Edit, View};
 
 impl Custom {
     /// Prepares a new object.

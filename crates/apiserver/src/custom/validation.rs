@@ -1,11 +1,11 @@
 //! Which custom objects are refused, and with which words.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::{Custom, scale};
 use crate::admission::Notes;
-use crate::field::{FieldError, Path};
-use crate::kinds::view::View;
 use crate::kinds::{Resource, validation};
 use crate::structural::Change;
 

@@ -1,13 +1,13 @@
 //! The conditions of a definition: approved by the community, and established.
 
+use kubewright_apimachinery::view::{Edit, View};
+use kubewright_storage::Object;
 use serde_json::{Value, json};
 
 use super::write;
 use crate::kinds::validation::definitions::{Approval, approval, is_bundle, is_protected};
-use crate::kinds::view::{Edit, View};
 use crate::rest::now;
 use crate::server::Shared;
-use crate::store::Object;
 
 /// One condition that a controller wants.
 #[derive(Clone, Copy, Debug)]

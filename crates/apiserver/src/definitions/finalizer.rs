@@ -3,17 +3,17 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::view::{Edit, View};
+use kubewright_storage::{At, Draft, Object};
 use serde_json::Value;
 use tokio::time::Duration;
 
 use super::conditions::{self, Condition};
 use super::write;
-use crate::kinds::view::{Edit, View};
 use crate::rest::delete_options::DeleteOptions;
 use crate::rest::now;
 use crate::server::Shared;
-use crate::status::{Result, Status};
-use crate::store::{At, Draft, Object};
 
 /// What a definition waits for that is being deleted.
 pub(crate) const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
@@ -155,7 +155,7 @@ pub(super) fn finish(shared: &Shared, stored: &Object, definition: &Value) -> bo
 fn delete_objects(shared: &Shared, definition: &Value) -> bool {
     let spec = definition.at("spec");
     let plural = spec.at("names").text("plural");
-    let table = crate::status::qualified(plural, spec.text("group"));
+    let table = kubewright_apimachinery::status::qualified(plural, spec.text("group"));
     let store = &shared.store;
     let all = || {
         let listed = store.list(&table, "", "", usize::MAX, At::Now);

@@ -16,15 +16,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use kubewright_apimachinery::view::View;
+use kubewright_storage::{At, Object};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::custom::Definition;
 use crate::kinds::Resource;
-use crate::kinds::view::View;
 use crate::server::Shared;
-use crate::store::{At, Object};
 
 /// The name of the definitions in the store.
 pub(crate) const TABLE: &str = "customresourcedefinitions.apiextensions.k8s.io";

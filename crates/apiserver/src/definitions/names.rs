@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::view::{Edit, View};
+use kubewright_storage::Object;
 use serde_json::Value;
 
 use super::conditions::{self, Condition};
 use super::{Parsed, write};
-use crate::field::quoted;
 use crate::kinds::strategy::same;
-use crate::kinds::view::{Edit, View};
 use crate::server::Shared;
-use crate::store::Object;
 
 /// The names that a group's definitions have.
 #[derive(Debug, Default)]

@@ -1,14 +1,14 @@
 //! How the controllers write a definition: its status, as the server itself.
 
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::view::{Edit, View};
+use kubewright_storage::{Draft, Object};
 use serde_json::Value;
 
 use super::TABLE;
-use crate::kinds::GroupVersionKind;
-use crate::kinds::view::{Edit, View};
 use crate::managers::{self, Tracked, Versions};
 use crate::rest::now;
 use crate::server::Shared;
-use crate::store::{Draft, Object};
 
 /// Who the controllers are among the managers of fields.
 const MANAGER: &str = "kube-apiserver";

@@ -1,10 +1,11 @@
 //! Aggregated discovery: every group, version and resource in one document.
 
+use kubewright_apimachinery::meta::GroupVersionKind;
 use serde_json::{Map, Value, json};
 
 use super::first_servable;
 use super::plain::verbs;
-use crate::kinds::{Group, GroupVersionKind, Registry, Resource};
+use crate::kinds::{Group, Registry, Resource};
 use crate::rest::Request;
 
 /// The version of the aggregated document that the client asks for, if it does.

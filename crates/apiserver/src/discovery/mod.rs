@@ -12,9 +12,10 @@ use http::header::{
     CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderValue, Method, Response, StatusCode};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::status::{Result, Status};
 use serde_json::{Map, Value, json};
 
-use crate::field::quoted;
 use crate::kinds::Resource;
 use crate::rest::Request;
 use crate::rest::answer;
@@ -22,7 +23,6 @@ use crate::rest::body::Body;
 use crate::rest::dispatch::{not_found, nowhere};
 use crate::rest::negotiate::{Encoding, MediaRange, Output, accepted};
 use crate::server::Shared;
-use crate::status::{Result, Status};
 
 /// Answers a path that names no resource.
 pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Result<Response<Body>> {

@@ -2,6 +2,7 @@
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION, VARY};
 use http::{HeaderValue, Response, StatusCode};
+use kubewright_apimachinery::status::{Result, Status};
 
 use crate::openapi::{self, Document, v2};
 use crate::rest::Request;
@@ -9,7 +10,6 @@ use crate::rest::answer;
 use crate::rest::body::Body;
 use crate::rest::negotiate::{Output, accepted};
 use crate::server::Shared;
-use crate::status::{Result, Status};
 
 /// The list of documents, in JSON whatever the client accepts; nobody says that it is JSON (measured on v1.36).
 pub(super) fn index(shared: &Shared) -> Response<Body> {

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::Resource;
-use super::view::View;
 
 /// The value of a selectable field: `None` where the kind has no such field selector, an empty text where the object
 /// does not set it.

@@ -1,8 +1,10 @@
 //! The smaller text formats: port names, keys of configuration, variables, percentages, addresses.
 //!
-//! Like `names`, each function returns what is wrong, in the API server's words.
+//! Like the functions of [`names`], each function returns what is wrong, in the API server's words.
 
 use std::net::IpAddr;
+
+use kubewright_apimachinery::names;
 
 /// The name of a container's port.
 pub(crate) fn port_name(text: &str) -> Vec<String> {
@@ -96,7 +98,7 @@ pub(crate) fn percent(text: &str) -> Option<&'static str> {
 /// A host name that starts with `*.`.
 pub(crate) fn wildcard_domain(text: &str) -> Option<&'static str> {
     let rest = text.strip_prefix("*.").unwrap_or_default();
-    let valid = !rest.is_empty() && super::names::dns1123_subdomain(rest).is_empty();
+    let valid = !rest.is_empty() && names::dns1123_subdomain(rest).is_empty();
     (!valid).then_some(
         "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of \
          lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', \

@@ -1,8 +1,7 @@
 //! The Secrets that a pod names.
 
+use kubewright_apimachinery::view::View as _;
 use serde_json::Value;
-
-use super::view::View as _;
 
 /// The sources of volumes that have a `secretRef`.
 pub(crate) const WITH_SECRET: [&str; 7] = [

@@ -5,7 +5,9 @@ mod table;
 use std::cmp::{Ordering, Reverse};
 use std::sync::{Arc, LazyLock};
 
-use super::{GroupVersionKind, Resource};
+use kubewright_apimachinery::meta::GroupVersionKind;
+
+use super::Resource;
 
 /// The resources that a server knows. A value: adding to it makes another one, and both share what they have in common.
 #[derive(Clone, Debug, Default)]

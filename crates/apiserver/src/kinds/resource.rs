@@ -2,48 +2,9 @@
 
 use std::fmt;
 
+use kubewright_apimachinery::meta::GroupVersionKind;
+
 use crate::custom::Custom;
-
-/// Group, version and kind of an object.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "the three words are the whole idea"
-)]
-pub struct GroupVersionKind {
-    /// The API group; empty for core.
-    pub group: String,
-    /// The version, such as `v1`.
-    pub version: String,
-    /// The kind, such as `Pod`.
-    pub kind: String,
-}
-
-impl GroupVersionKind {
-    /// `v1` or `apps/v1`.
-    pub fn api_version(&self) -> String {
-        if self.group.is_empty() {
-            self.version.clone()
-        } else {
-            format!("{}/{}", self.group, self.version)
-        }
-    }
-}
-
-/// Group, version and plural name of a resource.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "the three words are the whole idea"
-)]
-pub struct GroupVersionResource {
-    /// The API group; empty for core.
-    pub group: String,
-    /// The version, such as `v1`.
-    pub version: String,
-    /// The plural name, such as `pods`.
-    pub resource: String,
-}
 
 /// What can be done to a resource, as discovery names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

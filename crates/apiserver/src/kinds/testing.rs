@@ -1,6 +1,12 @@
-//! Resources for the tests of the rules, made by name alone.
+//! Resources for the tests of the rules, made by name alone; random objects of those that are served.
 
-use super::{GroupVersionKind, Resource, Subresource};
+use std::sync::Arc;
+
+use kubewright_apimachinery::fuzzer;
+use kubewright_apimachinery::meta::GroupVersionKind;
+use serde_json::Value;
+
+use super::{Registry, Resource, Subresource};
 
 /// A namespaced (where the kind is) resource with the given names and nothing else.
 pub(crate) fn resource(group: &str, version: &str, kind: &str) -> Resource {
@@ -39,4 +45,12 @@ pub(crate) fn resource(group: &str, version: &str, kind: &str) -> Resource {
         storage: (group.to_owned(), version.to_owned()),
         custom: None,
     }
+}
+
+/// A random object of a random resource that is served in some version.
+pub(crate) fn random_object(seed: u64) -> (Arc<Resource>, Value) {
+    let resources: Vec<_> = Registry::with_all_versions().all().collect();
+    let resource = resources[usize::try_from(seed % resources.len() as u64).unwrap()];
+    let object = fuzzer::object(&resource.group_version_kind(), seed).unwrap();
+    (resource.clone(), object)
 }

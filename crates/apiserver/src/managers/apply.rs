@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use super::check::{Duplicates, check};
@@ -17,7 +18,6 @@ use super::reset::reset;
 use super::set::Set;
 use super::shape::Shape;
 use super::track::{NOBODYS, Tracked, empty, named, put, take};
-use crate::kinds::view::{Edit, View};
 
 const KUBECTL: &str = "kubectl";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

@@ -1,11 +1,11 @@
 //! Why an apply is refused.
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::status::Status;
 use serde_json::{Value, json};
 
 use super::element::Element;
 use super::entries::{Identity, Operation};
-use crate::field::quoted;
-use crate::status::Status;
 
 /// Why an apply is refused.
 #[derive(Debug)]

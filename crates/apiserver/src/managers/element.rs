@@ -4,10 +4,9 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::json::{write, write_string};
 use serde_json::{Number, Value};
-
-use crate::field::quoted;
-use crate::schema::json::{write, write_string};
 
 /// One step of a path into an object.
 #[derive(Clone, Debug)]

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use kubewright_apimachinery::view::View;
 use serde_json::{Map, Value};
 
 use super::fields_v1;
 use super::set::Set;
-use crate::kinds::view::View;
 
 /// How a manager came to own its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,7 +90,7 @@ impl Managed {
                 "FieldsV1" => {}
                 "" => return Err(format!("missing fieldsType in managed fields entry {at}")),
                 other => {
-                    let other = crate::field::quoted(other);
+                    let other = kubewright_apimachinery::go_text::quoted(other);
                     return Err(format!(
                         "invalid fieldsType {other} in managed fields entry {at}"
                     ));

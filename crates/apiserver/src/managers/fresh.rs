@@ -4,6 +4,9 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use kubewright_apimachinery::conform::{Medium, write_empties};
+use kubewright_apimachinery::json::{parse_own, write, write_string};
+use kubewright_apimachinery::view::Edit;
 use serde_json::{Map, Value};
 
 use super::compare::compare_member;
@@ -12,9 +15,6 @@ use super::reset::reset;
 use super::set::{Node, Set};
 use super::shape::{Atom, Items, List, Members, Shape};
 use super::track::{NOBODYS, Tracked};
-use crate::kinds::view::Edit;
-use crate::schema::json::{parse_own, write, write_string};
-use crate::schema::{Medium, write_empties};
 
 /// The JSON of the `managedFields` of a new object that brings none along; none where nobody owns anything.
 ///

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::types::{self, FieldRef, Merge, Ownership, Slot, TypeRef};
 use serde_json::Value;
 
 use super::element::Element;
-use crate::kinds::{GroupVersionKind, Registry};
-use crate::schema::types::{self, FieldRef, Merge, Ownership, Slot, TypeRef};
+use crate::kinds::Registry;
 use crate::structural::{self, Member, Owned, Part};
 
 /// What stands at a place in an object.
@@ -305,7 +306,9 @@ impl<'s> List<'s> {
             })
             .collect();
         if fields.is_empty() {
-            let keys = keys.into_iter().map(|key| crate::field::quoted(&key));
+            let keys = keys
+                .into_iter()
+                .map(|key| kubewright_apimachinery::go_text::quoted(&key));
             let keys: Vec<_> = keys.collect();
             return Err(format!(
                 "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values \

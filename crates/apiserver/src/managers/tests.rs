@@ -1,12 +1,13 @@
 //! Who owns what after creates, updates and applies.
 
+use kubewright_apimachinery::json::ordered;
+use kubewright_apimachinery::meta::GroupVersionKind;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{ApplyError, Tracked, apply, check, create, empty, update};
-use crate::kinds::{GroupVersionKind, Registry};
-use crate::schema::conform::tests::{kind_of, random};
-use crate::schema::json::ordered;
+use crate::kinds::Registry;
+use crate::kinds::testing::random_object;
 
 const NOW: &str = "2030-01-01T00:00:00Z";
 
@@ -51,7 +52,7 @@ impl Api {
 
     fn stored(&self, of: &Value) -> Value {
         let mut object = self.object(of);
-        crate::schema::conform(&self.0, &mut object).unwrap();
+        kubewright_apimachinery::conform::conform(&self.0, &mut object).unwrap();
         object
     }
 
@@ -78,7 +79,7 @@ impl Api {
     ) -> Result<Value, ApplyError> {
         let applied = self.object(of);
         let mut object = self.with(|tracked| apply(tracked, live, &applied, manager, force))?;
-        crate::schema::conform(&self.0, &mut object).unwrap();
+        kubewright_apimachinery::conform::conform(&self.0, &mut object).unwrap();
         Ok(object)
     }
 
@@ -109,7 +110,8 @@ fn message(error: ApplyError) -> String {
 
 /// What two roads say of the owners of a new object: comparing it with an empty one, and writing them as text at once.
 fn owners_of_new(object: &Value, empties: bool) -> [String; 2] {
-    let kind = kind_of(object);
+    let word = |name: &str| object[name].as_str().unwrap_or_default();
+    let kind = GroupVersionKind::from_api_version_and_kind(word("apiVersion"), word("kind"));
     let resource = Registry::with_all_versions().by_kind(&kind).unwrap();
     let tracked = Tracked {
         versions: &super::Versions::default(),
@@ -133,12 +135,11 @@ fn owners_of_new(object: &Value, empties: bool) -> [String; 2] {
 proptest! {
     #[test]
     fn the_owners_of_a_new_object_are_those_that_a_comparison_with_nothing_finds(seed in any::<u64>()) {
-        let mut object = random::object(seed);
-        let kind = kind_of(&object);
-        let resource = Registry::with_all_versions().by_kind(&kind).unwrap();
+        let (resource, mut object) = random_object(seed);
+        let kind = resource.group_version_kind();
         // What may lack the keys of its items is always compared, as it may have no owners at all.
         prop_assume!(!super::may_not_fit(&resource));
-        let conformed = crate::schema::conform(&kind, &mut object).unwrap();
+        let conformed = kubewright_apimachinery::conform::conform(&kind, &mut object).unwrap();
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.remove("managedFields");
             metadata.remove("uid");

@@ -4,6 +4,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use kubewright_apimachinery::conform::{Medium, write_empties};
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use super::check::{Duplicates, check};
@@ -13,9 +16,7 @@ use super::reset::reset;
 use super::set::Set;
 use super::shape::Shape;
 use super::versions::Versions;
-use crate::kinds::view::{Edit, View};
-use crate::kinds::{GroupVersionKind, Registry, Resource, conversion};
-use crate::schema::{Medium, write_empties};
+use crate::kinds::{Registry, Resource, conversion};
 
 /// What is written, and through which path.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +82,7 @@ pub(crate) fn may_not_fit(resource: &Resource) -> bool {
 pub(crate) fn empty(kind: &GroupVersionKind) -> Value {
     let mut object = serde_json::json!({ "apiVersion": kind.api_version(), "kind": kind.kind });
     // Nothing can be wrong with it.
-    drop(crate::schema::conform(kind, &mut object));
+    drop(kubewright_apimachinery::conform::conform(kind, &mut object));
     object
 }
 

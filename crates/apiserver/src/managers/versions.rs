@@ -3,13 +3,13 @@
 
 use std::fmt;
 
+use kubewright_apimachinery::status::{Result, Status};
 use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::admission::Reach;
 use crate::custom::convert;
 use crate::kinds::Resource;
-use crate::status::{Result, Status};
 
 /// The conversions of one request that a webhook makes.
 #[derive(Default)]

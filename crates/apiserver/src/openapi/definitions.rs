@@ -1,12 +1,12 @@
 //! The schemas of custom resources: what their definitions say, and what every object has.
 
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
 use super::descriptions::Descriptions;
 use super::schemas::{kind_value, name_of};
 use crate::custom::Custom;
-use crate::kinds::GroupVersionKind;
-use crate::kinds::view::{Edit, View};
 
 const OBJECT_META: &str = "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 const LIST_META: &str = "Standard list metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds";

@@ -58,10 +58,10 @@ pub(super) fn add(schema: &mut Value, addition: Value) {
 
 #[cfg(test)]
 mod tests {
+    use kubewright_apimachinery::types;
     use serde_json::json;
 
     use super::*;
-    use crate::schema::types;
 
     #[test]
     fn every_marker_is_of_a_field_that_there_is() {

@@ -18,6 +18,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
+use kubewright_apimachinery::types;
 use parking_lot::Mutex;
 use ring::digest::{Context, SHA512};
 use serde_json::{Map, Value, json};
@@ -132,7 +133,7 @@ fn hash(place: &str, version: Option<&GroupVersion>) -> String {
     static TABLES: LazyLock<Context> = LazyLock::new(|| {
         let mut digest = Context::new(&SHA512);
         digest.update(env!("CARGO_PKG_VERSION").as_bytes());
-        digest.update(include_bytes!("../schema/types.txt"));
+        digest.update(types::generated().as_bytes());
         digest.update(include_bytes!("descriptions.txt"));
         digest.update(include_bytes!("markers.tsv"));
         digest.update(include_bytes!("parameters.txt"));

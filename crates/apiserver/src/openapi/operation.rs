@@ -1,9 +1,9 @@
 //! One operation on a path: what it is called, what it takes and what it answers.
 
+use kubewright_apimachinery::meta::GroupVersionKind;
 use serde_json::{Map, Value, json};
 
 use super::schemas::kind_value;
-use crate::kinds::GroupVersionKind;
 
 pub(super) const FORMS: [&str; 3] = [
     "application/json",

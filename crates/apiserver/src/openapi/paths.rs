@@ -1,13 +1,14 @@
 //! Resources as paths with operations, named and described as the real server's installer of routes does it.
 
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::types;
 use serde_json::{Map, Value, json};
 
 use super::operation::{FORMS, FORMS_OF_CUSTOM, FORMS_OF_LISTS, Operation, body, path_item};
 use super::schemas::Components;
 use super::{parameters, place};
 use crate::kinds::strategy;
-use crate::kinds::{GroupVersion, GroupVersionKind, Resource, Subresource, Verb};
-use crate::schema::types;
+use crate::kinds::{GroupVersion, Resource, Subresource, Verb};
 
 const PATCH_TYPES: [&str; 4] = [
     "application/apply-patch+yaml",

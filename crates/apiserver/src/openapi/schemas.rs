@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::types::{self, Empty, FieldRef, Ownership, Shape, Slot, TypeRef};
 use serde_json::{Map, Value, json};
 
 use super::definitions;
 use super::descriptions::Descriptions;
 use super::markers::{Markers, add};
 use crate::custom::Custom;
-use crate::kinds::GroupVersionKind;
-use crate::schema::types::{self, Empty, Field, Ownership, Shape, Slot, TypeRef};
 
 /// The schemas of a document, by the names of their definitions.
 #[derive(Default)]
@@ -145,14 +145,14 @@ impl Components {
         let marked = Markers::of(ty.name());
         let mut properties = Map::new();
         let mut required = Vec::new();
-        for field in &ty.inner().fields {
+        for field in ty.fields() {
             let mut schema = self.field(field, texts);
-            if let Some(addition) = marked.of_field(field.name) {
+            if let Some(addition) = marked.of_field(field.name()) {
                 add(&mut schema, addition);
             }
-            properties.insert(field.name.to_owned(), schema);
-            if field.required {
-                required.push(field.name);
+            properties.insert(field.name().to_owned(), schema);
+            if field.is_required() {
+                required.push(field.name());
             }
         }
         let mut schema = json!({ "description": texts.own(), "type": "object" });
@@ -174,33 +174,34 @@ impl Components {
         schema
     }
 
-    fn field(&mut self, field: &'static Field, texts: Descriptions) -> Value {
-        let mut schema = self.slot(&field.slot);
-        let text = texts.field(field.name);
+    fn field(&mut self, field: FieldRef, texts: Descriptions) -> Value {
+        let mut schema = self.slot(field.slot());
+        let text = texts.field(field.name());
         if !text.is_empty() {
             schema["description"] = text.into();
         }
-        if !field.pointer && field.empty != Empty::OmittedStructsToo {
-            let written = field.empty == Empty::Written;
-            if let Some(default) = default(&field.slot.shape, written) {
+        if !field.is_pointer() && field.empty() != Empty::OmittedStructsToo {
+            let written = field.empty() == Empty::Written;
+            if let Some(default) = default(&field.slot().shape, written) {
                 schema["default"] = default;
             }
         }
+        let merge = field.merge();
         let mut strategy = Vec::new();
-        if field.merge.merge {
+        if merge.merge {
             strategy.push("merge");
         }
-        if field.merge.retain_keys {
+        if merge.retain_keys {
             strategy.push("retainKeys");
         }
         if !strategy.is_empty() {
             schema["x-kubernetes-patch-strategy"] = strategy.join(",").into();
         }
-        if let Some(key) = field.merge.key {
+        if let Some(key) = merge.key {
             schema["x-kubernetes-patch-merge-key"] = key.into();
         }
-        let is_list = matches!(field.slot.shape, Shape::List(_) | Shape::Bytes);
-        match &field.ownership {
+        let is_list = matches!(field.slot().shape, Shape::List(_) | Shape::Bytes);
+        match field.ownership() {
             Ownership::Map(keys) => {
                 schema["x-kubernetes-list-type"] = "map".into();
                 schema["x-kubernetes-list-map-keys"] = keys.clone().into();

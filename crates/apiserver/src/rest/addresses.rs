@@ -3,6 +3,8 @@
 
 use std::net::Ipv4Addr;
 
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_storage::Draft;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -10,8 +12,6 @@ use uuid::Uuid;
 use super::call::{Call, meta_text};
 use super::metadata::now;
 use crate::kinds::strategy::services::{self, Pool, Refused, allocate};
-use crate::status::{Result, Status};
-use crate::store::Draft;
 
 /// What a service took from the pool. Dropped without [`Allocation::keep`], the pool has it again.
 #[derive(Debug)]

@@ -6,6 +6,10 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WARNING, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, Response, StatusCode};
 use jiff::Timestamp;
+use kubewright_apimachinery::json::{self, ordered, parse_own};
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::{protobuf, yaml};
+use kubewright_storage::Object;
 use serde_json::{Map, Value};
 
 use super::body::Body;
@@ -15,11 +19,6 @@ use super::negotiate::{Encoding, Form, Output};
 use super::table;
 use crate::admission::Notes;
 use crate::kinds::Resource;
-use crate::protobuf;
-use crate::schema::json::{self, ordered, parse_own};
-use crate::schema::yaml;
-use crate::status::{Result, Status};
-use crate::store::Object;
 
 /// An object as the store holds it: its text in the stored form, with a newline behind it.
 #[derive(Clone, Debug)]
@@ -268,10 +267,7 @@ pub(crate) fn encoded(encoding: Encoding, value: &Value) -> Bytes {
     let mut text = match encoding {
         Encoding::Json => ordered::text(value),
         Encoding::PrettyJson => json::indented(&ordered::text(value)),
-        Encoding::Yaml => {
-            let text = yaml::to_string(value);
-            return Bytes::from(text.expect("a JSON tree can always be written as YAML"));
-        }
+        Encoding::Yaml => return yaml::to_string(value).into(),
         Encoding::Protobuf => return protobuf::encode(value).into(),
     };
     if encoding == Encoding::Json {

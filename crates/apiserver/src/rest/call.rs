@@ -5,6 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::HeaderMap;
 use hyper::upgrade::OnUpgrade;
+use kubewright_apimachinery::conform::{Medium, write_empties};
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::status::{Result, Status, qualified};
+use kubewright_storage::{Draft, Object};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -14,12 +18,9 @@ use super::path::ResourcePath;
 use super::query::Query;
 use crate::admission::{Attributes, Notes, Operation, User, refuse};
 use crate::audit::Trail;
-use crate::kinds::{GroupVersionKind, Resource, conversion, strategy};
+use crate::kinds::{Resource, conversion, strategy};
 use crate::managers::Versions;
-use crate::schema::{self, Medium};
 use crate::server::Shared;
-use crate::status::{Result, Status, qualified};
-use crate::store::{Draft, Object};
 
 /// A request whose path leads to a resource that exists.
 #[derive(Clone, Debug)]
@@ -196,7 +197,7 @@ impl Call {
     pub(crate) fn audit(&self, kind: &GroupVersionKind, object: &Value) {
         if let Some(trail) = &self.trail {
             let mut object = object.clone();
-            schema::write_empties(kind, &mut object, Medium::Json);
+            write_empties(kind, &mut object, Medium::Json);
             if kind.kind == self.resource.kind {
                 strategy::as_decoded(&self.resource, &mut object);
             }
@@ -251,7 +252,7 @@ impl Call {
     pub(crate) fn invalid_object(
         &self,
         object: &Value,
-        errors: &[crate::field::FieldError],
+        errors: &[kubewright_apimachinery::field::FieldError],
     ) -> Status {
         let name = meta_text(object, "name");
         if self.resource.custom.is_none() {
@@ -265,7 +266,11 @@ impl Call {
     }
 
     /// 422 for an object of this resource.
-    pub(crate) fn invalid(&self, name: &str, errors: &[crate::field::FieldError]) -> Status {
+    pub(crate) fn invalid(
+        &self,
+        name: &str,
+        errors: &[kubewright_apimachinery::field::FieldError],
+    ) -> Status {
         // Events have their kind from the group that they were first in.
         let group = match self.resource.group.as_str() {
             "events.k8s.io" => "",

@@ -4,9 +4,8 @@
 
 use std::sync::Arc;
 
+use kubewright_storage::{Draft, Object};
 use serde_json::{Value, json};
-
-use crate::store::{Draft, Object};
 
 /// The kind of these objects.
 pub(super) const KIND: &str = "ComponentStatus";

@@ -1,8 +1,7 @@
 //! What the real server's converter from unstructured objects to its own types says of a field that does not fit.
 
+use kubewright_apimachinery::types::{self, Shape};
 use serde_json::{Number, Value};
-
-use crate::schema::types::{self, Shape};
 
 /// The converter's words for a fault of `object` that the JSON decoder words as `why`.
 pub(super) fn words(why: &str, object: &Value) -> String {
@@ -71,7 +70,7 @@ fn shape_at(object: &Value, path: &str) -> Option<&'static Shape> {
     let text = |name: &str| object[name].as_str().unwrap_or_default();
     let mut names = path.split('.');
     let mut ty = types::named(text("apiVersion"), text("kind"))?;
-    let mut shape = &ty.field(names.next()?)?.slot.shape;
+    let mut shape = &ty.field(names.next()?)?.slot().shape;
     for name in names {
         while let Shape::List(item) | Shape::Map(_, item) = shape {
             shape = &item.shape;
@@ -79,8 +78,8 @@ fn shape_at(object: &Value, path: &str) -> Option<&'static Shape> {
         let Shape::Object(below) = shape else {
             return None;
         };
-        ty = below.get().inner();
-        shape = &ty.field(name)?.slot.shape;
+        ty = below.get();
+        shape = &ty.field(name)?.slot().shape;
     }
     Some(shape)
 }

@@ -1,6 +1,9 @@
 //! POST: a new object, in the order of spec section A.2.1.
 
 use http::{Response, StatusCode};
+use kubewright_apimachinery::conform::Medium;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_storage::{Draft, Raced, ReadBack};
 use serde_json::Value;
 
 use super::addresses::Allocation;
@@ -18,9 +21,6 @@ use crate::access::{self, About, Question};
 use crate::admission::{Attributes, Operation, refuse_new};
 use crate::kinds::strategy::services;
 use crate::kinds::{Verb, defaults, strategy, validation};
-use crate::schema::Medium;
-use crate::status::{Result, Status};
-use crate::store::{Draft, Raced, ReadBack};
 
 /// Creates the object in the body.
 pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
@@ -220,7 +220,7 @@ async fn write(
     let key = call.key(name);
     let mut draft = match &attributes.owners {
         // They are left beside an object only in the form in which it is stored.
-        Some(owners) => Draft::owned(&attributes.object, Some(owners)),
+        Some(owners) => Draft::with_managed_fields(&attributes.object, Some(owners)),
         None => call.to_storage(&attributes.object).await?,
     };
     draft.read_back = read_back;

@@ -2,17 +2,19 @@
 
 use std::fmt::Write as _;
 
+use kubewright_apimachinery::conform::{self, Conformed, conform};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::json::{self, Parsed, order};
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::yaml;
 use serde_json::{Map, Value};
 
 use super::call::Call;
 use super::negotiate::Input;
 use super::query::{FieldValidation, WriteOptions};
 use crate::custom::Custom;
-use crate::field::quoted;
-use crate::kinds::{GroupVersionKind, conversion, defaults, strategy};
-use crate::schema::json::{self, Parsed, order};
-use crate::schema::{self, Conformed, yaml};
-use crate::status::{Result, Status};
+use crate::kinds::{conversion, defaults, strategy};
 
 /// An object as Go has it in memory.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +57,7 @@ pub(crate) fn body(
     let said = older.as_ref().unwrap_or(kind);
     if let Some(other) = another_version(said, &object) {
         // Unknown fields are reported before the wrong version is.
-        let unknown = schema::conform(&other, &mut object.clone());
+        let unknown = conform(&other, &mut object.clone());
         problems.extend(said_of(
             &unknown.map_err(|why| cannot_be(&other, &why))?.unknown,
         ));
@@ -65,7 +67,7 @@ pub(crate) fn body(
     if older.is_some() {
         set_kind(kind, &mut object);
     }
-    let conformed = schema::conform(kind, &mut object).map_err(|why| {
+    let conformed = conform(kind, &mut object).map_err(|why| {
         let first = first_fault(call, kind);
         cannot_be(said, &first.unwrap_or(why))
     });
@@ -115,7 +117,7 @@ fn first_fault(call: &Call, kind: &GroupVersionKind) -> Option<String> {
     }
     let mut again = json::parse(&call.body).ok()?.value;
     set_kind(kind, &mut again);
-    schema::first_fault(kind, &mut again, &order::paths(&call.body))
+    conform::first_fault(kind, &mut again, &order::paths(&call.body))
 }
 
 /// The rules of the request's resource, if a definition made it and its own kind is meant: not a Scale.
@@ -217,7 +219,7 @@ pub(crate) fn patched(
         });
     }
     set_kind(kind, object);
-    let conformed = schema::conform(kind, object)?;
+    let conformed = conform(kind, object)?;
     strategy::conversion_fault(kind, object).map_or(Ok(conformed), Err)
 }
 
@@ -228,7 +230,7 @@ fn from_version(
     object: &mut Value,
 ) -> std::result::Result<Conformed, String> {
     set_kind(other, object);
-    let conformed = schema::conform(other, object)?;
+    let conformed = conform(other, object)?;
     if let Some(why) = strategy::conversion_fault(other, object) {
         return Err(why);
     }
@@ -344,7 +346,7 @@ impl Said {
         if said.kind == kind.kind && package(group) == package(&kind.group) {
             return Mismatch::Version;
         }
-        if let Some(Err(why)) = object.map(|object| schema::conform(&said, object)) {
+        if let Some(Err(why)) = object.map(|object| conform(&said, object)) {
             return Mismatch::Kind(why);
         }
         Mismatch::Kind(format!(
@@ -428,7 +430,7 @@ fn parse_yaml(body: &[u8], kind: &str) -> Result<Parsed> {
 
 /// Decodes a protobuf body, of the expected kind if it does not say which it is.
 pub(crate) fn protobuf(body: &[u8], expected: &GroupVersionKind) -> Result<Value> {
-    use crate::protobuf::{DecodeError, decode_as};
+    use kubewright_apimachinery::protobuf::{DecodeError, decode_as};
     decode_as(body, expected).map_err(|error| match error {
         DecodeError::UnknownKind(said) => Said {
             version: group_version(&said),

@@ -2,6 +2,8 @@
 
 use http::{Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_storage::{Draft, Raced};
 use serde_json::{Map, Value, json};
 
 use super::addresses;
@@ -14,8 +16,6 @@ use super::read;
 use crate::admission::Operation;
 use crate::definitions;
 use crate::kinds::{Verb, strategy};
-use crate::status::{Result, Status};
-use crate::store::{Draft, Raced};
 
 /// What warns the clients of today of a habit from before garbage collection.
 fn warn_of_orphans(call: &Call, options: &DeleteOptions) {

@@ -1,15 +1,15 @@
 //! DeleteOptions: from the body or, without one, from the query (spec section C.8).
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::{json, yaml};
 use serde_json::{Map, Value};
 
 use super::call::Call;
 use super::decode::{not_an_object, protobuf, set_kind};
 use super::negotiate::Input;
 use super::query::check_dry_run;
-use crate::field::{FieldError, Path};
-use crate::kinds::GroupVersionKind;
-use crate::schema::{json, yaml};
-use crate::status::{Result, Status};
 
 /// What a delete asks for.
 #[derive(Clone, Debug, Default)]
@@ -256,8 +256,8 @@ fn from_body(call: &Call) -> Result<Map<String, Value>> {
             .unwrap_or_default();
         return Err(Status::bad_request(format!(
             "no kind {} is registered for version {} in scheme \"pkg/apis/meta/internalversion/scheme/register.go:27\"",
-            crate::field::quoted(kind),
-            crate::field::quoted(version)
+            kubewright_apimachinery::go_text::quoted(kind),
+            kubewright_apimachinery::go_text::quoted(version)
         )));
     }
     Ok(members)

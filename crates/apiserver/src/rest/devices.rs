@@ -1,9 +1,9 @@
 //! Who may have an administrator's access to devices: claims in namespaces that say so.
 
+use kubewright_apimachinery::field::{FieldError, Path};
 use serde_json::Value;
 
 use super::call::{Call, metadata};
-use crate::field::{FieldError, Path};
 
 const LABEL: &str = "resource.kubernetes.io/admin-access";
 

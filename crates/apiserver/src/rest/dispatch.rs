@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use http::{Method, Response, StatusCode};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::status::{Result, Status};
 
 use super::answer;
 use super::body::Body;
@@ -14,10 +16,8 @@ use super::{Request, create, delete, patch, read, subresource, table, update};
 use crate::access::{Decision, forbidden, reviews};
 use crate::definitions;
 use crate::discovery;
-use crate::field::quoted;
 use crate::kinds::{Resource, Verb};
 use crate::server::Shared;
-use crate::status::{Result, Status};
 use crate::watch;
 
 /// Answers a request that is allowed.

@@ -1,12 +1,12 @@
 //! The metadata that the server owns: what a client may not set, and what is filled in on create.
 
 use jiff::{Timestamp, Unit};
+use kubewright_apimachinery::status::{Result, Status};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::call::{Call, meta_text, metadata, metadata_mut};
 use crate::admission::Notes;
-use crate::status::{Result, Status};
 
 /// Takes out of a new object what only the server sets (spec section A.2.1 step 3).
 pub(crate) fn clear_owned(object: &mut Value) {

@@ -2,10 +2,10 @@
 
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use kubewright_apimachinery::status::{Result, Status};
 use serde_json::Map;
 
 use super::query::Query;
-use crate::status::{Result, Status};
 
 /// How a request body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
+use kubewright_apimachinery::json::parse;
+use kubewright_apimachinery::status::{Result, Status};
 use serde_json::json;
-
-use crate::schema::json::parse;
-use crate::status::{Result, Status};
 
 /// The place where a list goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]

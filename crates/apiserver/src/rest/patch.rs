@@ -1,6 +1,16 @@
 //! PATCH: JSON patch, merge patch, strategic merge patch and server-side apply.
 
 use http::{Response, StatusCode};
+use kubewright_apimachinery::conform::{Conformed, conform, cut_integers, first_fault_in_turn};
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::{GoText, quoted};
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::patch::json::Patch as JsonPatch;
+use kubewright_apimachinery::patch::merge;
+use kubewright_apimachinery::patch::strategic::{self, StrategicError};
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::view::Edit as _;
+use kubewright_apimachinery::{json, types, yaml};
 use serde_json::{Map, Value};
 
 use super::answer;
@@ -15,17 +25,9 @@ use super::tracking::{self, APPLY, is_apply};
 use super::update::{check_name, check_namespace};
 use super::write;
 use crate::custom::{Version, settle_numbers};
-use crate::field::{FieldError, Path, quoted};
 use crate::kinds::strategy::{behavior, conversion_fault, empty_maps};
-use crate::kinds::view::Edit as _;
-use crate::kinds::{GroupVersionKind, Verb, defaults};
+use crate::kinds::{Verb, defaults};
 use crate::managers;
-use crate::patch::go_text::GoText;
-use crate::patch::strategic::StrategicError;
-use crate::patch::{json, merge, strategic};
-use crate::schema::types::{self, TypeRef};
-use crate::schema::{self, Conformed};
-use crate::status::{Result, Status};
 
 /// A patch, to be applied as often as it takes.
 #[derive(Debug)]
@@ -38,7 +40,7 @@ pub(crate) struct Patch {
 
 #[derive(Debug)]
 enum Content {
-    Json(json::Patch),
+    Json(JsonPatch),
     Merge(Value),
     Strategic(Map<String, Value>),
     Apply(Value),
@@ -192,8 +194,8 @@ impl Patch {
                 // The result is of the kind, whatever it says of itself, but for what is no text.
                 let own = decode::not_a_text(&object).map(|why| converter::words(&why, &object));
                 decode::set_kind(kind, &mut object);
-                schema::cut_integers(kind, &mut object);
-                let decoded = own.map_or_else(|| schema::conform(kind, &mut object), Err);
+                cut_integers(kind, &mut object);
+                let decoded = own.map_or_else(|| conform(kind, &mut object), Err);
                 let shown = GoText(&Value::Object(seen)).to_string();
                 if decoded.is_err() {
                     let why = strategic_fault(kind, current, patch)?;
@@ -302,15 +304,15 @@ fn conform_applied(
         }
         return Ok(Conformed::default());
     }
-    schema::cut_integers(kind, object);
-    schema::conform(kind, object)
+    cut_integers(kind, object);
+    conform(kind, object)
 }
 
 fn read_apply(call: &Call, problems: &mut Vec<String>) -> Result<Content> {
     let decoding = |why: String| Status::bad_request(format!("error decoding YAML: {why}"));
     let from_yaml = |why: &str| format!("error converting YAML to JSON: {why}");
     let parsed =
-        schema::yaml::parse(&call.body).map_err(|error| decoding(from_yaml(&error.to_string())))?;
+        yaml::parse(&call.body).map_err(|error| decoding(from_yaml(&error.to_string())))?;
     problems.extend(parsed.duplicates.iter().map(|why| from_yaml(why)));
     match parsed.value {
         Value::Object(_) => Ok(Content::Apply(parsed.value)),
@@ -330,7 +332,7 @@ fn read_json(call: &Call, strict: bool, problems: &mut Vec<String>) -> Result<Co
         let prefix = if strict { "error decoding patch: " } else { "" };
         Status::bad_request(format!("{prefix}{why}"))
     };
-    let parsed = schema::json::parse(&call.body).map_err(|error| decoding(error.to_string()))?;
+    let parsed = json::parse(&call.body).map_err(|error| decoding(error.to_string()))?;
     if strict {
         problems.extend(check_operations(&parsed.value).map_err(decoding)?);
         problems.extend(parsed.duplicates);
@@ -338,8 +340,7 @@ fn read_json(call: &Call, strict: bool, problems: &mut Vec<String>) -> Result<Co
             problem.insert_str(0, "json patch ");
         }
     }
-    let patch =
-        json::Patch::from_value(parsed.value).map_err(|error| decoding(error.to_string()))?;
+    let patch = JsonPatch::from_value(parsed.value).map_err(|error| decoding(error.to_string()))?;
     check_length(&patch)?;
     Ok(Content::Json(patch))
 }
@@ -383,7 +384,7 @@ fn check_operations(patch: &Value) -> std::result::Result<Vec<String>, String> {
 
 fn read_merge(call: &Call, problems: &mut Vec<String>) -> Result<Content> {
     let decoding = |why: String| Status::bad_request(format!("error decoding patch: {why}"));
-    let parsed = schema::json::parse(&call.body).map_err(|error| decoding(error.to_string()))?;
+    let parsed = json::parse(&call.body).map_err(|error| decoding(error.to_string()))?;
     *problems = parsed.duplicates;
     match parsed.value {
         Value::Object(_) => Ok(Content::Merge(parsed.value)),
@@ -394,7 +395,7 @@ fn read_merge(call: &Call, problems: &mut Vec<String>) -> Result<Content> {
 
 fn read_strategic(call: &Call, problems: &mut Vec<String>) -> Result<Content> {
     let bad = |why: String| Status::bad_request(why);
-    let parsed = schema::json::parse(&call.body).map_err(|error| bad(error.to_string()))?;
+    let parsed = json::parse(&call.body).map_err(|error| bad(error.to_string()))?;
     *problems = parsed.duplicates;
     match parsed.value {
         Value::Object(patch) => Ok(Content::Strategic(patch)),
@@ -417,8 +418,8 @@ fn strategic_fault(
         return Ok(why);
     }
     decode::set_kind(kind, &mut object);
-    schema::cut_integers(kind, &mut object);
-    let why = schema::first_fault_in_turn(kind, &mut object.clone());
+    cut_integers(kind, &mut object);
+    let why = first_fault_in_turn(kind, &mut object.clone());
     Ok(converter::words(&why.unwrap_or_default(), &object))
 }
 
@@ -427,7 +428,7 @@ fn merge_by_type(
     object: &mut Value,
     patch: &Map<String, Value>,
 ) -> Result<()> {
-    let schema = types::root(kind).map(MergeRules);
+    let schema = types::root(kind);
     let Value::Object(members) = object else {
         return Err(does_not_apply());
     };
@@ -454,30 +455,7 @@ fn patched(
     })
 }
 
-/// The merge rules of a built-in type.
-#[derive(Debug)]
-struct MergeRules(TypeRef);
-
-impl strategic::Schema for MergeRules {
-    fn field(&self, name: &str) -> Option<strategic::Field<Self>> {
-        let field = self.0.field(name)?;
-        let merge = field.merge();
-        let strategy = if merge.merge {
-            strategic::Strategy::Merge
-        } else if merge.replace {
-            strategic::Strategy::Replace
-        } else {
-            strategic::Strategy::Default
-        };
-        Some(strategic::Field {
-            strategy,
-            merge_key: merge.key.unwrap_or_default().to_owned(),
-            below: field.slot().object().map(MergeRules),
-        })
-    }
-}
-
-fn check_length(patch: &json::Patch) -> Result<()> {
+fn check_length(patch: &JsonPatch) -> Result<()> {
     const MOST: usize = 10_000;
     if patch.len() <= MOST {
         return Ok(());

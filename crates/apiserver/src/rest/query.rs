@@ -2,13 +2,13 @@
 
 use std::num::{IntErrorKind, ParseIntError};
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::status::{Result, Status};
 use serde_json::{Map, Value};
 use tokio::time::Duration;
 
 use super::path::decoded_query;
-use crate::field::{FieldError, Path};
 use crate::kinds::validation::field_manager;
-use crate::status::{Result, Status};
 
 /// The parameters of a request.
 #[derive(Clone, Debug, Default)]
@@ -88,7 +88,10 @@ impl Query {
             return Ok(None);
         };
         text.parse().map(Some).map_err(|error| {
-            let (text, why) = (crate::field::quoted(text), go_words(&error));
+            let (text, why) = (
+                kubewright_apimachinery::go_text::quoted(text),
+                go_words(&error),
+            );
             Status::bad_request(format!("strconv.ParseInt: parsing {text}: {why}"))
         })
     }
@@ -206,7 +209,12 @@ pub(crate) fn check_dry_run(values: &[&str], errors: &mut Vec<FieldError>) {
 
 /// A Go duration such as `1m30s`; none if it is negative.
 fn go_duration(text: &str) -> std::result::Result<Option<Duration>, String> {
-    let invalid = || format!("time: invalid duration {}", crate::field::quoted(text));
+    let invalid = || {
+        format!(
+            "time: invalid duration {}",
+            kubewright_apimachinery::go_text::quoted(text)
+        )
+    };
     let (negative, mut rest) = match text.as_bytes() {
         [b'-', ..] => (true, &text[1..]),
         [b'+', ..] => (false, &text[1..]),
@@ -239,11 +247,14 @@ fn go_duration(text: &str) -> std::result::Result<Option<Duration>, String> {
                 "m" => 60.0,
                 "h" => 3600.0,
                 "" => {
-                    let text = crate::field::quoted(text);
+                    let text = kubewright_apimachinery::go_text::quoted(text);
                     return Err(format!("time: missing unit in duration {text}"));
                 }
                 other => {
-                    let (other, text) = (crate::field::quoted(other), crate::field::quoted(text));
+                    let (other, text) = (
+                        kubewright_apimachinery::go_text::quoted(other),
+                        kubewright_apimachinery::go_text::quoted(text),
+                    );
                     return Err(format!("time: unknown unit {other} in duration {text}"));
                 }
             };

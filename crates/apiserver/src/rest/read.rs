@@ -3,6 +3,10 @@
 use std::sync::Arc;
 
 use http::{Response, StatusCode};
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_storage::{At, Object, OutOfRange};
 
 use super::answer::{self, ListMeta, Shown};
 use super::body::Body;
@@ -11,10 +15,7 @@ use super::component_statuses;
 use super::page::Page;
 use super::query::{Query, go_words};
 use super::selection::Selection;
-use crate::field::{FieldError, Path, quoted};
 use crate::kinds::Verb;
-use crate::status::{Result, Status};
-use crate::store::{At, Object, OutOfRange};
 
 /// The options of a list or a watch.
 #[derive(Debug)]

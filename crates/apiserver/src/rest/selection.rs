@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use kubewright_apimachinery::selectors::{Fields, Labels};
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_storage::Object;
+
 use super::call::Call;
 use super::query::Query;
 use crate::kinds::{Resource, fields};
-use crate::selector::{Fields, Labels};
-use crate::status::{Result, Status};
-use crate::store::Object;
 
 /// The selectors of a request.
 #[derive(Clone, Debug, Default)]

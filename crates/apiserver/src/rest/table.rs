@@ -1,11 +1,11 @@
 //! Tables and metadata-only objects: the forms that clients can ask for instead of the object.
 
 use jiff::Timestamp;
+use kubewright_apimachinery::status::{Result, Status};
 use serde_json::{Map, Value, json};
 
 use super::query::Query;
 use crate::kinds::{Resource, columns};
-use crate::status::{Result, Status};
 
 /// What stands beside a row's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Include {
             other => Err(Status::bad_request(format!(
                 "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be 'Metadata', \
                  'Object', 'None', or empty",
-                crate::field::quoted(other)
+                kubewright_apimachinery::go_text::quoted(other)
             ))),
         }
     }

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use http::{Method, Uri};
+use kubewright_apimachinery::selectors::Fields;
 
 use super::path::{Path, ResourcePath};
 use super::query::Query;
 use crate::access::{About, Question};
 use crate::admission::User;
-use crate::selector::Fields;
 
 /// What is known of a request from its first line alone: whether there is such a resource is found out later.
 #[derive(Debug)]

@@ -3,6 +3,9 @@
 use std::borrow::Cow;
 
 use http::header::USER_AGENT;
+use kubewright_apimachinery::equality;
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::status::Result;
 use serde_json::Value;
 
 use super::call::{Call, metadata, metadata_mut};
@@ -10,10 +13,7 @@ use super::metadata::now;
 use super::negotiate::content_type;
 use super::query::WriteOptions;
 use crate::admission::{Attributes, Operation};
-use crate::kinds::GroupVersionKind;
 use crate::managers::{self, Tracked};
-use crate::schema;
-use crate::status::Result;
 
 /// Gives what the request changes to its manager, and then lets the mutating steps of admission change the object.
 pub(crate) async fn mutate(
@@ -166,7 +166,7 @@ pub(crate) fn keep_times(kind: &GroupVersionKind, new: &mut Value, old: &Value) 
     let before = before.clone();
     let metadata = metadata_mut(new);
     let after = metadata.insert("managedFields".to_owned(), before);
-    if !schema::same(kind, new, old)
+    if !equality::same(kind, new, old)
         && let Some(after) = after
     {
         metadata_mut(new).insert("managedFields".to_owned(), after);

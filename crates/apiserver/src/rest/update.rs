@@ -1,6 +1,7 @@
 //! PUT: replaces an object, or creates it for the few kinds that allow that.
 
 use http::{Response, StatusCode};
+use kubewright_apimachinery::status::{Result, Status};
 use serde_json::Value;
 
 use super::answer;
@@ -12,7 +13,6 @@ use super::metadata::{Stage, dedup_owners};
 use super::query::WriteOptions;
 use super::write;
 use crate::kinds::{Verb, defaults, strategy};
-use crate::status::{Result, Status};
 
 /// Replaces the object that the path names.
 pub(crate) async fn update(call: &Call) -> Result<Response<Body>> {

@@ -3,6 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use kubewright_apimachinery::conform::Medium;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_storage::{Draft, Object, Raced, ReadBack};
 use serde_json::Value;
 
 use super::addresses::{self, Allocation};
@@ -15,11 +20,7 @@ use super::query::WriteOptions;
 use super::tracking;
 use crate::access::rbac::escalation;
 use crate::admission::Operation;
-use crate::field::{FieldError, Path, quoted};
 use crate::kinds::{strategy, validation};
-use crate::schema::Medium;
-use crate::status::{Result, Status};
-use crate::store::{Draft, Object, Raced, ReadBack};
 
 /// Changes the object that the path names: `next` makes the new object from the current one, in the request's
 /// version, decoded and defaulted. It is called again when another write came first.

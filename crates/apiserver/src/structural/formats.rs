@@ -3,11 +3,11 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::LazyLock;
 
+use kubewright_apimachinery::names;
 use kubewright_cel::formats::{NamedFormat, parse_duration};
 use regex::Regex;
 
 use super::email;
-use crate::kinds::names;
 
 const KNOWN: [&str; 26] = [
     "bsonobjectid",

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
+use kubewright_apimachinery::field::{FieldError, Path};
 use serde_json::{Map, Value};
 
 use super::schema::{ListType, Schema};
-use crate::field::{FieldError, Path};
 
 /// Finds repeated items in the lists of an object.
 pub(super) fn check(value: &Value, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {

@@ -1,13 +1,13 @@
 //! The metadata of objects inside of objects: held to its type, and checked.
 
+use kubewright_apimachinery::conform::conform_type;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::View;
 use serde_json::{Map, Value};
 
 use super::schema::Schema;
-use crate::field::{FieldError, Path};
-use crate::kinds::names;
 use crate::kinds::validation::embedded_metadata;
-use crate::kinds::view::View;
-use crate::schema::conform_type;
 
 const OBJECT_META: &str = "apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
@@ -87,7 +87,7 @@ fn coerce_object(
         coerce_metadata(metadata).map_err(|text| FieldError::invalid(&path, before, &text))?;
     unknown.extend(found.iter().map(|field| format!("{path}.{field}")));
     if metadata.at("creationTimestamp").is_null() {
-        crate::kinds::view::Edit::drop_field(metadata, "creationTimestamp");
+        kubewright_apimachinery::view::Edit::drop_field(metadata, "creationTimestamp");
     }
     Ok(())
 }

@@ -37,9 +37,8 @@ mod schema;
 mod tests;
 mod values;
 
+use kubewright_apimachinery::field::{FieldError, Path, Reason};
 use serde_json::Value;
-
-use crate::field::{FieldError, Path, Reason};
 
 pub use check::check;
 pub(crate) use check::shown;

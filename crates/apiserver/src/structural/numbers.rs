@@ -2,12 +2,12 @@
 
 use std::cmp::Ordering;
 
+use kubewright_apimachinery::field::Path;
+use kubewright_apimachinery::go_text::format_double;
 use serde_json::{Number, Value};
 
 use super::outcome::{Outcome, Sort, written};
 use super::schema::{Bound, Limits};
-use crate::field::Path;
-use crate::floats::format_double;
 
 /// The first whole number that 64 bits do not hold.
 const BEYOND_INT64: f64 = 9_223_372_036_854_775_808.0;
@@ -248,4 +248,28 @@ pub(super) fn truncated(float: f64) -> i64 {
         return whole;
     }
     i64::MIN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::GoNumber;
+
+    #[test]
+    fn numbers_are_printed_as_expressions_print_them() {
+        for (value, text) in [
+            (0.0, "0"),
+            (-1.5, "-1.5"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (999_999.0, "999999"),
+            (1e6, "1e+06"),
+            (1.25e100, "1.25e+100"),
+            (f64::NAN, "NaN"),
+            (f64::INFINITY, "+Inf"),
+            (f64::NEG_INFINITY, "-Inf"),
+        ] {
+            assert_eq!(GoNumber::Float(value).shown(), text);
+            assert_eq!(kubewright_cel::Value::Double(value).to_string(), text);
+        }
+    }
 }

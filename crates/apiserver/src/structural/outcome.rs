@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 
+use kubewright_apimachinery::field::{FieldError, Path};
 use serde_json::Value;
-
-use crate::field::{FieldError, Path};
 
 /// What was found. How many checks passed decides which of several alternatives is told of.
 #[derive(Debug, Default)]

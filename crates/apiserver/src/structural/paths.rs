@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
-
-use crate::kinds::view::View;
 
 /// A path as errors write it, and the schema it leads to.
 #[derive(Debug)]

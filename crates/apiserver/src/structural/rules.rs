@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::view::View;
 use kubewright_cel::{
     Budget, CompileError, Declared, Environment, EvaluationError, Form, Program, Type,
     Value as Evaluated, Variables,
@@ -13,8 +16,6 @@ use super::correlation::{Correlation, Keyed};
 use super::declare::{SELF_TYPE, declare};
 use super::paths;
 use super::schema::Schema;
-use crate::field::{FieldError, Path, quoted};
-use crate::kinds::view::View;
 
 const SELF: &str = "self";
 const OLD_SELF: &str = "oldSelf";

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use kubewright_apimachinery::view::View;
 use kubewright_cel::PatternError;
 use serde_json::Value;
 
 use super::rules::Rules;
-use crate::kinds::view::View;
 
 /// How deep a schema may be nested. Bodies are not read deeper than this, but patches can make objects that are.
 const MAX_DEPTH: usize = 128;

@@ -1,5 +1,7 @@
 //! Holds a value to a schema: types, bounds, formats, required fields, combinations. The texts are the real server's.
 
+use kubewright_apimachinery::field::Path;
+use kubewright_apimachinery::go_text::quoted;
 use serde_json::{Map, Value};
 
 use super::correlation::Correlation;
@@ -7,7 +9,6 @@ use super::formats;
 use super::numbers::{self, NumberType, is_json_integer, truncated};
 use super::outcome::{Outcome, Sort, written};
 use super::schema::{Additional, Limits, Schema};
-use crate::field::{Path, quoted};
 
 /// How strictly a schema is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

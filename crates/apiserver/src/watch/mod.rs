@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Response};
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_storage::{At, Change};
 use tokio::time::{Duration, Instant};
 
 use crate::kinds::Verb;
@@ -15,8 +17,6 @@ use crate::rest::body::Body;
 use crate::rest::call::Call;
 use crate::rest::negotiate::{Encoding, Form};
 use crate::rest::read::{ListOptions, too_new};
-use crate::status::{Result, Status};
-use crate::store::{At, Change};
 use shape::{Shape, written};
 use socket::Handshake;
 pub(crate) use socket::is_asked_for as is_websocket;

@@ -2,16 +2,16 @@
 
 use bytes::Bytes;
 use jiff::Timestamp;
+use kubewright_apimachinery::conform::conform;
+use kubewright_apimachinery::json::ordered;
+use kubewright_apimachinery::protobuf;
+use kubewright_apimachinery::status::Result;
+use kubewright_storage::{Change, Event, Object, line};
 use serde_json::{Value, json};
 
-use crate::protobuf;
 use crate::rest::call::Call;
 use crate::rest::negotiate::Encoding;
 use crate::rest::table::{self, Include};
-use crate::schema;
-use crate::schema::json::ordered;
-use crate::status::Result;
-use crate::store::{Change, Event, Object, line};
 
 /// The form of a watch's objects.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl Shape {
             if matches!(&*call.resource.kind, "Deployment" | "StatefulSet") {
                 object["spec"] = json!({"replicas": 0});
             }
-            drop(schema::conform(&call.kind(), &mut object));
+            drop(conform(&call.kind(), &mut object));
         }
         let shown = self.shown(call, object);
         written(call, "BOOKMARK", &shown)

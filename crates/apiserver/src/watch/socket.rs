@@ -14,6 +14,7 @@ use http::header::{
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
+use kubewright_apimachinery::status::{Result, Status};
 use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 use tokio::time::{Duration, Instant, timeout};
 use tokio_tungstenite::WebSocketStream;
@@ -26,7 +27,6 @@ use crate::access::websocket_protocols;
 use crate::rest::body::{Body, Events};
 use crate::rest::call::Call;
 use crate::rest::negotiate::Encoding;
-use crate::status::{Result, Status};
 
 /// Whether a client asks for a WebSocket.
 pub(crate) fn is_asked_for(headers: &HeaderMap) -> bool {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::stream;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_storage::{Change, Event, Object, OutOfRange, Watcher};
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant, Interval, MissedTickBehavior, Sleep};
 
@@ -14,8 +16,6 @@ use super::shape::{Shape, written};
 use crate::rest::body::Events;
 use crate::rest::call::Call;
 use crate::rest::selection::Selection;
-use crate::status::{Result, Status};
-use crate::store::{Change, Event, Object, OutOfRange, Watcher};
 
 /// A watch that lasts no longer has no bookmark at its end.
 const SHORT: Duration = Duration::from_secs(2);

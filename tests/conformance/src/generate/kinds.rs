@@ -5,8 +5,8 @@ mod fields;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use kubewright_apiserver::kinds::GroupVersionKind;
-use kubewright_apiserver::schema::types::{self, TypeRef};
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::types::{self, TypeRef};
 use serde_json::{Map, Value, json};
 
 use crate::generate::random::Random;

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use kubewright_apiserver::schema::json::order;
+use kubewright_apimachinery::json::order;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep};
 

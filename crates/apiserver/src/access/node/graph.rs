@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use kubewright_storage::Object;
+
 use super::super::derived::Derived;
 use super::references;
-use crate::store::Object;
 
 /// A thing that pods use, a pod or a node; whether it is stored does not matter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -5,14 +5,15 @@ mod references;
 
 use std::sync::{Arc, LazyLock};
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::selectors::Fields;
+use kubewright_storage::Store;
+
 use super::derived::UpToDate;
 use super::rbac::Rule;
 use super::{About, Authorizer, Decision, Question, Rules};
 use crate::admission::User;
-use crate::field::quoted;
 use crate::seed::Seed;
-use crate::selector::Fields;
-use crate::store::Store;
 use graph::{Graph, Kind, Vertex};
 
 /// Decides for the users `system:node:<name>` in the group `system:nodes`, and has no opinion about others.

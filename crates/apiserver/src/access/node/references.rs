@@ -1,10 +1,10 @@
 //! What stored objects use, as edges of the graph.
 
+use kubewright_apimachinery::view::View as _;
 use serde_json::Value;
 
 use super::graph::{Edge, Kind, Vertex};
 use crate::kinds::pod_secrets::{self, CONTAINERS, WITH_SECRET};
-use crate::kinds::view::View as _;
 
 /// What a pod uses, once it is bound to a node.
 pub(super) fn of_pod(pod: &Vertex, object: &Value) -> Vec<Edge> {

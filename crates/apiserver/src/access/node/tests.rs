@@ -1,9 +1,9 @@
 //! What kubelets may do, as pods, volumes and claims come and go.
 
+use kubewright_storage::{Draft, Limits};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::store::{Draft, Limits};
 
 struct Cluster {
     store: Arc<Store>,
@@ -12,7 +12,7 @@ struct Cluster {
 
 impl Cluster {
     fn new() -> Self {
-        let store = Arc::new(Store::new(Limits::default(), None));
+        let store = Arc::new(Store::new(Limits::default()));
         let authorizer = NodeAuthorizer::new(store.clone());
         Self { store, authorizer }
     }

@@ -1,14 +1,14 @@
 //! Nobody gives away more than they have: what writing a role or a binding needs besides the permission to write it.
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::view::View as _;
 use serde_json::Value;
 
 use super::rule::{list, not_covered};
 use super::{GROUP, RoleReference, Rule, aggregate, not_found};
 use crate::access::{About, Authorizer, Decision, MASTERS, Question};
-use crate::field::quoted;
-use crate::kinds::view::View as _;
 use crate::rest::call::{Call, meta_text};
-use crate::status::{Result, Status};
 
 /// Refuses to write a role or a binding that gives more than its writer has; `old` is what is replaced, if anything is.
 ///

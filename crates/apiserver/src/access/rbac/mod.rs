@@ -9,11 +9,12 @@ mod rule;
 
 use std::sync::Arc;
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_storage::Store;
+
 use super::derived::UpToDate;
 use super::{Authorizer, Decision, Question, Rules};
 use crate::admission::User;
-use crate::field::quoted;
-use crate::store::Store;
 pub(crate) use policy::RoleReference;
 use policy::{Found, Policy};
 pub(crate) use rule::Rule;

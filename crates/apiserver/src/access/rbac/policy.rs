@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::view::View as _;
+use kubewright_storage::Object;
 use serde_json::Value;
 
 use super::super::derived::Derived;
 use super::rule::Rule;
 use crate::admission::User;
-use crate::field::quoted;
-use crate::kinds::view::View as _;
-use crate::store::Object;
 
 const ROLES: &str = "roles.rbac.authorization.k8s.io";
 const CLUSTER_ROLES: &str = "clusterroles.rbac.authorization.k8s.io";

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::view::View as _;
 use serde_json::{Map, Value, json};
 
 use super::super::{About, Question};
-use crate::field::quoted;
-use crate::kinds::view::View as _;
 
 /// Verbs on resources or on paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

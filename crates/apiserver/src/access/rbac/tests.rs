@@ -1,10 +1,10 @@
 //! Decisions on roles and bindings that come and go.
 
+use kubewright_storage::{Draft, Limits, Store};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::access::About;
-use crate::store::{Draft, Limits, Store};
 
 /// A server's roles and bindings, and who asks them.
 struct Cluster {
@@ -18,7 +18,7 @@ impl Cluster {
     }
 
     fn with(limits: Limits) -> Self {
-        let store = Arc::new(Store::new(limits, None));
+        let store = Arc::new(Store::new(limits));
         let rbac = Rbac::new(store.clone());
         Self { store, rbac }
     }

@@ -1,9 +1,10 @@
 //! DefaultIngressClass: an ingress that names no class gets the default one.
 
+use kubewright_apimachinery::view::{Edit as _, View as _};
+
 use super::{creates, default_class};
 use crate::admission::attributes::Attributes;
 use crate::admission::cluster::Cluster;
-use crate::kinds::view::{Edit as _, View as _};
 
 const GROUP: &str = "networking.k8s.io";
 

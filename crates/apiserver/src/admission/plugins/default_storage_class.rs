@@ -1,9 +1,10 @@
 //! DefaultStorageClass: a claim that names no class gets the default one.
 
+use kubewright_apimachinery::view::{Edit as _, View as _};
+
 use super::{creates, default_class};
 use crate::admission::attributes::Attributes;
 use crate::admission::cluster::Cluster;
-use crate::kinds::view::{Edit as _, View as _};
 
 const MARKS: [&str; 2] = [
     "storageclass.kubernetes.io/is-default-class",

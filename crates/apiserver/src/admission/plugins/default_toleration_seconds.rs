@@ -1,10 +1,10 @@
 //! DefaultTolerationSeconds: a pod stays five minutes on a node that is not ready or cannot be reached.
 
+use kubewright_apimachinery::view::{Edit as _, View as _};
 use serde_json::{Value, json};
 
 use super::is_about;
 use crate::admission::attributes::{Attributes, Operation};
-use crate::kinds::view::{Edit as _, View as _};
 
 pub(super) fn admit(attributes: &mut Attributes) {
     let writes = matches!(attributes.operation, Operation::Create | Operation::Update);

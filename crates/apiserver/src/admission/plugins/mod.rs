@@ -22,13 +22,13 @@ pub(crate) use without_effect::{refuse, refuse_new};
 
 use std::sync::Arc;
 
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::view::View as _;
 use serde_json::Value;
 
 use super::attributes::{Attributes, Operation};
 use super::cluster::Cluster;
 use super::notes::Notes;
-use crate::kinds::view::View as _;
-use crate::status::{Result, Status};
 pub(crate) use selection::Enabled;
 pub use selection::{AdmissionPlugin, UnknownAdmissionPlugin};
 

@@ -1,11 +1,11 @@
 //! NamespaceLifecycle: nothing is created in a namespace that is missing or going away, and three namespaces stay.
 
+use kubewright_apimachinery::status::{Result, Status};
 use serde_json::json;
 
 use super::forbidden;
 use crate::admission::attributes::{Attributes, Operation};
 use crate::admission::cluster::Cluster;
-use crate::status::{Result, Status};
 
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 

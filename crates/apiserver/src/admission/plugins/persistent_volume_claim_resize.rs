@@ -1,13 +1,13 @@
 //! PersistentVolumeClaimResize: a claim grows only where its class says that volumes can.
 
+use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::status::Result;
+use kubewright_apimachinery::view::View as _;
 use serde_json::Value;
 
 use super::{forbidden, is_about};
 use crate::admission::attributes::{Attributes, Operation};
 use crate::admission::cluster::Cluster;
-use crate::kinds::quantity::Quantity;
-use crate::kinds::view::View as _;
-use crate::status::Result;
 
 pub(super) fn validate(cluster: &dyn Cluster, attributes: &Attributes) -> Result<()> {
     let updates = attributes.operation == Operation::Update;

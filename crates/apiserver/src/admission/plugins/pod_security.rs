@@ -1,11 +1,12 @@
 //! PodSecurity: without labels every pod is privileged, and so allowed; where labels ask for more, this says that it
 //! does not judge.
 
+use kubewright_apimachinery::view::View as _;
+
 use super::creates;
 use crate::admission::attributes::{Attributes, Operation};
 use crate::admission::cluster::Cluster;
 use crate::admission::notes::Notes;
-use crate::kinds::view::View as _;
 
 pub(super) fn validate(cluster: &dyn Cluster, attributes: &Attributes, notes: &Notes) {
     if !is_about_pods(attributes) {

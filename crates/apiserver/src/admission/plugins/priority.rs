@@ -1,13 +1,13 @@
 //! Priority: a pod's priority comes from its class, and there is one default class.
 
+use kubewright_apimachinery::status::Result;
+use kubewright_apimachinery::view::{Edit as _, View as _};
 use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::{creates, forbidden, is_about};
 use crate::admission::attributes::{Attributes, Operation};
 use crate::admission::cluster::Cluster;
-use crate::kinds::view::{Edit as _, View as _};
-use crate::status::Result;
 
 const GROUP: &str = "scheduling.k8s.io";
 

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::view::{Edit as _, View as _};
 use serde_json::Value;
 
 use super::{creates, forbidden};
 use crate::admission::attributes::Attributes;
 use crate::admission::cluster::Cluster;
-use crate::field::quoted;
-use crate::kinds::names;
-use crate::kinds::view::{Edit as _, View as _};
-use crate::status::{Result, Status};
 
 pub(super) fn admit(cluster: &dyn Cluster, attributes: &mut Attributes) -> Result<()> {
     if !creates(attributes, "", "pods") {

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::view::{Edit as _, View as _};
 use serde_json::{Value, json};
 
 use super::{creates, forbidden};
 use crate::admission::attributes::{Attributes, Operation};
 use crate::admission::cluster::Cluster;
 use crate::kinds::pod_secrets;
-use crate::kinds::view::{Edit as _, View as _};
 use crate::rest::generate;
-use crate::status::{Result, Status};
 
 const DEFAULT: &str = "default";
 const ENFORCE_MOUNTABLE_SECRETS: &str = "kubernetes.io/enforce-mountable-secrets";

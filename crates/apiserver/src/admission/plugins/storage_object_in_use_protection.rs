@@ -1,10 +1,10 @@
 //! StorageObjectInUseProtection: volumes and claims stay until nobody uses them.
 
+use kubewright_apimachinery::view::{Edit as _, View as _};
 use serde_json::Value;
 
 use super::creates;
 use crate::admission::attributes::Attributes;
-use crate::kinds::view::{Edit as _, View as _};
 
 pub(super) fn admit(attributes: &mut Attributes) {
     let finalizer = if creates(attributes, "", "persistentvolumes") {

@@ -1,10 +1,10 @@
 //! TaintNodesByCondition: a new node takes no pods until its kubelet reports it ready.
 
+use kubewright_apimachinery::view::{Edit as _, View as _};
 use serde_json::json;
 
 use super::creates;
 use crate::admission::attributes::Attributes;
-use crate::kinds::view::{Edit as _, View as _};
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 

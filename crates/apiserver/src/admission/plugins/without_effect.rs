@@ -1,14 +1,14 @@
 //! Objects that take effect on a real server and not here: refused where a client would rely on them, stored with a warning
 //! where it would not.
 
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::view::View as _;
 use serde_json::Value;
 
 use super::creates;
 use crate::admission::attributes::{Attributes, Operation};
 use crate::admission::notes::Notes;
 use crate::kinds::Resource;
-use crate::kinds::view::View as _;
-use crate::status::{Result, Status};
 
 /// Refuses a write that would put such an object into the store, whatever the verb.
 ///

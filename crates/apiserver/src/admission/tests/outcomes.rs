@@ -2,12 +2,12 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_apimachinery::status::Status;
 use serde_json::{Value, json};
 
 use super::hook::{Hook, Received, Reply, answer, but, patch, review, webhook};
 use super::setting::{Setting, config_map, create, delete, request};
 use crate::admission::Operation;
-use crate::status::Status;
 
 const NAME: &str = "one.example.com";
 

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::status::Status;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::admission::{Attributes, Chain, ChainBuilder, Cluster, Notes, Operation, User};
-use crate::kinds::{GroupVersionKind, Registry, Resource};
-use crate::status::Status;
+use crate::kinds::{Registry, Resource};
 
 /// Objects by group, resource, namespace and name.
 #[derive(Debug, Default)]

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_apimachinery::go_text::quoted;
 use serde_json::{Map, Value};
 
 use super::client::Reply;
 use super::configuration::ReviewVersion;
 use super::envelope::{Envelope, Opened};
 use super::shape;
-use crate::field::quoted;
 
 /// The reviews of admission.
 const ENVELOPE: Envelope = Envelope {

@@ -1,6 +1,8 @@
 //! One webhook call, from the dry-run check to a judged answer (A.10, A.11).
 
 use bytes::Bytes;
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::status::Status;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -14,8 +16,6 @@ use super::select::Invocation;
 use crate::admission::attributes::Attributes;
 use crate::admission::cluster::Cluster;
 use crate::admission::notes::Notes;
-use crate::field::quoted;
-use crate::status::Status;
 
 /// Why a webhook did not let the request pass.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! Match conditions: CEL expressions that must all be true for a webhook to be called (A.8).
 
+use kubewright_apimachinery::status::{Result, Status};
 use kubewright_cel::{
     AccessCheck, Authority, Budget, Environment, EvaluationError, Program, ResourceAttributes,
     Type, Variables,
@@ -11,7 +12,6 @@ use super::review;
 use super::select::Invocation;
 use crate::admission::attributes::Attributes;
 use crate::admission::cluster::Cluster;
-use crate::status::{Result, Status};
 
 /// The match conditions of one webhook, compiled once per change of the configuration.
 #[derive(Debug)]

@@ -1,8 +1,7 @@
 //! The Status of a denied request, made from the webhook's own.
 
+use kubewright_apimachinery::status::Status;
 use serde_json::{Map, Value};
-
-use crate::status::Status;
 
 /// The webhook said no; `result` is what stands in `response.status`.
 pub(super) fn denied(webhook: &str, result: Option<&Map<String, Value>>) -> Status {
@@ -14,7 +13,7 @@ pub(super) fn denied(webhook: &str, result: Option<&Map<String, Value>>) -> Stat
     let (message, reason) = (text("message"), text("reason"));
     let by = format!(
         "admission webhook {} denied the request",
-        crate::field::quoted(webhook)
+        kubewright_apimachinery::go_text::quoted(webhook)
     );
     let shown = match (message, reason) {
         ("", "") => format!("{by} without explanation"),
@@ -44,7 +43,7 @@ fn code(result: Option<&Map<String, Value>>) -> u16 {
 
 /// 400: the webhook has side effects that a dry run would cause.
 pub(super) fn dry_run_unsupported(webhook: &str) -> Status {
-    let webhook = crate::field::quoted(webhook);
+    let webhook = kubewright_apimachinery::go_text::quoted(webhook);
     Status::bad_request(format!(
         "admission webhook {webhook} does not support dry run"
     ))

@@ -1,11 +1,11 @@
 //! What the reviews of both protocols have in common: a document that says its version and kind, decoded as Go's clients do.
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::{json, yaml};
 use serde_json::{Map, Value};
 
 use super::configuration::ReviewVersion;
 use super::shape::{Struct, go_word, keep_known};
-use crate::field::quoted;
-use crate::schema;
 
 /// The call site that the real server's decoder of reviews names itself after.
 const SCHEME: &str = "pkg/util/webhook/client.go:71";
@@ -134,9 +134,7 @@ fn document(body: &[u8]) -> Result<Value, String> {
         return read_json(body)
             .map_err(|why| format!("couldn't get version/kind; json parse error: {why}"));
     }
-    let value = schema::yaml::parse(body)
-        .map_err(|error| error.to_string())?
-        .value;
+    let value = yaml::parse(body).map_err(|error| error.to_string())?.value;
     match value {
         Value::Object(_) => Ok(value),
         Value::Null => Ok(Value::Object(Map::new())),
@@ -151,7 +149,7 @@ fn document(body: &[u8]) -> Result<Value, String> {
 /// Reads JSON the fast way; only what is none is read again, for Go's words.
 pub(crate) fn read_json(bytes: &[u8]) -> Result<Value, String> {
     serde_json::from_slice(bytes).or_else(|_| {
-        let parsed = schema::json::parse(bytes).map_err(|error| error.to_string())?;
+        let parsed = json::parse(bytes).map_err(|error| error.to_string())?;
         Ok(parsed.value)
     })
 }

@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use kubewright_apimachinery::conform::{Medium, write_empties};
+use kubewright_apimachinery::json::ordered::write_object;
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::status::Result;
 use serde_json::Value;
 
 use super::client::Reach;
 use super::select::Invocation;
 use crate::admission::attributes::Attributes;
 use crate::custom::convert;
-use crate::kinds::GroupVersionKind;
 use crate::managers;
-use crate::schema::json::ordered::write_object;
-use crate::schema::{self, Medium};
-use crate::status::Result;
 
 /// The forms made so far. Valid until the object changes.
 #[derive(Debug, Default)]
@@ -126,7 +126,7 @@ impl Converted {
         }
         let mut object = convert(&own).await?;
         if attributes.empties {
-            schema::write_empties(&invocation.kind, &mut object, Medium::Json);
+            write_empties(&invocation.kind, &mut object, Medium::Json);
         }
         Ok(Self {
             kind: invocation.kind.clone(),

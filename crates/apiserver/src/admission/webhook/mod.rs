@@ -22,12 +22,13 @@ mod validating;
 use std::fmt;
 use std::sync::Arc;
 
+use kubewright_apimachinery::status::Result;
+
 use super::attributes::Attributes;
 use super::chain::ChainBuilder;
 use super::cluster::Cluster;
 use super::notes::Notes;
 use super::observer::Observer;
-use crate::status::Result;
 
 pub use client::{ClientCertificate, ClientCertificateError, ServiceTable};
 pub(crate) use client::{NoClient, Reach, Reply, Target};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kubewright_apimachinery::status::{Result, Status};
 use tokio::time::Instant;
 
 use super::annotations::Annotator;
@@ -16,7 +17,6 @@ use super::{Webhooks, observe};
 use crate::admission::attributes::Attributes;
 use crate::admission::cluster::Cluster;
 use crate::admission::notes::Notes;
-use crate::status::{Result, Status};
 
 /// One request on its way through the mutating webhooks of one round.
 pub(super) struct Dispatch<'a> {

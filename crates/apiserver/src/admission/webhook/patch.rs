@@ -2,6 +2,13 @@
 
 use std::fmt::Display;
 
+use kubewright_apimachinery::conform::{Changes, Conformed, Medium, conform, conform_changes};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::patch::json::Patch;
+use kubewright_apimachinery::status::Status;
+use kubewright_apimachinery::types;
+use kubewright_apimachinery::view::{Edit as _, View as _};
 use serde_json::Value;
 
 use super::answer::Answer;
@@ -14,12 +21,7 @@ use super::select::Invocation;
 use super::shape::go_word;
 use crate::admission::attributes::Attributes;
 use crate::custom::convert;
-use crate::field::quoted;
-use crate::kinds::view::{Edit as _, View as _};
-use crate::kinds::{GroupVersionKind, defaults};
-use crate::patch::json::Patch;
-use crate::schema::{self, Changes, Conformed, Medium};
-use crate::status::Status;
+use crate::kinds::defaults;
 
 /// The call site that the real server's decoder of objects names itself after.
 const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";
@@ -124,7 +126,7 @@ fn decode(kind: &GroupVersionKind, object: &mut Value, changes: &Changes) -> Res
     let named = |object: &Value, field: &str| !object.text(field).is_empty();
     let (has_version, has_kind) = (named(object, "apiVersion"), named(object, "kind"));
     keep_kind(kind, object)?;
-    let conformed = schema::conform_changes(kind, object, changes);
+    let conformed = conform_changes(kind, object, changes);
     let Conformed { empties, .. } = conformed.map_err(|why| internal(&why))?;
     // The next webhook sees what the patch took away; it comes back when all have been called.
     if let Value::Object(members) = object {
@@ -168,7 +170,7 @@ fn keep_kind(kind: &GroupVersionKind, object: &mut Value) -> Result<(), Failure>
     }
     // The real server reads the object as what it says that it is, and finds this out when it brings it back into its own form,
     // which it names by the group.
-    schema::conform(&named, &mut object.clone()).map_err(|why| internal(&why))?;
+    conform(&named, &mut object.clone()).map_err(|why| internal(&why))?;
     let group = kind
         .group
         .split('.')
@@ -210,7 +212,7 @@ pub(super) fn name_kind(kind: &GroupVersionKind, object: &mut Value) {
 }
 
 fn is_built_in(kind: &GroupVersionKind) -> bool {
-    schema::types::root(kind).is_some()
+    types::root(kind).is_some()
 }
 
 fn internal(why: &str) -> Failure {

@@ -99,7 +99,7 @@ struct UserInfo<'a> {
 
 impl<'a> Head<'a> {
     fn of(uid: &'a str, attributes: &'a Attributes, invocation: &'a Invocation) -> Self {
-        let kind = |kind: &'a crate::kinds::GroupVersionKind| Kind {
+        let kind = |kind: &'a kubewright_apimachinery::meta::GroupVersionKind| Kind {
             group: &kind.group,
             version: &kind.version,
             name: &kind.kind,

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::selectors::Labels;
+use kubewright_apimachinery::status::{Result, Status};
 use serde_json::Value;
 
 use super::configuration::Hook;
 use super::rules::Target;
 use crate::admission::attributes::{Attributes, Operation};
 use crate::admission::cluster::Cluster;
-use crate::kinds::{GroupVersionKind, Resource};
-use crate::selector::Labels;
-use crate::status::{Result, Status};
+use crate::kinds::Resource;
 
 /// A label selector of a webhook; a selector that cannot be read fails the requests it is asked about.
 #[derive(Debug)]

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use kubewright_apimachinery::json::order;
 use serde_json::{Map, Value};
-
-use crate::schema::json::order;
 
 /// What a member has to be. The names are those of Go, since errors show them; `@` is the package of the review's version.
 enum Shape {

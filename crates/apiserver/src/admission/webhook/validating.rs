@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
+use kubewright_apimachinery::status::{Result, Status};
 use tokio::time::Instant;
 
 use super::answer::Sort;
@@ -16,7 +17,6 @@ use super::{Webhooks, observe};
 use crate::admission::attributes::Attributes;
 use crate::admission::cluster::Cluster;
 use crate::admission::notes::Notes;
-use crate::status::{Result, Status};
 
 const FAILED_OPEN: &str = "failed-open.validating.webhook.admission.k8s.io";
 

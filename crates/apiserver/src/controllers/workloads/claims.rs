@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use kubewright_apimachinery::selectors::Labels;
 use serde_json::{Value, json};
 
 use super::super::client::{Api, Failure, Who};
 use super::super::object::{Item, controlled_by, text};
 use super::super::work::Context;
-use crate::selector::Labels;
 
 /// The selector of a workload; one that cannot be read selects nothing.
 ///

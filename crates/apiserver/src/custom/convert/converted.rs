@@ -1,10 +1,10 @@
 //! What a webhook made of an object, held against what it was.
 
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::metadata;
 use crate::admission::go_word;
-use crate::kinds::view::View;
 
 /// An object as a webhook sent it back.
 #[derive(Debug)]

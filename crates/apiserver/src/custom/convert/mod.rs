@@ -5,13 +5,13 @@ mod metadata;
 mod review;
 mod webhook;
 
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use super::Definition;
 use crate::admission::Reach;
-use crate::kinds::view::{Edit, View};
 use crate::kinds::{Resource, conversion};
-use crate::status::{Result, Status};
 
 use webhook::Webhook;
 

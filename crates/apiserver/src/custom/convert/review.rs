@@ -1,12 +1,12 @@
 //! The ConversionReview: what is sent, and what is read of the answer.
 
 use bytes::Bytes;
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::json::write as write_json;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use crate::admission::{CONVERSION, Envelope, Opened, Reply, ReviewVersion};
-use crate::field::quoted;
-use crate::kinds::view::View;
-use crate::schema::json::write as write_json;
 
 const ENVELOPE: Envelope = Envelope {
     group: "apiextensions.k8s.io",

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::converted::Converted;
 use super::review;
 use crate::admission::{NoClient, Reach, ReviewVersion, Target};
-use crate::kinds::view::{Edit, View};
 
 /// How long a real server waits, whatever the request's own deadline is.
 const TIMEOUT: Duration = Duration::from_secs(30);

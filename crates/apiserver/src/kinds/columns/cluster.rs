@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::Row;
 use super::text::{condition, count, duration, int_or_text, or, or_none, selector};
 use crate::kinds::conversion;
-use crate::kinds::view::View;
 
 pub(super) fn namespace(row: Row<'_>) -> Vec<Value> {
     vec![row.name(), row.status().text("phase").into(), row.age()]

@@ -13,10 +13,10 @@ mod text;
 mod workloads;
 
 use jiff::Timestamp;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::Resource;
-use super::view::View;
 
 /// One column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::Row;
 use super::text::{count, first_three, labels, or, or_none, selector};
-use crate::kinds::view::View;
 
 pub(super) fn service(row: Row<'_>) -> Vec<Value> {
     let spec = row.spec();

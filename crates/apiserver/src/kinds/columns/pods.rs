@@ -1,11 +1,11 @@
 //! The rows of pods and pod templates.
 
 use jiff::Timestamp;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::Row;
 use super::text::{condition, containers, count, labels, or_none, time};
-use crate::kinds::view::View;
 
 pub(super) fn pod(row: Row<'_>) -> Vec<Value> {
     let (spec, status) = (row.spec(), row.status());

@@ -1,10 +1,10 @@
 //! The rows of volumes, storage classes, drivers and devices.
 
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::Row;
 use super::text::{int_or_text, or, or_none};
-use crate::kinds::view::View;
 
 pub(super) fn volume(row: Row<'_>) -> Vec<Value> {
     let (spec, status) = (row.spec(), row.status());

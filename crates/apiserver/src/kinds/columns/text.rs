@@ -1,9 +1,8 @@
 //! How tables write times, selectors, lists and absent things.
 
 use jiff::Timestamp;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
-
-use crate::kinds::view::View;
 
 /// A whole number of seconds for people, with two or three significant figures.
 pub(super) fn duration(seconds: i64) -> String {

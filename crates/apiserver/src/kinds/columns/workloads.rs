@@ -1,5 +1,6 @@
 //! The rows of the workload kinds.
 
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::Row;
@@ -7,7 +8,6 @@ use super::text::{
     condition, containers, count, duration, int_or_text, labels, or, or_none, selector, time,
 };
 use crate::kinds::conversion;
-use crate::kinds::view::View;
 
 pub(super) fn replication_controller(row: Row<'_>) -> Vec<Value> {
     replicas(row, labels(row.spec().at("selector")))

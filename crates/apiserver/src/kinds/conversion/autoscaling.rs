@@ -1,10 +1,10 @@
 //! Autoscalers in version 1: one CPU target as a field, all the rest as JSON in annotations.
 
+use kubewright_apimachinery::go_text::html_escaped;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Map, Value, json};
 
-use crate::field::as_go_writes;
 use crate::kinds::internal::shown;
-use crate::kinds::view::{Edit, View};
 
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const STATUSES: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
@@ -209,7 +209,7 @@ const IN_GO: [&str; 23] = [
 /// Metrics as the text of an annotation, which Go writes.
 fn metrics_text(metrics: &[Value]) -> String {
     let all: Vec<String> = metrics.iter().map(in_go_order).collect();
-    as_go_writes(format!("[{}]", all.join(",")))
+    html_escaped(format!("[{}]", all.join(",")))
 }
 
 fn in_go_order(value: &Value) -> String {

@@ -1,8 +1,7 @@
 //! Events of the core group and of events.k8s.io: the same objects under other names.
 
+use kubewright_apimachinery::view::Edit;
 use serde_json::Value;
-
-use crate::kinds::view::Edit;
 
 /// The names in the core group, and those in events.k8s.io.
 const NAMES: [(&str, &str); 7] = [

@@ -5,11 +5,11 @@
 mod autoscaling;
 mod events;
 
+use kubewright_apimachinery::status::{self, Status};
+use kubewright_apimachinery::view::Edit;
 use serde_json::Value;
 
 use super::Resource;
-use super::view::Edit;
-use crate::status::{self, Status};
 
 pub(crate) use autoscaling::{
     as_held as autoscaler_as_held, keep_annotations as keep_autoscaler_annotations,

@@ -1,8 +1,7 @@
 //! Defaults of webhook configurations and admission policies.
 
+use kubewright_apimachinery::view::Edit;
 use serde_json::Value;
-
-use crate::kinds::view::Edit;
 
 pub(super) fn apply(kind: &str, object: &mut Value) {
     match kind {

@@ -1,9 +1,9 @@
 //! Defaults of horizontal pod autoscalers, in both versions.
 
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
 use crate::kinds::conversion;
-use crate::kinds::view::{Edit, View};
 
 const DEFAULT_CPU_UTILIZATION: i64 = 80;
 

@@ -2,10 +2,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Map, Value, json};
 
 use super::pod::resource_list;
-use crate::kinds::view::{Edit, View};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 

@@ -1,8 +1,7 @@
 //! Defaults of CustomResourceDefinitions (spec section D.2).
 
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
-
-use crate::kinds::view::{Edit, View};
 
 pub(super) fn apply(object: &mut Value) {
     if let Some(spec) = object.part("spec") {

@@ -1,8 +1,8 @@
 //! Defaults of claims for devices, and of what drivers say of them.
 
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
-use crate::kinds::view::{Edit, View};
 use crate::rest::now;
 
 /// Defaults of a claim, or of a template's part of that form.

@@ -18,10 +18,10 @@ mod tests;
 mod volumes;
 mod workloads;
 
+use kubewright_apimachinery::view::Edit;
 use serde_json::Value;
 
 use super::Resource;
-use super::view::Edit;
 
 /// Fills in the defaults of the object's kind. Applying it twice changes nothing more.
 pub fn apply(resource: &Resource, object: &mut Value) {

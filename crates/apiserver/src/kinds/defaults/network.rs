@@ -1,8 +1,7 @@
 //! Defaults of the networking, discovery and flow control kinds.
 
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
-
-use crate::kinds::view::{Edit, View};
 
 pub(super) fn endpoint_slice(object: &mut Value) {
     for port in object.each("ports") {

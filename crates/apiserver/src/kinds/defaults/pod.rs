@@ -1,11 +1,11 @@
 //! Defaults of pods and of everything that holds a pod template.
 
+use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::{Map, Value, json};
 
 use super::image::pull_policy;
 use super::volumes;
-use crate::kinds::quantity::Quantity;
-use crate::kinds::view::{Edit, View, empty};
 
 /// Defaults of a pod: those of every pod spec, and those that only real pods get.
 pub(super) fn pod(object: &mut Value) {

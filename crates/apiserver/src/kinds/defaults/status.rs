@@ -1,9 +1,9 @@
 //! The parts of a status that Go always writes: counters without `omitempty`, structs that are not pointers.
 
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
 use crate::kinds::Resource;
-use crate::kinds::view::{Edit, View};
 
 /// Fills in what the status of this kind always has. Kinds without a status are left alone.
 pub(crate) fn fill(resource: &Resource, object: &mut Value) {

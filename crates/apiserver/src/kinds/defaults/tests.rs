@@ -1,10 +1,11 @@
 //! Defaults, each expectation from Kubernetes' documented behaviour.
 
+use kubewright_apimachinery::conform::conform;
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::kinds::testing::resource;
+use crate::kinds::testing::{random_object, resource};
 
 fn defaulted(group: &str, version: &str, kind: &str, mut object: Value) -> Value {
     apply(&resource(group, version, kind), &mut object);
@@ -474,5 +475,20 @@ proptest! {
         let once = defaulted(group, version, kind, object);
         let twice = defaulted(group, version, kind, once.clone());
         prop_assert_eq!(once, twice);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn what_defaults_add_conforms(seed: u64) {
+        let (resource, mut object) = random_object(seed);
+        let kind = resource.group_version_kind();
+        conform(&kind, &mut object).unwrap();
+        apply(&resource, &mut object);
+        let defaulted = object.clone();
+        prop_assert_eq!(conform(&kind, &mut object).map(|conformed| conformed.unknown), Ok(Vec::new()));
+        prop_assert_eq!(object, defaulted);
     }
 }

@@ -1,10 +1,10 @@
 //! Defaults of volumes, claims and persistent volumes.
 
+use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::Value;
 
 use super::image::pull_policy;
 use super::pod::{field_reference, resource_list};
-use crate::kinds::view::{Edit, View, empty};
 
 /// Defaults of one volume of a pod.
 pub(super) fn volume(volume: &mut Value) {

@@ -1,9 +1,9 @@
 //! Defaults of the workload kinds.
 
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use super::{pod, volumes};
-use crate::kinds::view::{Edit, View};
 
 pub(super) fn deployment(object: &mut Value) {
     let Some(spec) = object.part("spec") else {

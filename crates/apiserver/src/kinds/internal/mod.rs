@@ -9,17 +9,16 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use kubewright_apimachinery::go_text::html_escaped;
+use kubewright_apimachinery::view::{Edit, View};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde_json::Value;
 
-use super::view::{Edit, View};
-use crate::field::as_go_writes;
-
 /// A value as JSON on one line. `kind` names a type of the table, or several of them: `[]Toleration`.
 pub(crate) fn shown(kind: &str, value: &Value) -> String {
     // Writing a value into memory cannot fail.
-    as_go_writes(serde_json::to_string(&Shown { kind, value }).unwrap_or_default())
+    html_escaped(serde_json::to_string(&Shown { kind, value }).unwrap_or_default())
 }
 
 /// A unified difference of two values of one type, as the API server prints it.

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use kubewright_apimachinery::meta::GroupVersionKind;
+
 use super::{Group, GroupVersion};
-use crate::kinds::{GroupVersionKind, Resource, Subresource, Verb};
+use crate::kinds::{Resource, Subresource, Verb};
 
 const TABLE: &str = include_str!("resources.txt");
 

@@ -1,5 +1,7 @@
 //! The table against what a real server of the emulated version shows in discovery.
 
+use kubewright_apimachinery::types;
+
 use super::*;
 use crate::kinds::Verb;
 
@@ -188,4 +190,19 @@ fn custom_resources_come_behind_the_built_in_groups_and_leave_no_trace() {
     let gone = registry.without(|resource| resource.kind == "Gadget");
     assert_eq!(gone.groups().len(), builtin.groups().len());
     assert!(gone.find("a.example.com", "v1", "gadgets").is_none());
+}
+
+#[test]
+fn every_served_resource_has_a_type() {
+    for resource in Registry::with_all_versions().all() {
+        let kind = kind(&resource.group, &resource.version, &resource.kind);
+        assert!(types::root(&kind).is_some(), "{kind:?}");
+        for subresource in &resource.subresources {
+            let options = subresource.kind.kind.ends_with("Options");
+            assert!(
+                options || types::root(&subresource.kind).is_some(),
+                "{subresource:?}"
+            );
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! AppArmor profiles of pods, which old clients say in annotations and new ones in fields.
 
+use kubewright_apimachinery::field::Path;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
-use crate::field::Path;
 use crate::kinds::Resource;
-use crate::kinds::view::{Edit, View};
 
 const ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
 

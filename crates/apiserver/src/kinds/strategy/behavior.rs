@@ -1,9 +1,9 @@
 //! How the API server treats each kind as a whole: creation by PUT, blind updates, deletion.
 
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use crate::kinds::Resource;
-use crate::kinds::view::View;
 
 /// What a kind allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

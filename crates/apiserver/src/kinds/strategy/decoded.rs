@@ -2,12 +2,13 @@
 
 use std::num::IntErrorKind;
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use super::TEMPLATE_GENERATION;
-use crate::field::quoted;
-use crate::kinds::view::{Edit, View};
-use crate::kinds::{GroupVersionKind, Resource};
+use crate::kinds::Resource;
 
 /// Why the server's own types cannot hold an object of a kind, however well it is formed.
 pub(crate) fn conversion_fault(kind: &GroupVersionKind, object: &Value) -> Option<String> {

@@ -1,11 +1,11 @@
 //! What a write of a CustomResourceDefinition may set: its status belongs to the server, and remembers every version that
 //! objects were ever stored in.
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
-use crate::field::quoted;
 use crate::kinds::defaults::storage_version;
-use crate::kinds::view::{Edit, View};
 use crate::structural;
 
 /// A new definition has no status but its first stored version.

@@ -1,9 +1,9 @@
 //! What is behind feature gates that are off unless somebody turns them on: it is taken away.
 
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use crate::kinds::Resource;
-use crate::kinds::view::{Edit, View};
 
 /// Takes away what the API server of the emulated version does not know by default.
 pub(super) fn close(resource: &Resource, object: &mut Value) {

@@ -16,16 +16,16 @@ pub mod services;
 mod tests;
 mod warnings;
 
+use kubewright_apimachinery::equality;
+use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::Resource;
 use super::conversion;
 use super::defaults::status;
-use super::view::{Edit, View, empty};
 use crate::admission::User;
 use crate::rest::now;
-use crate::schema;
 
 pub(crate) use app_armor::sync as sync_app_armor;
 pub use behavior::{Behavior, Propagation, behavior, grace_period};
@@ -308,7 +308,7 @@ fn has_generation(resource: &Resource) -> bool {
 
 fn is_new_generation(resource: &Resource, new: &Value, old: &Value) -> bool {
     let kind = resource.group_version_kind();
-    let changed = |field: &str| !schema::same_field(&kind, field, new, old);
+    let changed = |field: &str| !equality::same_field(&kind, field, new, old);
     let metadata_changed = |field: &str| {
         let (new, old) = (new.at("metadata").at(field), old.at("metadata").at(field));
         !same(new, old)
@@ -518,7 +518,7 @@ fn template_generation(new: &mut Value, old: Option<&Value>) {
         None => number(new).max(1),
         Some(old) => {
             let [new, was] = [&*new, old].map(|object| object.at("spec").at("template"));
-            let changed = !schema::same_type("api.core.v1.PodTemplateSpec", new, was);
+            let changed = !equality::same_type("api.core.v1.PodTemplateSpec", new, was);
             number(old) + i64::from(changed)
         }
     };

@@ -1,9 +1,9 @@
 //! Pods: their status at birth, quality of service, and the parts that their sub-resources own.
 
+use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
-use crate::kinds::quantity::Quantity;
-use crate::kinds::view::{Edit, View};
 use crate::rest::now;
 
 pub(super) fn create(pod: &mut Value) {

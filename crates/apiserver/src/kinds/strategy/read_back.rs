@@ -1,10 +1,10 @@
 //! What an object is read back with from where it is stored: defaults that admission never sees, and no empty maps.
 
+use kubewright_apimachinery::view::{Edit, View};
+use kubewright_storage::ReadBack;
 use serde_json::{Map, Value};
 
 use crate::kinds::Resource;
-use crate::kinds::view::{Edit, View};
-use crate::store::ReadBack;
 
 /// Whether an object may be read back as another one than is stored.
 pub(crate) fn is_read_back(resource: &Resource, object: &Value) -> bool {

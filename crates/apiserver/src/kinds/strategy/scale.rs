@@ -1,9 +1,9 @@
 //! The `scale` sub-resource: the number of replicas of a workload, whatever its kind.
 
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
 use crate::kinds::Resource;
-use crate::kinds::view::{Edit, View};
 
 /// The Scale of a workload, as `autoscaling/v1`.
 pub fn read(resource: &Resource, object: &Value) -> Value {

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
-use crate::field::{FieldError, Path, quoted};
 use crate::kinds::validation::services::addresses as check_addresses;
-use crate::kinds::view::{Edit, View};
 
 /// Where cluster addresses and node ports come from.
 pub trait Addresses {

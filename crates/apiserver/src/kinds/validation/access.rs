@@ -1,13 +1,13 @@
 //! Roles and their bindings.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::selectors::Labels;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::check::{Errors, required, subdomain};
-use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
-use crate::kinds::names;
-use crate::kinds::view::View;
-use crate::selector::Labels;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 

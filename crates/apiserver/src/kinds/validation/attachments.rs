@@ -1,5 +1,8 @@
 //! Drivers for storage and what they report: capacities, attachments, nodes, classes of attributes.
 
+use kubewright_apimachinery::equality::same_type;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use super::check::{
@@ -7,11 +10,8 @@ use super::check::{
     selector, subdomain,
 };
 use super::storage::{driver_name, parameters, provisioner, volume_spec};
-use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
 use crate::kinds::strategy::same;
-use crate::kinds::view::{Edit, View};
-use crate::schema::same_type;
 
 const IMMUTABLE: &str = super::check::IMMUTABLE;
 

@@ -1,13 +1,14 @@
 //! The checks that many kinds share: numbers, enumerations, labels, selectors, immutable fields.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use crate::field::{FieldError, Path};
+use crate::kinds::formats;
 use crate::kinds::internal::shown;
-use crate::kinds::quantity::Quantity;
 use crate::kinds::strategy::same;
-use crate::kinds::view::View;
-use crate::kinds::{formats, names};
 
 /// What is wrong with an object, in the order in which it was found.
 pub(super) type Errors = Vec<FieldError>;

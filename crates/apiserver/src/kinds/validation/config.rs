@@ -2,6 +2,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::check::{
@@ -10,11 +14,9 @@ use super::check::{
 };
 use super::metadata::standard_finalizer;
 use super::pod::{requirements, tolerations};
-use crate::field::{FieldError, Path, quoted};
+use crate::kinds::formats;
 use crate::kinds::internal::shown;
 use crate::kinds::strategy::same;
-use crate::kinds::view::View;
-use crate::kinds::{formats, names};
 
 const LARGEST: usize = 1024 * 1024;
 const SEALED: &str = "field is immutable when `immutable` is set";
@@ -401,7 +403,7 @@ fn bytes_of(value: &Value) -> usize {
 fn json_text(data: &Value, key: &str, path: &Path<'_>, errors: &mut Errors) {
     let decoded = STANDARD.decode(data.text(key)).unwrap_or_default();
     let hidden = "<secret contents redacted>";
-    let detail = match crate::schema::json::parse(&decoded) {
+    let detail = match kubewright_apimachinery::json::parse(&decoded) {
         Ok(parsed) if parsed.value.is_object() || parsed.value.is_null() => return,
         Ok(parsed) => {
             let found = match parsed.value {

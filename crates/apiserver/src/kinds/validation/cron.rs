@@ -126,7 +126,7 @@ fn number(text: &str, field: &Field) -> Result<u32, String> {
         return Ok(field.least + u32::try_from(index).unwrap_or(0));
     }
     let parsed: i64 = text.parse().map_err(|_| {
-        let quoted = crate::field::quoted(text);
+        let quoted = kubewright_apimachinery::go_text::quoted(text);
         format!("failed to parse int from {text}: strconv.Atoi: parsing {quoted}: invalid syntax")
     })?;
     u32::try_from(parsed).map_err(|_| format!("negative number ({parsed}) not allowed: {text}"))
@@ -149,7 +149,7 @@ fn every(schedule: &str, span: &str) -> Result<(), String> {
     if valid || span == "0" {
         return Ok(());
     }
-    let quoted = crate::field::quoted(span);
+    let quoted = kubewright_apimachinery::go_text::quoted(span);
     Err(format!(
         "failed to parse duration {schedule}: time: invalid duration {quoted}"
     ))

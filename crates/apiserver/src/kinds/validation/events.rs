@@ -1,13 +1,14 @@
 //! Events: those of the core group are checked little, those of events.k8s.io more.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::check::{Errors, immutable, problems, qualified_name, required};
 use super::metadata;
-use crate::field::{FieldError, Path};
+use crate::kinds::Resource;
 use crate::kinds::internal;
-use crate::kinds::view::View;
-use crate::kinds::{Resource, names};
 
 pub(super) fn create(resource: &Resource, object: &Value, errors: &mut Errors) {
     let form = Form::of(resource);

@@ -1,11 +1,11 @@
 //! Flow schemas and priority levels.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::check::{Errors, label, required, subdomain};
-use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
-use crate::kinds::view::View;
 
 const LOWEST: i64 = 10_000;
 const MOST_QUEUES: i64 = 10_000_000;
@@ -154,7 +154,7 @@ fn resource_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
     } else if !alone(rule, "namespaces", "namespaces", path, errors) {
         for (index, name) in namespaces.iter().enumerate() {
             let name = name.as_str().unwrap_or_default();
-            for problem in crate::kinds::names::dns1123_label(name) {
+            for problem in kubewright_apimachinery::names::dns1123_label(name) {
                 let detail =
                     format!("each member of this list must be '*' or a DNS-1123 label; {problem}");
                 errors.push(FieldError::invalid(&at.index(index), name, &detail));

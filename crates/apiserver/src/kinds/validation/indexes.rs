@@ -1,6 +1,6 @@
 //! Indexes of a job's pods as text, such as `0,2-3`.
 
-use crate::field::quoted;
+use kubewright_apimachinery::go_text::quoted;
 
 /// How many indexes a text lists; each is below `completions` and above the one before.
 ///

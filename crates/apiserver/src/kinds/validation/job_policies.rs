@@ -1,12 +1,12 @@
 //! Jobs by index, and their policies for failure and success.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::check::{Errors, not_negative, qualified_name};
 use super::indexes;
-use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
-use crate::kinds::view::View;
 
 /// From here on many completions need limits.
 const MANY: i64 = 100_000;

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::check::{Errors, IMMUTABLE};
 use super::indexes;
-use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
 use crate::kinds::strategy::same;
-use crate::kinds::view::View;
 
 pub(super) fn update(new: &Value, old: &Value, errors: &mut Errors) {
     let change = Change::of(new, old);

@@ -1,5 +1,9 @@
 //! Jobs and cron jobs.
 
+use kubewright_apimachinery::equality::same_type;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
 use super::check::{
@@ -9,12 +13,8 @@ use super::cron;
 use super::job_policies;
 use super::pod;
 use super::workloads::{MISMATCH, matches_template};
-use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
-use crate::kinds::names;
 use crate::kinds::strategy::same;
-use crate::kinds::view::{Edit, View};
-use crate::schema::same_type;
 
 pub(super) fn job(object: &Value, old: &Value, errors: &mut Errors) {
     generated_selector(object, old, errors);

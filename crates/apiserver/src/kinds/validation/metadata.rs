@@ -1,14 +1,16 @@
 //! Object metadata: names per kind, labels, annotations, owners, finalizers (spec C.4, C.9.1, C.9.2).
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::check::{
     Errors, IMMUTABLE, annotations, immutable, labels, not_negative, problems, qualified_name,
 };
-use crate::field::{FieldError, Path, quoted};
 use crate::kinds::internal::shown;
-use crate::kinds::view::View;
-use crate::kinds::{Resource, formats, names};
+use crate::kinds::{Resource, formats};
 
 /// The metadata of an object as its kind sees them: the name by the rules of the kind, finalizers by the older ones.
 pub(super) fn create(resource: &Resource, object: &Value, errors: &mut Errors) {

@@ -33,11 +33,12 @@ mod volume_sources;
 mod webhooks;
 mod workloads;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::View;
 use serde_json::{Map, Value};
 
-use super::view::View;
-use super::{Resource, names};
-use crate::field::{FieldError, Path};
+use super::Resource;
 
 /// The labels or annotations that a conversion webhook gave an object, at the paths that the real server shows.
 pub(crate) fn converted_entries(field: &str, entries: &Map<String, Value>) -> Vec<FieldError> {
@@ -246,7 +247,7 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "ConfigMap") => config::sealed(&["data", "binaryData"], new, old, errors),
         ("", "Secret") => {
-            let root = crate::field::Path::root();
+            let root = kubewright_apimachinery::field::Path::root();
             check::immutable_as("s", new, old, &root, "type", errors);
             config::sealed(&["data"], new, old, errors);
         }
@@ -261,7 +262,7 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
         ("apps", "StatefulSet") => workloads::stateful_update(new, old, errors),
         // The data are bytes to the server: an empty object is not nothing.
         ("apps", "ControllerRevision") if new.at("data") != old.at("data") => {
-            let at = crate::field::Path::new("data");
+            let at = kubewright_apimachinery::field::Path::new("data");
             let value = new.at("data").clone();
             errors.push(FieldError::invalid(&at, value, check::IMMUTABLE));
         }
@@ -279,7 +280,7 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
         ("storage.k8s.io", kind) => attachments::update(kind, new, old, errors),
         ("resource.k8s.io", kind) => devices::update(kind, new, old, errors),
         ("node.k8s.io", "RuntimeClass") => {
-            let root = crate::field::Path::root();
+            let root = kubewright_apimachinery::field::Path::root();
             check::immutable_as("s", new, old, &root, "handler", errors);
         }
         ("networking.k8s.io", "ServiceCIDR") => {
@@ -290,13 +291,13 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
             check::immutable(
                 new,
                 old,
-                &crate::field::Path::new("spec"),
+                &kubewright_apimachinery::field::Path::new("spec"),
                 "parentRef",
                 errors,
             );
         }
         ("discovery.k8s.io", "EndpointSlice") => {
-            let root = crate::field::Path::root();
+            let root = kubewright_apimachinery::field::Path::root();
             check::immutable_as("s", new, old, &root, "addressType", errors);
         }
         _ => {}
@@ -308,7 +309,7 @@ fn own(resource: &Resource, object: &Value, old: &Value, errors: &mut Vec<FieldE
     let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
     match (group, kind) {
         ("", "PodTemplate") => {
-            let path = crate::field::Path::new("template");
+            let path = kubewright_apimachinery::field::Path::new("template");
             pod::template(&object["template"], &path, errors);
         }
         ("", "ReplicationController") => workloads::replication_controller(object, errors),

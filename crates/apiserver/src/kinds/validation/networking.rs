@@ -2,15 +2,16 @@
 
 use std::net::IpAddr;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::check::{
     Errors, domain_path, immutable_as, label, one_of_if_set, port_or_name, problems, required,
     selector, subdomain,
 };
-use crate::field::{FieldError, Path};
-use crate::kinds::view::View;
-use crate::kinds::{formats, names};
+use crate::kinds::formats;
 
 pub(super) fn ingress(object: &Value, errors: &mut Errors) {
     let spec = object.at("spec");

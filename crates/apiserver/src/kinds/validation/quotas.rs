@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::check::{Errors, is_native, problems, quantity};
 use super::pod::{is_overcommitted, resource_name};
-use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
-use crate::kinds::names;
-use crate::kinds::quantity::Quantity;
-use crate::kinds::view::View;
 
 pub(super) fn quota(object: &Value, errors: &mut Errors) {
     hard(object.at("spec"), &Path::new("spec"), "hard", errors);

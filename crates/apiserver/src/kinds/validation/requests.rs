@@ -2,6 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::error::X509Error;
@@ -12,11 +15,8 @@ use x509_parser::public_key::PublicKey;
 use super::asn1;
 use super::check::{Errors, one_of};
 use super::metadata;
-use crate::field::{FieldError, Path};
 use crate::kinds::internal::difference;
-use crate::kinds::names;
 use crate::kinds::strategy::same;
-use crate::kinds::view::View;
 
 const USAGES: [&str; 23] = [
     "any",

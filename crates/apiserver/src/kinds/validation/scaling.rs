@@ -1,5 +1,9 @@
 //! Autoscalers and disruption budgets.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::check::{
@@ -7,12 +11,8 @@ use super::check::{
     required, selector,
 };
 use super::pod::container_resource_name;
-use crate::field::{FieldError, Path};
 use crate::kinds::conversion;
 use crate::kinds::internal::shown;
-use crate::kinds::names;
-use crate::kinds::quantity::Quantity;
-use crate::kinds::view::View;
 
 /// An autoscaler of either version; the paths are those of version 2.
 pub(super) fn autoscaler(version: &str, object: &Value, errors: &mut Errors) {

@@ -3,18 +3,19 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::View;
 use serde_json::{Value, json};
 
 use super::check::{
     Errors, ip, label, labels, one_of, one_of_if_set, port, port_or_name, problems, qualified_name,
     required, subdomain,
 };
-use crate::field::{FieldError, Path, quoted};
 use crate::kinds::formats;
 use crate::kinds::internal::shown;
-use crate::kinds::names;
 use crate::kinds::strategy::same;
-use crate::kinds::view::View;
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 

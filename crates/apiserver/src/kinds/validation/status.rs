@@ -1,11 +1,11 @@
 //! What a status can say wrong: counters below zero, parts that are larger than the whole, addresses that are none.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::check::{Errors, not_negative, qualified_name, required};
 use super::{devices, flowcontrol, job_status, networking, quotas};
-use crate::field::{FieldError, Path};
-use crate::kinds::view::View;
 
 pub(super) fn check(group: &str, kind: &str, new: &Value, old: &Value, errors: &mut Errors) {
     let status = new.at("status");

@@ -2,6 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kubewright_apimachinery::equality::same_type;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use super::check::{
@@ -10,13 +15,8 @@ use super::check::{
 };
 use super::pod;
 use super::volume_sources::{self, Owner};
-use crate::field::{FieldError, Path};
 use crate::kinds::internal::{difference, shown};
-use crate::kinds::names;
-use crate::kinds::quantity::Quantity;
 use crate::kinds::strategy::same;
-use crate::kinds::view::{Edit, View};
-use crate::schema::same_type;
 
 const MODES: [&str; 4] = [
     "ReadOnlyMany",

@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::View;
 use regex::Regex;
 use serde_json::Value;
 
 use super::check::{Errors, label, one_of_if_set, problems, required};
-use crate::field::{FieldError, Path};
-use crate::kinds::names;
-use crate::kinds::view::View;
 
 const LUN_RANGE: &str = "must be between 0 and 255, inclusive";
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::View;
 use kubewright_cel::{Environment, Type};
 use serde_json::Value;
 
 use super::check::{Errors, one_of_if_set, qualified_name, selector};
-use crate::field::{FieldError, Path};
-use crate::kinds::view::View;
-use crate::kinds::{formats, names};
+use crate::kinds::formats;
 
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const FORM: &str = "; desired format: https://host[/path]";
@@ -279,7 +280,7 @@ fn url(text: &str, path: &Path<'_>, errors: &mut Errors) {
         None => (None, authority),
     };
     if let Some(problem) = unparsable(text, host) {
-        let shown = crate::field::quoted(text);
+        let shown = kubewright_apimachinery::go_text::quoted(text);
         let detail = format!("url must be a valid URL: parse {shown}: {problem}{FORM}");
         errors.push(FieldError::required(path, &detail));
         return;
@@ -323,7 +324,7 @@ fn unparsable(text: &str, host: &str) -> Option<String> {
     if let Some(port) = port
         && !port.bytes().all(|b| b.is_ascii_digit())
     {
-        let shown = crate::field::quoted(&format!(":{port}"));
+        let shown = kubewright_apimachinery::go_text::quoted(&format!(":{port}"));
         return Some(format!("invalid port {shown} after host"));
     }
     if host.contains(' ') {

@@ -1,5 +1,9 @@
 //! Deployments, replica sets, stateful sets, daemon sets and replication controllers.
 
+use kubewright_apimachinery::equality::same_type;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::selectors::Labels;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
 use super::check::{
@@ -8,11 +12,7 @@ use super::check::{
 };
 use super::pod;
 use super::storage::claim_spec;
-use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
-use crate::kinds::view::{Edit, View};
-use crate::schema::same_type;
-use crate::selector::Labels;
 
 const SELECTOR: &str = "?m.LabelSelector";
 pub(super) const MISMATCH: &str = "`selector` does not match template `labels`";

@@ -1,12 +1,14 @@
 //! `pods/binding` and `bindings`: a scheduler puts a pod on a node.
 
 use http::Response;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_storage::Raced;
 use serde_json::{Value, json};
 
 use super::done;
 use crate::admission::Operation;
-use crate::field::{FieldError, Path};
-use crate::kinds::GroupVersionKind;
 use crate::rest::body::Body;
 use crate::rest::call::{Call, meta_text, metadata, metadata_mut, table_of};
 use crate::rest::decode::{self, Decoded};
@@ -14,8 +16,6 @@ use crate::rest::metadata::{now, settle_namespace};
 use crate::rest::query::WriteOptions;
 use crate::rest::tracking;
 use crate::rest::{update, write};
-use crate::status::{Result, Status};
-use crate::store::Raced;
 
 /// Binds the pod that the path names.
 pub(super) async fn bind(call: &Call) -> Result<Response<Body>> {
@@ -111,7 +111,7 @@ fn assign(call: &Call, pod: &mut Value, binding: &Value, dry_run: bool) -> Resul
     }
     let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
     if !node.is_empty() {
-        let node = crate::field::quoted(node);
+        let node = kubewright_apimachinery::go_text::quoted(node);
         return Err(conflict(format!(
             "pod {name} is already assigned to node {node}"
         )));

@@ -3,15 +3,15 @@
 use std::net::IpAddr;
 
 use http::{Response, StatusCode};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::status::{Result, Status};
 use serde_json::{Map, Value};
 
 use crate::admission::Operation;
-use crate::field::quoted;
-use crate::kinds::GroupVersionKind;
 use crate::rest::answer;
 use crate::rest::body::Body;
 use crate::rest::call::{Call, meta_text};
-use crate::status::{Result, Status};
 
 /// Whether a sub-resource of the core group is a connection.
 pub(super) fn is_connect(name: &str) -> bool {

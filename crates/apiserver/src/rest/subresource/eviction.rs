@@ -1,6 +1,9 @@
 //! `pods/eviction`: a delete that asks the disruption budgets first.
 
 use http::Response;
+use kubewright_apimachinery::selectors::Labels;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_storage::{At, Draft};
 use serde_json::{Value, json};
 
 use super::done;
@@ -13,9 +16,6 @@ use crate::rest::delete_options::DeleteOptions;
 use crate::rest::metadata::{clear_owned, settle_namespace};
 use crate::rest::query::WriteOptions;
 use crate::rest::tracking;
-use crate::selector::Labels;
-use crate::status::{Result, Status};
-use crate::store::{At, Draft};
 
 /// Evicts the pod that the path names.
 pub(super) async fn evict(call: &Call) -> Result<Response<Body>> {

@@ -7,6 +7,7 @@ mod scale;
 mod token;
 
 use http::{Method, Response};
+use kubewright_apimachinery::status::{Result, Status};
 use serde_json::json;
 
 use super::answer;
@@ -14,7 +15,6 @@ use super::body::Body;
 use super::call::Call;
 use super::{patch, read, update};
 use crate::kinds::Verb;
-use crate::status::{Result, Status};
 
 pub(crate) use binding::bind_by_body;
 pub(crate) use token::{Refused as RefusedToken, user_of as user_of_token};

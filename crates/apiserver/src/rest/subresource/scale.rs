@@ -1,12 +1,16 @@
 //! `scale`: the replicas of a workload as an `autoscaling/v1 Scale`.
 
 use http::{Response, StatusCode};
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_storage::Raced;
 use serde_json::Value;
 
 use crate::admission::Operation;
 use crate::custom::{Scale, Version, scale};
-use crate::field::{FieldError, Path, quoted};
-use crate::kinds::{GroupVersionKind, strategy};
+use crate::kinds::strategy;
 use crate::managers::{self, Places};
 use crate::rest::answer;
 use crate::rest::body::Body;
@@ -17,8 +21,6 @@ use crate::rest::patch::{self, Patch};
 use crate::rest::query::WriteOptions;
 use crate::rest::tracking;
 use crate::rest::write;
-use crate::status::{Result, Status};
-use crate::store::Raced;
 
 /// Answers the scale of the object.
 pub(super) async fn get(call: &Call) -> Result<Response<Body>> {

@@ -7,12 +7,15 @@ use base64::alphabet::URL_SAFE;
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use http::{Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
+use kubewright_apimachinery::conform::Medium;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::status::{Result, Status};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::access::AUTHENTICATED;
 use crate::admission::{Operation, User};
-use crate::field::{FieldError, Path, quoted};
 use crate::rest::answer;
 use crate::rest::body::Body;
 use crate::rest::call::{Call, meta_text, metadata_mut};
@@ -20,9 +23,7 @@ use crate::rest::decode::{self, Decoded};
 use crate::rest::metadata::{clear_owned, now, seconds, settle_namespace};
 use crate::rest::query::WriteOptions;
 use crate::rest::tracking;
-use crate::schema::Medium;
 use crate::server::Shared;
-use crate::status::{Result, Status};
 
 /// Answers a `TokenRequest` with a token.
 pub(super) async fn request(call: &Call) -> Result<Response<Body>> {

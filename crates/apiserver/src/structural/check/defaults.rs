@@ -1,12 +1,12 @@
 //! Defaults must be what the schema allows, and have no fields that it would prune.
 
+use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_cel::Budget;
 use serde_json::{Map, Value};
 
 use super::super::schema::Schema;
 use super::super::values::{self, Taken};
 use super::super::{metadata, prune, rules};
-use crate::field::{FieldError, Path};
 
 /// What is wrong with the defaults of a schema.
 pub(super) fn check(schema: &Schema, at: &Path<'_>, errors: &mut Vec<FieldError>) {

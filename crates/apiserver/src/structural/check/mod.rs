@@ -9,10 +9,10 @@ mod structure;
 
 pub(crate) use shown::schema as shown;
 
+use kubewright_apimachinery::field::{FieldError, Path};
 use serde_json::Value;
 
 use super::schema::Schema;
-use crate::field::{FieldError, Path};
 
 /// What is wrong with an `openAPIV3Schema`, in the words and the order of the real server. `status` is whether the
 /// definition has the sub-resource of that name, which keeps some things out of the root.

@@ -1,12 +1,12 @@
 //! What no schema of a definition may say, node by node, and what rules must say.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::super::paths;
 use super::rules::{Checks, Node};
 use super::structure;
-use crate::field::{FieldError, Path};
-use crate::kinds::view::View;
 
 /// What is wrong with a schema. Errors of rules stand behind those of the schemas.
 pub(super) fn check(

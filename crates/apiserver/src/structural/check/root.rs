@@ -1,9 +1,8 @@
 //! What the root of a schema may not say.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
-
-use crate::field::{FieldError, Path};
-use crate::kinds::view::View;
 
 /// What may stand at the root of a schema whose status is a part of its own, in the order of Go's struct: JSON name, Go's name.
 const ALLOWED: [(&str, &str); 22] = [

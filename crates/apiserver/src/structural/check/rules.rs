@@ -1,12 +1,12 @@
 //! Whether the rules of a definition compile, and what they can cost.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::super::rules::Expression;
 use super::super::schema::{Additional, Schema};
 use super::shown;
-use crate::field::{FieldError, Path};
-use crate::kinds::view::View;
 
 /// The most that one expression may cost.
 const LARGEST: u64 = 10_000_000;

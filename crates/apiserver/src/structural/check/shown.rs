@@ -1,10 +1,10 @@
 //! Schemas as texts quote them: Go's names and order, nothing left out.
 
+use kubewright_apimachinery::go_text::html_escaped;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use crate::field::as_go_writes;
 use crate::kinds::internal::shown;
-use crate::kinds::view::View;
 
 /// What a member of Go's struct is.
 #[derive(Clone, Copy)]
@@ -126,7 +126,7 @@ impl Member {
         };
         match (self, value) {
             (Self::Plain(kind), value) => shown(kind, value),
-            (Self::Any, value) => as_go_writes(value.to_string()),
+            (Self::Any, value) => html_escaped(value.to_string()),
             (_, Value::Null) => "null".to_owned(),
             (Self::Schema, value) => schema(value),
             (Self::List, value) => list(value.as_array().map_or(&[], Vec::as_slice)),

@@ -1,10 +1,9 @@
 //! What makes a schema structural: a type everywhere, and conditions only on what the structure has.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
 use kubewright_cel::Pattern;
 use serde_json::{Value, json};
-
-use crate::field::{FieldError, Path};
-use crate::kinds::view::View;
 
 /// Which part of a schema a node is.
 #[derive(Clone, Copy, PartialEq, Eq)]

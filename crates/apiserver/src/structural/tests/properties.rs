@@ -1,10 +1,10 @@
 //! What holds for every schema and every object.
 
+use kubewright_apimachinery::field::Path;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::super::{Change, Structural, check};
-use crate::field::Path;
 
 /// A schema without bounds, and a value that it allows.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! Rules of schemas: whether they compile, what they may cost, and what they say of objects.
 
+use kubewright_apimachinery::field::Path;
 use serde_json::{Value, json};
 
 use super::super::{Change, Structural, check};
-use crate::field::Path;
 
 /// A schema whose field `spec` has this type and these rules.
 fn schema(spec: Value, rules: Value) -> Value {

@@ -1,9 +1,9 @@
 //! What is wrong with the schemas of definitions.
 
+use kubewright_apimachinery::field::Path;
 use serde_json::{Value, json};
 
 use super::super::check;
-use crate::field::Path;
 
 /// The errors of a schema whose field `x` has this schema.
 fn field(schema: Value) -> Vec<String> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use kubewright_apiserver::schema::types::{FieldRef, Shape, Slot, TypeRef};
+use kubewright_apimachinery::types::{FieldRef, Shape, Slot, TypeRef};
 use serde_json::{Map, Value, json};
 
 use super::VALID;

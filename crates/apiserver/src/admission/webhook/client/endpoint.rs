@@ -8,6 +8,7 @@ use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 use http_body_util::Full;
+use kubewright_apimachinery::go_text::quoted;
 use rustls::ClientConfig;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
@@ -21,7 +22,6 @@ use super::services::{Found, ServiceTable};
 use super::target::{Key, NoClient, Purpose, Site};
 use super::trust;
 use crate::admission::cluster::Cluster;
-use crate::field::quoted;
 
 /// How often an answer with `Retry-After` is tried again.
 const RETRIES: usize = 10;

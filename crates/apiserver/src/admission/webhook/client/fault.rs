@@ -4,11 +4,11 @@ use std::error::Error as _;
 use std::io;
 use std::net::SocketAddr;
 
+use kubewright_apimachinery::go_text::quoted;
 use rustls::{AlertDescription, CertificateError};
 
 use super::trust::Distrust;
 use super::witness::Memory;
-use crate::field::quoted;
 
 /// The deadline of the call has passed.
 pub(super) const DEADLINE: &str = "context deadline exceeded";

@@ -2,9 +2,8 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
+use kubewright_apimachinery::go_text::quoted;
 use serde_json::Value;
-
-use crate::field::quoted;
 
 /// How much of an unknown answer is shown.
 const SHOWN: usize = 2048;

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use kubewright_apimachinery::go_text::quoted;
 use parking_lot::RwLock;
 
 use crate::admission::cluster::Cluster;
-use crate::field::quoted;
 
 /// The addresses behind services, by namespace, name and port. Clones share one table.
 #[derive(Clone, Debug, Default)]

@@ -269,7 +269,10 @@ fn hint(root: &X509Certificate<'_>) -> String {
         || format!("serial:{}", root.tbs_certificate.serial),
         str::to_owned,
     );
-    let (why, name) = (crate::field::quoted(why), crate::field::quoted(&name));
+    let (why, name) = (
+        kubewright_apimachinery::go_text::quoted(why),
+        kubewright_apimachinery::go_text::quoted(&name),
+    );
     format!(
         " (possibly because of {why} while trying to verify candidate authority certificate {name})"
     )

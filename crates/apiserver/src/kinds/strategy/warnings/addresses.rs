@@ -2,10 +2,10 @@
 
 use std::net::Ipv6Addr;
 
+use kubewright_apimachinery::field::Path;
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
-
-use crate::field::{Path, quoted};
-use crate::kinds::view::View;
 
 /// An IPv6 address that is not in canonical form. Other uncommon forms are refused by validation.
 pub(super) fn ip(path: &Path<'_>, text: &str, out: &mut Vec<String>) {

@@ -7,13 +7,15 @@ mod ports;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_apimachinery::field::Path;
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 use x509_parser::pem::Pem;
 
-use crate::field::{Path, quoted};
-use crate::kinds::quantity::Quantity;
-use crate::kinds::view::View;
-use crate::kinds::{Resource, names};
+use crate::kinds::Resource;
 use pod::{DEPRECATED_VOLUMES, deprecated_label, node_term, template};
 
 /// The warnings that the API server itself sends for a written object; `old` is null for a new one.

@@ -1,9 +1,8 @@
 //! Warnings about volumes in which two files would stand at one place, or one where another has its folder.
 
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
-
-use crate::field::quoted;
-use crate::kinds::view::View;
 
 /// A path, and where its content comes from.
 struct Source<'a> {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_apimachinery::field::Path;
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::overlaps::overlaps;
 use super::{addresses, claim, fractions, ports};
-use crate::field::{Path, quoted};
 use crate::kinds::pod_secrets::CONTAINERS;
-use crate::kinds::view::View;
 
 /// A pod, or the template of one.
 pub(super) fn template(root: &Path<'_>, pod: &Value, is_template: bool, out: &mut Vec<String>) {

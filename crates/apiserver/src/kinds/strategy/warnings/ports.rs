@@ -1,10 +1,11 @@
 //! Warnings about ports of a pod's containers that stand in each other's way.
 
+use kubewright_apimachinery::field::Path;
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use crate::field::{Path, quoted};
 use crate::kinds::pod_secrets::CONTAINERS;
-use crate::kinds::view::View;
 
 /// A port of one container of a pod.
 struct Port<'a> {

@@ -1,10 +1,11 @@
 //! Groups that belong to Kubernetes' community: their definitions say who approved them (KEP-1111).
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::super::check::Errors;
-use crate::field::{FieldError, Path, quoted};
-use crate::kinds::view::View;
 
 const ANNOTATION: &str = "api-approved.kubernetes.io";
 

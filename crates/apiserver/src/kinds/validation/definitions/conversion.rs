@@ -2,15 +2,15 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names::dns1035_label;
+use kubewright_apimachinery::view::View;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 use serde_json::Value;
 
 use super::super::check::{Errors, one_of};
 use super::super::webhooks;
-use crate::field::{FieldError, Path};
-use crate::kinds::names::dns1035_label;
-use crate::kinds::view::View;
 
 const KNOWN: [&str; 2] = ["v1", "v1beta1"];
 
@@ -95,7 +95,7 @@ pub(super) fn has_bad_bundle(definition: &Value) -> bool {
 }
 
 fn bad_bundle(text: &str, path: &Path<'_>) -> FieldError {
-    let shown = crate::field::quoted(text);
+    let shown = kubewright_apimachinery::go_text::quoted(text);
     let detail = "unable to load root certificates: unable to parse bytes as PEM block";
     FieldError::invalid_shown(path, &shown, detail)
 }

@@ -8,6 +8,9 @@ mod conversion;
 mod names;
 mod parts;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names::{dns1035_label, dns1123_subdomain};
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 pub(crate) use approval::{Approval, approval, is_protected};
@@ -15,10 +18,7 @@ pub(crate) use conversion::is_bundle;
 
 use super::check::{Errors, immutable, one_of};
 use super::metadata;
-use crate::field::{FieldError, Path};
-use crate::kinds::names::{dns1035_label, dns1123_subdomain};
 use crate::kinds::strategy::same;
-use crate::kinds::view::View;
 use crate::structural;
 
 /// Checks a new definition.

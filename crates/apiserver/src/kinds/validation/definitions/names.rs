@@ -1,12 +1,12 @@
 //! The names that a definition asks for.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names::dns1035_label;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::super::check::{self, Errors};
 use super::problems_joined;
-use crate::field::{FieldError, Path};
-use crate::kinds::names::dns1035_label;
-use crate::kinds::view::View;
 
 /// The names without which there is no resource.
 pub(super) fn required(names: &Value, path: &Path<'_>, errors: &mut Errors) {

@@ -1,10 +1,11 @@
 //! Deprecation, sub-resources, columns and selectable fields of a version.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::super::check::Errors;
-use crate::field::{FieldError, Path, quoted};
-use crate::kinds::view::View;
 use crate::structural::{self, paths};
 
 const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];

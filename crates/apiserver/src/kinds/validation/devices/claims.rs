@@ -1,13 +1,13 @@
 //! Claims for devices, and the templates that pods' claims are made from.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names::label_value;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::{as_text, at_most, configuration, names, selector, set};
-use crate::field::{FieldError, Path};
-use crate::kinds::names::label_value;
 use crate::kinds::validation::check::{Errors, label, problems, subdomain};
 use crate::kinds::validation::metadata;
-use crate::kinds::view::View;
 
 const MOST: usize = 32;
 const MOST_ALTERNATIVES: usize = 8;

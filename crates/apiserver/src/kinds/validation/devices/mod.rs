@@ -6,14 +6,14 @@ mod selector;
 mod slices;
 mod status;
 
+use kubewright_apimachinery::equality::same_type;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::check::{Errors, IMMUTABLE, is_extended};
-use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
 use crate::kinds::strategy::same;
-use crate::kinds::view::View;
-use crate::schema::same_type;
 
 pub(super) use status::claim_status;
 

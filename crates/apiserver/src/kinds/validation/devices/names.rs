@@ -2,13 +2,14 @@
 
 use std::net::IpAddr;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use crate::field::{FieldError, Path, quoted};
-use crate::kinds::names;
 use crate::kinds::validation::check::{Errors, label, problems, subdomain};
 use crate::kinds::validation::storage::driver_name;
-use crate::kinds::view::View;
 
 const LONGEST_POOL: usize = 253;
 const LONGEST_IDENTIFIER: usize = 32;

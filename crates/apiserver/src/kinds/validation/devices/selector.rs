@@ -4,13 +4,13 @@
 
 use std::sync::LazyLock;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
 use kubewright_cel::{Environment, Type};
 use serde_json::Value;
 
 use super::at_most;
-use crate::field::{FieldError, Path};
 use crate::kinds::validation::check::Errors;
-use crate::kinds::view::View;
 
 const MOST: usize = 32;
 const LONGEST: usize = 10 * 1024;

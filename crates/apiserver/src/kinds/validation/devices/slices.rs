@@ -3,19 +3,19 @@
 use std::cell::Cell;
 use std::sync::LazyLock;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names::{dns1123_label, dns1123_subdomain, label_value};
+use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::view::View;
 use regex::Regex;
 use serde_json::Value;
 
 use super::{as_text, at_most, names, set};
-use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
-use crate::kinds::names::{dns1123_label, dns1123_subdomain, label_value};
-use crate::kinds::quantity::Quantity;
 use crate::kinds::strategy::same;
 use crate::kinds::validation::check::{Errors, immutable, label, problems};
 use crate::kinds::validation::pod::node_selector;
 use crate::kinds::validation::storage::driver_name;
-use crate::kinds::view::View;
 
 const MOST_DEVICES: usize = 128;
 const MOST_DEVICES_WITH_MORE: usize = 64;

@@ -1,15 +1,15 @@
 //! The status of a claim: what was allocated, for whom, and what drivers say of it.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
 use serde_json::{Value, json};
 
 use super::{at_most, claims, configuration, names, parameters, set};
-use crate::field::{FieldError, Path};
 use crate::kinds::strategy::device_identity as identity;
 use crate::kinds::validation::check::{Errors, immutable_as, label};
 use crate::kinds::validation::pod::node_selector;
 use crate::kinds::validation::status::conditions;
 use crate::kinds::validation::storage::driver_name;
-use crate::kinds::view::View;
 
 const MOST_CONSUMERS: usize = 256;
 const MOST_RESULTS: usize = 32;

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::super::check::{Errors, label, problems};
-use crate::field::{FieldError, Path};
-use crate::kinds::names;
-use crate::kinds::view::View;
 
 /// Each claim is one that the pod has, and is named once.
 pub(super) fn statuses(status: &Value, spec: &Value, path: &Path<'_>, errors: &mut Errors) {

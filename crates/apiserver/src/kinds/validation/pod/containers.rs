@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::Context;
@@ -9,14 +12,11 @@ use super::probes::{lifecycle, probe};
 use super::resources::requirements;
 use super::security;
 use super::volumes::{Volumes, mounts, no_backsteps};
-use crate::field::{FieldError, Path};
 use crate::kinds::formats;
 use crate::kinds::pod_secrets::CONTAINERS;
-use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::check::{
     Errors, label, one_of, one_of_if_set, port, problems, qualified_name, required, subdomain,
 };
-use crate::kinds::view::View;
 
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 

@@ -10,14 +10,14 @@ mod security;
 mod update;
 mod volumes;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::check::{
     Errors, annotations, ip, label, labels, one_of, problems, qualified_name, subdomain,
 };
-use crate::field::{FieldError, Path};
-use crate::kinds::quantity::Quantity;
-use crate::kinds::view::View;
 
 pub(super) use resources::{
     container_resource_name, is_overcommitted, requirements, resource_name,

@@ -1,10 +1,10 @@
 //! What a pod may say only for one operating system, and the options of Windows.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use crate::field::{FieldError, Path};
 use crate::kinds::validation::check::{Errors, required, subdomain};
-use crate::kinds::view::View;
 
 const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 

@@ -1,13 +1,13 @@
 //! Probes and life cycle hooks.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use crate::field::{FieldError, Path};
 use crate::kinds::formats;
 use crate::kinds::validation::check::{
     Errors, not_negative, port, port_or_name, problems, required,
 };
-use crate::kinds::view::View;
 
 pub(super) fn probe(
     probe: &Value,

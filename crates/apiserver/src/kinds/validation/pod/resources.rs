@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::quantity_of;
-use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
-use crate::kinds::names;
-use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::check::{
     Errors, is_extended, is_native, label, quantity, required, subdomain,
 };
-use crate::kinds::view::View;
 
 /// Requests and limits of one container.
 pub(in crate::kinds::validation) fn requirements(

@@ -1,13 +1,13 @@
 //! Where a pod may run: tolerations, affinity, spread, gates.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use crate::field::{FieldError, Path};
-use crate::kinds::names;
 use crate::kinds::validation::check::{
     Errors, label, one_of, one_of_if_set, problems, qualified_name, selector, subdomain,
 };
-use crate::kinds::view::View;
 
 const NOT_AN_OPERATOR: &str = "not a valid selector operator";
 

@@ -1,13 +1,13 @@
 //! Security contexts of pods and containers.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::platform::windows;
 use super::volumes::relative;
-use crate::field::{FieldError, Path};
 use crate::kinds::internal::shown;
 use crate::kinds::validation::check::{Errors, one_of_if_set};
-use crate::kinds::view::View;
 
 /// The security context of a pod, at `path.securityContext`.
 pub(super) fn pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {

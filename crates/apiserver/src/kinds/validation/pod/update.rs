@@ -2,18 +2,20 @@
 
 use std::net::IpAddr;
 
+use kubewright_apimachinery::equality::same_type;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use super::super::check::{Errors, immutable, ip, problems, qualified_name, required};
 use super::super::metadata;
 use super::containers::image_blanks;
 use super::{claims, pod_annotations, scheduling, whole};
-use crate::field::{FieldError, Path, quoted};
+use crate::kinds::Resource;
 use crate::kinds::internal::{difference, shown};
 use crate::kinds::strategy::{quality_of_service, same};
-use crate::kinds::view::{Edit, View};
-use crate::kinds::{Resource, names};
-use crate::schema::same_type;
 
 const POD: &str = "api.core.v1.PodSpec";
 

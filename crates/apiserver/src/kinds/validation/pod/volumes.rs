@@ -1,17 +1,18 @@
 //! Volumes of pods, and how containers mount them.
 
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::Context;
 use super::containers::{field_reference, resource_reference};
-use crate::field::{FieldError, Path, quoted};
-use crate::kinds::names;
-use crate::kinds::quantity::Quantity;
 use crate::kinds::validation::check::{Errors, label, one_of_if_set, required, subdomain};
 use crate::kinds::validation::metadata;
 use crate::kinds::validation::storage;
 use crate::kinds::validation::volume_sources::{self, Owner};
-use crate::kinds::view::View;
 
 /// The volumes of a pod that are right, by name: what is wrong cannot be mounted.
 pub(super) type Volumes<'a> = Vec<(&'a str, &'a Value)>;

@@ -1,0 +1,90 @@
+//! Takes away the lists, maps and bytes that are empty: Go tells them from none in memory, but not wherever it writes them.
+
+use serde_json::Value;
+
+use crate::meta::GroupVersionKind;
+use crate::types::{self, Empty, Ownership, Shape, Slot, Type};
+
+/// The place that an object is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Medium {
+    /// An answer or a review: `omitempty` leaves out what is empty, and the rest stays as it is.
+    Json,
+    /// The comparison by which fields get their managers: as JSON, but what is within a list that is owned as a whole is
+    /// compared as it is in memory.
+    Managers,
+    /// The storage, whose protobuf has no word for an empty list: what is read back is none.
+    Storage,
+}
+
+/// Makes a conformed object what is read back from a medium.
+pub fn write_empties(kind: &GroupVersionKind, value: &mut Value, medium: Medium) {
+    if let Some(root) = types::root(kind) {
+        fields(value, root.inner(), medium);
+    }
+}
+
+fn fields(value: &mut Value, ty: &'static Type, medium: Medium) {
+    let Value::Object(members) = value else {
+        return;
+    };
+    members.retain(|name, value| {
+        let Some(field) = ty.field(name) else {
+            return true;
+        };
+        if !is_empty(value, &field.slot) {
+            let is_whole = matches!(field.slot.shape, Shape::List(_))
+                && matches!(field.ownership, Ownership::Usual | Ownership::Atomic);
+            if medium != Medium::Managers || !is_whole {
+                within(value, &field.slot, medium);
+            }
+            return true;
+        }
+        // What is stored as JSON keeps an empty list, and protobuf knows empty bytes.
+        let is_kept = ty.is_stored_as_json() || matches!(field.slot.shape, Shape::Bytes);
+        if medium == Medium::Storage && !is_kept {
+            *value = Value::Null;
+        }
+        field.empty == Empty::Written
+    });
+}
+
+fn is_empty(value: &Value, slot: &Slot) -> bool {
+    match (&slot.shape, value) {
+        (Shape::List(_), Value::Array(list)) => list.is_empty(),
+        (Shape::Map(..), Value::Object(map)) => map.is_empty(),
+        (Shape::Bytes, Value::String(text)) => text.is_empty(),
+        _ => false,
+    }
+}
+
+fn within(value: &mut Value, slot: &'static Slot, medium: Medium) {
+    match (&slot.shape, &mut *value) {
+        (Shape::Object(reference), _) => fields(value, reference.get().inner(), medium),
+        (Shape::List(item), Value::Array(list)) => {
+            for value in list {
+                within(value, item, medium);
+            }
+        }
+        (Shape::Map(_, item), Value::Object(map)) => {
+            for (_, value) in map.iter_mut() {
+                within(value, item, medium);
+            }
+        }
+        (Shape::SchemaOrList | Shape::SchemaOrBool | Shape::SchemaOrNames, _) => {
+            let Some(schema) = slot.object() else {
+                return;
+            };
+            match value {
+                Value::Array(schemas) => {
+                    for value in schemas {
+                        fields(value, schema.inner(), medium);
+                    }
+                }
+                value => fields(value, schema.inner(), medium),
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,372 @@
+//! Field paths and field errors, worded as the API server words them.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::go_text::{format_double, html_escaped, quoted};
+use crate::json::write as write_json;
+
+/// The path to a field, as it stands in an error: `spec.containers[0].name`, `metadata.annotations[key]`.
+///
+/// A path is a chain of borrowed steps, made on the way down and written out only when there is an error: checking a
+/// correct object allocates nothing. A path that is kept in a variable needs its parents in variables too;
+/// [`Path::new`] takes several fields at once (`spec.template.spec`).
+///
+/// ```
+/// use kubewright_apimachinery::field::Path;
+///
+/// let containers = Path::new("spec.containers");
+/// let first = containers.index(0);
+/// assert_eq!(first.child("image").to_string(), "spec.containers[0].image");
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Path<'a> {
+    parent: Option<&'a Self>,
+    step: Step<'a>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Step<'a> {
+    #[default]
+    Root,
+    Field(&'a str),
+    Index(usize),
+    Key(&'a str),
+}
+
+impl<'a> Path<'a> {
+    /// A path that starts at the named field; `name` may be several fields with dots between them.
+    #[inline]
+    pub const fn new(name: &'a str) -> Self {
+        Self {
+            parent: None,
+            step: Step::Field(name),
+        }
+    }
+
+    /// The path of the object itself.
+    #[inline]
+    pub const fn root() -> Self {
+        Self {
+            parent: None,
+            step: Step::Root,
+        }
+    }
+
+    /// The field `name` below this one; `name` may be several fields with dots between them.
+    #[inline]
+    pub const fn child(&'a self, name: &'a str) -> Self {
+        self.step(Step::Field(name))
+    }
+
+    /// The element at `index` of this list.
+    #[inline]
+    pub const fn index(&'a self, index: usize) -> Self {
+        self.step(Step::Index(index))
+    }
+
+    /// The value at `key` of this map.
+    #[inline]
+    pub const fn key(&'a self, key: &'a str) -> Self {
+        self.step(Step::Key(key))
+    }
+
+    #[inline]
+    const fn step(&'a self, step: Step<'a>) -> Self {
+        Self {
+            parent: Some(self),
+            step,
+        }
+    }
+
+    /// Returns whether this is the path of the object itself.
+    #[inline]
+    pub fn is_root(&self) -> bool {
+        matches!(self.step, Step::Root) && self.parent.is_none_or(Path::is_root)
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent {
+            parent.write(f)?;
+        }
+        match self.step {
+            Step::Root => Ok(()),
+            Step::Field(name) if self.parent.is_none_or(Path::is_root) => f.write_str(name),
+            Step::Field(name) => {
+                f.write_str(".")?;
+                f.write_str(name)
+            }
+            Step::Index(index) => write!(f, "[{index}]"),
+            Step::Key(key) => write!(f, "[{key}]"),
+        }
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_root() {
+            return f.write_str("<nil>");
+        }
+        self.write(f)
+    }
+}
+
+/// What is wrong with one field.
+///
+/// ```
+/// use kubewright_apimachinery::field::{FieldError, Path};
+///
+/// let error = FieldError::not_supported(&Path::new("spec.type"), "Loud", &["Quiet", "Silent"]);
+/// assert_eq!(
+///     error.to_string(),
+///     r#"spec.type: Unsupported value: "Loud": supported values: "Quiet", "Silent""#
+/// );
+/// assert_eq!(error.reason().as_str(), "FieldValueNotSupported");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldError {
+    field: String,
+    reason: Reason,
+    body: String,
+}
+
+/// The machine-readable kind of a field error: `causes[].reason` of a Status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The field refers to something that does not exist.
+    NotFound,
+    /// The field must be set.
+    Required,
+    /// The value stands elsewhere already and must be unique.
+    Duplicate,
+    /// The value is malformed.
+    Invalid,
+    /// The value is not one of a fixed set.
+    NotSupported,
+    /// The field may not be set, or not be changed.
+    Forbidden,
+    /// The text is too long.
+    TooLong,
+    /// The list has too many items.
+    TooMany,
+    /// The value has the wrong type.
+    TypeInvalid,
+    /// The server could not check the value.
+    Internal,
+}
+
+impl Reason {
+    /// The word in `causes[].reason`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "FieldValueNotFound",
+            Self::Required => "FieldValueRequired",
+            Self::Duplicate => "FieldValueDuplicate",
+            Self::Invalid => "FieldValueInvalid",
+            Self::NotSupported => "FieldValueNotSupported",
+            Self::Forbidden => "FieldValueForbidden",
+            Self::TooLong => "FieldValueTooLong",
+            Self::TooMany => "FieldValueTooMany",
+            Self::TypeInvalid => "FieldValueTypeInvalid",
+            Self::Internal => "InternalError",
+        }
+    }
+}
+
+impl FieldError {
+    /// `Not found: <value>`.
+    pub fn not_found(path: &Path<'_>, value: impl Into<Value>) -> Self {
+        Self::new(
+            path,
+            Reason::NotFound,
+            format!("Not found: {}", rendered(&value.into())),
+        )
+    }
+
+    /// `Required value`, with what would be accepted where there is something to say.
+    pub fn required(path: &Path<'_>, detail: &str) -> Self {
+        Self::new(
+            path,
+            Reason::Required,
+            with_detail("Required value", detail),
+        )
+    }
+
+    /// `Duplicate value: <value>`.
+    pub fn duplicate(path: &Path<'_>, value: impl Into<Value>) -> Self {
+        Self::duplicate_shown(path, &rendered(&value.into()))
+    }
+
+    /// The same for a value that is written already, as the kind's Go type shows it.
+    pub fn duplicate_shown(path: &Path<'_>, shown: &str) -> Self {
+        Self::new(path, Reason::Duplicate, format!("Duplicate value: {shown}"))
+    }
+
+    /// `Duplicate value`, without the value.
+    pub fn duplicate_omitted(path: &Path<'_>) -> Self {
+        Self::new(path, Reason::Duplicate, "Duplicate value".to_owned())
+    }
+
+    /// `Invalid value: <value>: <detail>`.
+    pub fn invalid(path: &Path<'_>, value: impl Into<Value>, detail: &str) -> Self {
+        Self::invalid_shown(path, &rendered(&value.into()), detail)
+    }
+
+    /// The same for a value that is written already, as the kind's Go type shows it.
+    pub fn invalid_shown(path: &Path<'_>, shown: &str, detail: &str) -> Self {
+        let body = format!("Invalid value: {shown}");
+        Self::new(path, Reason::Invalid, with_detail(&body, detail))
+    }
+
+    /// `Invalid value: <detail>`, without the value.
+    pub fn invalid_omitted(path: &Path<'_>, detail: &str) -> Self {
+        Self::new(path, Reason::Invalid, with_detail("Invalid value", detail))
+    }
+
+    /// `Invalid value: <value>: <detail>`, for a value of the wrong type.
+    pub fn type_invalid(path: &Path<'_>, value: impl Into<Value>, detail: &str) -> Self {
+        Self {
+            reason: Reason::TypeInvalid,
+            ..Self::invalid(path, value, detail)
+        }
+    }
+
+    /// `Unsupported value: <value>: supported values: "a", "b"`, in the order given.
+    pub fn not_supported(path: &Path<'_>, value: impl Into<Value>, supported: &[&str]) -> Self {
+        Self::not_supported_shown(path, &rendered(&value.into()), supported)
+    }
+
+    /// The same for a value that is written already, as the kind's Go type shows it.
+    pub fn not_supported_shown(path: &Path<'_>, shown: &str, supported: &[&str]) -> Self {
+        let mut body = format!("Unsupported value: {shown}");
+        if !supported.is_empty() {
+            let quoted: Vec<String> = supported.iter().map(|word| quoted(word)).collect();
+            body.push_str(": supported values: ");
+            body.push_str(&quoted.join(", "));
+        }
+        Self::new(path, Reason::NotSupported, body)
+    }
+
+    /// `Forbidden: <detail>`.
+    pub fn forbidden(path: &Path<'_>, detail: &str) -> Self {
+        Self::new(path, Reason::Forbidden, with_detail("Forbidden", detail))
+    }
+
+    /// `Too long: may not be more than <limit> bytes`.
+    pub fn too_long(path: &Path<'_>, limit: usize) -> Self {
+        let bytes = if limit == 1 { "byte" } else { "bytes" };
+        let body = format!("Too long: may not be more than {limit} {bytes}");
+        Self::new(path, Reason::TooLong, body)
+    }
+
+    /// `Too long: value is too long`, where the limit is below zero.
+    pub fn too_long_for_any(path: &Path<'_>) -> Self {
+        let body = "Too long: value is too long".to_owned();
+        Self::new(path, Reason::TooLong, body)
+    }
+
+    /// `Too many: <actual>: has too many items`, where the limit is below zero.
+    pub fn too_many_for_any(path: &Path<'_>, actual: usize) -> Self {
+        let body = format!("Too many: {actual}: has too many items");
+        Self::new(path, Reason::TooMany, body)
+    }
+
+    /// `Too many: <actual>: must have at most <limit> items`.
+    pub fn too_many(path: &Path<'_>, actual: usize, limit: usize) -> Self {
+        let items = if limit == 1 { "item" } else { "items" };
+        let body = format!("Too many: {actual}: must have at most {limit} {items}");
+        Self::new(path, Reason::TooMany, body)
+    }
+
+    /// `Internal error: <detail>`.
+    pub fn internal(path: &Path<'_>, detail: &str) -> Self {
+        Self::new(path, Reason::Internal, format!("Internal error: {detail}"))
+    }
+
+    /// Says more behind the text that the kind of error has of itself.
+    #[must_use]
+    pub fn with_detail(mut self, detail: &str) -> Self {
+        self.body = with_detail(&self.body, detail);
+        self
+    }
+
+    /// The field's path, as printed.
+    #[inline]
+    pub fn field(&self) -> &str {
+        &self.field
+    }
+
+    /// The machine-readable kind.
+    #[inline]
+    pub fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    /// The text behind the path.
+    #[inline]
+    pub fn body(&self) -> &str {
+        &self.body
+    }
+
+    fn new(path: &Path<'_>, reason: Reason, body: String) -> Self {
+        Self {
+            field: path.to_string(),
+            reason,
+            body,
+        }
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.body)
+    }
+}
+
+/// A value as error texts show it: strings quoted, everything else as JSON (since Kubernetes 1.34).
+fn rendered(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        // Go reads what is beyond 64 bits with a sign as a float.
+        Value::Number(number) if !number.is_i64() => {
+            format_double(number.as_f64().unwrap_or(f64::NAN))
+        }
+        other => {
+            let mut written = Vec::new();
+            write_json(&mut written, other);
+            html_escaped(String::from_utf8(written).unwrap_or_default())
+        }
+    }
+}
+
+fn with_detail(body: &str, detail: &str) -> String {
+    if detail.is_empty() {
+        body.to_owned()
+    } else {
+        format!("{body}: {detail}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_written_as_the_api_server_writes_it() {
+        let root = Path::root();
+        let spec = root.child("spec.template");
+        let containers = spec.child("containers");
+        let first = containers.index(0);
+        assert_eq!(root.to_string(), "<nil>");
+        assert_eq!(
+            first.child("name").to_string(),
+            "spec.template.containers[0].name"
+        );
+        assert_eq!(
+            Path::new("metadata").child("labels").key("a/b").to_string(),
+            "metadata.labels[a/b]"
+        );
+    }
+}

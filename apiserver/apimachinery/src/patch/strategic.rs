@@ -1,0 +1,365 @@
+//! Strategic merge patch: a merge patch that knows which lists are merged by key.
+//!
+//! Which list merges by which key comes from the types of the kind, through [`Schema`].
+//!
+//! ```
+//! use kubewright_apimachinery::meta::GroupVersionKind;
+//! use kubewright_apimachinery::patch::strategic;
+//! use kubewright_apimachinery::types;
+//! use serde_json::{Value, json};
+//!
+//! let pods = GroupVersionKind::from_api_version_and_kind("v1", "Pod");
+//! let mut pod = json!({"spec": {"containers": [{"name": "a", "image": "a:1"}, {"name": "b", "image": "b:1"}]}});
+//! let patch = json!({"spec": {"containers": [{"name": "b", "image": "b:2"}, {"name": "a", "$patch": "delete"}]}});
+//! if let (Value::Object(pod), Value::Object(patch)) = (&mut pod, patch) {
+//!     strategic::apply(pod, patch, types::root(&pods).as_ref())?;
+//! }
+//! assert_eq!(pod, json!({"spec": {"containers": [{"name": "b", "image": "b:2"}]}}));
+//! # Ok::<(), strategic::StrategicError>(())
+//! ```
+
+mod order;
+
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::go_text::{GoText, go_type};
+use crate::types::TypeRef;
+
+/// How the type of an object says that its fields are merged.
+pub trait Schema: Sized {
+    /// The field's strategy, and the schema of what is below it (the elements, for a list).
+    /// `None` for fields that the type does not know, which merge as plain JSON.
+    fn field(&self, name: &str) -> Option<Field<Self>>;
+}
+
+impl Schema for TypeRef {
+    fn field(&self, name: &str) -> Option<Field<Self>> {
+        let field = (*self).field(name)?;
+        let merge = field.merge();
+        let strategy = if merge.merge {
+            Strategy::Merge
+        } else if merge.replace {
+            Strategy::Replace
+        } else {
+            Strategy::Default
+        };
+        Some(Field {
+            strategy,
+            merge_key: merge.key.unwrap_or_default().to_owned(),
+            below: field.slot().object(),
+        })
+    }
+}
+
+/// What [`Schema::field`] says of one field.
+#[derive(Debug)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "made by implementations of `Schema`"
+)]
+pub struct Field<S> {
+    /// How a value that stands on both sides is combined.
+    pub strategy: Strategy,
+    /// The key that tells the elements of a merged list apart; empty for lists of scalars.
+    pub merge_key: String,
+    /// What is below the field.
+    pub below: Option<S>,
+}
+
+/// `x-kubernetes-patch-strategy`, without `retainKeys`, which only the patch itself decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the two ways there are")]
+pub enum Strategy {
+    /// Maps are merged, lists replaced.
+    #[default]
+    Default,
+    /// Lists are merged by key.
+    Merge,
+    /// Maps and lists are replaced.
+    Replace,
+}
+
+/// Why a patch does not apply.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "either the client is to blame or it is not"
+)]
+pub enum StrategicError {
+    /// The patch has a shape that its directive does not allow: the client is to blame, and told so.
+    #[error("{0}")]
+    Format(&'static str),
+    /// Anything else, which the API server takes for a failure of its own.
+    #[error("{0}")]
+    Failed(String),
+}
+
+type Result<T> = std::result::Result<T, StrategicError>;
+
+/// Merges `patch` into `document`, whose type is `schema`.
+///
+/// # Errors
+/// The patch does not fit: `document` is then half patched and to be thrown away.
+pub fn apply<S: Schema>(
+    document: &mut Map<String, Value>,
+    patch: Map<String, Value>,
+    schema: Option<&S>,
+) -> Result<()> {
+    let original = std::mem::take(document);
+    *document = merge_maps(original, patch, schema)?;
+    Ok(())
+}
+
+/// A patch without the nulls that have nothing to remove, in what is new to `document` or takes the place of another type:
+/// what the merge makes of the patch itself, which later errors show.
+pub fn without_unmatched_nulls(document: &Value, patch: &Map<String, Value>) -> Map<String, Value> {
+    let mut patch = patch.clone();
+    for (key, value) in &mut patch {
+        match (document.get(key), &mut *value) {
+            (Some(old @ Value::Object(_)), Value::Object(new)) => {
+                *new = without_unmatched_nulls(old, new);
+            }
+            (Some(Value::Array(_)), Value::Array(_)) => {}
+            (_, value) => discard_nulls(value),
+        }
+    }
+    patch
+}
+
+fn merge_maps<S: Schema>(
+    mut original: Map<String, Value>,
+    mut patch: Map<String, Value>,
+    schema: Option<&S>,
+) -> Result<Map<String, Value>> {
+    match patch.get(PATCH).cloned() {
+        None => {}
+        Some(Value::String(word)) if word == "replace" => {
+            patch.remove(PATCH);
+            return Ok(patch);
+        }
+        Some(Value::String(word)) if word == "delete" => return Ok(Map::new()),
+        Some(word) => return Err(unknown_directive(&word, patch)),
+    }
+    retain_keys(&mut original, &mut patch)?;
+    order::set_element_orders(&mut original, &mut patch, schema)?;
+    for (key, value) in patch {
+        let (key, deletes) = match key.strip_prefix(DELETE_FROM_PRIMITIVE_LIST) {
+            Some(name) => (name.to_owned(), true),
+            None => (key, false),
+        };
+        if value.is_null() {
+            original.remove(&key);
+            continue;
+        }
+        let merged = match (original.remove(&key), value) {
+            (Some(Value::Object(old)), Value::Object(new)) => {
+                let field = schema.and_then(|schema| schema.field(&key));
+                match field {
+                    Some(field) if field.strategy == Strategy::Replace => Value::Object(new),
+                    Some(field) => Value::Object(merge_maps(old, new, field.below.as_ref())?),
+                    None => Value::Object(merge_maps::<S>(old, new, None)?),
+                }
+            }
+            (Some(Value::Array(old)), Value::Array(new)) if deletes => {
+                Value::Array(old.into_iter().filter(|item| !new.contains(item)).collect())
+            }
+            (Some(Value::Array(old)), Value::Array(new)) => {
+                let field = schema.and_then(|schema| schema.field(&key));
+                Value::Array(merge_lists(old, new, field.as_ref())?)
+            }
+            (Some(old), _) if deletes => old,
+            (None, _) if deletes => continue,
+            (Some(_), new) if !new.is_object() && !new.is_array() => new,
+            (_, mut new) => {
+                discard_nulls(&mut new);
+                if !keeps(&mut new) {
+                    continue;
+                }
+                new
+            }
+        };
+        original.insert(key, merged);
+    }
+    Ok(original)
+}
+
+/// Combines two lists as their field says; the result has the order that clients rely on.
+fn merge_lists<S: Schema>(
+    original: Vec<Value>,
+    patch: Vec<Value>,
+    field: Option<&Field<S>>,
+) -> Result<Vec<Value>> {
+    let Some(field) = field.filter(|field| field.strategy == Strategy::Merge) else {
+        return Ok(patch);
+    };
+    if original.is_empty() && patch.is_empty() {
+        return Ok(original);
+    }
+    let mut items = original.iter().chain(&patch);
+    let type_of_first = items.next().map_or("", go_type);
+    if items.any(|item| go_type(item) != type_of_first) {
+        let lists = Value::Array(vec![original.into(), patch.into()]);
+        return Err(failed(format!(
+            "list element types are not identical: {}",
+            GoText(&lists)
+        )));
+    }
+    if type_of_first != "map[string]interface {}" {
+        let server_order = original.clone();
+        let mut merged = original;
+        for item in &patch {
+            if !merged.contains(item) {
+                merged.push(item.clone());
+            }
+        }
+        return Ok(order::arrange(merged, &patch, &server_order, ""));
+    }
+    let key = field.merge_key.as_str();
+    if key.is_empty() {
+        return Err(failed("cannot merge lists without merge key"));
+    }
+    let (original, patch) = list_directives(original, patch, key)?;
+    let server_order = original.clone();
+    let patch_order = patch.clone();
+    let mut merged = original;
+    for item in patch {
+        let Value::Object(map) = item else { continue };
+        let Some(id) = map.get(key).cloned() else {
+            return Err(no_merge_key(map, key));
+        };
+        let place = place_of(&merged, key, &id)?;
+        if let Some(place) = place {
+            let Value::Object(old) = merged[place].take() else {
+                continue;
+            };
+            merged[place] = Value::Object(merge_maps(old, map, field.below.as_ref())?);
+        } else {
+            merged.push(Value::Object(map));
+        }
+    }
+    // Elements without a key have no place in an order, be they stored ones that no element of the patch names.
+    if let Some(Value::Object(map)) = merged.iter().find(|item| item.get(key).is_none()) {
+        return Err(no_merge_key(map.clone(), key));
+    }
+    Ok(order::arrange(merged, &patch_order, &server_order, key))
+}
+
+/// Where the element with this key stands; those before it must have one.
+fn place_of(items: &[Value], key: &str, id: &Value) -> Result<Option<usize>> {
+    for (place, item) in items.iter().enumerate() {
+        match (item.get(key), item) {
+            (Some(found), _) if found == id => return Ok(Some(place)),
+            (None, Value::Object(map)) => return Err(no_merge_key(map.clone(), key)),
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// Carries out `$patch: delete` and `$patch: replace` elements.
+fn list_directives(
+    mut original: Vec<Value>,
+    patch: Vec<Value>,
+    key: &str,
+) -> Result<(Vec<Value>, Vec<Value>)> {
+    let mut rest = Vec::with_capacity(patch.len());
+    let mut replace = false;
+    for item in patch {
+        let Value::Object(map) = &item else { continue };
+        match map.get(PATCH) {
+            None => rest.push(item),
+            Some(Value::String(word)) if word == "delete" => {
+                let Some(id) = map.get(key) else {
+                    return Err(no_merge_key(map.clone(), key));
+                };
+                original.retain(|old| old.get(key) != Some(id));
+            }
+            Some(Value::String(word)) if word == "replace" => replace = true,
+            Some(Value::String(word)) if word == "merge" => {
+                return Err(failed("merging lists cannot yet be specified in the patch"));
+            }
+            Some(word) => return Err(unknown_directive(word, map.clone())),
+        }
+    }
+    if replace {
+        original.clear();
+    }
+    Ok((original, rest))
+}
+
+/// Carries out `$retainKeys`: keys of the original that are not listed go.
+fn retain_keys(original: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Result<()> {
+    let Some(keys) = patch.remove(RETAIN_KEYS) else {
+        return Ok(());
+    };
+    let Value::Array(keys) = keys else {
+        return Err(StrategicError::Format("invalid patch format of retainKeys"));
+    };
+    let listed = |name: &str| keys.iter().any(|key| key.as_str() == Some(name));
+    let directive = |name: &str| {
+        name.starts_with(DELETE_FROM_PRIMITIVE_LIST) || name.starts_with(SET_ELEMENT_ORDER)
+    };
+    let set = |(key, value): (&String, &Value)| !directive(key) && !value.is_null() && !listed(key);
+    if patch.iter().any(set) {
+        return Err(StrategicError::Format("invalid patch format of retainKeys"));
+    }
+    original.retain(|key, _| listed(key));
+    Ok(())
+}
+
+/// Removes the nulls of a value that comes to where nothing was.
+fn discard_nulls(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|_, value| !value.is_null());
+            map.values_mut().for_each(discard_nulls);
+        }
+        Value::Array(list) => list.iter_mut().for_each(discard_nulls),
+        _ => {}
+    }
+}
+
+/// Removes every map that holds a `$patch`, since nothing is there for it to act on; says whether the value itself stays.
+fn keeps(value: &mut Value) -> bool {
+    match value {
+        Value::Object(map) if map.contains_key(PATCH) => return false,
+        Value::Object(map) => map.retain(|_, value| keeps(value)),
+        Value::Array(list) => list.retain_mut(keeps),
+        _ => {}
+    }
+    true
+}
+
+fn no_merge_key(map: Map<String, Value>, key: &str) -> StrategicError {
+    let element = Value::Object(map);
+    failed(format!(
+        "map: {} does not contain declared merge key: {key}",
+        GoText(&element)
+    ))
+}
+
+fn unknown_directive(word: &Value, map: Map<String, Value>) -> StrategicError {
+    // Go's `%s` of what is no string.
+    let word = match word {
+        Value::String(word) => word.clone(),
+        other => format!("%!s({}={})", go_type(other), GoText(other)),
+    };
+    let element = Value::Object(map);
+    failed(format!(
+        "unknown patch type: {word} in map: {}",
+        GoText(&element)
+    ))
+}
+
+fn failed(text: impl Into<String>) -> StrategicError {
+    StrategicError::Failed(text.into())
+}
+
+const PATCH: &str = "$patch";
+const RETAIN_KEYS: &str = "$retainKeys";
+const SET_ELEMENT_ORDER: &str = "$setElementOrder/";
+const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList/";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+mod compaction;
+mod event;
+mod follower;
+mod initial;
+mod object;
+mod store;
+mod table;
+mod watcher;
+
+pub use compaction::compact_every;
+pub use event::{Change, Event, line};
+pub use follower::{Follower, Snapshot};
+pub use initial::InitialObjects;
+pub use object::{Draft, Object, ReadBack};
+pub use store::{At, FIRST_REVISION, Listed, OutOfRange, Raced, Store};
+pub use table::Limits;
+pub use watcher::Watcher;

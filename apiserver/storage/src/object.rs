@@ -1,0 +1,259 @@
+//! One stored object: its JSON text, made once, and the few facts that reads need without parsing it.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use kubewright_apimachinery::json::ordered::{Places, write_stored};
+use kubewright_apimachinery::json::{parse_own, write_string};
+use serde_json::{Map, Value};
+
+/// An object as it was written at one revision. GET, LIST and every watcher share its bytes.
+#[derive(Debug)]
+pub struct Object {
+    /// The revision of the write.
+    pub revision: u64,
+    /// The namespace and the name, with a slash between them; the name alone for cluster-scoped objects.
+    pub path: String,
+    labels: Map<String, Value>,
+    text: Bytes,
+    members: usize,
+    digits: Range<usize>,
+    read_back: ReadBack,
+}
+
+/// What clients see of an object, compared with what the real server stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "clients see more, less, or the same"
+)]
+pub enum ReadBack {
+    /// The same.
+    AsStored,
+    /// More than that: the next write stores what was added, even if it changes nothing.
+    WithDefaults,
+    /// Less than that: the next write that does not bring the empty maps again takes them out.
+    WithoutEmptyMaps,
+}
+
+/// The JSON text of an object that has no revision yet: the store fills that in when it commits.
+///
+/// A built-in object begins with `kind` and `apiVersion`, as Go writes them, so that a list can leave them out by cutting;
+/// the place of the revision is left open, so that it can be filled in without encoding twice.
+#[derive(Debug)]
+pub struct Draft {
+    labels: Map<String, Value>,
+    text: Vec<u8>,
+    members: usize,
+    hole: usize,
+    /// What clients see of what the real server would store.
+    pub read_back: ReadBack,
+}
+
+impl Draft {
+    /// Encodes an object. Its own `metadata.resourceVersion` is left out.
+    pub fn new(object: &Value) -> Self {
+        Self::with_managed_fields(object, None)
+    }
+
+    /// Encodes an object whose `managedFields` are JSON text already; as [`Self::new`] if there is no text.
+    pub fn with_managed_fields(object: &Value, managed_fields: Option<&[u8]>) -> Self {
+        let mut text = Vec::with_capacity(8192 + managed_fields.map_or(0, <[u8]>::len));
+        let Places { members, revision } = write_stored(&mut text, object, managed_fields);
+        text.push(b'\n');
+        let labels = match object.pointer("/metadata/labels") {
+            Some(Value::Object(labels)) => labels.clone(),
+            _ => Map::new(),
+        };
+        Self {
+            labels,
+            text,
+            members,
+            hole: revision,
+            read_back: ReadBack::AsStored,
+        }
+    }
+
+    /// Returns whether this is the text that `object` already has, apart from the revision.
+    pub fn says_the_same_as(&self, object: &Object) -> bool {
+        self.read_back == object.read_back
+            && self.read_back != ReadBack::WithDefaults
+            && self.hole == object.digits.start
+            && self.text[..self.hole] == object.text[..object.digits.start]
+            && self.text[self.hole..] == object.text[object.digits.end..]
+    }
+
+    /// Fills in the revision.
+    pub(crate) fn at(mut self, path: String, revision: u64) -> Object {
+        let digits = revision.to_string();
+        let end = self.hole + digits.len();
+        self.text.splice(self.hole..self.hole, digits.into_bytes());
+        self.text.shrink_to_fit();
+        Object {
+            revision,
+            path,
+            labels: self.labels,
+            text: Bytes::from(self.text),
+            members: self.members,
+            digits: self.hole..end,
+            read_back: self.read_back,
+        }
+    }
+
+    /// Returns an object that is never stored: it has no revision.
+    pub fn unstored(mut self, path: String) -> Object {
+        let labels = std::mem::take(&mut self.labels);
+        let (members, hole) = (self.members, self.hole);
+        Object {
+            revision: 0,
+            path,
+            labels,
+            text: self.into_text(None),
+            members,
+            digits: hole..hole,
+            read_back: ReadBack::AsStored,
+        }
+    }
+
+    /// Returns the text with the `resourceVersion` that a client gave an object that is not stored.
+    pub fn with_version(mut self, version: &str) -> Bytes {
+        let mut quoted = Vec::with_capacity(version.len() + 2);
+        write_string(&mut quoted, version);
+        self.text.splice(self.hole - 1..=self.hole, quoted);
+        Bytes::from(self.text)
+    }
+
+    /// Returns the text with a revision, or without `resourceVersion`, for answers to dry runs.
+    pub fn into_text(mut self, revision: Option<u64>) -> Bytes {
+        if let Some(revision) = revision {
+            return self.with_version(&revision.to_string());
+        }
+        let member = b"\"resourceVersion\":\"";
+        let start = self.hole - member.len();
+        let end = self.hole + 1;
+        // One of the commas around it goes, too.
+        if self.text[end] == b',' {
+            self.text.drain(start..=end);
+        } else {
+            let comma = usize::from(self.text[start - 1] == b',');
+            self.text.drain(start - comma..end);
+        }
+        Bytes::from(self.text)
+    }
+}
+
+impl Object {
+    /// Returns the JSON text with a newline behind it: the body of a GET.
+    #[inline]
+    pub fn body(&self) -> Bytes {
+        self.text.clone()
+    }
+
+    /// Returns the JSON text.
+    #[inline]
+    pub fn json(&self) -> &[u8] {
+        &self.text[..self.text.len() - 1]
+    }
+
+    /// Returns the JSON text as an item of a list, without `kind` and `apiVersion`; the opening brace is left out too.
+    #[inline]
+    pub fn item(&self) -> &[u8] {
+        &self.text[self.members..self.text.len() - 1]
+    }
+
+    /// Returns the object as a tree.
+    #[expect(clippy::missing_panics_doc, reason = "the text was written here")]
+    pub fn value(&self) -> Value {
+        parse_own(self.json()).expect("the store holds JSON that it has written itself")
+    }
+
+    /// Returns the object's labels.
+    #[inline]
+    pub fn labels(&self) -> &Map<String, Value> {
+        &self.labels
+    }
+
+    /// Returns the namespace; empty for cluster-scoped objects.
+    #[inline]
+    pub fn namespace(&self) -> &str {
+        self.path
+            .split_once('/')
+            .map_or("", |(namespace, _)| namespace)
+    }
+
+    /// Returns the name.
+    #[inline]
+    pub fn name(&self) -> &str {
+        self.path
+            .split_once('/')
+            .map_or(&self.path, |(_, name)| name)
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.text.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_revision_stands_in_the_metadata() {
+        let value = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "1"},
+            "metadata": {"name": "x", "resourceVersion": "7", "labels": {"app": "web"}},
+        });
+        let object = Draft::new(&value).at("default/x".to_owned(), 42);
+        let mut expected = value;
+        expected["metadata"]["resourceVersion"] = "42".into();
+        assert_eq!(object.value(), expected);
+        assert_eq!(object.labels()["app"], "web");
+        assert_eq!((object.namespace(), object.name()), ("default", "x"));
+        assert!(
+            object
+                .json()
+                .starts_with(br#"{"kind":"ConfigMap","apiVersion":"v1","metadata":"#)
+        );
+        assert!(object.item().starts_with(br#""metadata":"#));
+    }
+
+    #[test]
+    fn the_same_content_is_recognised_at_another_revision() {
+        let value = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}});
+        let object = Draft::new(&value).at("default/x".to_owned(), 9_999);
+        assert!(Draft::new(&object.value()).says_the_same_as(&object));
+        let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "y"}});
+        assert!(!Draft::new(&other).says_the_same_as(&object));
+    }
+
+    #[test]
+    fn an_answer_that_was_not_stored_echoes_a_version_that_is_no_number() {
+        let value = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}});
+        let text = Draft::new(&value).with_version("a\"b");
+        let shown = serde_json::from_slice::<Value>(&text).unwrap();
+        assert_eq!(shown["metadata"]["resourceVersion"], "a\"b");
+        assert_eq!(shown["metadata"]["name"], "x");
+    }
+
+    #[test]
+    fn an_answer_that_was_not_stored_has_no_revision() {
+        let metadata = [
+            json!({"name": "x"}),
+            json!({"name": "x", "uid": "u", "labels": {"a": "b"}}),
+            json!({"labels": {"a": "b"}}),
+            json!({}),
+        ];
+        let kinds = [("v1", "ConfigMap"), ("example.com/v1", "Box")];
+        for (metadata, (version, kind)) in metadata
+            .iter()
+            .flat_map(|metadata| kinds.map(|kind| (metadata, kind)))
+        {
+            let value = json!({"apiVersion": version, "kind": kind, "metadata": metadata});
+            let text = Draft::new(&value).into_text(None);
+            assert_eq!(serde_json::from_slice::<Value>(&text).unwrap(), value);
+        }
+    }
+}

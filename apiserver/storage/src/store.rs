@@ -1,0 +1,343 @@
+//! The store itself: reads and the three commits.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use thiserror::Error;
+use tokio::sync::watch;
+use tokio::time::Duration;
+
+use crate::event::{Change, Event};
+use crate::initial::InitialObjects;
+use crate::object::{Draft, Object};
+use crate::table::{Limits, Table};
+
+/// The revision of an empty store: etcd's first write has revision 2; clients treat 0 as "any".
+pub const FIRST_REVISION: u64 = 1;
+
+/// All objects of one server, by resource (`deployments.apps`) and path (`default/web`, or the name alone).
+///
+/// ```
+/// use kubewright_storage::{At, Draft, Limits, Raced, Store};
+/// use serde_json::json;
+///
+/// let store = Store::new(Limits::default());
+/// let web = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "namespace": "default"}});
+/// let first = store.create("configmaps", "default/web", Draft::new(&web))?;
+/// let second = store.replace("configmaps", "default/web", first.revision, Draft::new(&web))?;
+///
+/// // The second write won the race.
+/// let Raced(present) = store
+///     .delete("configmaps", "default/web", first.revision, Draft::new(&web))
+///     .unwrap_err();
+/// assert_eq!(present.unwrap().revision, second.revision);
+///
+/// let past = store.list("configmaps", "default", "", 500, At::Exactly(first.revision))?;
+/// assert_eq!(past.objects[0].revision, first.revision);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Store {
+    pub(crate) state: RwLock<State>,
+    limits: Limits,
+    /// How long every write of a client takes; none: no time at all.
+    latency: Option<Duration>,
+    /// Those of a resource are read when the resource is first asked for.
+    initial: Option<Box<dyn InitialObjects>>,
+    /// The revision of the last write.
+    written: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) revision: u64,
+    /// The oldest revision whose state can still be read.
+    compacted: u64,
+    pub(crate) tables: HashMap<String, Table>,
+}
+
+/// The state that a list shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "what a client can ask for by resourceVersionMatch"
+)]
+pub enum At {
+    /// The present.
+    Now,
+    /// The present, which must not be older than this revision.
+    NotOlderThan(u64),
+    /// Exactly this revision.
+    Exactly(u64),
+}
+
+/// The result of a list.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Listed {
+    /// The revision of the state.
+    pub revision: u64,
+    /// The objects, in the order of their paths.
+    pub objects: Vec<Arc<Object>>,
+    /// The number of objects of the range behind the limit.
+    pub remaining: usize,
+}
+
+/// Why a revision cannot be read.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a revision is on one side or the other"
+)]
+pub enum OutOfRange {
+    /// The log no longer reaches back that far.
+    #[error("the oldest revision is {oldest}")]
+    TooOld {
+        /// The oldest revision that can be read.
+        oldest: u64,
+    },
+    /// No write has reached this revision yet.
+    #[error("the current revision is {current}")]
+    TooNew {
+        /// The revision of the last write.
+        current: u64,
+    },
+}
+
+/// The object is not at the revision that the writer expected: the object as it is now, if it exists.
+#[derive(Debug, Error)]
+#[error("the object has been modified")]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "the winner of the race is all there is"
+)]
+pub struct Raced(pub Option<Arc<Object>>);
+
+impl Store {
+    /// Returns an empty store.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            state: RwLock::new(State {
+                revision: FIRST_REVISION,
+                compacted: 0,
+                tables: HashMap::new(),
+            }),
+            limits,
+            latency: None,
+            initial: None,
+            written: watch::Sender::new(FIRST_REVISION),
+        }
+    }
+
+    /// Returns a store that has objects from the beginning.
+    pub fn with_initial_objects(limits: Limits, initial: impl InitialObjects + 'static) -> Self {
+        let revision = initial.revision();
+        let mut store = Self::new(limits);
+        store.state.get_mut().revision = revision;
+        store.written.send_replace(revision);
+        Self {
+            initial: Some(Box::new(initial)),
+            ..store
+        }
+    }
+
+    /// Makes writes for clients take this long; see [`Self::write_latency`].
+    pub fn with_latency(self, latency: Duration) -> Self {
+        let latency = Some(latency).filter(|latency| !latency.is_zero());
+        Self { latency, ..self }
+    }
+
+    /// Waits as long as a write takes. Writes for a client wait before they are committed, so that conflicts show
+    /// afterwards.
+    pub async fn write_latency(&self) {
+        if let Some(latency) = self.latency {
+            tokio::time::sleep(latency).await;
+        }
+    }
+
+    /// The state, with the first objects of the resource in it.
+    fn read(&self, resource: &str) -> RwLockReadGuard<'_, State> {
+        let state = self.state.read();
+        let is_complete = |initial: &dyn InitialObjects| {
+            state.tables.contains_key(resource) || !initial.has(resource)
+        };
+        if self.initial.as_deref().is_none_or(is_complete) {
+            return state;
+        }
+        drop(state);
+        RwLockWriteGuard::downgrade(self.write(resource))
+    }
+
+    /// The state, to be changed, with a table for the resource.
+    pub(crate) fn write(&self, resource: &str) -> RwLockWriteGuard<'_, State> {
+        let mut state = self.state.write();
+        if !state.tables.contains_key(resource) {
+            let mut table = Table::new();
+            let initial = self.initial.as_ref();
+            for (revision, path, draft) in initial.map(|all| all.of(resource)).into_iter().flatten()
+            {
+                let object = Arc::new(draft.at(path, revision));
+                table.record(Change::Added, object, self.limits);
+            }
+            state.tables.insert(resource.to_owned(), table);
+        }
+        state
+    }
+
+    /// Returns the revision of the last write.
+    pub fn revision(&self) -> u64 {
+        self.state.read().revision
+    }
+
+    /// Returns the revision of a resource's last change; 0 if there never was one.
+    pub fn changed(&self, resource: &str) -> u64 {
+        let state = self.read(resource);
+        state.tables.get(resource).map_or(0, Table::changed)
+    }
+
+    /// Returns an object.
+    pub fn get(&self, resource: &str, path: &str) -> Option<Arc<Object>> {
+        self.read(resource).tables.get(resource)?.get(path).cloned()
+    }
+
+    /// Returns the objects of a namespace (all namespaces if it is empty), in the order of their paths, from the path `from` on, at
+    /// most `limit`.
+    ///
+    /// # Errors
+    /// The revision is no longer, or not yet, there.
+    pub fn list(
+        &self,
+        resource: &str,
+        namespace: &str,
+        from: &str,
+        limit: usize,
+        at: At,
+    ) -> Result<Listed, OutOfRange> {
+        let state = self.read(resource);
+        let current = state.revision;
+        if let At::NotOlderThan(revision) | At::Exactly(revision) = at
+            && revision > current
+        {
+            return Err(OutOfRange::TooNew { current });
+        }
+        let revision = match at {
+            At::Exactly(revision) => revision,
+            At::Now | At::NotOlderThan(_) => current,
+        };
+        let (objects, remaining) = match state.tables.get(resource) {
+            None => (Vec::new(), 0),
+            Some(table) if revision == current => table.range(namespace, from, limit),
+            Some(table) if revision < state.compacted.max(table.compacted()) => {
+                let oldest = state.compacted.max(table.compacted());
+                return Err(OutOfRange::TooOld { oldest });
+            }
+            Some(table) => table.range_at(revision, namespace, from, limit),
+        };
+        Ok(Listed {
+            revision,
+            objects,
+            remaining,
+        })
+    }
+
+    /// Returns the changes of a resource after a revision, oldest first.
+    ///
+    /// # Errors
+    /// The log no longer reaches back to the revision.
+    pub fn events_after(
+        &self,
+        resource: &str,
+        revision: u64,
+    ) -> Result<Vec<Arc<Event>>, OutOfRange> {
+        let state = self.read(resource);
+        let Some(table) = state.tables.get(resource) else {
+            return Ok(Vec::new());
+        };
+        if revision < table.compacted() {
+            let oldest = table.compacted();
+            return Err(OutOfRange::TooOld { oldest });
+        }
+        Ok(table.events_after(revision, usize::MAX))
+    }
+
+    /// Writes a new object.
+    ///
+    /// # Errors
+    /// The object exists.
+    pub fn create(&self, resource: &str, path: &str, draft: Draft) -> Result<Arc<Object>, Raced> {
+        self.commit(resource, path, None, Change::Added, draft)
+    }
+
+    /// Replaces an object that is still at the revision `expected`.
+    ///
+    /// # Errors
+    /// The object is at another revision, or does not exist.
+    pub fn replace(
+        &self,
+        resource: &str,
+        path: &str,
+        expected: u64,
+        draft: Draft,
+    ) -> Result<Arc<Object>, Raced> {
+        self.commit(resource, path, Some(expected), Change::Modified, draft)
+    }
+
+    /// Removes an object that is still at the revision `expected`. Watchers see `last`.
+    ///
+    /// # Errors
+    /// The object is at another revision, or does not exist.
+    pub fn delete(
+        &self,
+        resource: &str,
+        path: &str,
+        expected: u64,
+        last: Draft,
+    ) -> Result<Arc<Object>, Raced> {
+        self.commit(resource, path, Some(expected), Change::Deleted, last)
+    }
+
+    /// Returns a receiver of the revision of each write.
+    pub fn written(&self) -> watch::Receiver<u64> {
+        self.written.subscribe()
+    }
+
+    /// Forgets the changes up to a revision, as etcd's compaction does.
+    pub fn compact(&self, revision: u64) {
+        for resource in self.initial.iter().flat_map(|initial| initial.resources()) {
+            drop(self.read(resource));
+        }
+        let mut state = self.state.write();
+        state.compacted = state.compacted.max(revision);
+        for table in state.tables.values_mut() {
+            table.forget_until(revision);
+        }
+    }
+
+    fn commit(
+        &self,
+        resource: &str,
+        path: &str,
+        expected: Option<u64>,
+        change: Change,
+        draft: Draft,
+    ) -> Result<Arc<Object>, Raced> {
+        let mut state = self.write(resource);
+        let state = &mut *state;
+        let Some(table) = state.tables.get_mut(resource) else {
+            return Err(Raced(None));
+        };
+        let present = table.get(path);
+        if present.map(|object| object.revision) != expected {
+            return Err(Raced(present.cloned()));
+        }
+        state.revision += 1;
+        let object = Arc::new(draft.at(path.to_owned(), state.revision));
+        table.record(change, object.clone(), self.limits);
+        self.written.send_replace(object.revision);
+        Ok(object)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! The store: races, ranges, the past, and watchers.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn draft(name: &str, data: &str) -> Draft {
+    Draft::new(&json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"k": data},
+    }))
+}
+
+fn store() -> Arc<Store> {
+    Arc::new(Store::new(Limits::default()))
+}
+
+fn names(listed: &Listed) -> Vec<&str> {
+    listed
+        .objects
+        .iter()
+        .map(|object| object.path.as_str())
+        .collect()
+}
+
+#[test]
+fn revisions_count_across_resources() {
+    let store = store();
+    let first = store.create("configmaps", "a/x", draft("x", "1")).unwrap();
+    let second = store.create("secrets", "a/x", draft("x", "1")).unwrap();
+    assert_eq!(second.revision, first.revision + 1);
+    assert_eq!(store.revision(), second.revision);
+}
+
+#[test]
+fn a_write_that_lost_the_race_sees_the_winner() {
+    let store = store();
+    let first = store.create("t", "a/x", draft("x", "1")).unwrap();
+    let second = store
+        .replace("t", "a/x", first.revision, draft("x", "2"))
+        .unwrap();
+    let Raced(winner) = store
+        .replace("t", "a/x", first.revision, draft("x", "3"))
+        .unwrap_err();
+    assert_eq!(winner.unwrap().revision, second.revision);
+    let Raced(present) = store.create("t", "a/x", draft("x", "4")).unwrap_err();
+    assert_eq!(present.unwrap().value()["data"]["k"], "2");
+    let Raced(absent) = store.delete("t", "a/y", 1, draft("y", "")).unwrap_err();
+    assert!(absent.is_none());
+}
+
+#[test]
+fn a_namespace_is_not_a_prefix_of_another() {
+    let store = store();
+    for path in ["a/1", "a-b/1", "ab/1", "a/2"] {
+        store.create("t", path, draft("x", "")).unwrap();
+    }
+    let listed = store.list("t", "a", "", usize::MAX, At::Now).unwrap();
+    assert_eq!(names(&listed), ["a/1", "a/2"]);
+    let all = store.list("t", "", "", usize::MAX, At::Now).unwrap();
+    assert_eq!(names(&all), ["a-b/1", "a/1", "a/2", "ab/1"]);
+    let page = store.list("t", "", "a/1\0", 1, At::Now).unwrap();
+    assert_eq!((names(&page), page.remaining), (vec!["a/2"], 1));
+    let outside = store.list("t", "a", "z/1", usize::MAX, At::Now).unwrap();
+    assert!(outside.objects.is_empty());
+}
+
+#[test]
+fn an_old_revision_is_read_as_it_was() {
+    let store = store();
+    let x = store.create("t", "a/x", draft("x", "1")).unwrap();
+    let y = store.create("t", "a/y", draft("y", "1")).unwrap();
+    let then = store.revision();
+    store
+        .replace("t", "a/x", x.revision, draft("x", "2"))
+        .unwrap();
+    store
+        .delete("t", "a/y", y.revision, draft("y", "1"))
+        .unwrap();
+    store.create("t", "a/z", draft("z", "1")).unwrap();
+    store.create("t", "b/z", draft("z", "1")).unwrap();
+    let listed = store
+        .list("t", "a", "", usize::MAX, At::Exactly(then))
+        .unwrap();
+    assert_eq!(names(&listed), ["a/x", "a/y"]);
+    assert_eq!(listed.objects[0].value()["data"]["k"], "1");
+    assert_eq!(listed.revision, then);
+    store.compact(store.revision());
+    let gone = store
+        .list("t", "a", "", usize::MAX, At::Exactly(then))
+        .unwrap_err();
+    assert!(matches!(gone, OutOfRange::TooOld { .. }));
+    let future = store
+        .list("t", "a", "", usize::MAX, At::NotOlderThan(1000))
+        .unwrap_err();
+    assert_eq!(
+        future,
+        OutOfRange::TooNew {
+            current: store.revision()
+        }
+    );
+}
+
+#[tokio::test]
+async fn a_watcher_sees_every_change_once_and_in_order() {
+    let store = store();
+    let mut watcher = store.watch("t", store.revision());
+    let made = store.create("t", "a/x", draft("x", "1")).unwrap();
+    store.create("other", "a/x", draft("x", "1")).unwrap();
+    let events = watcher.next().await.unwrap();
+    assert_eq!(events.len(), 1);
+    assert_eq!(events[0].change, Change::Added);
+    assert_eq!(watcher.progress(), Some(store.revision()));
+    let removed = store
+        .delete("t", "a/x", made.revision, draft("x", "1"))
+        .unwrap();
+    assert_eq!(watcher.progress(), None);
+    let events = watcher.next().await.unwrap();
+    let line: Value = serde_json::from_slice(&events[0].line()).unwrap();
+    assert_eq!(line["type"], "DELETED");
+    assert_eq!(
+        line["object"]["metadata"]["resourceVersion"],
+        removed.revision.to_string()
+    );
+}
+
+#[tokio::test]
+async fn a_watcher_that_is_too_slow_is_told_so() {
+    let limits = Limits {
+        events: 2,
+        bytes: usize::MAX,
+    };
+    let store = Arc::new(Store::new(limits));
+    let mut watcher = store.watch("t", store.revision());
+    for name in ["1", "2", "3"] {
+        store.create("t", name, draft(name, "")).unwrap();
+    }
+    assert_eq!(
+        watcher.next().await.unwrap_err(),
+        OutOfRange::TooOld { oldest: 2 }
+    );
+    let mut later = store.watch("t", 2);
+    assert_eq!(later.next().await.unwrap().len(), 2);
+}
