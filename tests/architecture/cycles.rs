@@ -9,9 +9,9 @@ use crate::tree::{File, files};
 /// The number of files of each crate that are still part of import cycles. No number may grow; a crate that is not listed has
 /// no cycle.
 const LEFT: &[(&str, usize)] = &[
+    ("apiserver/apimachinery", 8),
     ("apiserver/cel", 42),
-    ("crates/apiserver", 242),
-    ("tests/conformance", 2),
+    ("crates/apiserver", 224),
 ];
 
 #[test]

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::{Map, Number, Value};
 
-use super::DecodeError;
+use super::error::DecodeError;
 use super::wire::{Reader, Wire};
 use crate::json;
 use crate::types::{Field, Shape, Slot, Type};

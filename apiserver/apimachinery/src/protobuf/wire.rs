@@ -1,6 +1,6 @@
 //! The wire format of protobuf: tags, varints, and bytes with their length.
 
-use super::DecodeError;
+use super::error::DecodeError;
 
 /// Reads the fields of one message, in the order in which they stand.
 pub(super) struct Reader<'a> {

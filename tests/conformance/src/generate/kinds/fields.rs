@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use kubewright_apimachinery::types::{FieldRef, Shape, Slot, TypeRef};
 use serde_json::{Map, Value, json};
 
-use super::VALID;
+use super::valid::VALID;
 use crate::generate::random::Random;
 
 /// How deep new values are.
