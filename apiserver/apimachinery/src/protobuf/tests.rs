@@ -242,10 +242,16 @@ proptest! {
         conform(&kind, &mut object).unwrap();
         write_empties(&kind, &mut object, Medium::Storage);
         // The apiVersion and kind of an embedded object are not part of a message.
-        if let Some(claims) = object.pointer_mut("/spec/volumeClaimTemplates") {
-            for claim in claims.as_array_mut().into_iter().flatten() {
-                claim.as_object_mut().unwrap().retain(|name, _| name != "kind" && name != "apiVersion");
+        let without_type = |embedded: &mut Value| {
+            if let Value::Object(embedded) = embedded {
+                embedded.retain(|name, _| name != "kind" && name != "apiVersion");
             }
+        };
+        if let Some(Value::Array(claims)) = object.pointer_mut("/spec/volumeClaimTemplates") {
+            claims.iter_mut().for_each(without_type);
+        }
+        if let Some(options) = object.get_mut("deleteOptions") {
+            without_type(options);
         }
         let mut again = decode(&encode(&object)).unwrap();
         conform(&kind, &mut again).unwrap();
