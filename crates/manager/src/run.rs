@@ -141,7 +141,7 @@ enum CommandError {
     System(#[source] io::Error),
     #[cfg(feature = "otlp")]
     #[error("cannot send traces")]
-    Traces(#[source] Box<dyn Error + Send + Sync>),
+    Traces(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("cannot write to standard output")]
     Output(#[source] io::Error),
 }
