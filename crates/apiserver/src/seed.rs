@@ -197,7 +197,7 @@ mod tests {
                 again.create("namespaces", "default", Draft::new(&default.value())),
                 Err(Raced(Some(_)))
             ),
-            "a write meets what nobody has looked at yet"
+            "initial objects exist for a write before the first read"
         );
         assert_eq!(again.revision(), Seed::now().revision());
     }

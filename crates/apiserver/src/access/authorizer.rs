@@ -109,7 +109,8 @@ pub(crate) fn answer_expression(
     let user = match check.user {
         kubewright_cel::User::Requester => requester,
         kubewright_cel::User::ServiceAccount { namespace, name } => {
-            account = service_account(namespace, name);
+            // Not in the group `system:authenticated`, as the real server has it in expressions.
+            account = User::service_account(namespace, name);
             &account
         }
     };
@@ -141,18 +142,6 @@ pub(crate) fn answer_expression(
         allowed,
         reason,
         error: String::new(),
-    }
-}
-
-/// The user of a service account in expressions, which is not in the group `system:authenticated`.
-fn service_account(namespace: &str, name: &str) -> User {
-    User {
-        username: format!("system:serviceaccount:{namespace}:{name}"),
-        groups: vec![
-            "system:serviceaccounts".to_owned(),
-            format!("system:serviceaccounts:{namespace}"),
-        ],
-        ..User::default()
     }
 }
 

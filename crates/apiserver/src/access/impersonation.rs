@@ -237,10 +237,7 @@ impl Attempt<'_> {
         let name = user.username.clone();
         if let Some((namespace, account)) = service_account(&name) {
             if user.groups.is_empty() {
-                user.groups = vec![
-                    "system:serviceaccounts".to_owned(),
-                    format!("system:serviceaccounts:{namespace}"),
-                ];
+                user.groups = User::service_account(namespace, account).groups;
             }
             return self.ask(group, "serviceaccounts", "", namespace, account);
         }

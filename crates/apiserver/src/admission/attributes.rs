@@ -48,6 +48,20 @@ pub struct User {
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
+impl User {
+    /// The user of a service account, without the groups that every authenticated user has.
+    pub(crate) fn service_account(namespace: &str, name: &str) -> Self {
+        Self {
+            username: format!("system:serviceaccount:{namespace}:{name}"),
+            groups: vec![
+                "system:serviceaccounts".to_owned(),
+                format!("system:serviceaccounts:{namespace}"),
+            ],
+            ..Self::default()
+        }
+    }
+}
+
 /// One request on its way through admission.
 #[derive(Clone, Debug)]
 #[expect(

@@ -131,26 +131,20 @@ impl Api {
 
 impl Who<'_> {
     fn user(self) -> User {
-        let (username, mut groups) = match self {
-            Self::Controller(name) => (
-                format!("system:serviceaccount:kube-system:{name}"),
-                vec![
-                    "system:serviceaccounts".to_owned(),
-                    "system:serviceaccounts:kube-system".to_owned(),
-                ],
-            ),
-            Self::Scheduler => ("system:kube-scheduler".to_owned(), Vec::new()),
-            Self::Node(name) => (
-                format!("system:node:{name}"),
-                vec!["system:nodes".to_owned()],
-            ),
+        let mut user = match self {
+            Self::Controller(name) => User::service_account("kube-system", name),
+            Self::Scheduler => User {
+                username: "system:kube-scheduler".to_owned(),
+                ..User::default()
+            },
+            Self::Node(name) => User {
+                username: format!("system:node:{name}"),
+                groups: vec!["system:nodes".to_owned()],
+                ..User::default()
+            },
         };
-        groups.push(AUTHENTICATED.to_owned());
-        User {
-            username,
-            groups,
-            ..User::default()
-        }
+        user.groups.push(AUTHENTICATED.to_owned());
+        user
     }
 
     /// The program, which is also the name of a field manager.

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::status::{Result, Status, qualified};
 use kubewright_apimachinery::view::{Edit, View};
 use kubewright_storage::{At, Draft, Object};
 use serde_json::Value;
@@ -155,7 +155,7 @@ pub(super) fn finish(shared: &Shared, stored: &Object, definition: &Value) -> bo
 fn delete_objects(shared: &Shared, definition: &Value) -> bool {
     let spec = definition.at("spec");
     let plural = spec.at("names").text("plural");
-    let table = kubewright_apimachinery::status::qualified(plural, spec.text("group"));
+    let table = qualified(plural, spec.text("group"));
     let store = &shared.store;
     let all = || {
         let listed = store.list(&table, "", "", usize::MAX, At::Now);

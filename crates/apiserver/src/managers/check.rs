@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use kubewright_apimachinery::go_text::GoText;
+use kubewright_apimachinery::go_text::{GoText, quoted};
 use serde_json::Value;
 
 use super::element::Element;
@@ -142,7 +142,7 @@ fn syntax(value: &Value) -> String {
     match value {
         Value::Null => "interface {}(nil)".to_owned(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::String(text) => kubewright_apimachinery::go_text::quoted(text),
+        Value::String(text) => quoted(text),
         Value::Array(items) => {
             let items: Vec<_> = items.iter().map(syntax).collect();
             format!("[]interface {{}}{{{}}}", items.join(", "))
@@ -150,13 +150,7 @@ fn syntax(value: &Value) -> String {
         Value::Object(members) => {
             let members: Vec<_> = members
                 .iter()
-                .map(|(name, value)| {
-                    format!(
-                        "{}:{}",
-                        kubewright_apimachinery::go_text::quoted(name),
-                        syntax(value)
-                    )
-                })
+                .map(|(name, value)| format!("{}:{}", quoted(name), syntax(value)))
                 .collect();
             format!("map[string]interface {{}}{{{}}}", members.join(", "))
         }

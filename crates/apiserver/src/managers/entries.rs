@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::view::View;
 use serde_json::{Map, Value};
 
@@ -90,7 +91,7 @@ impl Managed {
                 "FieldsV1" => {}
                 "" => return Err(format!("missing fieldsType in managed fields entry {at}")),
                 other => {
-                    let other = kubewright_apimachinery::go_text::quoted(other);
+                    let other = quoted(other);
                     return Err(format!(
                         "invalid fieldsType {other} in managed fields entry {at}"
                     ));

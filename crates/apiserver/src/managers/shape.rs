@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::types::{self, FieldRef, Merge, Ownership, Slot, TypeRef};
 use serde_json::Value;
@@ -306,9 +307,7 @@ impl<'s> List<'s> {
             })
             .collect();
         if fields.is_empty() {
-            let keys = keys
-                .into_iter()
-                .map(|key| kubewright_apimachinery::go_text::quoted(&key));
+            let keys = keys.into_iter().map(|key| quoted(&key));
             let keys: Vec<_> = keys.collect();
             return Err(format!(
                 "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values \

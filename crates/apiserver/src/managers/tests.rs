@@ -1,5 +1,6 @@
 //! Who owns what after creates, updates and applies.
 
+use kubewright_apimachinery::conform;
 use kubewright_apimachinery::json::ordered;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use proptest::prelude::*;
@@ -52,7 +53,7 @@ impl Api {
 
     fn stored(&self, of: &Value) -> Value {
         let mut object = self.object(of);
-        kubewright_apimachinery::conform::conform(&self.0, &mut object).unwrap();
+        conform::conform(&self.0, &mut object).unwrap();
         object
     }
 
@@ -79,7 +80,7 @@ impl Api {
     ) -> Result<Value, ApplyError> {
         let applied = self.object(of);
         let mut object = self.with(|tracked| apply(tracked, live, &applied, manager, force))?;
-        kubewright_apimachinery::conform::conform(&self.0, &mut object).unwrap();
+        conform::conform(&self.0, &mut object).unwrap();
         Ok(object)
     }
 
@@ -139,7 +140,7 @@ proptest! {
         let kind = resource.group_version_kind();
         // What may lack the keys of its items is always compared, as it may have no owners at all.
         prop_assume!(!super::may_not_fit(&resource));
-        let conformed = kubewright_apimachinery::conform::conform(&kind, &mut object).unwrap();
+        let conformed = conform::conform(&kind, &mut object).unwrap();
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.remove("managedFields");
             metadata.remove("uid");

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use kubewright_apimachinery::conform::{Medium, write_empties};
+use kubewright_apimachinery::conform::{self, Medium, write_empties};
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
@@ -82,7 +82,7 @@ pub(crate) fn may_not_fit(resource: &Resource) -> bool {
 pub(crate) fn empty(kind: &GroupVersionKind) -> Value {
     let mut object = serde_json::json!({ "apiVersion": kind.api_version(), "kind": kind.kind });
     // Nothing can be wrong with it.
-    drop(kubewright_apimachinery::conform::conform(kind, &mut object));
+    drop(conform::conform(kind, &mut object));
     object
 }
 

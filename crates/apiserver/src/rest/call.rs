@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use hyper::upgrade::OnUpgrade;
 use kubewright_apimachinery::conform::{Medium, write_empties};
+use kubewright_apimachinery::field::FieldError;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::{Result, Status, qualified};
 use kubewright_storage::{Draft, Object};
@@ -249,11 +250,7 @@ impl Call {
     }
 
     /// 422 for an object; a custom one is called what it says that it is.
-    pub(crate) fn invalid_object(
-        &self,
-        object: &Value,
-        errors: &[kubewright_apimachinery::field::FieldError],
-    ) -> Status {
+    pub(crate) fn invalid_object(&self, object: &Value, errors: &[FieldError]) -> Status {
         let name = meta_text(object, "name");
         if self.resource.custom.is_none() {
             return self.invalid(name, errors);
@@ -266,11 +263,7 @@ impl Call {
     }
 
     /// 422 for an object of this resource.
-    pub(crate) fn invalid(
-        &self,
-        name: &str,
-        errors: &[kubewright_apimachinery::field::FieldError],
-    ) -> Status {
+    pub(crate) fn invalid(&self, name: &str, errors: &[FieldError]) -> Status {
         // Events have their kind from the group that they were first in.
         let group = match self.resource.group.as_str() {
             "events.k8s.io" => "",

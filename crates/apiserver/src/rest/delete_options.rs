@@ -1,6 +1,7 @@
 //! DeleteOptions: from the body or, without one, from the query (spec section C.8).
 
 use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::{json, yaml};
@@ -256,8 +257,8 @@ fn from_body(call: &Call) -> Result<Map<String, Value>> {
             .unwrap_or_default();
         return Err(Status::bad_request(format!(
             "no kind {} is registered for version {} in scheme \"pkg/apis/meta/internalversion/scheme/register.go:27\"",
-            kubewright_apimachinery::go_text::quoted(kind),
-            kubewright_apimachinery::go_text::quoted(version)
+            quoted(kind),
+            quoted(version)
         )));
     }
     Ok(members)

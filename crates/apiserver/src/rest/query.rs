@@ -3,6 +3,7 @@
 use std::num::{IntErrorKind, ParseIntError};
 
 use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::{Result, Status};
 use serde_json::{Map, Value};
 use tokio::time::Duration;
@@ -88,10 +89,7 @@ impl Query {
             return Ok(None);
         };
         text.parse().map(Some).map_err(|error| {
-            let (text, why) = (
-                kubewright_apimachinery::go_text::quoted(text),
-                go_words(&error),
-            );
+            let (text, why) = (quoted(text), go_words(&error));
             Status::bad_request(format!("strconv.ParseInt: parsing {text}: {why}"))
         })
     }
@@ -209,12 +207,7 @@ pub(crate) fn check_dry_run(values: &[&str], errors: &mut Vec<FieldError>) {
 
 /// A Go duration such as `1m30s`; none if it is negative.
 fn go_duration(text: &str) -> std::result::Result<Option<Duration>, String> {
-    let invalid = || {
-        format!(
-            "time: invalid duration {}",
-            kubewright_apimachinery::go_text::quoted(text)
-        )
-    };
+    let invalid = || format!("time: invalid duration {}", quoted(text));
     let (negative, mut rest) = match text.as_bytes() {
         [b'-', ..] => (true, &text[1..]),
         [b'+', ..] => (false, &text[1..]),
@@ -247,14 +240,11 @@ fn go_duration(text: &str) -> std::result::Result<Option<Duration>, String> {
                 "m" => 60.0,
                 "h" => 3600.0,
                 "" => {
-                    let text = kubewright_apimachinery::go_text::quoted(text);
+                    let text = quoted(text);
                     return Err(format!("time: missing unit in duration {text}"));
                 }
                 other => {
-                    let (other, text) = (
-                        kubewright_apimachinery::go_text::quoted(other),
-                        kubewright_apimachinery::go_text::quoted(text),
-                    );
+                    let (other, text) = (quoted(other), quoted(text));
                     return Err(format!("time: unknown unit {other} in duration {text}"));
                 }
             };

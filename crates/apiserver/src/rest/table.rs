@@ -1,6 +1,7 @@
 //! Tables and metadata-only objects: the forms that clients can ask for instead of the object.
 
 use jiff::Timestamp;
+use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::{Result, Status};
 use serde_json::{Map, Value, json};
 
@@ -28,7 +29,7 @@ impl Include {
             other => Err(Status::bad_request(format!(
                 "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be 'Metadata', \
                  'Object', 'None', or empty",
-                kubewright_apimachinery::go_text::quoted(other)
+                quoted(other)
             ))),
         }
     }

@@ -3,7 +3,7 @@
 use kubewright_apimachinery::conform::conform_type;
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::names;
-use kubewright_apimachinery::view::View;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Map, Value};
 
 use super::schema::Schema;
@@ -87,7 +87,7 @@ fn coerce_object(
         coerce_metadata(metadata).map_err(|text| FieldError::invalid(&path, before, &text))?;
     unknown.extend(found.iter().map(|field| format!("{path}.{field}")));
     if metadata.at("creationTimestamp").is_null() {
-        kubewright_apimachinery::view::Edit::drop_field(metadata, "creationTimestamp");
+        Edit::drop_field(metadata, "creationTimestamp");
     }
     Ok(())
 }

@@ -103,6 +103,19 @@ async fn a11_a_denial_is_never_below_400() {
     );
 }
 
+/// A real server crashes on these.
+#[tokio::test]
+async fn a11_a_denial_with_a_code_beyond_those_of_http_is_a_denial() {
+    for code in [1000, 70_000, -1] {
+        let status = denied(json!({"message": "no", "code": code})).await;
+        let message = status["message"].as_str().unwrap();
+        assert!(
+            message.ends_with("denied the request: no"),
+            "{code}: {message}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a11_a_denial_is_a_failure_whatever_its_status_word_unless_it_is_a_third_one() {
     for (word, shown) in [

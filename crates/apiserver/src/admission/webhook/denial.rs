@@ -1,5 +1,6 @@
 //! The Status of a denied request, made from the webhook's own.
 
+use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::Status;
 use serde_json::{Map, Value};
 
@@ -11,10 +12,7 @@ pub(super) fn denied(webhook: &str, result: Option<&Map<String, Value>>) -> Stat
             .unwrap_or("")
     };
     let (message, reason) = (text("message"), text("reason"));
-    let by = format!(
-        "admission webhook {} denied the request",
-        kubewright_apimachinery::go_text::quoted(webhook)
-    );
+    let by = format!("admission webhook {} denied the request", quoted(webhook));
     let shown = match (message, reason) {
         ("", "") => format!("{by} without explanation"),
         ("", reason) => format!("{by}: {reason}"),
@@ -43,7 +41,7 @@ fn code(result: Option<&Map<String, Value>>) -> u16 {
 
 /// 400: the webhook has side effects that a dry run would cause.
 pub(super) fn dry_run_unsupported(webhook: &str) -> Status {
-    let webhook = kubewright_apimachinery::go_text::quoted(webhook);
+    let webhook = quoted(webhook);
     Status::bad_request(format!(
         "admission webhook {webhook} does not support dry run"
     ))

@@ -1,6 +1,7 @@
 //! The AdmissionReview that is sent: one JSON object, written straight to bytes (A.15).
 
 use bytes::Bytes;
+use kubewright_apimachinery::meta::GroupVersionKind;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -99,7 +100,7 @@ struct UserInfo<'a> {
 
 impl<'a> Head<'a> {
     fn of(uid: &'a str, attributes: &'a Attributes, invocation: &'a Invocation) -> Self {
-        let kind = |kind: &'a kubewright_apimachinery::meta::GroupVersionKind| Kind {
+        let kind = |kind: &'a GroupVersionKind| Kind {
             group: &kind.group,
             version: &kind.version,
             name: &kind.kind,

@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::json;
 use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
@@ -403,7 +404,7 @@ fn bytes_of(value: &Value) -> usize {
 fn json_text(data: &Value, key: &str, path: &Path<'_>, errors: &mut Errors) {
     let decoded = STANDARD.decode(data.text(key)).unwrap_or_default();
     let hidden = "<secret contents redacted>";
-    let detail = match kubewright_apimachinery::json::parse(&decoded) {
+    let detail = match json::parse(&decoded) {
         Ok(parsed) if parsed.value.is_object() || parsed.value.is_null() => return,
         Ok(parsed) => {
             let found = match parsed.value {

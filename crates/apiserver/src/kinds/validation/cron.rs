@@ -1,5 +1,7 @@
 //! Schedules in cron form: five fields, or a word such as `@daily`.
 
+use kubewright_apimachinery::go_text::quoted;
+
 /// Checks a schedule.
 ///
 /// # Errors
@@ -126,7 +128,7 @@ fn number(text: &str, field: &Field) -> Result<u32, String> {
         return Ok(field.least + u32::try_from(index).unwrap_or(0));
     }
     let parsed: i64 = text.parse().map_err(|_| {
-        let quoted = kubewright_apimachinery::go_text::quoted(text);
+        let quoted = quoted(text);
         format!("failed to parse int from {text}: strconv.Atoi: parsing {quoted}: invalid syntax")
     })?;
     u32::try_from(parsed).map_err(|_| format!("negative number ({parsed}) not allowed: {text}"))
@@ -149,7 +151,7 @@ fn every(schedule: &str, span: &str) -> Result<(), String> {
     if valid || span == "0" {
         return Ok(());
     }
-    let quoted = kubewright_apimachinery::go_text::quoted(span);
+    let quoted = quoted(span);
     Err(format!(
         "failed to parse duration {schedule}: time: invalid duration {quoted}"
     ))

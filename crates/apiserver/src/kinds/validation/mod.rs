@@ -247,7 +247,7 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "ConfigMap") => config::sealed(&["data", "binaryData"], new, old, errors),
         ("", "Secret") => {
-            let root = kubewright_apimachinery::field::Path::root();
+            let root = Path::root();
             check::immutable_as("s", new, old, &root, "type", errors);
             config::sealed(&["data"], new, old, errors);
         }
@@ -262,7 +262,7 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
         ("apps", "StatefulSet") => workloads::stateful_update(new, old, errors),
         // The data are bytes to the server: an empty object is not nothing.
         ("apps", "ControllerRevision") if new.at("data") != old.at("data") => {
-            let at = kubewright_apimachinery::field::Path::new("data");
+            let at = Path::new("data");
             let value = new.at("data").clone();
             errors.push(FieldError::invalid(&at, value, check::IMMUTABLE));
         }
@@ -280,7 +280,7 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
         ("storage.k8s.io", kind) => attachments::update(kind, new, old, errors),
         ("resource.k8s.io", kind) => devices::update(kind, new, old, errors),
         ("node.k8s.io", "RuntimeClass") => {
-            let root = kubewright_apimachinery::field::Path::root();
+            let root = Path::root();
             check::immutable_as("s", new, old, &root, "handler", errors);
         }
         ("networking.k8s.io", "ServiceCIDR") => {
@@ -288,16 +288,10 @@ fn changed(resource: &Resource, new: &Value, old: &Value, errors: &mut Vec<Field
         }
         ("networking.k8s.io", "IPAddress") => {
             let (new, old) = (new.at("spec"), old.at("spec"));
-            check::immutable(
-                new,
-                old,
-                &kubewright_apimachinery::field::Path::new("spec"),
-                "parentRef",
-                errors,
-            );
+            check::immutable(new, old, &Path::new("spec"), "parentRef", errors);
         }
         ("discovery.k8s.io", "EndpointSlice") => {
-            let root = kubewright_apimachinery::field::Path::root();
+            let root = Path::root();
             check::immutable_as("s", new, old, &root, "addressType", errors);
         }
         _ => {}
@@ -309,7 +303,7 @@ fn own(resource: &Resource, object: &Value, old: &Value, errors: &mut Vec<FieldE
     let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
     match (group, kind) {
         ("", "PodTemplate") => {
-            let path = kubewright_apimachinery::field::Path::new("template");
+            let path = Path::new("template");
             pod::template(&object["template"], &path, errors);
         }
         ("", "ReplicationController") => workloads::replication_controller(object, errors),

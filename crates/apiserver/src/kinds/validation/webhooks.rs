@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::View;
 use kubewright_cel::{Environment, Type};
@@ -280,7 +281,7 @@ fn url(text: &str, path: &Path<'_>, errors: &mut Errors) {
         None => (None, authority),
     };
     if let Some(problem) = unparsable(text, host) {
-        let shown = kubewright_apimachinery::go_text::quoted(text);
+        let shown = quoted(text);
         let detail = format!("url must be a valid URL: parse {shown}: {problem}{FORM}");
         errors.push(FieldError::required(path, &detail));
         return;
@@ -324,7 +325,7 @@ fn unparsable(text: &str, host: &str) -> Option<String> {
     if let Some(port) = port
         && !port.bytes().all(|b| b.is_ascii_digit())
     {
-        let shown = kubewright_apimachinery::go_text::quoted(&format!(":{port}"));
+        let shown = quoted(&format!(":{port}"));
         return Some(format!("invalid port {shown} after host"));
     }
     if host.contains(' ') {

@@ -2,6 +2,7 @@
 
 use http::Response;
 use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_storage::Raced;
@@ -111,7 +112,7 @@ fn assign(call: &Call, pod: &mut Value, binding: &Value, dry_run: bool) -> Resul
     }
     let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
     if !node.is_empty() {
-        let node = kubewright_apimachinery::go_text::quoted(node);
+        let node = quoted(node);
         return Err(conflict(format!(
             "pod {name} is already assigned to node {node}"
         )));

@@ -127,16 +127,12 @@ pub(crate) fn user_of(
         tell(&format!("{kind}-name"), name);
         tell(&format!("{kind}-uid"), uid);
     }
-    let user = User {
-        username: format!("system:serviceaccount:{namespace}:{name}"),
+    let mut user = User {
         uid: uid.to_owned(),
-        groups: vec![
-            "system:serviceaccounts".to_owned(),
-            format!("system:serviceaccounts:{namespace}"),
-            AUTHENTICATED.to_owned(),
-        ],
         extra,
+        ..User::service_account(namespace, name)
     };
+    user.groups.push(AUTHENTICATED.to_owned());
     Ok((user, audiences.collect()))
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use kubewright_apimachinery::go_text::quoted;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::verify_server_name;
@@ -269,10 +270,7 @@ fn hint(root: &X509Certificate<'_>) -> String {
         || format!("serial:{}", root.tbs_certificate.serial),
         str::to_owned,
     );
-    let (why, name) = (
-        kubewright_apimachinery::go_text::quoted(why),
-        kubewright_apimachinery::go_text::quoted(&name),
-    );
+    let (why, name) = (quoted(why), quoted(&name));
     format!(
         " (possibly because of {why} while trying to verify candidate authority certificate {name})"
     )

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::names::dns1035_label;
 use kubewright_apimachinery::view::View;
 use rustls_pki_types::CertificateDer;
@@ -95,7 +96,7 @@ pub(super) fn has_bad_bundle(definition: &Value) -> bool {
 }
 
 fn bad_bundle(text: &str, path: &Path<'_>) -> FieldError {
-    let shown = kubewright_apimachinery::go_text::quoted(text);
+    let shown = quoted(text);
     let detail = "unable to load root certificates: unable to parse bytes as PEM block";
     FieldError::invalid_shown(path, &shown, detail)
 }
