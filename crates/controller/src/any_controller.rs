@@ -1,4 +1,4 @@
-//! Controllers of all kinds, as a program holds them.
+//! Type-erased controllers: a program holds controllers of different kinds in one list.
 
 use std::fmt;
 use std::sync::Arc;

@@ -107,7 +107,7 @@
 //! All of it keeps tokio's time: under `tokio::time::pause` hours of back-off take microseconds.
 
 mod action;
-mod any;
+mod any_controller;
 mod backoff;
 mod changed;
 mod clock;
@@ -129,7 +129,7 @@ mod versions;
 mod watch;
 
 pub use action::{Action, Error};
-pub use any::AnyController;
+pub use any_controller::AnyController;
 pub use backoff::Backoff;
 pub use changed::Changed;
 pub use conditions::{ConditionStatus, set_condition};

@@ -60,18 +60,18 @@ impl Running {
         self.0.meter()
     }
 
-    /// Reconciles until `shutdown` resolves and the reconciles at hand are done. It begins when the informers are synced.
+    /// Reconciles until `shutdown` resolves and the reconciles in progress are done. Starts when the informers have synced.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future ends the reconciles at hand, too.
+    /// Dropping the future cancels the reconciles in progress.
     pub async fn run(&self, shutdown: impl Future<Output = ()> + Send) {
         self.0.run(None, Box::pin(shutdown)).await;
     }
 
     /// Reconciles as [`run`](Self::run) does, and at most as long as this program leads.
     ///
-    /// When the term is over, the reconciles at hand are cut off, and this returns when none is left. A reconcile that was
+    /// When the term is over, the reconciles in progress are cancelled, and this returns when none is left. A reconcile that was
     /// held up writes nothing any more: every handle refuses.
     ///
     /// # Cancel safety
@@ -83,11 +83,11 @@ impl Running {
 }
 
 impl<K: Object> Controller<K> {
-    /// Runs this controller by itself, until `shutdown` resolves and the reconciles at hand are done.
+    /// Runs this controller without a manager, until `shutdown` resolves and the reconciles in progress are done.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future ends everything at once, reconciles at hand included.
+    /// Dropping the future stops the controller at once and cancels the reconciles in progress.
     pub async fn run(self, client: Client, shutdown: impl Future<Output = ()>) {
         let informers = Informers::new();
         let engine = Engine::new(self, &informers);

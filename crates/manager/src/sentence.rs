@@ -1,4 +1,4 @@
-//! Errors as people read them.
+//! An error with its chain of causes as one line.
 
 use std::error::Error;
 

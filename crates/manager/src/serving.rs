@@ -1,4 +1,4 @@
-//! A program that has loaded what it needs: it serves, or runs its controllers, until it is told to stop.
+//! A program that has loaded its configuration and serves, or runs its controllers, until shutdown.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use crate::error::RunError;
 use crate::tasks::Panicked;
 use crate::traces::Continued;
 
-/// A program whose port is open: calls wait until it runs.
+/// A program that listens: connections wait until [`run`](Self::run) is called.
 #[must_use]
 pub struct Serving<C> {
     pub(crate) app: App,
@@ -22,7 +22,7 @@ pub struct Serving<C> {
     pub(crate) bound: Bound<Continued<Webhooks>, C>,
 }
 
-/// A program without webhooks that has loaded what it needs.
+/// A program without webhooks that has loaded its configuration.
 #[derive(Debug)]
 #[must_use]
 pub struct Started {
@@ -31,25 +31,25 @@ pub struct Started {
 }
 
 impl Started {
-    /// Returns the address at which probes are answered, if there is one.
+    /// Returns the address of probes and metrics, if the program serves them.
     pub fn monitor_addr(&self) -> Option<SocketAddr> {
         self.background.monitor_addr()
     }
 
-    /// Returns whether everything that the program works with is complete.
+    /// Returns the readiness: whether all caches have synced.
     pub fn readiness(&self) -> Readiness {
         self.readiness.clone()
     }
 
-    /// Runs until `shutdown` resolves and the reconciles at hand are done.
+    /// Runs until `shutdown` resolves and the reconciles in progress are done.
     ///
     /// # Errors
     ///
-    /// When a part of the program has panicked. The rest was stopped then, as if `shutdown` had resolved.
+    /// When a component of the program panicked; the others were shut down.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future ends the program at once, reconciles at hand included.
+    /// Dropping the future stops the program at once and cancels the reconciles in progress.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), RunError> {
         let mut running = self.background.run();
         running.begin();
@@ -68,43 +68,42 @@ impl<C: CertificateSource> Serving<C> {
         self.bound.local_addr()
     }
 
-    /// Returns the address at which probes are answered by plain HTTP, if there is one.
+    /// Returns the address of probes and metrics, if the program serves them.
     pub fn monitor_addr(&self) -> Option<SocketAddr> {
         self.background.monitor_addr()
     }
 
-    /// Returns the certificates that clients must trust now.
+    /// Returns the CA certificates that clients have to trust.
     pub fn trust(&self) -> TrustBundle {
         self.bound.trust()
     }
 
-    /// Writes the program's manifests, for an API server that reaches it at `endpoint`, with the
-    /// trust that its certificate needs. A program with an authority of its own publishes that itself, so that it stands in no
-    /// manifest.
+    /// Returns the webhook configurations for an API server that reaches the program at `endpoint`, with the `caBundle` of its
+    /// certificate. A program with its own CA sets the `caBundle` at run time, so that the manifests have none.
     ///
     /// # Errors
     ///
-    /// When the API server would not accept a name.
+    /// When the API server would reject a name.
     pub fn manifests(&self, endpoint: Endpoint) -> Result<Manifests, ManifestError> {
         let trust = self.app.authority().is_none().then(|| self.trust());
         manifests(&self.app, endpoint, trust.as_ref())
     }
 
-    /// Returns whether calls should be sent here: the server serves, and the caches are complete.
+    /// Returns the readiness: whether the server accepts requests and all caches have synced.
     pub fn readiness(&self) -> Readiness {
         self.bound.readiness()
     }
 
-    /// Serves until `shutdown` resolves and the calls and reconciles at hand are done.
+    /// Serves until `shutdown` resolves and the in-flight requests and reconciles are done.
     ///
     /// # Errors
     ///
-    /// When calls were still in flight at the end of the grace, or a part of the program has panicked. The rest was stopped
-    /// then, as if `shutdown` had resolved.
+    /// When requests were still in flight at the end of the graceful shutdown timeout, or a component of the program panicked;
+    /// the others were shut down.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future ends the program at once, without an answer to the calls in flight.
+    /// Dropping the future stops the program at once; in-flight requests get no response.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), RunError> {
         let mut running = self.background.run();
         let mut broken = None;

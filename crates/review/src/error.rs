@@ -1,4 +1,4 @@
-//! What can be wrong with the body of a webhook call.
+//! Errors in the body of a webhook request.
 
 use crate::json::JsonError;
 use crate::printable;

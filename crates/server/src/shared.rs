@@ -1,4 +1,4 @@
-//! What all connections of a server share.
+//! The state that all connections of a server share.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -101,7 +101,7 @@ impl fmt::Debug for Shared {
 /// How many calls are in flight, by what they wait for, and what the bodies of the small ones take.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    /// Calls whose bodies are still on their way. A slow client keeps nobody from being served.
+    /// Requests whose bodies have not arrived completely. Slow clients do not count against the others.
     pub(crate) arriving: AtomicUsize,
     /// Calls that are worked on.
     pub(crate) working: AtomicUsize,

@@ -1,4 +1,4 @@
-//! What can be wrong with webhooks before the first call.
+//! Errors in the declarations of webhooks, found before they are served.
 
 use crate::convert::DefinitionError;
 

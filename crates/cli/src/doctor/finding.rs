@@ -1,6 +1,6 @@
-//! What was found out about a webhook, and how much it weighs.
+//! Findings about a webhook, and their severity.
 
-/// Something about a webhook.
+/// One finding about a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) weight: Weight,
@@ -10,7 +10,7 @@ pub(crate) struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Weight {
     Good,
-    /// It need not be wrong, but nobody can tell from here that it is right.
+    /// Not verifiable from this machine.
     Doubt,
     Problem,
 }

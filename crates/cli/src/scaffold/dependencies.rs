@@ -240,6 +240,11 @@ mod tests {
             for_tests(lacking).unwrap(),
             "[dev-dependencies]\nkubewright = { version = \"0.1.0\", features = [\"rsa\", \"testing\"] }\n"
         );
+        let table = "[dev-dependencies.kubewright]\nversion = \"0.1.0\"\n";
+        let new: DocumentMut = for_tests(table).unwrap().parse().unwrap();
+        let features = &new["dev-dependencies"]["kubewright"]["features"];
+        assert_eq!(features.to_string().trim(), "[\"testing\"]");
+        assert_eq!(for_tests(&new.to_string()).unwrap(), new.to_string());
         assert!(for_tests("[dependencies]\n").is_err());
     }
 

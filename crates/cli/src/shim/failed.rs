@@ -1,4 +1,4 @@
-//! How the programs of a control plane run, and why they do not serve.
+//! The runtime and the failures of the control plane programs.
 
 use crate::failure::{Failure, Outcome};
 

@@ -1,4 +1,4 @@
-//! One cache: a list and watch of a kind in a scope, and what is known by it.
+//! One shared cache: the list and watch of a kind in a scope, and the objects that it holds.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,27 +22,27 @@ pub(super) struct Shared {
     scope: Scope,
     store: Store,
     synced: SetOnce<()>,
-    /// How often everything was listed.
+    /// Number of lists.
     lists: watch::Sender<u64>,
     watches: AtomicU64,
     failures: AtomicU64,
 }
 
-/// How it goes with the caches of a kind, those of all scopes together.
+/// Statistics of the caches of a kind, summed over all scopes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Follows {
-    /// How many objects are known.
+    /// Number of objects in the caches.
     pub objects: usize,
-    /// How often everything was listed.
+    /// Number of lists.
     pub lists: u64,
-    /// How often a watch went on where an earlier one, or a list, had ended.
+    /// Number of watches, each of which continues a list or an earlier watch.
     pub watches: u64,
-    /// How often a list or a watch failed.
+    /// Number of failed lists and watches.
     pub failures: u64,
 }
 
-/// Ends with its owner.
+/// A subscription, which ends when it is dropped.
 pub(crate) struct Subscription {
     informer: Informer,
     number: u64,
@@ -63,7 +63,7 @@ impl Informer {
         }
     }
 
-    /// How it goes.
+    /// Returns the statistics of this cache.
     pub(super) fn follows(&self) -> Follows {
         let shared = &self.shared;
         Follows {
@@ -86,12 +86,13 @@ impl Informer {
         &self.shared.scope
     }
 
-    /// Waits until everything is known.
+    /// Waits until the first list is complete.
     pub(crate) async fn synced(&self) {
         self.shared.synced.wait().await;
     }
 
-    /// Tells of every list from now on. What came and went between the end of a watch and such a list is told by no event.
+    /// Notifies of every list from now on. Objects that were created and deleted between the end of a watch and the next list
+    /// cause no event.
     pub(crate) fn lists(&self) -> watch::Receiver<u64> {
         self.shared.lists.subscribe()
     }
@@ -104,7 +105,7 @@ impl Informer {
         self.shared.store.select(pick)
     }
 
-    /// Calls a function for everything that is known, and for every change as soon as it is known.
+    /// Calls the function for every object in the cache, and for every later change.
     pub(crate) fn subscribe(
         &self,
         subscriber: impl Fn(&Delta) + Send + Sync + 'static,
@@ -129,7 +130,7 @@ impl Informer {
 
     pub(super) fn is_known(&self) {
         self.shared.lists.send_modify(|lists| *lists += 1);
-        // It is known again and again: every list that is read anew ends here.
+        // Every later list ends here, too, when it is set already.
         drop(self.shared.synced.set(()));
     }
 }

@@ -1,4 +1,4 @@
-//! The outcomes of a reconcile, by the words that metrics and traces have for them.
+//! The outcome of a reconcile, as metrics and traces name it.
 
 /// How a reconcile ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

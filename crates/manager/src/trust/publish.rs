@@ -1,4 +1,4 @@
-//! How a program that is given its certificate is trusted.
+//! How the `caBundle` of a program with a given certificate is set.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What an image is kept as.
+//! The buffer of an image.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Where numbers and words end.
+//! The ends of numbers and literals (`true`, `false`, `null`).
 
 /// Where and why a text is not JSON.
 pub(super) type Fault = (usize, &'static str);

@@ -1,4 +1,4 @@
-//! A conversion that is complete: what serves it, and what is declared of it.
+//! A complete conversion: it converts objects and declares itself for manifests.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct Conversion {
     pub(super) threads: Arc<Semaphore>,
 }
 
-/// Why an object could not be converted, in words for whoever asked for it.
+/// Why an object could not be converted, as the API server reports it to the client.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct Unconvertible {

@@ -8,6 +8,8 @@ use crate::generate::random::Random;
 pub(crate) fn entry(random: &mut Random) -> Map<String, Value> {
     let count = random.one_of(&[1, 1, 2, 3]);
     let mut hooks: Vec<Value> = (0..count).map(|number| hook(random, number)).collect();
+    // Validating webhooks are called in parallel, and a real server reports the rejection that it receives first. With one that
+    // may reject, the answer is always the same.
     let validating = hooks
         .iter_mut()
         .filter(|hook| hook.get("validating").is_some());
@@ -42,7 +44,7 @@ fn hook(random: &mut Random, number: usize) -> Value {
     hook
 }
 
-/// Whether a webhook allows everything. Validating ones are called at once, and of those that do not, the fastest says why.
+/// Whether a webhook allows every request.
 fn always_allows(hook: &Value) -> bool {
     let is_plain = |field: &str| hook["with"].get(field).is_none();
     let answer = hook.get("answer");

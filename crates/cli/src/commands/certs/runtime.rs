@@ -1,10 +1,10 @@
-//! The runtime of the commands that ask a cluster.
+//! The async runtime of the commands that connect to a cluster.
 
 use anyhow::Context as _;
 
 use crate::failure::{Failure, Outcome};
 
-/// Waits for what a command does.
+/// Runs a command to its end.
 pub(super) fn run_with_runtime(work: impl Future<Output = Outcome>) -> Outcome {
     let runtime = tokio::runtime::Runtime::new();
     let runtime = runtime
