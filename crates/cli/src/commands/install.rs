@@ -108,11 +108,11 @@ pub(crate) struct Undeploy {
 /// What the place of a deployment says otherwise than the code.
 #[derive(Debug, Args)]
 struct PlaceFlags {
-    /// Deploy to this namespace instead of the one in the code
+    /// Use this namespace instead of the one in the code
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
 
-    /// Run this image instead of the one in the code
+    /// Use this image instead of the one in the code
     #[arg(long, value_name = "IMAGE")]
     image: Option<String>,
 }
