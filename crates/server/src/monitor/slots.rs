@@ -1,7 +1,6 @@
 //! The connections of a monitor: for a new one, the address with most of them loses the one that has been without a request for
 //! longest.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -54,19 +53,20 @@ impl Slots {
         }
     }
 
-    /// Finds room for one more, unless every connection has only just been accepted.
+    /// Finds room for one more, unless the address with most connections has only such as were just accepted.
     pub(super) fn make_room(&mut self) -> bool {
         if self.taken.len() < self.most {
             return true;
         }
-        let slots = self.taken.iter();
-        let victim = slots
+        let largest = self.open.values().copied().max();
+        let victim = self
+            .taken
+            .iter()
+            // A kubelet has one or two connections: they are never closed for those of a client with hundreds, even while none
+            // of these has been read from.
+            .filter(|(_, (slot, _))| self.open.get(&slot.from).copied() == largest)
             .filter(|(_, (slot, _))| slot.was_looked_at.load(Ordering::Relaxed))
-            // A kubelet has one or two connections. A client with hundreds loses its own first.
-            .min_by_key(|(_, (slot, _))| {
-                let open = self.open.get(&slot.from);
-                (Reverse(open), slot.turn.load(Ordering::Relaxed))
-            })
+            .min_by_key(|(_, (slot, _))| slot.turn.load(Ordering::Relaxed))
             .map(|(id, _)| *id);
         let Some(id) = victim else {
             return false;
@@ -190,6 +190,28 @@ mod tests {
         let task = tokio::spawn(std::future::pending::<()>()).abort_handle();
         slots.enter(slots.slot(host(1)), task);
         assert!(!slots.make_room());
+    }
+
+    #[tokio::test]
+    async fn a_probe_is_not_closed_while_all_connections_of_a_flood_were_only_just_accepted() {
+        let mut slots = Slots::new(3);
+        let probe = enter(&mut slots, host(1));
+        for _ in 0..2 {
+            let task = tokio::spawn(std::future::pending::<()>()).abort_handle();
+            slots.enter(slots.slot(host(2)), task);
+        }
+        assert!(!slots.make_room());
+        assert!(is_open(&slots, &probe));
+        let of_flood = |slot: &&(Arc<Slot>, AbortHandle)| slot.0.from == host(2);
+        slots
+            .taken
+            .values()
+            .find(of_flood)
+            .unwrap()
+            .0
+            .was_looked_at();
+        assert!(slots.make_room());
+        assert!(is_open(&slots, &probe));
     }
 
     #[tokio::test]
