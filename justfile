@@ -17,9 +17,21 @@ lint:
 doc:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --features kubewright/testing
 
+# The guide as a book with search, in target/book.
+book:
+    mdbook build
+
 # Writes the generated tables anew; CI only checks that they are current.
 generate:
     cargo run -p kubewright-apiserver-generator
+
+# The figures of the repository's structure, beside those of the first version.
+house:
+    cargo run -q -p architecture
+
+# The imports that make up the import cycles of a crate, such as apiserver/cel.
+cycles crate:
+    cargo run -q -p architecture -- {{crate}}
 
 bench what="webhook":
     cargo run --release -p bench -- {{what}}

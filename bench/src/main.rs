@@ -3,8 +3,8 @@
 //! `cargo run --release -p bench -- webhook` measures what webhooks cost a server's processor,
 //! `-- apiserver` how fast the embedded API server starts, also in place of envtest's kube-apiserver, and what creating a pod costs it, `-- flood` the memory that
 //! bursts take in 128 MiB and what is left of it, `-- probes` how long a kubelet waits beside other clients of the same port, `-- controller` what caches hold and how soon and how cheaply
-//! controllers reconcile, `-- handshake` what it costs that certificates are live, and `-- hand-over` for how long nobody leads
-//! when a leader ends. The server and the load are
+//! controllers reconcile, `-- handshake` what it costs that certificates are live, `-- hand-over` how long no replica leads
+//! when a leader ends, and `-- compile` how long a scaffolded project compiles. The server and the load are
 //! processes of their own, on a processor each where `taskset` can bind them. All of them run on mimalloc,
 //! with `--no-default-features` on the system's allocator, and with `--features counted` on one that counts, which the bytes and allocations of
 //! `controller` come from, and by which its times are not to be judged.
@@ -17,6 +17,7 @@
 mod apiserver;
 mod caches;
 mod cluster;
+mod compile;
 mod controller;
 mod drop_in;
 mod echo;
@@ -67,6 +68,8 @@ enum Command {
     HandOver(hand_over::Options),
     /// Measures controllers: their caches, how soon they hear of a change, and what a reconcile costs.
     Controller(controller::Options),
+    /// Measures how long Cargo compiles a new project, and its tests after one changed line; `cargo build -p kubewright-cli` comes first.
+    Compile(compile::Options),
     /// Measures handshakes while the certificate changes, beside the same server on one that does not.
     Handshake(handshake::Options),
     /// Connects again and again; used by the measurements themselves.
@@ -114,6 +117,7 @@ fn main() -> anyhow::Result<()> {
             Command::Flood(options) => flood::run(&options).await,
             Command::Probes(options) => probes::run(&options).await,
             Command::HandOver(options) => hand_over::run(&options).await,
+            Command::Compile(options) => compile::run(&options),
             Command::Handshake(options) => handshake::run(&options),
             Command::Connect {
                 address,

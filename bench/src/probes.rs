@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use kubewright_server::{Monitor, Readiness};
+use kubewright_server::{DiagnosticsServer, Readiness};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
@@ -29,20 +29,18 @@ pub(crate) struct Options {
     keep: PathBuf,
 }
 
-/// A monitor with metrics of 52 KB.
-pub(crate) fn monitor() -> Monitor {
+/// A diagnostics server with metrics of 52 KB.
+pub(crate) fn diagnostics() -> DiagnosticsServer {
     let page = "kubewright 1\n".repeat(4096);
-    Monitor::new(Readiness::default(), Readiness::default()).page(
-        "/metrics",
-        "text/plain",
-        move || page.clone(),
-    )
+    DiagnosticsServer::new()
+        .probes(Readiness::default(), Readiness::default())
+        .page("/metrics", "text/plain", move || page.clone())
 }
 
 /// Sends probes without clients and among them, and prints how long they took.
 pub(crate) async fn run(options: &Options) -> Result<()> {
     std::fs::create_dir_all(&options.keep)?;
-    let server = Process::start(Kind::Monitor, None, &options.keep)?;
+    let server = Process::start(Kind::Diagnostics, None, &options.keep)?;
     let address = server.address;
     println!("{:<14} {:>9} {:>9}", "probes", "p99 ms", "worst ms");
     print("alone", &probes(address, options.probes).await?);

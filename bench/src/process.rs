@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     /// The webhooks.
     Webhooks,
     /// Probes and metrics.
-    Monitor,
+    Diagnostics,
     /// The embedded API server.
     #[value(name = "apiserver")]
     ApiServer,
@@ -42,7 +42,7 @@ impl Kind {
         match self {
             Self::Echo => "echo",
             Self::Webhooks => "webhooks",
-            Self::Monitor => "monitor",
+            Self::Diagnostics => "diagnostics",
             Self::ApiServer => "apiserver",
             Self::FixedCertificate => "fixed-certificate",
             Self::LiveCertificate => "live-certificate",

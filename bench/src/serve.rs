@@ -24,14 +24,14 @@ pub(crate) async fn serve(kind: Kind) -> Result<()> {
         })?;
         return std::future::pending().await;
     }
-    if kind == Kind::Monitor {
-        let monitor = probes::monitor().bind(([127, 0, 0, 1], 0)).await?;
+    if kind == Kind::Diagnostics {
+        let diagnostics = probes::diagnostics().bind(([127, 0, 0, 1], 0)).await?;
         say(&Hello {
-            address: monitor.local_addr(),
+            address: diagnostics.local_addr(),
             trust: String::new(),
             token: None,
         })?;
-        monitor.run().await;
+        diagnostics.run().await;
         return Ok(());
     }
     let authority = Authority::new("bench")?;

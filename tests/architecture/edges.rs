@@ -7,8 +7,46 @@ use crate::tree::{is_in_a_crate, packages, root};
 
 /// What each crate uses of the others at run time.
 const EDGES: &[(&str, &[&str])] = &[
+    (
+        "admission",
+        &[
+            "apiextensions",
+            "apimachinery",
+            "cel",
+            "fieldmanagement",
+            "registry",
+            "webhook-client",
+        ],
+    ),
+    (
+        "apiextensions",
+        &[
+            "apimachinery",
+            "cel",
+            "registry",
+            "storage",
+            "validation",
+            "webhook-client",
+        ],
+    ),
     ("apimachinery", &[]),
-    ("apiserver", &["apimachinery", "cel", "review", "storage"]),
+    (
+        "apiserver",
+        &[
+            "admission",
+            "apiextensions",
+            "apimachinery",
+            "auth",
+            "cel",
+            "controllers",
+            "endpoints",
+            "fieldmanagement",
+            "registry",
+            "storage",
+            "webhook-client",
+        ],
+    ),
+    ("auth", &["apimachinery", "cel", "registry", "storage"]),
     ("cel", &[]),
     ("certificates", &[]),
     (
@@ -16,6 +54,31 @@ const EDGES: &[(&str, &[&str])] = &[
         &["apiserver", "certificates", "manifests", "testing"],
     ),
     ("controller", &[]),
+    ("controllers", &["apimachinery", "registry", "storage"]),
+    (
+        "endpoints",
+        &[
+            "admission",
+            "apiextensions",
+            "apimachinery",
+            "auth",
+            "cel",
+            "fieldmanagement",
+            "registry",
+            "storage",
+            "validation",
+            "webhook-client",
+        ],
+    ),
+    (
+        "fieldmanagement",
+        &[
+            "apiextensions",
+            "apimachinery",
+            "registry",
+            "webhook-client",
+        ],
+    ),
     (
         "kubewright",
         &[
@@ -40,6 +103,10 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("manifests", &["webhook"]),
+    (
+        "registry",
+        &["apimachinery", "cel", "storage", "validation"],
+    ),
     ("review", &[]),
     ("server", &["certificates"]),
     ("storage", &["apimachinery"]),
@@ -53,7 +120,9 @@ const EDGES: &[(&str, &[&str])] = &[
             "webhook",
         ],
     ),
+    ("validation", &["apimachinery"]),
     ("webhook", &["review"]),
+    ("webhook-client", &["apimachinery"]),
 ];
 
 /// Crates of others that a crate must not use, with the reason.
@@ -89,9 +158,54 @@ const FOREIGN: &[(&str, &[&str], &str)] = &[
         "what all parts of the API server have in common knows no async, no HTTP and no Kubernetes client",
     ),
     (
+        "registry",
+        &["tokio", "hyper", "http", "kube", "kube-core", "k8s-openapi"],
+        "the rules of kinds know no async, no HTTP and no Kubernetes client",
+    ),
+    (
+        "validation",
+        &["tokio", "hyper", "http", "kube", "kube-core", "k8s-openapi"],
+        "shared rules know no async, no HTTP and no Kubernetes client",
+    ),
+    (
         "storage",
         &["hyper", "kube", "kube-core", "k8s-openapi"],
         "the store knows no HTTP and no Kubernetes client",
+    ),
+    (
+        "auth",
+        &["hyper", "kube", "kube-core", "k8s-openapi"],
+        "authentication and authorization know no connections and no Kubernetes client",
+    ),
+    (
+        "controllers",
+        &["hyper", "kube", "kube-core", "k8s-openapi"],
+        "controllers know the API server as a tower service only",
+    ),
+    (
+        "webhook-client",
+        &["kube", "kube-core", "k8s-openapi"],
+        "the client of webhooks is a second, independent reading",
+    ),
+    (
+        "apiextensions",
+        &["hyper", "kube", "kube-core", "k8s-openapi"],
+        "definitions and custom resources know no connections and no Kubernetes client",
+    ),
+    (
+        "fieldmanagement",
+        &["hyper", "kube", "kube-core", "k8s-openapi"],
+        "managers of fields know no connections and no Kubernetes client",
+    ),
+    (
+        "admission",
+        &["hyper", "kube", "kube-core", "k8s-openapi"],
+        "admission knows no connections and no Kubernetes client",
+    ),
+    (
+        "endpoints",
+        &["kube", "kube-core", "k8s-openapi"],
+        "endpoints are a second, independent reading",
     ),
     (
         "cel",

@@ -6,12 +6,20 @@ use std::process::Command;
 use crate::tree::root;
 
 /// Crates for tests only.
-const FOR_TESTS: [&str; 5] = [
+#[cfg(test)]
+const FOR_TESTS: [&str; 12] = [
+    "kubewright-admission",
+    "kubewright-apiextensions",
     "kubewright-apimachinery",
     "kubewright-apiserver",
+    "kubewright-auth",
     "kubewright-cel",
+    "kubewright-controllers",
+    "kubewright-endpoints",
+    "kubewright-fieldmanagement",
     "kubewright-storage",
     "kubewright-testing",
+    "kubewright-webhook-client",
 ];
 
 #[test]
@@ -36,9 +44,14 @@ fn tests_recompile_no_crate_of_the_program() {
 }
 
 /// The packages, with each set of features that they are compiled with.
-type Built = BTreeMap<String, BTreeSet<String>>;
+pub type Built = BTreeMap<String, BTreeSet<String>>;
 
-fn built_with(features: &str) -> Built {
+/// Returns what `kubewright` is compiled from with these of its features.
+///
+/// # Panics
+///
+/// If Cargo cannot resolve the workspace without the network.
+pub fn built_with(features: &str) -> Built {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--offline", "--package=kubewright"])
         .args(["--edges=normal,build", "--features", features])

@@ -1,6 +1,6 @@
 //! What the texts promise: the README's commands exist, every example explains and tests itself.
 
-use crate::tree::{files, root};
+use crate::tree::{File, files, is_in_a_crate, root};
 
 #[test]
 fn the_readme_starts_with_the_two_commands() {
@@ -43,9 +43,110 @@ fn every_example_has_a_readme_a_demo_a_deployment_and_tests() {
     }
 }
 
+/// A stranger finds a crate by its README, and its example runs as part of the crate's documentation.
+#[test]
+fn every_crate_has_a_readme_that_says_what_it_is_for() {
+    let mut wrong = Vec::new();
+    for manifest in files("Cargo.toml") {
+        let Some(folder) = manifest.path.strip_suffix("/Cargo.toml") else {
+            continue;
+        };
+        if !is_in_a_crate(folder) {
+            continue;
+        }
+        let read = |path: &str| std::fs::read_to_string(root().join(folder).join(path)).ok();
+        let readme = File {
+            path: format!("{folder}/README.md"),
+            text: read("README.md").unwrap_or_default(),
+        };
+        wrong.extend(lacks(&readme, &manifest, read("src/lib.rs").as_deref()));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_readme_that_is_only_a_heading_is_found() {
+    let file = |path: &str, text: &str| File {
+        path: path.to_owned(),
+        text: text.to_owned(),
+    };
+    let library = "#![doc = include_str!(\"../README.md\")]\n";
+    let manifest = file("Cargo.toml", "name = \"words\"\nreadme = \"README.md\"\n");
+    let good = "# words\n\nThis crate counts words.\n\n```rust\n```\n";
+    assert!(lacks(&file("README.md", good), &manifest, Some(library)).is_empty());
+    let bare = "# words\n\n## Usage\n\nIt counts words.\n";
+    assert_eq!(
+        lacks(&file("README.md", bare), &manifest, Some("//! Words.\n")),
+        [
+            "README.md: the first paragraph does not say what the crate is for",
+            "README.md: there is no example",
+            "README.md: the crate's documentation does not include it, so its example does not run",
+        ]
+    );
+    assert_eq!(
+        lacks(
+            &file("README.md", ""),
+            &file("Cargo.toml", "name = \"words\"\n"),
+            None
+        ),
+        [
+            "README.md: the first line is not `# words`",
+            "README.md: the first paragraph does not say what the crate is for",
+            "README.md: there is no example",
+            "Cargo.toml: there is no `readme = \"README.md\"`",
+        ]
+    );
+}
+
+/// Returns a line for each thing that the README of a crate lacks. A binary has no `library`, and its example no test.
+fn lacks(readme: &File, manifest: &File, library: Option<&str>) -> Vec<String> {
+    let mut names = manifest.text.lines();
+    let name = names.find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+    let heading = format!("# {}", name.unwrap_or_default());
+    let mut lines = readme.text.lines();
+    let is_headed = lines.next() == Some(&*heading);
+    let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    let example = library.map_or("```console", |_| "```rust");
+    let include = "#![doc = include_str!(\"../README.md\")]";
+    let rules = [
+        (
+            is_headed,
+            readme,
+            format!("the first line is not `{heading}`"),
+        ),
+        (
+            first.starts_with(char::is_alphabetic),
+            readme,
+            "the first paragraph does not say what the crate is for".to_owned(),
+        ),
+        (
+            readme.text.lines().any(|line| line == example),
+            readme,
+            "there is no example".to_owned(),
+        ),
+        (
+            library.is_none_or(|text| text.contains(include)),
+            readme,
+            "the crate's documentation does not include it, so its example does not run".to_owned(),
+        ),
+        (
+            manifest
+                .text
+                .lines()
+                .any(|line| line == "readme = \"README.md\""),
+            manifest,
+            "there is no `readme = \"README.md\"`".to_owned(),
+        ),
+    ];
+    let broken = rules.into_iter().filter(|(holds, ..)| !holds);
+    broken
+        .map(|(_, file, lack)| format!("{}: {lack}", file.path))
+        .collect()
+}
+
 /// A page is run as a doc test where it is part of the guide's rustdoc. The tutorial is run as one project instead.
 #[test]
-fn no_page_of_the_guide_is_left_out_of_the_tests_or_of_its_order() {
+fn every_page_of_the_guide_is_tested_and_listed_in_one_order_in_rustdoc_the_readme_and_the_book() {
     let guide = std::fs::read_to_string(root().join("crates/kubewright/src/guide.rs")).unwrap();
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
     let (order, modules) = guide.split_once("\n\n").unwrap();
@@ -59,7 +160,7 @@ fn no_page_of_the_guide_is_left_out_of_the_tests_or_of_its_order() {
     let pages: Vec<&str> = pages
         .iter()
         .map(|page| page.path.as_str())
-        .filter(|path| path.starts_with("docs/guide/"))
+        .filter(|path| path.starts_with("docs/guide/") && *path != SUMMARY)
         .collect();
     for page in &pages {
         let included = format!("#[doc = include_str!(\"../../../{page}\")]\npub mod ");
@@ -90,47 +191,21 @@ fn no_page_of_the_guide_is_left_out_of_the_tests_or_of_its_order() {
         .map(|page| readme.rfind(&format!("]({page})")).unwrap())
         .collect();
     assert!(in_readme.is_sorted(), "the README has another order");
+    let summary = std::fs::read_to_string(root().join(SUMMARY)).unwrap();
+    let in_book: Vec<String> = summary
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("- [")?
+                .strip_suffix(')')?
+                .split_once("](")
+        })
+        .map(|(_, page)| format!("docs/guide/{page}"))
+        .collect();
+    assert_eq!(listed, in_book, "the book has other pages or another order");
 }
 
-#[test]
-fn links_between_documents_lead_somewhere() {
-    let mut broken = Vec::new();
-    for document in files(".md") {
-        let folder = root().join(&document.path).parent().unwrap().to_owned();
-        for target in document.text.split("](").skip(1) {
-            let target = target.split([')', ' ']).next().unwrap_or_default();
-            if target.is_empty() || target.contains("://") {
-                continue;
-            }
-            let (path, place) = target.split_once('#').unwrap_or((target, ""));
-            let path = match path {
-                "" => root().join(&document.path),
-                path => folder.join(path),
-            };
-            let leads = match (place, std::fs::read_to_string(&path)) {
-                ("", _) => path.exists(),
-                (place, Ok(text)) => headings(&text).any(|heading| heading == place),
-                (_, Err(_)) => false,
-            };
-            if !leads {
-                broken.push(format!("{}: {target}", document.path));
-            }
-        }
-    }
-    assert!(broken.is_empty(), "{broken:#?}");
-}
-
-/// The headings of a page as links name them.
-fn headings(text: &str) -> impl Iterator<Item = String> {
-    let headings = text.lines().filter(|line| line.starts_with('#'));
-    headings.map(|heading| {
-        let words = heading.trim_start_matches('#').trim().to_lowercase();
-        let kept = words
-            .chars()
-            .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
-        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
-    })
-}
+/// The table of contents of the book.
+const SUMMARY: &str = "docs/guide/SUMMARY.md";
 
 #[test]
 fn every_decision_says_what_was_decided_and_why() {

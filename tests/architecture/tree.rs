@@ -4,36 +4,54 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// One text file, with its path from the root.
-pub(crate) struct File {
-    pub(crate) path: String,
-    pub(crate) text: String,
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "a file has a path and a text")]
+pub struct File {
+    /// The path from the root of the repository.
+    pub path: String,
+    /// The content.
+    pub text: String,
 }
 
-/// The root of the workspace.
-pub(crate) fn root() -> PathBuf {
+/// Returns the root of the workspace.
+///
+/// # Panics
+///
+/// If this package is not in a workspace.
+pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.join("../..")
         .canonicalize()
         .expect("the workspace is above this package")
 }
 
-/// All files with the given ending, below any folder but build output.
-pub(crate) fn files(ending: &str) -> Vec<File> {
+/// Returns the paths of all files that git tracks or would track.
+///
+/// # Panics
+///
+/// If git cannot list them.
+pub fn paths() -> Vec<String> {
     let listed = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
         .current_dir(root())
         .output()
         .expect("git lists the files");
     let listed = String::from_utf8(listed.stdout).expect("paths are UTF-8");
-    let files: Vec<File> = listed
-        .lines()
+    listed.lines().map(str::to_owned).collect()
+}
+
+/// Returns the text files with the given ending that git tracks or would track.
+///
+/// # Panics
+///
+/// If there is none.
+pub fn files(ending: &str) -> Vec<File> {
+    let files: Vec<File> = paths()
+        .into_iter()
         .filter(|path| path.ends_with(ending))
         .filter_map(|path| {
-            let text = std::fs::read_to_string(root().join(path)).ok()?;
-            Some(File {
-                path: path.to_owned(),
-                text,
-            })
+            let text = std::fs::read_to_string(root().join(&path)).ok()?;
+            Some(File { path, text })
         })
         .collect();
     assert!(
@@ -47,17 +65,21 @@ pub(crate) fn files(ending: &str) -> Vec<File> {
 const CRATES: [&str; 2] = ["apiserver/", "crates/"];
 
 /// Whether a path from the root leads into a published crate.
-pub(crate) fn is_in_a_crate(path: &str) -> bool {
+pub fn is_in_a_crate(path: &str) -> bool {
     in_its_crates(path).is_some()
 }
 
 /// The path of a file in a published crate, from the folder of these crates on: `cel/src/lib.rs`.
-pub(crate) fn in_its_crates(path: &str) -> Option<&str> {
+pub fn in_its_crates(path: &str) -> Option<&str> {
     CRATES.iter().find_map(|folder| path.strip_prefix(folder))
 }
 
-/// What `cargo metadata` says of the workspace's own packages.
-pub(crate) fn packages() -> Vec<serde_json::Value> {
+/// Returns the workspace's own packages, as `cargo metadata` describes them.
+///
+/// # Panics
+///
+/// If Cargo cannot read the workspace.
+pub fn packages() -> Vec<serde_json::Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version=1", "--no-deps", "--offline"])
         .current_dir(root())

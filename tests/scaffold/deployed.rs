@@ -43,7 +43,7 @@ pub(crate) async fn works(project: &Path, program: &Path, name: &str) {
     let pods = || Api::<DynamicObject>::default_namespaced_with(admin.clone(), &pod());
     eventually("a denial in the program's words", async || {
         match pods().create(&PostParams::default(), &a_pod("")).await {
-            Err(Error::Api(status)) if status.message.contains("has to name a team") => Some(()),
+            Err(Error::Api(status)) if status.message.contains("must not be empty") => Some(()),
             Err(Error::Api(status)) => {
                 assert!(
                     status.message.contains("failed calling webhook"),
@@ -134,7 +134,7 @@ async fn run(program: &Path, deployment: &Deployment, kubeconfig: &Path) -> (Chi
     let arguments = spec.expect("a pod").containers[0].args.clone();
     let arguments = arguments.expect("arguments").into_iter();
     let arguments = arguments.map(|argument| match argument.split_once('=') {
-        Some((name @ ("--listen" | "--monitor"), _)) => format!("{name}=127.0.0.1:0"),
+        Some((name @ ("--listen" | "--metrics-bind-address"), _)) => format!("{name}=127.0.0.1:0"),
         _ => argument,
     });
     let mut child = Command::new(program)

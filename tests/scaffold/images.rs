@@ -143,7 +143,9 @@ fn the_image_of_a_project_is_built_from_what_its_file_copies() {
     );
     // The profiles that dependencies were built with are not those of the project, which would have them built anew.
     let manifest = std::fs::read_to_string(source.join("Cargo.toml")).expect("it was copied");
-    let (before, after) = manifest.split_once("# Debuggers").expect("a profile");
+    let (before, after) = manifest
+        .split_once("# No debug information")
+        .expect("a profile");
     let (_, lints) = after.split_once("[lints").expect("lints");
     // It is below the folder of this workspace, and no member.
     let manifest = format!("{before}[lints{lints}\n[workspace]\n\n{}", profiles());

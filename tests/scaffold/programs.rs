@@ -65,10 +65,7 @@ fn manifests_are_written_and_held(project: &Path) {
         said.contains("replicas: 7") && said.contains("hint: run `kubewright manifests`"),
         "{said}"
     );
-    cargo_fails(
-        project,
-        "it_can_be_installed_and_what_installs_it_is_current",
-    );
+    cargo_fails(project, "the_manifests_are_valid_and_up_to_date");
     succeeds(project, &["manifests"]);
 }
 

@@ -1,7 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+pub mod accessor;
 pub mod conform;
 mod depth;
+pub mod descriptions;
 pub mod equality;
 pub mod field;
 pub mod fuzzer;
@@ -10,10 +12,15 @@ pub mod json;
 pub mod meta;
 pub mod names;
 pub mod patch;
+pub mod percent;
 pub mod protobuf;
 pub mod quantity;
 pub mod selectors;
 pub mod status;
+pub mod time;
 pub mod types;
+pub mod unrecognized;
+pub mod user;
+pub mod version;
 pub mod view;
 pub mod yaml;

@@ -146,6 +146,25 @@ fn is_name_part(text: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
+/// Returns a name made from a base (`generateName`): five characters that spell no words are appended.
+pub fn generate(base: &str) -> String {
+    const LONGEST_BASE: usize = 58;
+    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+    let mut end = base.len().min(LONGEST_BASE);
+    while !base.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut name = base[..end].to_owned();
+    let mut random = uuid::Uuid::new_v4().as_u128();
+    let letters = LETTERS.len() as u128;
+    for _ in 0..5 {
+        let at = usize::try_from(random % letters).unwrap_or_default();
+        name.push(char::from(LETTERS[at]));
+        random /= letters;
+    }
+    name
+}
+
 const LABEL_LENGTH: usize = 63;
 const SUBDOMAIN_LENGTH: usize = 253;
 
@@ -217,5 +236,19 @@ mod tests {
             DNS1123_LABEL
                 .contains("(e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]")
         );
+    }
+
+    #[test]
+    fn generated_names_are_the_base_and_five_characters() {
+        let name = generate("web-");
+        assert_eq!(name.len(), 9);
+        assert!(name.starts_with("web-"));
+        assert!(
+            name[4..]
+                .bytes()
+                .all(|c| b"bcdfghjklmnpqrstvwxz2456789".contains(&c))
+        );
+        assert_ne!(name, generate("web-"));
+        assert_eq!(generate(&"x".repeat(100)).len(), 63);
     }
 }

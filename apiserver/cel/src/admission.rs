@@ -1,10 +1,30 @@
 //! The environment of webhook match conditions, as `pkg/admission/plugin/cel` of the API server declares it.
 
+use std::sync::LazyLock;
+
 use crate::environment::Environment;
 use crate::types::Type;
 
+impl Environment {
+    /// The environment of match conditions of webhooks: the variables `object`, `oldObject`, `request`, `namespaceObject`,
+    /// `authorizer` and `authorizer.requestResource`.
+    ///
+    /// ```
+    /// use kubewright_cel::Environment;
+    ///
+    /// let environment = Environment::admission();
+    /// assert!(environment.compile("request.operation != 'DELETE'").is_ok());
+    /// // The request has declared fields, and `object` is a variable of its own.
+    /// assert!(environment.compile("request.object.spec.replicas > 1").is_err());
+    /// ```
+    pub fn admission() -> &'static Self {
+        static ADMISSION: LazyLock<Environment> = LazyLock::new(environment);
+        &ADMISSION
+    }
+}
+
 /// `object`, `oldObject`, `request`, `namespaceObject` and the authorizer.
-pub(crate) fn environment() -> Environment {
+fn environment() -> Environment {
     let strings = || Type::list(Type::String);
     let group_version_kind = || Type::object("kubernetes.GroupVersionKind");
     let group_version_resource = || Type::object("kubernetes.GroupVersionResource");

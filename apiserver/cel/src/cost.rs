@@ -3,7 +3,7 @@
 //! Names, selections and literals are counted where they are evaluated. A call with arguments that failed is counted
 //! like one with arguments of size one.
 
-use crate::library::formats::NamedFormat;
+use crate::named_format::NamedFormat;
 use crate::value::{Object, Value};
 
 /// The cost of a call with these arguments and this result; no result where the call failed.

@@ -3,22 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE;
 use serde_json::Value as Json;
 
 use crate::escape::{escape, unescape};
-use crate::formats;
 use crate::types::Type;
-use crate::value::{List, Map, Value};
 
 /// The size limit of a request in bytes: the bound of all values whose schema has none (`maxRequestSizeBytes` in the API
 /// server).
 pub const MAX_REQUEST_SIZE_BYTES: u64 = 3 * 1024 * 1024;
-
-const FLOAT_FOR_INT: &str = "invalid data, expected int, got float64";
-const FLOAT_FOR_INT_OR_STRING: &str =
-    "invalid data, expected XIntOrString value to be either a string or integer";
 
 /// A value with a schema: its type for expressions, and the bounds that the cost of expressions is estimated from.
 ///
@@ -190,49 +182,6 @@ impl Declared {
         MAX_REQUEST_SIZE_BYTES / (self.min_serialized_size + 1)
     }
 
-    /// The value of JSON that the schema has accepted. JSON of another type is read as [`Value::from_json`] does.
-    pub fn read<'a>(&'a self, json: &'a Json) -> Value<'a> {
-        let text = json.as_str();
-        let read = match (&self.form, json) {
-            (Form::Plain, Json::Number(number)) if !number.is_i64() => match self.value_type {
-                Some(Type::Int) => Some(Value::Invalid(FLOAT_FOR_INT)),
-                Some(Type::Dyn) => Some(Value::Invalid(FLOAT_FOR_INT_OR_STRING)),
-                _ => None,
-            },
-            (Form::Double, Json::Number(number)) => number.as_f64().map(Value::Double),
-            (Form::Bytes, _) => text
-                .and_then(|text| URL_SAFE.decode(text).ok())
-                .map(|bytes| Value::Bytes(bytes.into())),
-            (Form::Date, _) => text.and_then(formats::date).map(Value::Timestamp),
-            (Form::DateTime, _) => text.and_then(formats::date_time).map(Value::Timestamp),
-            (Form::Duration, _) => text.and_then(formats::parse_duration).map(Value::Duration),
-            (Form::List(..), Json::Array(items)) => Some(Value::List(List::Declared(items, self))),
-            (Form::Map(_) | Form::Object(_), Json::Object(members)) => {
-                Some(Value::Map(Map::Declared(members, self)))
-            }
-            _ => None,
-        };
-        read.unwrap_or_else(|| Value::from_json(json))
-    }
-
-    /// The entry of an object or a map of this kind.
-    pub(crate) fn find<'a>(
-        &'a self,
-        members: &'a serde_json::Map<String, Json>,
-        key: &str,
-    ) -> Option<Value<'a>> {
-        match &self.form {
-            Form::Map(element) => Some(element.read(members.get(key)?)),
-            Form::Object(fields) => {
-                let name = unescape(key)?;
-                let field = fields.get(&name)?;
-                let value = members.get(&name).filter(|value| !value.is_null())?;
-                Some(field.read(value))
-            }
-            _ => None,
-        }
-    }
-
     /// The keys that expressions see.
     pub(crate) fn keys(&self, members: &serde_json::Map<String, Json>) -> Vec<String> {
         members
@@ -252,34 +201,5 @@ impl Declared {
             Form::List(_, items) => items,
             _ => &Items::Ordered,
         }
-    }
-
-    /// Whether two objects of this kind say the same. Fields that the schema does not know are compared as JSON, and only
-    /// where both have them.
-    pub(crate) fn is_same(
-        &self,
-        left: &serde_json::Map<String, Json>,
-        right: &serde_json::Map<String, Json>,
-    ) -> bool {
-        left.len() == right.len()
-            && left.iter().all(|(name, value)| {
-                let other = right.get(name);
-                let known = match &self.form {
-                    Form::Map(element) => Some(element),
-                    Form::Object(fields) => fields.get(name),
-                    _ => None,
-                };
-                let is_object = matches!(self.form, Form::Object(_));
-                let said = |value: &&Json| !(is_object && value.is_null());
-                match (known, Some(value).filter(said), other.filter(said)) {
-                    (Some(known), Some(value), Some(other)) => {
-                        let (value, other) = (known.read(value), known.read(other));
-                        matches!(crate::value::equal(&value, &other), Ok(true))
-                    }
-                    (Some(_), None, None) => true,
-                    (Some(_), ..) => false,
-                    (None, ..) => other.is_none_or(|other| value == other),
-                }
-            })
     }
 }

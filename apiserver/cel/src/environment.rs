@@ -1,12 +1,12 @@
 //! Environments: the variables, object types and functions that an expression can use.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use crate::checker;
+use crate::declarations::Declarations;
 use crate::declared::Declared;
 use crate::estimate;
-use crate::library::{Function, Functions};
+use crate::library::Functions;
 use crate::parser;
 use crate::plan;
 use crate::program::{CompileError, Program};
@@ -30,14 +30,10 @@ use crate::types::Type;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Environment {
-    variables: HashMap<Arc<str>, Type>,
-    objects: Arc<HashMap<Arc<str>, Fields>>,
-    functions: Arc<Functions>,
+    declarations: Declarations,
+    /// Whether `cel.bind` is a macro.
     bindings: bool,
 }
-
-/// The fields of an object type.
-type Fields = Arc<BTreeMap<String, Type>>;
 
 impl Environment {
     /// The functions and types of Kubernetes 1.36, without variables.
@@ -52,27 +48,9 @@ impl Environment {
     /// ```
     pub fn kubernetes() -> Self {
         Self {
-            variables: HashMap::new(),
-            objects: Arc::default(),
-            functions: Arc::clone(Functions::kubernetes()),
+            declarations: Declarations::new(Functions::kubernetes()),
             bindings: false,
         }
-    }
-
-    /// The environment of match conditions of webhooks: the variables `object`, `oldObject`, `request`, `namespaceObject`,
-    /// `authorizer` and `authorizer.requestResource`.
-    ///
-    /// ```
-    /// use kubewright_cel::Environment;
-    ///
-    /// let environment = Environment::admission();
-    /// assert!(environment.compile("request.operation != 'DELETE'").is_ok());
-    /// // The request has declared fields, and `object` is a variable of its own.
-    /// assert!(environment.compile("request.object.spec.replicas > 1").is_err());
-    /// ```
-    pub fn admission() -> &'static Self {
-        static ADMISSION: LazyLock<Environment> = LazyLock::new(crate::admission::environment);
-        &ADMISSION
     }
 
     /// Declares a variable.
@@ -92,7 +70,7 @@ impl Environment {
     /// ```
     #[must_use]
     pub fn with_variable(mut self, name: &str, of: Type) -> Self {
-        self.variables.insert(name.into(), of);
+        self.declarations.variables.insert(name.into(), of);
         self
     }
 
@@ -119,7 +97,7 @@ impl Environment {
             .into_iter()
             .map(|(name, of)| (name.to_owned(), of))
             .collect();
-        Arc::make_mut(&mut self.objects).insert(name.into(), Arc::new(fields));
+        Arc::make_mut(&mut self.declarations.objects).insert(name.into(), Arc::new(fields));
         self
     }
 
@@ -151,7 +129,7 @@ impl Environment {
     /// ```
     #[must_use]
     pub fn with_json_patch(mut self) -> Self {
-        self.functions = Arc::clone(Functions::with_json_patch());
+        self.declarations.functions = Arc::clone(Functions::with_json_patch());
         self
     }
 
@@ -176,7 +154,8 @@ impl Environment {
     /// * [`CompileError::Instantiation`]: a constant part of it is invalid, such as the pattern of `matches('[')`
     pub fn compile(&self, expression: &str) -> Result<Program, CompileError> {
         let ast = parser::parse(expression, self.bindings).map_err(CompileError::Issues)?;
-        let checked = checker::check(self, expression, ast).map_err(CompileError::Issues)?;
+        let checked =
+            checker::check(&self.declarations, expression, ast).map_err(CompileError::Issues)?;
         plan::plan(&checked).map_err(CompileError::Instantiation)
     }
 
@@ -195,43 +174,10 @@ impl Environment {
         declared: &Declared,
     ) -> Result<(Program, u64), CompileError> {
         let ast = parser::parse(expression, self.bindings).map_err(CompileError::Issues)?;
-        let checked = checker::check(self, expression, ast).map_err(CompileError::Issues)?;
+        let checked =
+            checker::check(&self.declarations, expression, ast).map_err(CompileError::Issues)?;
         let max_cost = estimate::most(&checked, declared);
         let program = plan::plan(&checked).map_err(CompileError::Instantiation)?;
         Ok((program, max_cost))
-    }
-
-    pub(crate) fn variable(&self, name: &str) -> Option<&Type> {
-        self.variables.get(name)
-    }
-
-    pub(crate) fn object(&self, name: &str) -> Option<&BTreeMap<String, Type>> {
-        self.objects.get(name).map(|fields| &**fields)
-    }
-
-    pub(crate) fn function(&self, name: &str) -> Option<&Arc<Function>> {
-        self.functions.find(name)
-    }
-
-    /// The type that a name stands for when it is written in an expression.
-    pub(crate) fn named_type(&self, name: &str) -> Option<Type> {
-        Some(match name {
-            "bool" => Type::Bool,
-            "bytes" => Type::Bytes,
-            "double" => Type::Double,
-            "google.protobuf.Duration" => Type::Duration,
-            "int" => Type::Int,
-            "list" => Type::list(Type::Dyn),
-            "map" => Type::map(Type::Dyn, Type::Dyn),
-            "null_type" => Type::Null,
-            "string" => Type::String,
-            "google.protobuf.Timestamp" => Type::Timestamp,
-            "type" => Type::Type(None),
-            "uint" => Type::Uint,
-            "optional_type" => Type::optional(Type::Dyn),
-            "net.IP" | "net.CIDR" => Type::Opaque(name.into(), Arc::new([])),
-            _ if self.objects.contains_key(name) => Type::object(name),
-            _ => return None,
-        })
     }
 }

@@ -17,7 +17,7 @@ use regex::Regex;
 use crate::types::Type;
 use crate::value::{Timestamp, Value, convert, parse_duration as parse_go_duration};
 
-pub use crate::library::formats::NamedFormat;
+pub use crate::named_format::NamedFormat;
 
 /// The timestamp of the beginning of a day: `2026-11-22`.
 pub(crate) fn date(text: &str) -> Option<Timestamp> {

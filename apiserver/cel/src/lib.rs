@@ -2,15 +2,20 @@
 
 mod admission;
 mod ast;
+mod checked;
 mod checker;
 mod cost;
+mod declarations;
 mod declared;
 mod environment;
 mod escape;
 mod estimate;
 mod eval;
+mod failure;
 pub mod formats;
 mod library;
+mod named_format;
+mod node;
 mod parser;
 mod pattern;
 mod plan;
@@ -18,22 +23,23 @@ mod program;
 mod source;
 mod types;
 mod value;
+mod variables;
 
 pub use declared::{Declared, Form, Items, MAX_REQUEST_SIZE_BYTES};
 pub use environment::Environment;
-pub use library::authorizer::{
+pub use failure::EvaluationError;
+pub use pattern::{Pattern, PatternError};
+pub use program::{Budget, CompileError, Program};
+pub use source::Issues;
+pub use types::Type;
+pub use value::authorization::{
     AccessCheck, Authority, Authorizer, Decision, GroupCheck, PathCheck, ResourceAttributes,
     ResourceCheck, Target, User,
 };
-pub use library::network::{Address, Network};
-pub use library::quantity::Quantity;
-pub use library::semver::Semver;
-pub use library::urls::Url;
-pub use pattern::{Pattern, PatternError};
-pub use program::{Budget, CompileError, EvaluationError, Program, Variables};
-pub use source::Issues;
-pub use types::Type;
-pub use value::{Key, List, Map, Object, Record, Text, Timestamp, Value};
+pub use value::{
+    Address, Key, List, Map, Network, Object, Quantity, Record, Semver, Text, Timestamp, Url, Value,
+};
+pub use variables::Variables;
 
 #[cfg(test)]
 mod tests;

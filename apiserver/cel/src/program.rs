@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-use crate::eval::{Context, Failure};
-use crate::plan::Node;
+use crate::eval::Context;
+use crate::failure::{EvaluationError, Failure};
+use crate::node::Node;
 use crate::source::Issues;
 use crate::types::Type;
 use crate::value::Value;
+use crate::variables::Variables;
 
 /// A compiled expression. It can be evaluated any number of times, and by any number of threads at once.
 #[derive(Debug)]
@@ -87,57 +89,6 @@ impl Program {
             },
             Failure::CostLimit => EvaluationError::CostLimit,
         })
-    }
-}
-
-/// The values of variables, for one evaluation. A variable without a value is an error only where the expression uses it.
-///
-/// ```
-/// use kubewright_cel::{Budget, Environment, Value, Variables};
-/// use serde_json::json;
-///
-/// let object = json!({"metadata": {"name": "web"}});
-/// let creation = Variables::new()
-///     .with_json("object", &object)
-///     .with("oldObject", Value::Null);
-///
-/// let program = Environment::admission().compile("oldObject == null || object == oldObject")?;
-/// let value = program.evaluate(&creation, &mut Budget::match_conditions())?;
-/// assert_eq!(value.as_bool(), Some(true));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug, Default)]
-pub struct Variables<'a> {
-    values: Vec<(&'a str, Value<'a>)>,
-}
-
-impl<'a> Variables<'a> {
-    /// No variables.
-    pub fn new() -> Self {
-        Self {
-            values: Vec::with_capacity(6),
-        }
-    }
-
-    /// Sets a variable.
-    #[must_use]
-    pub fn with(mut self, name: &'a str, value: Value<'a>) -> Self {
-        self.values.push((name, value));
-        self
-    }
-
-    /// Sets a variable to a JSON value, which is borrowed.
-    #[must_use]
-    pub fn with_json(self, name: &'a str, json: &'a serde_json::Value) -> Self {
-        self.with(name, Value::from_json(json))
-    }
-
-    pub(crate) fn get(&self, name: &str) -> Option<&Value<'a>> {
-        self.values
-            .iter()
-            .rev()
-            .find(|(known, _)| *known == name)
-            .map(|(_, value)| value)
     }
 }
 
@@ -240,27 +191,4 @@ pub enum CompileError {
     /// A constant part is invalid; the string is the error of cel-go.
     #[error("program instantiation failed: {0}")]
     Instantiation(String),
-}
-
-/// Why an evaluation has no result.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "callers go on after a failure alone, and must tell it from a spent budget"
-)]
-pub enum EvaluationError {
-    /// The expression failed. Others can still be evaluated.
-    #[error("{message}")]
-    Failed {
-        /// The error in the words of cel-go, such as `no such key: spec`.
-        message: String,
-    },
-    /// The expression costs more than one expression may.
-    #[error("operation cancelled: actual cost limit exceeded")]
-    CostLimit,
-    /// The total budget is spent: no further expression may be evaluated with it.
-    #[error(
-        "validation failed due to running out of cost budget, no further validation rules will be run"
-    )]
-    OutOfBudget,
 }

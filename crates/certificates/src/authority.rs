@@ -42,7 +42,18 @@ pub struct Authority {
     not_after: SystemTime,
 }
 
-/// A signed certificate and its private key.
+/// A signed certificate and its private key, as returned by [`Authority::sign_server`] and [`Authority::sign_client`].
+///
+/// ```
+/// use kubewright_certificates::{Authority, CertificateError, Identity};
+/// use std::time::Duration;
+///
+/// let issued = Authority::new("ca")?.sign_server(["localhost"], Duration::from_hours(24))?;
+/// // The PEM files and the identity in memory are the same certificate.
+/// let read = Identity::from_pem(issued.certificate_pem(), issued.key_pem(), None)?;
+/// assert_eq!(read.chain(), issued.identity()?.chain());
+/// # Ok::<(), CertificateError>(())
+/// ```
 pub struct Issued {
     chain: Vec<CertificateDer<'static>>,
     key: KeyPair,
@@ -50,7 +61,15 @@ pub struct Issued {
 }
 
 impl Authority {
-    /// Makes an authority that lives for ten years.
+    /// Creates an authority that is valid for ten years.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError};
+    /// # use std::time::{Duration, SystemTime};
+    /// let authority = Authority::new("my own authority")?;
+    /// assert!(authority.expires() > SystemTime::now() + Duration::from_hours(9 * 365 * 24));
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -59,7 +78,17 @@ impl Authority {
         Self::living_for(common_name, AUTHORITY_LIFETIME)
     }
 
-    /// Makes an authority with a lifetime of one's own.
+    /// Creates an authority that is valid for `lifetime`.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError};
+    /// # use std::time::Duration;
+    /// let authority = Authority::living_for("short-lived", Duration::from_hours(1))?;
+    /// let issued = authority.sign_server(["localhost"], Duration::from_hours(24))?;
+    /// // No certificate outlives its authority.
+    /// assert_eq!(issued.identity()?.expires(), authority.expires());
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -104,7 +133,21 @@ impl Authority {
         })
     }
 
-    /// Reads an authority back from the PEM text of its certificate and its key.
+    /// Parses an authority from the PEM of its certificate and its private key.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError};
+    /// # use std::time::Duration;
+    /// let authority = Authority::new("ca")?;
+    /// let stored = (authority.certificate_pem(), authority.key_pem());
+    /// let restored = Authority::from_pem(&stored.0, &stored.1)?;
+    /// assert_eq!(restored.trust(), authority.trust());
+    ///
+    /// let server = authority.sign_server(["localhost"], Duration::from_hours(24))?;
+    /// let not_a_ca = Authority::from_pem(&server.certificate_pem(), &server.key_pem());
+    /// assert!(matches!(not_a_ca, Err(CertificateError::NotAnAuthority)));
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -141,29 +184,75 @@ impl Authority {
         })
     }
 
-    /// The authority's certificate as PEM text: what clients must trust.
+    /// Returns the certificate of the authority as PEM, for the trust store of clients.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError, TrustBundle};
+    /// let authority = Authority::new("ca")?;
+    /// assert_eq!(TrustBundle::from_pem(authority.certificate_pem())?, authority.trust());
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     pub fn certificate_pem(&self) -> String {
         self.trust().to_pem()
     }
 
-    /// The authority's private key as PEM text. Whoever has it can be any server.
+    /// Returns the private key of the authority as PEM. Keep it secret: its owner can impersonate any server.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError};
+    /// let authority = Authority::new("ca")?;
+    /// let restored = Authority::from_pem(&authority.certificate_pem(), &authority.key_pem())?;
+    /// assert_eq!(restored.key_pem(), authority.key_pem());
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     pub fn key_pem(&self) -> String {
         self.issuer.key().serialize_pem()
     }
 
-    /// What clients must trust to believe what this authority signs.
+    /// Returns the bundle that clients have to trust to verify the certificates of this authority.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError};
+    /// # use std::time::Duration;
+    /// let authority = Authority::new("ca")?;
+    /// let server = authority.sign_server(["localhost"], Duration::from_hours(24))?.identity()?;
+    /// assert_eq!(server.trust(), &authority.trust());
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     pub fn trust(&self) -> TrustBundle {
         TrustBundle::of(vec![self.certificate.clone()])
     }
 
-    /// When the authority expires, and with it everything it has signed.
+    /// Returns the time at which the authority expires, and with it every certificate that it has signed.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError};
+    /// # use std::time::{Duration, SystemTime};
+    /// let authority = Authority::living_for("ca", Duration::from_hours(24))?;
+    /// let left = authority.expires().duration_since(SystemTime::now()).unwrap();
+    /// assert!(left > Duration::from_hours(23));
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     pub fn expires(&self) -> SystemTime {
         self.not_after
     }
 
-    /// Signs a certificate for a server that is reached under these DNS names and IP addresses.
+    /// Signs a certificate for a server with these DNS names and IP addresses.
     ///
     /// It is valid from an hour ago, for `lifetime` from now, and never longer than the authority itself.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError};
+    /// # use std::time::Duration;
+    /// let authority = Authority::new("ca")?;
+    /// let day = Duration::from_hours(24);
+    /// let names = ["policy.policy-system.svc", "127.0.0.1", "::1"];
+    /// assert_eq!(authority.sign_server(names, day)?.identity()?.chain().len(), 1);
+    ///
+    /// let invalid = authority.sign_server(["not a name"], day).unwrap_err();
+    /// assert!(matches!(invalid, CertificateError::InvalidName { name } if name == "not a name"));
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -198,6 +287,16 @@ impl Authority {
     }
 
     /// Signs a client certificate. Kubernetes reads its common name as the user and its organization as the user's group.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError};
+    /// # use std::time::Duration;
+    /// let authority = Authority::new("api-server-clients")?;
+    /// let jane = authority.sign_client("jane", "people", Duration::from_hours(24))?.identity()?;
+    /// let (_, certificate) = x509_parser::parse_x509_certificate(&jane.chain()[0]).unwrap();
+    /// assert_eq!(certificate.subject().to_string(), "CN=jane, O=people");
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -245,17 +344,43 @@ impl Authority {
 }
 
 impl Issued {
-    /// The certificate as PEM text.
+    /// Returns the certificate as PEM, as `tls.crt` of a Secret of type `kubernetes.io/tls`.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError, TrustBundle};
+    /// # use std::time::Duration;
+    /// let issued = Authority::new("ca")?.sign_server(["localhost"], Duration::from_hours(24))?;
+    /// assert_eq!(TrustBundle::from_pem(issued.certificate_pem())?.certificates(), issued.identity()?.chain());
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     pub fn certificate_pem(&self) -> String {
         TrustBundle::of(self.chain.clone()).to_pem()
     }
 
-    /// The private key as PEM text.
+    /// Returns the private key as PEM (PKCS #8), as `tls.key` of a Secret of type `kubernetes.io/tls`.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError};
+    /// # use std::time::Duration;
+    /// let issued = Authority::new("ca")?.sign_server(["localhost"], Duration::from_hours(24))?;
+    /// assert!(issued.key_pem().starts_with("-----BEGIN PRIVATE KEY-----"));
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     pub fn key_pem(&self) -> String {
         self.key.serialize_pem()
     }
 
-    /// The certificate as an identity to serve, with its authority as the trust.
+    /// Returns the certificate as an [`Identity`], whose trust is the authority.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError};
+    /// # use std::time::{Duration, SystemTime};
+    /// let authority = Authority::new("ca")?;
+    /// let identity = authority.sign_server(["localhost"], Duration::from_hours(24))?.identity()?;
+    /// assert!(identity.is_valid_at(SystemTime::now()));
+    /// assert_eq!(identity.trust(), &authority.trust());
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     ///
     /// # Errors
     ///

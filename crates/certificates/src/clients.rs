@@ -1,4 +1,4 @@
-//! Which clients a server believes, by the certificates that they show.
+//! The clients that a server accepts, by their certificates.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -29,7 +29,7 @@ use crate::{CertificateError, TrustBundle};
 ///
 /// let day = Duration::from_hours(24);
 /// let jane = authority.sign_client("jane", "people", day)?.identity()?;
-/// let refusal = trust.judge(jane.chain(), SystemTime::now()).unwrap_err();
+/// let refusal = trust.verify(jane.chain(), SystemTime::now()).unwrap_err();
 /// assert_eq!(refusal.to_string(), r#"the client "jane" is not one of those that may call"#);
 /// # Ok::<(), kubewright_certificates::CertificateError>(())
 /// ```
@@ -48,7 +48,7 @@ pub enum ClientError {
     NoCertificate,
     /// The client's certificate is no proof.
     #[error("the client's certificate is not believed: {why}")]
-    NotBelieved {
+    NotVerified {
         /// What is wrong with it.
         why: String,
     },
@@ -61,7 +61,7 @@ pub enum ClientError {
 }
 
 impl ClientTrust {
-    /// Believes the clients that these authorities have signed for and that have one of these names.
+    /// Accepts clients with a certificate of these authorities and one of these common names.
     ///
     /// # Errors
     ///
@@ -89,15 +89,15 @@ impl ClientTrust {
         })
     }
 
-    /// Judges the chain that a client has shown, its own certificate first, and returns the client's name, which is empty
-    /// if its certificate has no common name.
+    /// Verifies the chain that a client presents, leaf certificate first, and returns the common name of the client, which is
+    /// empty if its certificate has none.
     ///
-    /// That the client has the certificate's key is not looked at here: a TLS handshake proves it.
+    /// The TLS handshake proves that the client has the key of the certificate; this method does not check it.
     ///
     /// # Errors
     ///
-    /// When the client is not believed at this time, or may not call.
-    pub fn judge(
+    /// When the chain is not verified at this time, or the name of the client is not allowed.
+    pub fn verify(
         &self,
         chain: &[CertificateDer<'_>],
         now: SystemTime,
@@ -108,7 +108,7 @@ impl ClientTrust {
             .unwrap_or_default();
         self.verifier
             .verify_client_cert(own, intermediates, UnixTime::since_unix_epoch(since_epoch))
-            .map_err(|error| ClientError::NotBelieved { why: why(&error) })?;
+            .map_err(|error| ClientError::NotVerified { why: why(&error) })?;
         let name = common_name(own);
         // Who has no name has none of the names, even if one of them was left empty by mistake.
         if self.names.is_empty() || !name.is_empty() && self.names.contains(&name) {

@@ -4,7 +4,19 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-/// A certificate, key or trust bundle that cannot be read, made or used.
+/// The reason why a certificate, private key or trust bundle cannot be read, created or used.
+///
+/// ```
+/// use kubewright_certificates::{Authority, CertificateError, TrustBundle};
+///
+/// let error = TrustBundle::from_pem("hello").unwrap_err();
+/// assert_eq!(error.to_string(), "there is no trust bundle in the PEM text");
+///
+/// let no_names: [&str; 0] = [];
+/// let error = Authority::new("ca")?.sign_server(no_names, std::time::Duration::from_hours(1)).unwrap_err();
+/// assert!(matches!(error, CertificateError::NoNames));
+/// # Ok::<(), CertificateError>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateError {

@@ -9,10 +9,25 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::{CertificateError, TrustBundle, pem};
 
-/// What a server proves, and what clients must trust to believe it.
+/// Private key and certificate chain of a server, with the CAs that its clients have to trust.
 ///
 /// The key and the chain are parsed and checked against each other once, when the identity is made; a handshake only
 /// uses them. Cloning is cheap.
+///
+/// ```
+/// use kubewright_certificates::{Authority, CertificateError, Identity};
+/// use std::time::Duration;
+///
+/// let authority = Authority::new("ca")?;
+/// let server = authority.sign_server(["localhost"], Duration::from_hours(24))?;
+/// let identity = Identity::from_pem(server.certificate_pem(), server.key_pem(), Some(authority.trust()))?;
+/// assert_eq!(identity.chain().len(), 1);
+///
+/// let other = authority.sign_server(["localhost"], Duration::from_hours(24))?;
+/// let mismatch = Identity::from_pem(server.certificate_pem(), other.key_pem(), None);
+/// assert!(matches!(mismatch, Err(CertificateError::KeyMismatch)));
+/// # Ok::<(), CertificateError>(())
+/// ```
 #[derive(Clone)]
 pub struct Identity {
     certified: Arc<CertifiedKey>,
@@ -22,10 +37,22 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Reads an identity from PEM text: the chain with the server's own certificate first, and its private key.
+    /// Parses an identity from PEM: the certificate chain, leaf certificate first, and its private key.
     ///
     /// Without `trust`, clients are taken to need the last certificate of the chain if that one is self-signed, and
     /// nothing but their own roots otherwise.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError, Identity};
+    /// # use std::time::Duration;
+    /// let authority = Authority::new("ca")?;
+    /// let server = authority.sign_server(["localhost"], Duration::from_hours(24))?;
+    /// // The chain may contain the CA, which is then what clients have to trust.
+    /// let chain = server.certificate_pem() + &authority.certificate_pem();
+    /// let identity = Identity::from_pem(chain, server.key_pem(), None)?;
+    /// assert_eq!(identity.trust(), &authority.trust());
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -98,32 +125,96 @@ impl Identity {
         Self { trust, ..self }
     }
 
-    /// What clients must trust to believe this identity.
+    /// Returns the CAs that clients have to trust to verify this identity.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError};
+    /// # use std::time::Duration;
+    /// let authority = Authority::new("ca")?;
+    /// let identity = authority.sign_server(["localhost"], Duration::from_hours(24))?.identity()?;
+    /// assert_eq!(identity.trust().to_ca_bundle(), authority.trust().to_ca_bundle());
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     pub fn trust(&self) -> &TrustBundle {
         &self.trust
     }
 
-    /// The chain as it is sent to clients, the server's own certificate first.
+    /// Returns the certificate chain as the server sends it, leaf certificate first.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError, TrustBundle};
+    /// # use std::time::Duration;
+    /// let server = Authority::new("ca")?.sign_server(["localhost"], Duration::from_hours(24))?;
+    /// let leaf = TrustBundle::from_pem(server.certificate_pem())?;
+    /// assert_eq!(server.identity()?.chain(), leaf.certificates());
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     pub fn chain(&self) -> &[CertificateDer<'static>] {
         &self.certified.cert
     }
 
-    /// The parsed key and chain as rustls serves them.
+    /// Returns the parsed key and chain, for a `ServerConfig` or `ClientConfig` of rustls.
+    ///
+    /// ```
+    /// use kubewright_certificates::{CertificateSource, SelfSigned};
+    /// use rustls::{ServerConfig, crypto::ring::default_provider, sign::SingleCertAndKey};
+    /// use std::sync::Arc;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let identity = SelfSigned::for_names(["localhost"]).next().await?;
+    /// let resolver = SingleCertAndKey::from(identity.certified_key());
+    /// let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+    ///     .with_safe_default_protocol_versions()?
+    ///     .with_no_client_auth()
+    ///     .with_cert_resolver(Arc::new(resolver));
+    /// assert!(!config.cert_resolver.only_raw_public_keys());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn certified_key(&self) -> Arc<CertifiedKey> {
         Arc::clone(&self.certified)
     }
 
-    /// When the server's certificate becomes valid.
+    /// Returns the time from which the leaf certificate is valid.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError};
+    /// # use std::time::{Duration, SystemTime};
+    /// let server = Authority::new("ca")?.sign_server(["localhost"], Duration::from_hours(24))?;
+    /// // Back-dated by an hour, so that clients whose clock is late accept it.
+    /// assert!(server.identity()?.not_before() < SystemTime::now() - Duration::from_mins(59));
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     pub fn not_before(&self) -> SystemTime {
         self.not_before
     }
 
-    /// When the server's certificate expires.
+    /// Returns the time at which the leaf certificate expires.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError};
+    /// # use std::time::{Duration, SystemTime};
+    /// let server = Authority::new("ca")?.sign_server(["localhost"], Duration::from_hours(24))?;
+    /// let left = server.identity()?.expires().duration_since(SystemTime::now()).unwrap();
+    /// assert!(left <= Duration::from_hours(24) && left > Duration::from_hours(23));
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     pub fn expires(&self) -> SystemTime {
         self.not_after
     }
 
-    /// Whether clients with this clock believe the certificate's dates.
+    /// Returns whether the leaf certificate is valid at this time.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError};
+    /// # use std::time::{Duration, SystemTime};
+    /// let identity = Authority::new("ca")?.sign_server(["localhost"], Duration::from_hours(24))?.identity()?;
+    /// let now = SystemTime::now();
+    /// assert!(identity.is_valid_at(now));
+    /// assert!(!identity.is_valid_at(now + Duration::from_hours(25)));
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     pub fn is_valid_at(&self, now: SystemTime) -> bool {
         self.not_before <= now && now < self.not_after
     }

@@ -6,13 +6,30 @@ use rustls_pki_types::pem::PemObject;
 use crate::TrustBundle;
 
 impl TrustBundle {
-    /// Reads whatever certificates there are in PEM text, as an API server reads a `caBundle`: what is none is passed over.
+    /// Reads every certificate in PEM, as an API server reads a `caBundle`: ignores what is not a certificate.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError, TrustBundle};
+    /// let trust = Authority::new("ca")?.trust();
+    /// let text = format!("# our CA\n{}-----BEGIN CERTIFICATE-----\ntruncated", trust.to_pem());
+    /// assert_eq!(TrustBundle::found_in(text), trust);
+    /// assert!(TrustBundle::found_in("no PEM at all").is_empty());
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     pub fn found_in(text: impl AsRef<[u8]>) -> Self {
         let pieces = pieces(text.as_ref()).into_iter();
         Self::of(pieces.filter_map(|piece| piece.certificate).collect())
     }
 
-    /// Whether all authorities of `other` are in this bundle.
+    /// Returns whether this bundle contains every CA of `other`.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError};
+    /// let (ours, theirs) = (Authority::new("ours")?.trust(), Authority::new("theirs")?.trust());
+    /// assert!(theirs.and(&ours).includes(&ours));
+    /// assert!(!theirs.includes(&ours));
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     pub fn includes(&self, other: &Self) -> bool {
         let own = self.certificates();
         other

@@ -9,11 +9,24 @@ use crate::{Authority, CertificateError, CertificateSource, Identity, TrustBundl
 
 const DAY: Duration = Duration::from_hours(24);
 
-/// A source that makes its own authority and signs with it, all in memory.
+/// Creates its own authority and signs certificates with it, all in memory.
 ///
 /// It is for one process, tests and first steps: another replica, or the same program after a restart, has another
 /// authority. The certificate is renewed at two thirds of its life by the same authority; trust changes only when the
 /// authority itself nears its end, and then holds both.
+///
+/// ```
+/// use kubewright_certificates::{CertificateSource, SelfSigned};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut one = SelfSigned::for_service("policy", "policy-system");
+/// let mut other = SelfSigned::for_service("policy", "policy-system");
+/// // Two processes do not share an authority.
+/// assert_ne!(one.next().await?.trust(), other.next().await?.trust());
+/// # Ok(())
+/// # }
+/// ```
 pub struct SelfSigned {
     names: Vec<String>,
     lifetime: Duration,
@@ -27,7 +40,21 @@ pub struct SelfSigned {
 type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 impl SelfSigned {
-    /// A certificate for a server that is reached under these DNS names and IP addresses.
+    /// Signs certificates for a server with these DNS names and IP addresses.
+    ///
+    /// ```
+    /// use kubewright_certificates::{CertificateError, CertificateSource, SelfSigned};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let identity = SelfSigned::for_names(["localhost", "127.0.0.1"]).next().await?;
+    /// assert_eq!(identity.trust().certificates().len(), 1);
+    ///
+    /// let invalid = SelfSigned::for_names(["not a name"]).next().await;
+    /// assert!(matches!(invalid, Err(CertificateError::InvalidName { .. })));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn for_names(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             names: names.into_iter().map(Into::into).collect(),
@@ -40,18 +67,59 @@ impl SelfSigned {
         }
     }
 
-    /// A certificate for a Service of a cluster.
+    /// Signs certificates for a Service of the cluster: `policy.blue.svc`, `policy.blue.svc.cluster.local` and `policy.blue`.
+    ///
+    /// ```
+    /// use kubewright_certificates::{CertificateSource, SelfSigned};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let identity = SelfSigned::for_service("policy", "blue").next().await?;
+    /// let (_, certificate) = x509_parser::parse_x509_certificate(&identity.chain()[0])?;
+    /// assert_eq!(certificate.subject().to_string(), "CN=policy.blue.svc");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn for_service(name: &str, namespace: &str) -> Self {
         Self::for_names(names::of_service(name, namespace))
     }
 
-    /// Sets how long a certificate lives; 90 days unless set.
+    /// Sets the lifetime of a certificate. The default is 90 days; it is renewed at two thirds of its lifetime.
+    ///
+    /// ```
+    /// use kubewright_certificates::{CertificateSource, SelfSigned};
+    /// use std::time::Duration;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut source = SelfSigned::for_names(["localhost"]).lifetime(Duration::from_secs(3));
+    /// let first = source.next().await?;
+    /// let renewed = source.next().await?; // two seconds later
+    /// assert!(renewed.expires() > first.expires());
+    /// assert_eq!(renewed.trust(), first.trust());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn lifetime(mut self, lifetime: Duration) -> Self {
         self.lifetime = lifetime;
         self
     }
 
-    /// Sets how long the authority lives; ten years unless set.
+    /// Sets the lifetime of the authority. The default is ten years.
+    ///
+    /// ```
+    /// use kubewright_certificates::{CertificateSource, SelfSigned};
+    /// use std::time::{Duration, SystemTime};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let day = Duration::from_hours(24);
+    /// let identity = SelfSigned::for_names(["localhost"]).lifetime(90 * day).authority_lifetime(30 * day).next().await?;
+    /// // No certificate outlives its authority.
+    /// assert!(identity.expires() <= SystemTime::now() + 30 * day);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn authority_lifetime(mut self, lifetime: Duration) -> Self {
         self.authority_lifetime = lifetime;
         self

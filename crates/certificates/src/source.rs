@@ -2,10 +2,36 @@
 
 use crate::{CertificateError, Identity};
 
-/// Where identities come from.
+/// Source of the identities that a server serves.
 ///
 /// Time is a sequence here: there is no lock, no readiness flag and no order of calls to get wrong. A test's source can
 /// be a `Vec` of identities.
+///
+/// ```
+/// use kubewright_certificates::{Authority, CertificateError, CertificateSource, Identity};
+/// use std::time::Duration;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// /// Signs a new certificate each hour.
+/// struct Hourly {
+///     authority: Authority,
+///     signed: tokio::time::Interval,
+/// }
+///
+/// impl CertificateSource for Hourly {
+///     async fn next(&mut self) -> Result<Identity, CertificateError> {
+///         self.signed.tick().await; // The first tick is immediate.
+///         self.authority.sign_server(["localhost"], Duration::from_hours(2))?.identity()
+///     }
+/// }
+///
+/// let signed = tokio::time::interval(Duration::from_hours(1));
+/// let mut source = Hourly { authority: Authority::new("hourly")?, signed };
+/// assert_eq!(source.next().await?.trust(), &source.authority.trust());
+/// # Ok(())
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a source of certificates",
     note = "use `Files::in_dir(..)`, `SelfSigned::for_service(..)`, or implement `CertificateSource`"

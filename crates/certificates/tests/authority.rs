@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use kubewright_certificates::{Authority, CertificateError, Identity, TrustBundle};
 use rustls::pki_types::UnixTime;
 
-use crate::handshake::{judge, judge_at};
+use crate::handshake::{verify, verify_at};
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -18,10 +18,10 @@ fn a_server_is_believed_under_its_names_and_no_other() {
         .identity()
         .unwrap();
     for name in ["a.example", "127.0.0.1"] {
-        judge(&identity, &authority.trust(), name).unwrap();
+        verify(&identity, &authority.trust(), name).unwrap();
     }
     for name in ["b.example", "127.0.0.2", "x.a.example"] {
-        judge(&identity, &authority.trust(), name).unwrap_err();
+        verify(&identity, &authority.trust(), name).unwrap_err();
     }
 }
 
@@ -36,8 +36,8 @@ fn another_authority_of_the_same_name_is_not_believed() {
         .unwrap()
         .identity()
         .unwrap();
-    judge(&identity, &mine.trust(), "a.example").unwrap_err();
-    judge(&identity, &mine.trust().and(&other.trust()), "a.example").unwrap();
+    verify(&identity, &mine.trust(), "a.example").unwrap_err();
+    verify(&identity, &mine.trust().and(&other.trust()), "a.example").unwrap();
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn pem_text_goes_out_and_comes_back() {
         Some(trust.clone()),
     )
     .unwrap();
-    judge(&identity, &trust, "a.example").unwrap();
+    verify(&identity, &trust, "a.example").unwrap();
     assert_eq!(identity.trust(), &authority.trust());
     assert_eq!(again.expires(), authority.expires());
 }
@@ -71,7 +71,7 @@ fn a_leaf_starts_an_hour_ago_and_never_outlives_its_authority() {
         .unwrap();
     assert!((3600..3660).contains(&age.as_secs()), "{age:?}");
     let late = UnixTime::since_unix_epoch(Duration::from_secs(UnixTime::now().as_secs() - 3500));
-    judge_at(&identity, &authority.trust(), "a.example", late).unwrap();
+    verify_at(&identity, &authority.trust(), "a.example", late).unwrap();
 }
 
 #[test]

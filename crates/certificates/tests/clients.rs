@@ -42,12 +42,12 @@ fn clients_of_the_authorities_are_believed_under_every_name_unless_names_are_giv
     let authority = Authority::new("clients").unwrap();
     let now = SystemTime::now();
     let (api, jane) = (chain(&authority, "api"), chain(&authority, "jane"));
-    assert_eq!(any(&authority).judge(&jane, now).unwrap(), "jane");
+    assert_eq!(any(&authority).verify(&jane, now).unwrap(), "jane");
 
     let named = ClientTrust::new(&authority.trust(), ["api", "other"]).unwrap();
-    assert_eq!(named.judge(&api, now).unwrap(), "api");
+    assert_eq!(named.verify(&api, now).unwrap(), "api");
     assert_eq!(
-        said(named.judge(&jane, now)),
+        said(named.verify(&jane, now)),
         r#"the client "jane" is not one of those that may call"#
     );
 }
@@ -60,7 +60,7 @@ fn two_authorities_can_be_believed_while_one_takes_over_from_the_other() {
     );
     let both = ClientTrust::new(&old.trust().and(&new.trust()), ["api"]).unwrap();
     for authority in [&old, &new] {
-        let judged = both.judge(&chain(authority, "api"), SystemTime::now());
+        let judged = both.verify(&chain(authority, "api"), SystemTime::now());
         assert_eq!(judged.unwrap(), "api");
     }
 }
@@ -77,7 +77,7 @@ fn who_is_not_believed_is_told_why() {
     let garbage = vec![CertificateDer::from(vec![0x30, 0x03, 1, 2, 3])];
 
     assert_eq!(
-        said(trust.judge(&[], now)),
+        said(trust.verify(&[], now)),
         "the client has shown no certificate"
     );
     let not = "the client's certificate is not believed";
@@ -86,14 +86,14 @@ fn who_is_not_believed_is_told_why() {
         (&mine, now - DAY, "it is not valid yet"),
         (&server, now, "it is not for clients"),
     ] {
-        assert_eq!(said(trust.judge(chain, at)), format!("{not}: {why}"));
+        assert_eq!(said(trust.verify(chain, at)), format!("{not}: {why}"));
     }
     // The foreign authority has the same name: what is wrong is its signature.
-    assert!(said(trust.judge(&foreign, now)).starts_with(not));
-    assert!(said(trust.judge(&garbage, now)).starts_with(not));
+    assert!(said(trust.verify(&foreign, now)).starts_with(not));
+    assert!(said(trust.verify(&garbage, now)).starts_with(not));
     let other = chain(&Authority::new("others").unwrap(), "api");
     assert_eq!(
-        said(trust.judge(&other, now)),
+        said(trust.verify(&other, now)),
         format!("{not}: it was signed by an authority that is not trusted")
     );
 }
@@ -104,13 +104,15 @@ fn several_common_names_are_none_and_none_is_no_empty_name() {
     let trust = ClientTrust::new(&authority.trust(), ["api", ""]).unwrap();
     let now = SystemTime::now();
     assert_eq!(
-        trust.judge(&with_names(&authority, &["api"]), now).unwrap(),
+        trust
+            .verify(&with_names(&authority, &["api"]), now)
+            .unwrap(),
         "api"
     );
     for names in [&[][..], &["api", "jane"], &["jane", "api"]] {
         assert!(
             matches!(
-                trust.judge(&with_names(&authority, names), now),
+                trust.verify(&with_names(&authority, names), now),
                 Err(ClientError::NotAllowed { name }) if name.is_empty()
             ),
             "{names:?}"
@@ -123,7 +125,7 @@ fn a_name_that_would_break_a_line_is_told_in_quotes_and_cut() {
     let authority = Authority::new("clients").unwrap();
     let trust = ClientTrust::new(&authority.trust(), ["api"]).unwrap();
     let name = format!("a\nb{}", "c".repeat(10_000));
-    let text = said(trust.judge(&chain(&authority, &name), SystemTime::now()));
+    let text = said(trust.verify(&chain(&authority, &name), SystemTime::now()));
     assert!(text.starts_with(r#"the client "a\nbccc"#), "{text}");
     assert!(text.len() < 300, "{}", text.len());
 }

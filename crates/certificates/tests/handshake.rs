@@ -1,4 +1,4 @@
-//! A strict client's judgement of an identity, without a socket.
+//! Verifies an identity as a strict client does, without a socket.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier as _;
 use rustls::pki_types::{ServerName, UnixTime};
 
-/// Whether a client that trusts `trust` believes `identity` under `name` now.
-pub(crate) fn judge(
+/// Verifies `identity` under `name` now, for a client that trusts `trust`.
+pub(crate) fn verify(
     identity: &Identity,
     trust: &TrustBundle,
     name: &str,
 ) -> Result<(), rustls::Error> {
-    judge_at(identity, trust, name, UnixTime::now())
+    verify_at(identity, trust, name, UnixTime::now())
 }
 
-pub(crate) fn judge_at(
+pub(crate) fn verify_at(
     identity: &Identity,
     trust: &TrustBundle,
     name: &str,

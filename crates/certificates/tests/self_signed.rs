@@ -2,7 +2,7 @@
 
 use kubewright_certificates::{CertificateError, CertificateSource as _, SelfSigned};
 
-use crate::handshake::judge;
+use crate::handshake::verify;
 
 #[tokio::test]
 async fn a_service_is_believed_under_the_name_the_api_server_verifies() {
@@ -10,8 +10,8 @@ async fn a_service_is_believed_under_the_name_the_api_server_verifies() {
         .next()
         .await
         .unwrap();
-    judge(&identity, identity.trust(), "policy.policy-system.svc").unwrap();
-    judge(&identity, identity.trust(), "policy.other.svc").unwrap_err();
+    verify(&identity, identity.trust(), "policy.policy-system.svc").unwrap();
+    verify(&identity, identity.trust(), "policy.other.svc").unwrap_err();
 }
 
 #[tokio::test]

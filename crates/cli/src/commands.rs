@@ -1,18 +1,116 @@
-//! One module a command.
+//! The command line: one module for each command, and the list of them.
 
-pub(crate) mod apiserver;
-pub(crate) mod assets;
+mod apiserver;
+mod assets;
 pub(crate) mod certs;
-pub(crate) mod completions;
-pub(crate) mod create;
-pub(crate) mod delete;
-pub(crate) mod dev;
-pub(crate) mod doctor;
-pub(crate) mod edit;
-pub(crate) mod init;
-pub(crate) mod install;
-pub(crate) mod manifests;
+mod completions;
+mod create;
+mod delete;
+mod dev;
+mod doctor;
+mod edit;
+mod init;
+mod install;
+mod manifests;
 mod project;
-pub(crate) mod replay;
-pub(crate) mod run;
-pub(crate) mod test;
+mod replay;
+mod run;
+mod test;
+
+use std::sync::Arc;
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+use crate::failure::Outcome;
+use crate::ui::Ui;
+
+/// The toolkit for Kubernetes admission webhooks and controllers.
+#[derive(Debug, Parser)]
+#[command(name = "kubewright", version, arg_required_else_help = true)]
+pub(crate) struct CommandLine {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Creates a project.
+    Init(init::Arguments),
+    /// Adds an API or a webhook to a project.
+    #[command(subcommand)]
+    Create(create::Arguments),
+    /// Deletes an API or a webhook of a project.
+    #[command(subcommand)]
+    Delete(delete::Arguments),
+    /// Edits the settings of a project.
+    Edit(edit::Arguments),
+    /// Generates the install manifests of a program.
+    Manifests(manifests::Arguments),
+    /// Runs a program against an embedded API server and shows every admission review.
+    Dev(dev::Arguments),
+    /// Runs a program on this machine against the cluster of the current context, without installing anything.
+    Run(run::Arguments),
+    /// Runs the tests of a project.
+    Test(test::Arguments),
+    /// Replays recorded admission reviews and shows answers that differ.
+    Replay(replay::Arguments),
+    /// Runs an embedded Kubernetes API server until SIGTERM or SIGINT.
+    Apiserver(apiserver::Arguments),
+    /// Creates a certificate authority and a server certificate.
+    Certs(certs::Arguments),
+    /// Manages kube-apiserver and etcd binaries for tests.
+    Assets(assets::Arguments),
+    /// Installs the CustomResourceDefinitions of a program into the cluster of the current context.
+    Install(install::Install),
+    /// Deletes the CustomResourceDefinitions of a program.
+    Uninstall(install::Uninstall),
+    /// Deploys a program to the cluster of the current context.
+    Deploy(install::Deploy),
+    /// Removes a deployed program, its webhook configurations first.
+    Undeploy(install::Undeploy),
+    /// Diagnoses the webhooks of the current context: reachability, TLS trust and lockouts.
+    Doctor(doctor::Arguments),
+    /// Prints the shell completion script.
+    Completions(completions::Arguments),
+}
+
+impl Command {
+    /// Whether the result is printed as JSON.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            Self::Certs(arguments) => arguments.json(),
+            Self::Assets(arguments) => arguments.json(),
+            Self::Install(arguments) => arguments.json(),
+            Self::Uninstall(arguments) => arguments.json(),
+            Self::Deploy(arguments) => arguments.json(),
+            Self::Undeploy(arguments) => arguments.json(),
+            Self::Doctor(arguments) => arguments.json(),
+            _ => false,
+        }
+    }
+
+    pub(crate) fn run(self, ui: &Arc<Ui>) -> Outcome {
+        match self {
+            Self::Init(arguments) => init::run(ui, arguments),
+            Self::Create(arguments) => create::run(ui, arguments),
+            Self::Delete(arguments) => delete::run(ui, arguments),
+            Self::Edit(arguments) => edit::run(ui, &arguments),
+            Self::Manifests(arguments) => manifests::run(ui, arguments),
+            Self::Dev(arguments) => dev::run(ui, &arguments),
+            Self::Run(arguments) => run::run(ui, &arguments),
+            Self::Test(arguments) => test::run(ui, arguments),
+            Self::Replay(arguments) => replay::run(ui, arguments),
+            Self::Apiserver(arguments) => apiserver::run(ui, arguments),
+            Self::Certs(arguments) => certs::run(ui, arguments),
+            Self::Assets(arguments) => assets::run(ui, arguments),
+            Self::Install(arguments) => install::install(ui, &arguments),
+            Self::Uninstall(arguments) => install::uninstall(ui, &arguments),
+            Self::Deploy(arguments) => install::deploy(ui, &arguments),
+            Self::Undeploy(arguments) => install::undeploy(ui, &arguments),
+            Self::Doctor(arguments) => doctor::run(ui, &arguments),
+            Self::Completions(arguments) => {
+                completions::run(ui, &arguments, CommandLine::command())
+            }
+        }
+    }
+}

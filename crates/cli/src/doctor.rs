@@ -10,6 +10,8 @@ use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use serde_json::{Value, json};
 
+#[cfg(test)]
+pub(crate) use self::finding::Check;
 pub(crate) use self::finding::{Finding, Weight};
 use crate::failure::Outcome;
 

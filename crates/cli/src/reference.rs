@@ -29,10 +29,11 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
+    use crate::commands::CommandLine;
 
     #[test]
     fn the_page_of_the_guide_is_current() {
-        let made = page(&crate::Arguments::command());
+        let made = page(&CommandLine::command());
         reference::hold("commands.md", &made, "kubewright-cli", "reference");
     }
 
@@ -52,6 +53,6 @@ mod tests {
                 check(sub);
             }
         }
-        check(&crate::Arguments::command());
+        check(&CommandLine::command());
     }
 }

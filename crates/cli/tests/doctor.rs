@@ -61,8 +61,8 @@ async fn a_webhook_whose_service_answers_and_is_believed_is_good() {
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert_eq!(
         ran.out,
-        "one.example.com of ValidatingWebhookConfiguration one\n  good: what it trusts can be read and is in force\n  \
-         good: 1 are ready behind the Service blue/hook\n  good: its own program starts without it\n"
+        "one.example.com of ValidatingWebhookConfiguration one\n  good: the certificates in its caBundle are valid\n  \
+         good: ready endpoints of the Service blue/hook: 1\n  good: its own program starts without it\n"
     );
     assert_eq!(world.examine(&["one"]).await.out, ran.out);
     let other = world.examine(&["two"]).await;
@@ -94,15 +94,15 @@ async fn a_service_that_leads_nowhere_is_a_problem() {
         ),
         (
             Some(service(443)),
-            "doubt: nobody has written EndpointSlices of the Service blue/hook: it cannot be told whether anybody answers",
+            "doubt: the Service blue/hook has no EndpointSlice: its endpoints are unknown",
         ),
         (
             Some(slice(false)),
-            "problem: nobody is ready behind the Service blue/hook, so every call fails",
+            "problem: the Service blue/hook has no ready endpoint, so every call fails",
         ),
         (
             Some(slice(true)),
-            "good: 1 are ready behind the Service blue/hook",
+            "good: ready endpoints of the Service blue/hook: 1",
         ),
     ] {
         world.has(object.as_slice()).await;
@@ -144,7 +144,7 @@ async fn webhooks_of_one_server_have_to_trust_the_same() {
     assert_eq!(world.findings("one").await.1, Some(0));
     world.has(&[configuration("two", trusting(&others))]).await;
     let (findings, code) = world.findings("one").await;
-    let finding = "problem: two.example.com has the same Service called, and trusts something else";
+    let finding = "problem: two.example.com calls the same Service with another caBundle";
     assert!(findings.contains(&finding.to_owned()), "{findings:#?}");
     assert_eq!(code, Some(1));
 }
@@ -176,7 +176,7 @@ async fn a_url_is_called_as_an_api_server_would() {
     assert_eq!(
         findings[1..],
         [format!(
-            "good: {url} answers from here, and can be believed"
+            "good: {url} answers from this machine, and its caBundle verifies the certificate"
         )]
     );
     assert_eq!(code, Some(0));
@@ -190,7 +190,7 @@ async fn a_url_is_called_as_an_api_server_would() {
     let (findings, code) = world.findings("one").await;
     assert!(
         findings[1].starts_with(&format!(
-            "problem: {url} cannot be called from here: invalid peer certificate"
+            "problem: calling {url} from this machine: invalid peer certificate"
         )),
         "{findings:#?}"
     );
@@ -200,7 +200,7 @@ async fn a_url_is_called_as_an_api_server_would() {
     let _ = answering.await;
     let (findings, _) = world.findings("one").await;
     assert!(
-        findings[1].starts_with(&format!("problem: {url} cannot be called from here: ")),
+        findings[1].starts_with(&format!("problem: calling {url} from this machine: ")),
         "{findings:#?}"
     );
     assert!(!findings[1].contains("certificate"), "{findings:#?}");
@@ -279,9 +279,9 @@ async fn conversions_are_examined_with_the_webhooks_of_their_server() {
     assert_eq!(ran.code, Some(1), "{}", ran.err);
     assert_eq!(
         ran.out,
-        "gardens.example.com of CustomResourceDefinition gardens.example.com\n  good: what it trusts can be read and is in \
-         force\n  problem: one.example.com has the same Service called, and trusts something else\n  good: 1 are ready \
-         behind the Service blue/hook\n"
+        "gardens.example.com of CustomResourceDefinition gardens.example.com\n  good: the certificates in its caBundle are \
+         valid\n  problem: one.example.com calls the same Service with another caBundle\n  good: ready endpoints of the \
+         Service blue/hook: 1\n"
     );
 }
 

@@ -37,6 +37,8 @@ struct Fault {
     at: AtomicUsize,
     /// Whether Pod Security refuses every pod.
     refuses_pods: AtomicBool,
+    /// Whether another client deletes each object a moment earlier.
+    deletes_first: AtomicBool,
 }
 
 /// Whether the API server still does what it is asked for at the fault.
@@ -261,6 +263,15 @@ async fn a_restore_that_is_killed_is_finished_by_the_next_one() {
 }
 
 #[tokio::test]
+async fn what_another_client_deletes_a_moment_earlier_is_given_back_all_the_same() {
+    let world = World::new().await;
+    world.fault.deletes_first.store(true, Ordering::SeqCst);
+    let ran = world.ran(&DEV).await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    world.is_as_before("after a run beside that client").await;
+}
+
+#[tokio::test]
 async fn objects_of_others_are_borrowed_only_if_they_are_named() {
     let world = World::new().await;
     let refused = world.ran(&["dev", "--context=lab", "--once"]).await;
@@ -368,13 +379,17 @@ async fn proxy(server: &ApiServer, fault: Arc<Fault>) -> std::net::SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let api = TowerToHyperService::new(server.service());
+    let another = Client::new(server.service(), "default");
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let (api, fault) = (api.clone(), Arc::clone(&fault));
+            let (api, fault, another) = (api.clone(), Arc::clone(&fault), another.clone());
             let service = service_fn(move |request: Request<Incoming>| {
-                let (api, fault) = (api.clone(), Arc::clone(&fault));
+                let (api, fault, another) = (api.clone(), Arc::clone(&fault), another.clone());
                 async move {
                     let method = request.method().clone();
+                    if method == Method::DELETE && fault.deletes_first.load(Ordering::SeqCst) {
+                        deleted(&another, request.uri().path()).await;
+                    }
                     if fault.meets(&method, Moment::Before) {
                         fault.kill().await;
                     }
@@ -406,6 +421,19 @@ async fn proxy(server: &ApiServer, fault: Arc<Fault>) -> std::net::SocketAddr {
         }
     });
     address
+}
+
+/// Deletes an object, and returns when it is gone.
+async fn deleted(client: &Client, path: &str) {
+    let request = |method| {
+        let request = Request::builder().method(method).uri(path);
+        request.body(Vec::new()).expect("a request")
+    };
+    let mut method = Method::DELETE;
+    while client.request::<Value>(request(method)).await.is_ok() {
+        method = Method::GET;
+        tokio::task::yield_now().await;
+    }
 }
 
 fn stream(objects: &[Value]) -> String {

@@ -108,7 +108,7 @@ async fn without_a_signer_or_an_approval_it_says_so_and_writes_nothing() {
     );
     let ran = world.run(&[&CSR[..], &["--timeout", "0"]].concat()).await;
     assert!(
-        ran.err.contains("nobody has approved kubewright-"),
+        ran.err.contains("waiting for the approval of kubewright-"),
         "{}",
         ran.err
     );
@@ -311,7 +311,8 @@ async fn what_cannot_trust_or_be_trusted_is_named() {
         ])
         .await;
     assert!(
-        ran.err.contains("has nobody called that could be trusted"),
+        ran.err
+            .contains("has no client configuration for a caBundle"),
         "{}",
         ran.err
     );

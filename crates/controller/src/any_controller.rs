@@ -6,7 +6,23 @@ use std::sync::Arc;
 use crate::run::Engine;
 use crate::{Controller, Informers, Kind, Object, Running, Scope};
 
-/// A controller whose kind is forgotten: what a program is made of.
+/// Type-erased controller: a program holds controllers of different kinds in one list.
+///
+/// ```
+/// use std::sync::Arc;
+/// use k8s_openapi::api::core::v1::{Pod, Secret};
+/// use kubewright_controller::{Action, AnyController, Context, Controller, Error};
+///
+/// async fn pod(_: Arc<Pod>, _: Context) -> Result<Action, Error> {
+///     Ok(Action::await_change())
+/// }
+/// async fn secret(_: Arc<Secret>, _: Context) -> Result<Action, Error> {
+///     Ok(Action::await_change())
+/// }
+///
+/// let all: [AnyController; 2] = [Controller::new("pods", pod).into(), Controller::new("secrets", secret).into()];
+/// assert_eq!(all.each_ref().map(AnyController::name), ["pods", "secrets"]);
+/// ```
 #[derive(Clone)]
 pub struct AnyController(Arc<dyn Declared>);
 
@@ -17,17 +33,51 @@ trait Declared: Send + Sync {
 }
 
 impl AnyController {
-    /// Returns the name.
+    /// Returns the name of the controller.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # use kubewright_controller::{Action, AnyController, Context, Controller, Error};
+    /// # async fn pod(_: Arc<Pod>, _: Context) -> Result<Action, Error> { Ok(Action::await_change()) }
+    /// let controller = AnyController::from(Controller::new("pods", pod));
+    /// assert_eq!(controller.name(), "pods");
+    /// ```
     pub fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// Returns what it watches, its own objects first.
+    /// Returns the kinds and scopes that the controller watches, its own objects first.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use k8s_openapi::api::{apps::v1::ReplicaSet, core::v1::Pod};
+    /// # use kubewright_controller::{Action, AnyController, Context, Controller, Error, Kind, Scope, owned};
+    /// # async fn reconcile(_: Arc<ReplicaSet>, _: Context) -> Result<Action, Error> { Ok(Action::await_change()) }
+    /// let pods = owned::<Pod>().within(Scope::all().in_namespace("blue"));
+    /// let controller = AnyController::from(Controller::new("replicas", reconcile).watch(pods));
+    /// assert_eq!(controller.watched(), [
+    ///     (Kind::of::<ReplicaSet>(), Scope::all()),
+    ///     (Kind::of::<Pod>(), Scope::all().in_namespace("blue")),
+    /// ]);
+    /// ```
     pub fn watched(&self) -> Vec<(Kind, Scope)> {
         self.0.watched()
     }
 
-    /// Has it read from shared informers.
+    /// Attaches the controller to shared informers, so that several controllers read from one cache.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # use kubewright_controller::{Action, AnyController, Context, Controller, Error, Informers};
+    /// # async fn pod(_: Arc<Pod>, _: Context) -> Result<Action, Error> { Ok(Action::await_change()) }
+    /// let informers = Informers::new();
+    /// let controllers = ["first", "second"].map(|name| AnyController::from(Controller::new(name, pod)));
+    /// let running = controllers.map(|controller| controller.attach(&informers));
+    /// assert_eq!(informers.missing(), ["pods"], "one list and watch for both");
+    /// assert_eq!(running[1].name(), "second");
+    /// ```
     pub fn attach(&self, informers: &Informers) -> Running {
         Arc::clone(&self.0).attach(informers)
     }

@@ -2,9 +2,19 @@
 
 use std::time::Duration;
 
-/// How long to wait after a failure: each pause doubles the one before, up to a longest one.
+/// Exponential back-off after failures: each pause doubles the one before, up to a longest one.
 ///
 /// A pause is shortened at random by up to half, so that what failed together does not come back together.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_controller::Backoff;
+///
+/// let backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
+/// assert!(backoff.pause(1) <= Duration::from_millis(100));
+/// assert!(backoff.pause(3) > Duration::from_millis(199));
+/// assert!(backoff.pause(1000) <= Duration::from_secs(5));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     first: Duration,
@@ -12,12 +22,29 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Makes pauses from a first one to a longest one.
+    /// Creates a back-off with a first and a longest pause.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_controller::Backoff;
+    ///
+    /// let kubernetes = Backoff::new(Duration::from_millis(5), Duration::from_secs(1000));
+    /// assert_eq!(kubernetes, Backoff::default());
+    /// ```
     pub const fn new(first: Duration, longest: Duration) -> Self {
         Self { first, longest }
     }
 
-    /// Returns the pause after this many failures in a row.
+    /// Returns the pause after this number of failures in a row, shortened at random by up to half.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_controller::Backoff;
+    ///
+    /// let backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(60));
+    /// let (shortest, longest) = (Duration::from_millis(1999), Duration::from_secs(4));
+    /// assert!((shortest..=longest).contains(&backoff.pause(3)));
+    /// ```
     pub fn pause(self, failures: u32) -> Duration {
         let doublings = failures.saturating_sub(1).min(31);
         let pause = self.first.saturating_mul(1 << doublings).min(self.longest);

@@ -4,7 +4,14 @@ use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-/// Whether a condition holds.
+/// Status of a condition, as in `status.conditions[].status`.
+///
+/// ```
+/// use kubewright_controller::ConditionStatus;
+///
+/// assert_eq!(ConditionStatus::from(true), ConditionStatus::True);
+/// assert_eq!(ConditionStatus::Unknown.to_string(), "Unknown");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
@@ -32,7 +39,7 @@ pub enum ConditionStatus {
 /// let ready = |second, status: &str| Condition {
 ///     type_: "Ready".into(),
 ///     status: status.into(),
-///     reason: "Kept".into(),
+///     reason: "Reconciled".into(),
 ///     message: String::new(),
 ///     observed_generation: None,
 ///     last_transition_time: Time(Timestamp::from_second(second).unwrap()),
@@ -96,7 +103,7 @@ mod tests {
     #[test]
     fn a_condition_that_is_new_is_added_and_the_others_stay_where_they_are() {
         let other = condition("Progressing", ConditionStatus::Unknown, "Waiting", 1);
-        let ready = condition("Ready", ConditionStatus::True, "Kept", 2);
+        let ready = condition("Ready", ConditionStatus::True, "Reconciled", 2);
         let mut conditions = vec![other.clone()];
         assert!(set_condition(&mut conditions, ready.clone()));
         assert_eq!(conditions, [other.clone(), ready.clone()]);

@@ -6,9 +6,27 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, OwnerReference, Time};
 
 use crate::clock::Clock;
-use crate::{Applier, ConditionStatus, Entry, Keeper, Kept, Key, Kind, Object, RequestError};
+use crate::{
+    Applier, ConditionStatus, CreateOrUpdate, Entry, Key, Kind, Object, OperationResult,
+    RequestError,
+};
 
-/// What a reconcile knows besides its object. It is not generic, so that functions take it freely; clones are cheap.
+/// Context of a reconcile: its controller, the number of failures, the time, and the object as an owner. It is not generic, so
+/// that any function can take it. Clones are cheap.
+///
+/// ```
+/// use kubewright_controller::Action;
+#[doc = include_str!("example.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (_cluster, mut reconciles) = reconcile_settings(|_| Ok(Action::await_change())).await;
+/// let (map, context) = reconciles.recv().await.unwrap();
+/// assert_eq!(context.controller(), "settings");
+/// assert_eq!(Some(context.owner_reference().uid), map.metadata.uid);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Context {
     pub(crate) controller: Arc<str>,
@@ -20,21 +38,74 @@ pub struct Context {
 
 impl Context {
     /// Returns the name of the controller.
+    ///
+    /// ```
+    /// use kubewright_controller::Action;
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (_cluster, mut reconciles) = reconcile_settings(|_| Ok(Action::await_change())).await;
+    /// assert_eq!(reconciles.recv().await.unwrap().1.controller(), "settings");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn controller(&self) -> &str {
         &self.controller
     }
 
-    /// Returns how many reconciles of this object have failed in a row before this one.
+    /// Returns the number of consecutive failed reconciles of this object before this one.
+    ///
+    /// ```
+    /// use kubewright_controller::Error;
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (_cluster, mut reconciles) = reconcile_settings(|_| Err(Error::retry("the garden is locked"))).await;
+    /// for failures in 0..3 {
+    ///     assert_eq!(reconciles.recv().await.unwrap().1.failures(), failures);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn failures(&self) -> u32 {
         self.failures
     }
 
-    /// Returns the time of day; in a test whose time is paused, it passes as that time does.
+    /// Returns the current time. In a test with paused time it advances with tokio's clock.
+    ///
+    /// ```
+    /// use jiff::{SignedDuration, Timestamp};
+    /// use kubewright_controller::Action;
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (_cluster, mut reconciles) = reconcile_settings(|_| Ok(Action::await_change())).await;
+    /// let (_, context) = reconciles.recv().await.unwrap();
+    /// assert!(Timestamp::now().duration_since(context.now()).abs() < SignedDuration::from_mins(1));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// Returns the reference by which the object owns others: it is their controller, and they go when it goes.
+    /// Returns a controller reference to the object, for the objects that it owns: the garbage collector deletes them with it.
+    ///
+    /// ```
+    /// use kubewright_controller::Action;
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (_cluster, mut reconciles) = reconcile_settings(|_| Ok(Action::await_change())).await;
+    /// let owner = reconciles.recv().await.unwrap().1.owner_reference();
+    /// assert_eq!((&*owner.kind, &*owner.name, owner.controller), ("ConfigMap", "settings", Some(true)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn owner_reference(&self) -> OwnerReference {
         OwnerReference {
             api_version: self.kind.api_version().to_owned(),
@@ -46,11 +117,25 @@ impl Context {
         }
     }
 
-    /// Returns a condition of the object in its present generation, for its status. `reason` is a word for programs, such as
-    /// `Kept`; `message` is for people.
+    /// Builds a condition of the object in its current generation, for its status. `reason` is one word in CamelCase, such as
+    /// `Reconciled`; `message` is a sentence.
     ///
     /// [`set_condition`](crate::set_condition) puts it among the conditions of the status,
-    /// [`StatusWriter::keep`](crate::StatusWriter::keep) writes that.
+    /// [`StatusWriter::update`](crate::StatusWriter::update) writes that.
+    ///
+    /// ```
+    /// use kubewright_controller::Action;
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (_cluster, mut reconciles) = reconcile_settings(|_| Ok(Action::await_change())).await;
+    /// let (_, context) = reconciles.recv().await.unwrap();
+    /// let ready = context.condition("Ready", true, "Reconciled", "the settings are in use");
+    /// assert_eq!((&*ready.type_, &*ready.status), ("Ready", "True"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn condition(
         &self,
         name: &str,
@@ -70,8 +155,28 @@ impl Context {
 
     /// Applies an object that the reconciled object owns, in the namespace of its owner.
     ///
-    /// The [owner reference](Self::owner_reference) makes it go when its owner goes, and a controller that
-    /// [watches](crate::owned) its kind puts back what somebody changes.
+    /// The [owner reference](Self::owner_reference) has the garbage collector delete it with its owner, and a controller that
+    /// [watches](crate::owned) its kind restores it after a change.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_controller::{Action, Applier, Connection, Scope};
+    /// use kubewright_testing::yaml;
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, mut reconciles) = reconcile_settings(|_| Ok(Action::await_change())).await;
+    /// let (_, context) = reconciles.recv().await.unwrap();
+    /// # let connection = Connection::new();
+    /// # connection.open(cluster.client(), "gardener");
+    /// let applier: Applier<Secret> = Applier::new(&connection, Scope::all());
+    /// let secret = context.apply(&applier, yaml("{metadata: {name: copy}, stringData: {mode: quiet}}")).await?;
+    /// assert_eq!(secret.metadata.namespace.as_deref(), Some("default"));
+    /// assert_eq!(secret.metadata.owner_references.unwrap()[0].name, "settings");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -90,23 +195,48 @@ impl Context {
 
     /// Creates or updates an object that the reconciled object owns, in the namespace of its owner.
     ///
-    /// A controller that [watches](crate::owned) its kind makes again what somebody deletes, and puts back what somebody
-    /// changes. It goes when its owner goes.
+    /// A controller that [watches](crate::owned) its kind creates it again after a deletion, and restores it after a change. The
+    /// garbage collector deletes it with its owner.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_controller::{Action, Connection, CreateOrUpdate, Informers, OperationResult, Scope};
+    /// use kubewright_testing::yaml;
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, mut reconciles) = reconcile_settings(|_| Ok(Action::await_change())).await;
+    /// let (_, context) = reconciles.recv().await.unwrap();
+    /// # let connection = Connection::new();
+    /// # connection.open(cluster.client(), "gardener");
+    /// let informers = Informers::new();
+    /// let secrets: CreateOrUpdate<Secret> = CreateOrUpdate::new(&informers, &connection, Scope::all().named("copy"));
+    /// # let client = cluster.client();
+    /// # tokio::spawn(async move { informers.run(client).await });
+    /// let result = context.create_or_update(&secrets, yaml("metadata: {name: copy}")).await?;
+    /// assert_eq!(result, OperationResult::Created);
+    /// let copy: Secret = cluster.get("copy").await.unwrap();
+    /// assert_eq!(copy.metadata.owner_references.unwrap()[0].name, "settings");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
-    /// When the object is in another namespace, where its owner cannot own it, when it has just been changed, or the API
-    /// server refuses or does not answer.
+    /// When the object is in another namespace, where its owner cannot own it, when the update conflicts with a concurrent
+    /// change, or the API server rejects the request or does not answer.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future leaves open whether the object is written.
-    pub async fn keep<T: Object>(
+    pub async fn create_or_update<T: Object>(
         &self,
-        keeper: &Keeper<T>,
+        handle: &CreateOrUpdate<T>,
         object: T,
-    ) -> Result<Kept, RequestError> {
-        keeper.keep(&self.owned("keep", object)?).await
+    ) -> Result<OperationResult, RequestError> {
+        let object = self.owned("create or update", object)?;
+        handle.create_or_update(&object).await
     }
 
     /// Gives an object its owner. An owner in a namespace owns objects of this namespace alone: the garbage collector takes
@@ -164,7 +294,10 @@ mod tests {
     #[test]
     fn an_owned_object_is_in_the_namespace_of_its_owner() {
         for namespace in [None, Some("blue")] {
-            let owned = in_blue().owned("keep", map(namespace)).unwrap().metadata;
+            let owned = in_blue()
+                .owned("create or update", map(namespace))
+                .unwrap()
+                .metadata;
             assert_eq!(owned.namespace.as_deref(), Some("blue"));
             assert_eq!(owned.owner_references.unwrap()[0].name, "a");
         }
@@ -178,8 +311,10 @@ mod tests {
         namespace.metadata.name = Some("red".to_owned());
         for (error, what) in [
             (
-                in_blue().owned("keep", map(Some("red"))).unwrap_err(),
-                "cannot keep ConfigMap red/copy",
+                in_blue()
+                    .owned("create or update", map(Some("red")))
+                    .unwrap_err(),
+                "cannot create or update ConfigMap red/copy",
             ),
             (
                 in_blue().owned("apply", namespace).unwrap_err(),
@@ -194,7 +329,8 @@ mod tests {
     #[test]
     fn an_owner_of_the_cluster_owns_objects_in_any_namespace() {
         let object = r#"{"metadata": {"name": "red", "uid": "1"}}"#;
-        let owned = context(Kind::of::<Namespace>(), object).owned("keep", map(Some("red")));
+        let owned =
+            context(Kind::of::<Namespace>(), object).owned("create or update", map(Some("red")));
         assert_eq!(owned.unwrap().metadata.namespace.as_deref(), Some("red"));
     }
 }

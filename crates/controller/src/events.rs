@@ -46,6 +46,18 @@ pub struct Event {
 }
 
 /// The type of an Event, as `kubectl get events` shows it.
+///
+/// ```
+/// use kubewright_controller::{Event, EventType};
+#[doc = include_str!("event.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let event = Event::about(&settings(), EventType::Warning, "UnknownMode", "mode `shrill` is unknown");
+/// assert_eq!(stored(event.reported_by("gardener")).await?.type_.as_deref(), Some("Warning"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(
     clippy::exhaustive_enums,
@@ -63,6 +75,20 @@ impl Event {
     /// off at 1,024 bytes. The Event belongs to the namespace of the object, or to `default` if the object is cluster-scoped.
     ///
     /// The required field `action` is set to the reason.
+    ///
+    /// ```
+    /// use kubewright_controller::{Event, EventType};
+    #[doc = include_str!("event.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let event = Event::about(&settings(), EventType::Normal, "Loaded", "x".repeat(2000));
+    /// let stored = stored(event.reported_by("gardener")).await?;
+    /// assert_eq!(stored.reason.as_deref(), Some("Loaded"));
+    /// assert_eq!(stored.note.map(|note| note.len()), Some(1024));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn about(
         object: &ObjectReference,
         type_: EventType,
@@ -93,6 +119,19 @@ impl Event {
     }
 
     /// Sets `reportingController` and `reportingInstance` to the name of the program.
+    ///
+    /// ```
+    /// use kubewright_controller::{Event, EventType};
+    #[doc = include_str!("event.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let event = Event::about(&settings(), EventType::Normal, "Loaded", "the settings are in use");
+    /// let stored = stored(event.reported_by("gardener")).await?;
+    /// assert_eq!(stored.reporting_controller.as_deref(), Some("gardener"));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn reported_by(mut self, program: &str) -> Self {
         self.object["reportingController"] = program.into();
@@ -100,6 +139,19 @@ impl Event {
     }
 
     /// Sets `reportingInstance`, such as the name of the pod, cut off at 128 bytes.
+    ///
+    /// ```
+    /// use kubewright_controller::{Event, EventType};
+    #[doc = include_str!("event.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let event = Event::about(&settings(), EventType::Normal, "Loaded", "the settings are in use");
+    /// let stored = stored(event.reported_by("gardener").instance("gardener-0")).await?;
+    /// assert_eq!(stored.reporting_instance.as_deref(), Some("gardener-0"));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn instance(mut self, instance: &str) -> Self {
         self.object["reportingInstance"] = cut(instance.to_owned(), LONGEST_INSTANCE).into();
@@ -107,6 +159,20 @@ impl Event {
     }
 
     /// Sets `eventTime`. The default is the time at which the Event was built.
+    ///
+    /// ```
+    /// use jiff::Timestamp;
+    /// use kubewright_controller::{Event, EventType};
+    #[doc = include_str!("event.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let time: Timestamp = "2026-11-24T05:00:00Z".parse()?;
+    /// let event = Event::about(&settings(), EventType::Normal, "Loaded", "the settings are in use");
+    /// assert_eq!(stored(event.reported_by("gardener").at(time)).await?.event_time.unwrap().0, time);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn at(mut self, time: Timestamp) -> Self {
         self.object["eventTime"] = micros(time).into();

@@ -1,17 +1,17 @@
-//! What is told of watched objects, on its way to the users' functions that say whom it concerns.
+//! Changes of watched objects, on their way to the users' functions that map them to objects of the controller.
 
 use tokio::sync::mpsc;
 
 use crate::informer::Delta;
 
-/// Passes on what informers tell. Clones pass it on to the same place.
+/// Passes the changes of informers on. Clones share the channel.
 #[derive(Clone)]
 pub(crate) struct Reporter(mpsc::Sender<(usize, Delta)>);
 
-/// What was passed on, each with the number of the watch that it is for.
-pub(crate) struct News(mpsc::Receiver<(usize, Delta)>);
+/// The changes that were passed on, each with the number of its watch.
+pub(crate) struct Updates(mpsc::Receiver<(usize, Delta)>);
 
-impl News {
+impl Updates {
     pub(crate) fn new() -> (Reporter, Self) {
         let (sender, receiver) = mpsc::channel(MOST_WAITING);
         (Reporter(sender), Self(receiver))
@@ -24,7 +24,7 @@ impl News {
 }
 
 impl Reporter {
-    /// Passes a change on, unless so many wait already that whoever tells it had better slow down.
+    /// Passes a change on, unless so many wait already that the informer has to slow down.
     pub(crate) fn passes_on(&self, number: usize, delta: &Delta) -> bool {
         self.0.try_send((number, delta.clone())).is_ok()
     }

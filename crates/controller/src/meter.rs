@@ -59,6 +59,15 @@ impl Meter {
     }
 
     /// Returns the name of the controller.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # use kubewright_controller::{Action, AnyController, Context, Controller, Error, Informers};
+    /// # async fn reconcile(_: Arc<Pod>, _: Context) -> Result<Action, Error> { Ok(Action::await_change()) }
+    /// let running = AnyController::from(Controller::new("pods", reconcile)).attach(&Informers::new());
+    /// assert_eq!(running.meter().controller(), "pods");
+    /// ```
     pub fn controller(&self) -> &str {
         &self.0.controller
     }

@@ -15,6 +15,18 @@ use serde::de::DeserializeOwned;
 
 /// A type of Kubernetes object that controllers and caches work with: every type of `k8s-openapi`, and custom ones that
 /// derive `kube::CustomResource`.
+///
+/// ```
+/// use k8s_openapi::api::{apps::v1::Deployment, core::v1::Node};
+/// use kubewright_controller::{Kind, Object};
+///
+/// fn path<K: Object>() -> String {
+///     format!("{}/{}", Kind::of::<K>().api_version(), Kind::of::<K>().plural())
+/// }
+///
+/// assert_eq!(path::<Deployment>(), "apps/v1/deployments");
+/// assert_eq!(path::<Node>(), "v1/nodes");
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an object that a controller can work with",
     note = "an object implements kube's `Resource` (without a dynamic type) and serde's `Serialize` and `Deserialize`"
@@ -43,7 +55,16 @@ impl<K> Object for K where
 {
 }
 
-/// What a type of object says about itself.
+/// Kind of a type of object: its names, API group, version and whether it is namespaced.
+///
+/// ```
+/// use k8s_openapi::api::apps::v1::Deployment;
+/// use kubewright_controller::Kind;
+///
+/// let kind = Kind::of::<Deployment>();
+/// assert_eq!(kind.to_string(), "deployments.apps");
+/// assert!(kind.is_namespaced());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Kind {
     resource: ApiResource,
@@ -52,6 +73,14 @@ pub struct Kind {
 
 impl Kind {
     /// Returns the kind of a type.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kubewright_controller::Kind;
+    ///
+    /// assert_eq!(Kind::of::<Pod>().to_string(), "pods");
+    /// assert_ne!(Kind::of::<Pod>(), Kind::of::<k8s_openapi::api::core::v1::Node>());
+    /// ```
     pub fn of<K: Object>() -> Self {
         Self {
             resource: ApiResource::erase::<K>(&()),
@@ -59,27 +88,65 @@ impl Kind {
         }
     }
 
-    /// Returns the name, such as `Deployment`.
+    /// Returns the kind in CamelCase, such as `Deployment`.
+    ///
+    /// ```
+    /// use k8s_openapi::api::networking::v1::NetworkPolicy;
+    /// use kubewright_controller::Kind;
+    ///
+    /// assert_eq!(Kind::of::<NetworkPolicy>().name(), "NetworkPolicy");
+    /// ```
     pub fn name(&self) -> &str {
         &self.resource.kind
     }
 
-    /// Returns the API group, which is empty for the core kinds.
+    /// Returns the API group, which is empty for the core group.
+    ///
+    /// ```
+    /// use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
+    /// use kubewright_controller::Kind;
+    ///
+    /// assert_eq!(Kind::of::<Deployment>().group(), "apps");
+    /// assert_eq!(Kind::of::<Pod>().group(), "");
+    /// ```
     pub fn group(&self) -> &str {
         &self.resource.group
     }
 
-    /// Returns the name in paths and rules, such as `deployments`.
+    /// Returns the resource, as in URL paths and RBAC rules, such as `deployments`.
+    ///
+    /// ```
+    /// use k8s_openapi::api::networking::v1::NetworkPolicy;
+    /// use kubewright_controller::Kind;
+    ///
+    /// assert_eq!(Kind::of::<NetworkPolicy>().plural(), "networkpolicies");
+    /// ```
     pub fn plural(&self) -> &str {
         &self.resource.plural
     }
 
-    /// Returns group and version, such as `apps/v1`.
+    /// Returns API group and version, such as `apps/v1`.
+    ///
+    /// ```
+    /// use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
+    /// use kubewright_controller::Kind;
+    ///
+    /// assert_eq!(Kind::of::<Deployment>().api_version(), "apps/v1");
+    /// assert_eq!(Kind::of::<Pod>().api_version(), "v1");
+    /// ```
     pub fn api_version(&self) -> &str {
         &self.resource.api_version
     }
 
-    /// Returns whether objects of this kind live in namespaces.
+    /// Returns whether the kind is namespaced.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{Namespace, Pod};
+    /// use kubewright_controller::Kind;
+    ///
+    /// assert!(Kind::of::<Pod>().is_namespaced());
+    /// assert!(!Kind::of::<Namespace>().is_namespaced());
+    /// ```
     pub fn is_namespaced(&self) -> bool {
         self.is_namespaced
     }
@@ -103,9 +170,17 @@ impl Display for Kind {
     }
 }
 
-/// Where an object is: its namespace, if its kind has them, and its name.
+/// Namespace and name of an object; a cluster-scoped object has no namespace.
 ///
 /// Keys are ordered by namespace, then by name.
+///
+/// ```
+/// use kubewright_controller::Key;
+///
+/// let mut keys = [Key::new(Some("red"), "a"), Key::new(Some("blue"), "z"), Key::new(None, "node-1")];
+/// keys.sort();
+/// assert_eq!(keys.map(|key| key.to_string()), ["blue/z", "node-1", "red/a"]);
+/// ```
 // One text, because a cache compares, clones and keeps a great many of them. No name has a NUL, which comes before all
 // that names have, so that the order is that of the parts.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -117,7 +192,14 @@ pub struct Key {
 }
 
 impl Key {
-    /// Makes a key of a namespace and a name.
+    /// Creates a key from a namespace and a name.
+    ///
+    /// ```
+    /// use kubewright_controller::Key;
+    ///
+    /// assert_eq!(Key::new(Some("blue"), "web").to_string(), "blue/web");
+    /// assert_eq!(Key::new(None, "node-1").to_string(), "node-1");
+    /// ```
     pub fn new(namespace: Option<&str>, name: &str) -> Self {
         match namespace {
             Some(namespace) => Self {
@@ -131,13 +213,26 @@ impl Key {
         }
     }
 
-    /// Returns the namespace.
+    /// Returns the namespace, or `None` for a cluster-scoped object.
+    ///
+    /// ```
+    /// use kubewright_controller::Key;
+    ///
+    /// assert_eq!(Key::new(Some("blue"), "web").namespace(), Some("blue"));
+    /// assert_eq!(Key::new(None, "node-1").namespace(), None);
+    /// ```
     pub fn namespace(&self) -> Option<&str> {
         let end = self.name_at.checked_sub(1)?;
         Some(&self.text[..end])
     }
 
     /// Returns the name.
+    ///
+    /// ```
+    /// use kubewright_controller::Key;
+    ///
+    /// assert_eq!(Key::new(Some("blue"), "web").name(), "web");
+    /// ```
     pub fn name(&self) -> &str {
         &self.text[self.name_at..]
     }
@@ -183,6 +278,15 @@ pub struct ObjectRef<K> {
 
 impl<K: Object> ObjectRef<K> {
     /// Returns the reference to an object.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_controller::ObjectRef;
+    /// use kubewright_testing::yaml;
+    ///
+    /// let secret: Secret = yaml("metadata: {namespace: blue, name: tls}");
+    /// assert_eq!(ObjectRef::of(&secret), ("blue", "tls").into());
+    /// ```
     pub fn of(object: &K) -> Self {
         let metadata = object.meta();
         Self::at(Key::new(
@@ -208,12 +312,28 @@ impl<K> ObjectRef<K> {
         self.key
     }
 
-    /// Returns the namespace, which kinds without namespaces do not have.
+    /// Returns the namespace, or `None` for a cluster-scoped kind.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{Node, Secret};
+    /// use kubewright_controller::ObjectRef;
+    ///
+    /// let (secret, node): (ObjectRef<Secret>, ObjectRef<Node>) = (("blue", "tls").into(), "node-1".into());
+    /// assert_eq!((secret.namespace(), node.namespace()), (Some("blue"), None));
+    /// ```
     pub fn namespace(&self) -> Option<&str> {
         self.key.namespace()
     }
 
     /// Returns the name.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_controller::ObjectRef;
+    ///
+    /// let secret: ObjectRef<Secret> = ("blue", "tls").into();
+    /// assert_eq!(secret.name(), "tls");
+    /// ```
     pub fn name(&self) -> &str {
         self.key.name()
     }
@@ -275,7 +395,14 @@ impl<K> Hash for ObjectRef<K> {
     }
 }
 
-/// Which objects of a kind: all of them unless narrowed.
+/// Selects the objects of a kind by namespace, name and labels. Default: all objects.
+///
+/// ```
+/// use kubewright_controller::Scope;
+///
+/// let scope = Scope::all().in_namespace("blue").labelled("app=web");
+/// assert_eq!(scope.to_string(), "objects with labels app=web in blue");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scope {
     pub(crate) namespace: Option<String>,
@@ -284,26 +411,78 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Returns the scope of all objects.
+    /// Selects all objects of a kind.
+    ///
+    /// ```
+    /// use kubewright_controller::Scope;
+    ///
+    /// assert_eq!(Scope::all(), Scope::default());
+    /// assert_eq!(Scope::all().to_string(), "objects");
+    /// ```
     pub fn all() -> Self {
         Self::default()
     }
 
-    /// Keeps to one namespace. Kinds without namespaces are not narrowed by it.
+    /// Selects the objects of one namespace. Cluster-scoped kinds ignore it.
+    ///
+    /// ```
+    /// use kubewright_controller::Scope;
+    ///
+    /// assert_eq!(Scope::all().in_namespace("blue").to_string(), "objects in blue");
+    /// ```
     #[must_use]
     pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
     }
 
-    /// Keeps to the objects of one name.
+    /// Selects the objects of one name.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Connection, Reader, Scope};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use kubewright_testing::TestCluster;
+    ///
+    /// # let cluster = TestCluster::start().await;
+    /// # let connection = Connection::new();
+    /// # connection.open(cluster.client(), "gardener");
+    /// let settings = Scope::all().in_namespace("default").named("settings");
+    /// let reader: Reader<ConfigMap> = Reader::new(&connection, settings);
+    /// assert!(reader.get(("default", "settings")).await?.is_none());
+    /// assert!(reader.get(("default", "other")).await.unwrap_err().is_forbidden());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Keeps to objects whose labels match a selector, such as `app=web,tier!=cache` or a `kube::core::Selector`.
+    /// Selects the objects whose labels match a selector, such as `app=web,tier!=cache` or a `kube::core::Selector`.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Connection, Reader, Scope};
+    /// use kubewright_testing::{TestCluster, yaml};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cluster = TestCluster::start().await;
+    /// for map in ["{name: a, labels: {app: web}}", "{name: b, labels: {app: web, tier: cache}}"] {
+    ///     cluster.create::<ConfigMap>(&yaml(&format!("metadata: {map}"))).await.expect_allowed();
+    /// }
+    /// let connection = Connection::new();
+    /// connection.open(cluster.client(), "gardener");
+    /// let reader: Reader<ConfigMap> = Reader::new(&connection, Scope::all().labelled("app=web,tier!=cache"));
+    /// let found = reader.list().await?;
+    /// assert_eq!(found.len(), 1);
+    /// assert_eq!(found[0].metadata.name.as_deref(), Some("a"));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn labelled(mut self, selector: impl Display) -> Self {
         self.labels = Some(selector.to_string());
@@ -323,12 +502,26 @@ impl Scope {
         own == other
     }
 
-    /// Returns the namespace that this scope keeps to.
+    /// Returns the namespace of the scope, if it has one.
+    ///
+    /// ```
+    /// use kubewright_controller::Scope;
+    ///
+    /// assert_eq!(Scope::all().in_namespace("blue").namespace(), Some("blue"));
+    /// assert_eq!(Scope::all().namespace(), None);
+    /// ```
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
 
-    /// Returns the name that this scope keeps to.
+    /// Returns the name of the scope, if it has one.
+    ///
+    /// ```
+    /// use kubewright_controller::Scope;
+    ///
+    /// assert_eq!(Scope::all().named("settings").name(), Some("settings"));
+    /// assert_eq!(Scope::all().name(), None);
+    /// ```
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }

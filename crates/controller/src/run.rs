@@ -23,10 +23,10 @@ pub use self::outcome::Outcome;
 use crate::clock::Clock;
 use crate::handles::Undecodable;
 use crate::informer::{Delta, Entry, Informer, Informers, Origin, Subscription};
-use crate::mapping::{News, Reporter};
+use crate::mapping::{Reporter, Updates};
 use crate::queue::{Back, Priority, Queue};
 use crate::sync::{Mutex, locked};
-use crate::{Context, Controller, Key, Kind, Meter, Object, Term};
+use crate::{Context, Controller, Key, Kind, LeaderGuard, Meter, Object};
 
 /// A controller that reads from shared informers and can be run, again and again.
 pub struct Running(Box<dyn Run>);
@@ -37,7 +37,7 @@ trait Run: Send + Sync {
     fn name(&self) -> &str;
     fn observe(&mut self, observe: Observe);
     fn meter(&self) -> Meter;
-    fn run<'a>(&'a self, term: Option<Term>, shutdown: Shutdown<'a>) -> Shutdown<'a>;
+    fn run<'a>(&'a self, guard: Option<LeaderGuard>, shutdown: Shutdown<'a>) -> Shutdown<'a>;
 }
 
 impl Running {
@@ -46,16 +46,61 @@ impl Running {
     }
 
     /// Returns the name of the controller.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # use kubewright_controller::{Action, AnyController, Context, Controller, Error, Informers};
+    /// # async fn reconcile(_: Arc<Pod>, _: Context) -> Result<Action, Error> { Ok(Action::await_change()) }
+    /// let running = AnyController::from(Controller::new("pods", reconcile)).attach(&Informers::new());
+    /// assert_eq!(running.name(), "pods");
+    /// ```
     pub fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// Has a function called for every reconcile that has ended, by the worker that did it.
+    /// Calls a function after every reconcile.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// use k8s_openapi::api::core::v1::Namespace;
+    /// use kubewright_controller::{Action, AnyController, Context, Controller, Error, Informers, Outcome};
+    /// use kubewright_testing::TestCluster;
+    ///
+    /// async fn reconcile(_: Arc<Namespace>, _: Context) -> Result<Action, Error> {
+    ///     Err(Error::terminal("no namespace is good enough"))
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cluster = TestCluster::start().await;
+    /// let informers = Informers::new();
+    /// let mut running = AnyController::from(Controller::new("namespaces", reconcile)).attach(&informers);
+    /// let (sender, mut outcomes) = tokio::sync::mpsc::unbounded_channel();
+    /// running.observe(move |reconciled| drop(sender.send(reconciled.outcome)));
+    /// tokio::select! {
+    ///     () = informers.run(cluster.client()) => {}
+    ///     () = running.run(std::future::pending()) => {}
+    ///     outcome = outcomes.recv() => assert_eq!(outcome, Some(Outcome::Terminal)),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn observe(&mut self, observe: impl Fn(&Reconciled<'_>) + Send + Sync + 'static) {
         self.0.observe(Arc::new(observe));
     }
 
-    /// Returns a look at how much it has to do.
+    /// Returns a meter of the work queue and the workers.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # use kubewright_controller::{Action, AnyController, Context, Controller, Error, Informers};
+    /// # async fn reconcile(_: Arc<Pod>, _: Context) -> Result<Action, Error> { Ok(Action::await_change()) }
+    /// let running = AnyController::from(Controller::new("pods", reconcile)).attach(&Informers::new());
+    /// let load = running.meter().read();
+    /// assert_eq!((load.workers, load.waiting, load.active), (1, 0, 0));
+    /// ```
     pub fn meter(&self) -> Meter {
         self.0.meter()
     }
@@ -71,14 +116,14 @@ impl Running {
 
     /// Reconciles as [`run`](Self::run) does, and at most as long as this program leads.
     ///
-    /// When the term is over, the reconciles in progress are cancelled, and this returns when none is left. A reconcile that was
+    /// When leadership is lost, the reconciles in progress are cancelled, and this returns when none is left. A reconcile that was
     /// held up writes nothing any more: every handle refuses.
     ///
     /// # Cancel safety
     ///
     /// As for [`run`](Self::run).
-    pub async fn run_for(&self, term: Term, shutdown: impl Future<Output = ()> + Send) {
-        self.0.run(Some(term), Box::pin(shutdown)).await;
+    pub async fn run_for(&self, guard: LeaderGuard, shutdown: impl Future<Output = ()> + Send) {
+        self.0.run(Some(guard), Box::pin(shutdown)).await;
     }
 }
 
@@ -151,12 +196,12 @@ impl<K: Object> Engine<K> {
         }
     }
 
-    pub(crate) async fn run(&self, term: Option<Term>, shutdown: impl Future<Output = ()>) {
+    pub(crate) async fn run(&self, guard: Option<LeaderGuard>, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
         // Shared, because it is waited for again after it has come.
         let over = async {
-            match &term {
-                Some(term) => term.over().await,
+            match &guard {
+                Some(guard) => guard.lost().await,
                 None => pending().await,
             }
         };
@@ -183,18 +228,18 @@ impl<K: Object> Engine<K> {
             clock: Clock::new(),
         });
         let _look = self.meter.look_at(&work.queue);
-        let (reporter, news) = News::new();
+        let (reporter, updates) = Updates::new();
         let subscriptions = self.subscribe(&work, &reporter);
         let mut mapping = JoinSet::new();
-        mapping.spawn(Arc::clone(&work).map(news));
+        mapping.spawn(Arc::clone(&work).map(updates));
         for informer in &self.watched {
             mapping.spawn(Arc::clone(&work).look_after_lists(informer.lists()));
         }
         let mut workers = JoinSet::new();
         for worker in 0..self.controller.concurrency {
             let work = Arc::clone(&work).work(worker);
-            match term.clone() {
-                Some(term) => workers.spawn(term.bind(work)),
+            match guard.clone() {
+                Some(guard) => workers.spawn(guard.bind(work)),
                 None => workers.spawn(work),
             };
         }
@@ -222,7 +267,7 @@ impl<K: Object> Engine<K> {
         let own = {
             let work = Arc::clone(work);
             self.objects.subscribe(move |delta| {
-                if work.controller.changed.matters(delta)
+                if work.controller.predicate.matches(delta)
                     && let Some(entry) = delta.new.as_ref().or(delta.old.as_ref())
                 {
                     work.queue.add(entry.key(), priority(delta), Instant::now());
@@ -243,7 +288,7 @@ impl<K: Object> Work<K> {
         let Some(watch) = self.controller.watches.get(number) else {
             return;
         };
-        if !watch.changed.matters(delta) {
+        if !watch.predicate.matches(delta) {
             return;
         }
         if watch.is_quick || !reporter.passes_on(number, delta) {
@@ -252,8 +297,8 @@ impl<K: Object> Work<K> {
     }
 
     /// Calls the users' functions for what was heard.
-    async fn map(self: Arc<Self>, mut news: News) {
-        while let Some((number, delta)) = news.next().await {
+    async fn map(self: Arc<Self>, mut updates: Updates) {
+        while let Some((number, delta)) = updates.next().await {
             self.heed(number, &delta);
         }
     }
@@ -369,7 +414,7 @@ impl<K: Object> Work<K> {
                 error,
                 failures,
                 ?pause,
-                "somebody else has changed what was to be written; trying again"
+                "another client changed the object that was to be written; trying again"
             );
         } else {
             tracing::warn!(
@@ -430,8 +475,8 @@ impl<K: Object> Run for Engine<K> {
         self.meter.clone()
     }
 
-    fn run<'a>(&'a self, term: Option<Term>, shutdown: Shutdown<'a>) -> Shutdown<'a> {
-        Box::pin(Self::run(self, term, shutdown))
+    fn run<'a>(&'a self, guard: Option<LeaderGuard>, shutdown: Shutdown<'a>) -> Shutdown<'a> {
+        Box::pin(Self::run(self, guard, shutdown))
     }
 }
 
@@ -452,7 +497,7 @@ impl fmt::Debug for Running {
 }
 
 /// After a failure, news of an object have it reconciled no sooner than this, or than its pause if that is shorter. What a
-/// failing reconcile itself writes is news, too, and would have it called again without any pause.
+/// failing reconcile itself writes is updates, too, and would have it called again without any pause.
 const CALM: Duration = Duration::from_secs(1);
 /// With several who write, so many conflicts in a row are how it is meant to be: who was slower looks again.
 const USUAL_CONFLICTS: u32 = 3;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use crate::handles::Undecodable;
 use crate::informer::{Delta, Entry};
-use crate::{Changed, Key, Kind, Object, ObjectRef, Scope};
+use crate::{Key, Kind, Object, ObjectRef, Predicate, Scope};
 
 /// Something that a controller watches: a change of it has objects of the controller reconciled.
 pub struct Watch<K> {
     pub(crate) kind: Kind,
     pub(crate) scope: Scope,
-    pub(crate) changed: Changed,
+    pub(crate) predicate: Predicate,
     /// Whether whom a change concerns stands in its metadata, and is no user's function to say.
     pub(crate) is_quick: bool,
     map: Map<K>,
@@ -25,7 +25,7 @@ type Map<K> = Arc<dyn Fn(&Entry) -> Result<Vec<ObjectRef<K>>, serde_json::Error>
 #[must_use]
 pub struct Owned<T> {
     scope: Scope,
-    changed: Changed,
+    predicate: Predicate,
     kind: PhantomData<fn() -> T>,
 }
 
@@ -34,7 +34,7 @@ pub struct Owned<T> {
 pub fn owned<T: Object>() -> Owned<T> {
     Owned {
         scope: Scope::all(),
-        changed: Changed::anything(),
+        predicate: Predicate::any_change(),
         kind: PhantomData,
     }
 }
@@ -51,7 +51,7 @@ where
     Watch {
         kind: Kind::of::<T>(),
         scope: Scope::all(),
-        changed: Changed::anything(),
+        predicate: Predicate::any_change(),
         is_quick: false,
         map: Arc::new(move |entry| Ok(map(&entry.decode()?).into_iter().collect())),
     }
@@ -64,9 +64,9 @@ impl<T> Owned<T> {
         self
     }
 
-    /// Heeds only these changes.
-    pub fn when(mut self, changed: Changed) -> Self {
-        self.changed = changed;
+    /// Heeds only changes that match the predicate. Default: any change.
+    pub fn filter(mut self, predicate: Predicate) -> Self {
+        self.predicate = predicate;
         self
     }
 }
@@ -79,10 +79,10 @@ impl<K> Watch<K> {
         self
     }
 
-    /// Heeds only these changes.
+    /// Heeds only changes that match the predicate. Default: any change.
     #[must_use]
-    pub fn when(mut self, changed: Changed) -> Self {
-        self.changed = changed;
+    pub fn filter(mut self, predicate: Predicate) -> Self {
+        self.predicate = predicate;
         self
     }
 
@@ -112,7 +112,7 @@ impl<K: Object, T: Object> From<Owned<T>> for Watch<K> {
         Self {
             kind: Kind::of::<T>(),
             scope: owned.scope,
-            changed: owned.changed,
+            predicate: owned.predicate,
             is_quick: true,
             map: Arc::new(move |entry| Ok(owner(&kind, entry).into_iter().collect())),
         }

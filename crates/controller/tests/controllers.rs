@@ -8,7 +8,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::ResourceExt;
 use kubewright_controller::{
-    Action, Backoff, Changed, Context, Controller, Error, ObjectRef, Scope, owned, related,
+    Action, Backoff, Context, Controller, Error, ObjectRef, Predicate, Scope, owned, related,
 };
 use kubewright_testing::{TestCluster, eventually, yaml};
 use serde_json::json;
@@ -144,7 +144,7 @@ async fn only_the_changes_that_matter_are_heeded() {
     let (report, mut reports) = reporting();
     let _running = Running::start(
         &cluster,
-        Controller::new("maps", report).when(Changed::content()),
+        Controller::new("maps", report).filter(Predicate::content_changed()),
     );
     cluster.create(&map("a")).await.expect_allowed();
     assert_eq!(reports.recv().await.unwrap(), "a");

@@ -9,7 +9,9 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::client::Body;
-use kubewright_controller::{Action, Campaign, Context, Controller, Election, Term};
+use kubewright_controller::{
+    Action, Context, Controller, LeaderElection, LeaderElector, LeaderGuard,
+};
 use kubewright_manager::{App, Needs, Program, StartError};
 use kubewright_testing::{TestCluster, yaml};
 use serde_json::{Value, json};
@@ -70,27 +72,27 @@ impl Drop for Leading {
 
 impl Candidate {
     fn start(ledger: &Ledger, client: Client, identity: &str) -> Self {
-        let election = Election::by_lease("gardens").identity(identity);
-        let campaign = Campaign::new(&election, client);
+        let election = LeaderElection::by_lease("gardens").identity(identity);
+        let elector = LeaderElector::new(&election, client);
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = futures::FutureExt::shared(async { drop(stopped.await) });
         let (ledger, identity) = (ledger.clone(), identity.to_owned());
         let lead = {
             let stopped = stopped.clone();
-            move |term: Term| {
+            move |guard: LeaderGuard| {
                 let (ledger, identity, stopped) =
                     (ledger.clone(), identity.clone(), stopped.clone());
                 async move {
                     let _leading = ledger.lead(&identity);
                     tokio::select! {
                         () = stopped => {}
-                        () = term.over() => {}
+                        () = guard.lost() => {}
                     }
                 }
             }
         };
         Self {
-            task: tokio::spawn(campaign.run(stopped, lead)),
+            task: tokio::spawn(elector.run(stopped, lead)),
             stop: Some(stop),
         }
     }
@@ -433,7 +435,7 @@ fn replica(name: &'static str, reconciles: &mpsc::UnboundedSender<&'static str>)
             async { Ok(Action::await_change()) }
         };
         App::new("gardens")
-            .leader_elected("gardens")
+            .leader_election("gardens")
             .controller(Controller::new("maps", report))
     })
 }
@@ -494,8 +496,8 @@ fn an_election_takes_the_lease_of_its_name_and_to_create_it_and_events() {
 
 #[tokio::test]
 async fn a_program_whose_times_make_two_leaders_does_not_start() {
-    let election = Election::by_lease("gardens").renew_deadline(LEASE);
-    let program = Program::new(|_| App::new("gardens").leader_elected(election));
+    let election = LeaderElection::by_lease("gardens").renew_deadline(LEASE);
+    let program = Program::new(|_| App::new("gardens").leader_election(election));
     let refused = program.start().await.unwrap_err();
     assert!(matches!(refused, StartError::Election(_)), "{refused:?}");
 }

@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
 use kube::{CustomResource, ResourceExt};
 use kubewright_controller::{
-    ConditionStatus, Connection, Kept, Scope, StatusWriter, set_condition,
+    ConditionStatus, Connection, OperationResult, Scope, StatusWriter, set_condition,
 };
 use kubewright_testing::{Requests, TestCluster, yaml};
 use schemars::JsonSchema;
@@ -62,20 +62,20 @@ async fn a_status_is_written_if_it_is_another_one_and_only_then() {
         ..GardenStatus::default()
     };
     set_condition(&mut status.conditions, ready("True"));
-    let first = statuses.keep(&garden, &status).await.unwrap();
-    assert_eq!(first, Kept::Updated);
+    let first = statuses.update(&garden, &status).await.unwrap();
+    assert_eq!(first, OperationResult::Updated);
 
     let stored: Garden = cluster.get(&garden.name_any()).await.unwrap();
     assert_eq!(stored.status.as_ref().unwrap().beds, Some(3));
     cluster.forget_sent();
     let mut same = stored.status.clone().unwrap();
     assert!(!set_condition(&mut same.conditions, ready("True")));
-    let second = statuses.keep(&stored, &same).await.unwrap();
-    assert_eq!(second, Kept::Unchanged);
+    let second = statuses.update(&stored, &same).await.unwrap();
+    assert_eq!(second, OperationResult::Unchanged);
     assert_eq!(cluster.sent(&Requests::all().writes()).len(), 0);
 
     same.beds = None;
-    statuses.keep(&stored, &same).await.unwrap();
+    statuses.update(&stored, &same).await.unwrap();
     let stored: Garden = cluster.get(&garden.name_any()).await.unwrap();
     assert_eq!(stored.status, Some(same), "a field that is not wanted goes");
 }
@@ -85,9 +85,9 @@ async fn a_status_is_not_written_over_what_was_not_read() {
     let (cluster, garden, statuses) = garden().await;
     let mut status = GardenStatus::default();
     set_condition(&mut status.conditions, ready("True"));
-    statuses.keep(&garden, &status).await.unwrap();
+    statuses.update(&garden, &status).await.unwrap();
     set_condition(&mut status.conditions, ready("False"));
-    let error = statuses.keep(&garden, &status).await.unwrap_err();
+    let error = statuses.update(&garden, &status).await.unwrap_err();
     assert!(error.is_conflict(), "{error}");
     let stored: Garden = cluster.get(&garden.name_any()).await.unwrap();
     assert_eq!(stored.status.unwrap().conditions[0].status, "True");
@@ -101,12 +101,12 @@ async fn conditions_that_others_could_not_read_are_refused() {
             conditions: vec![ready(status)],
             ..GardenStatus::default()
         };
-        assert!(statuses.keep(&garden, &status).await.is_err());
+        assert!(statuses.update(&garden, &status).await.is_err());
     }
     let unknown = ready(&ConditionStatus::Unknown.to_string());
     let status = GardenStatus {
         conditions: vec![unknown],
         ..GardenStatus::default()
     };
-    statuses.keep(&garden, &status).await.unwrap();
+    statuses.update(&garden, &status).await.unwrap();
 }

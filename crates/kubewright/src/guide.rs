@@ -1,24 +1,30 @@
-//! The guide: from an empty folder to a program in a cluster, and everything that is there to be looked up.
+//! The guide: from an empty folder to a program in a cluster, and pages to look things up.
+//!
+//! `just book` makes a book of the same pages, with search.
 //!
 //! 1. [`tutorial`]: from an empty folder to a deployed program, step by step.
 //! 2. [`concepts`]: the principles behind it, each with what it replaces.
 //! 3. [`first_webhooks`]: a validator, a mutator, and what they can answer.
-//! 4. [`controllers`]: caches, handles that are permissions, and functions that keep the world as objects want it.
-//! 5. [`programs`]: options, configuration that changes live, manifests, certificates.
+//! 4. [`controllers`]: reconcilers, caches, and handles that are permissions.
+//! 5. [`programs`]: options, configuration that reloads, manifests, certificates.
 //! 6. [`testing`]: from calling a function to a cluster in your test process.
-//! 7. [`certificates`]: an authority in a Secret that looks after itself, and how it is rotated.
+//! 7. [`certificates`]: a CA in a Secret, and how it is rotated.
 //! 8. [`conversion`]: several versions of one custom resource.
-//! 9. [`projects`]: what `kubewright init` and `kubewright create` make.
-//! 10. [`deploying`]: everything that installs a program, from its code.
-//! 11. [`observability`]: what a program logs, counts and traces.
-//! 12. [`coming_from_kubebuilder`]: where its commands, markers and envtest are here.
-//! 13. [`envtest`]: tests in Go, Java and other languages on the embedded API server.
-//! 14. [`commands`]: every command of `kubewright`, with its options.
-//! 15. [`options`]: every command of a program, with its options.
-//! 16. [`metrics`]: everything that a program counts.
-//! 17. [`defaults`]: what holds unless you say otherwise.
+//! 9. [`projects`]: the files of `kubewright init` and `kubewright create`.
+//! 10. [`deploying`]: manifests from the code, and how they are applied.
+//! 11. [`observability`]: logs, metrics and traces.
+//! 12. [`troubleshooting`]: a message, its cause, and what to do.
+//! 13. [`coming_from_controller_runtime`]: its controllers, webhooks, flags and envtest, with code side by side.
+//! 14. [`coming_from_kube_rs`]: controllers, finalizers and webhooks, with code side by side.
+//! 15. [`coming_from_kubebuilder`]: the counterparts of its commands and markers.
+//! 16. [`envtest`]: tests in Go, Java and other languages on the embedded API server.
+//! 17. [`commands`]: every command of `kubewright`, with its options.
+//! 18. [`options`]: every command of a program, with its options.
+//! 19. [`metrics`]: every metric of a program.
+//! 20. [`defaults`]: every default, and where to change it.
+//! 21. [`glossary`]: the words of Kubewright, and the first of Kubernetes.
 
-// Its blocks are the files of one project: tests/scaffold builds that, and runs the commands between them.
+// Its blocks are the files of one project: tests/scaffold builds it, and runs the commands between them.
 #[cfg_attr(not(doctest), doc = include_str!("../../../docs/guide/tutorial.md"))]
 #[expect(
     clippy::test_attr_in_doctest,
@@ -56,6 +62,15 @@ pub mod deploying {}
 #[doc = include_str!("../../../docs/guide/observability.md")]
 pub mod observability {}
 
+#[doc = include_str!("../../../docs/guide/troubleshooting.md")]
+pub mod troubleshooting {}
+
+#[doc = include_str!("../../../docs/guide/coming-from-controller-runtime.md")]
+pub mod coming_from_controller_runtime {}
+
+#[doc = include_str!("../../../docs/guide/coming-from-kube-rs.md")]
+pub mod coming_from_kube_rs {}
+
 #[doc = include_str!("../../../docs/guide/coming-from-kubebuilder.md")]
 pub mod coming_from_kubebuilder {}
 
@@ -73,3 +88,6 @@ pub mod metrics {}
 
 #[doc = include_str!("../../../docs/guide/defaults.md")]
 pub mod defaults {}
+
+#[doc = include_str!("../../../docs/guide/glossary.md")]
+pub mod glossary {}

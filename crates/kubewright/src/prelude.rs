@@ -1,4 +1,7 @@
-//! What a program with webhooks or controllers uses in almost every file.
+//! The names that almost every file of a program uses.
+//!
+//! Names that collide with those of other crates are left out: `controller::{Context, Error}` and
+//! `webhook::{Scope, Version}` are imported where they are used.
 //!
 //! ```
 //! use kubewright::prelude::*;
@@ -7,14 +10,14 @@
 pub use kube_core::{DynamicObject, PartialObjectMeta, ResourceExt};
 pub use kubewright_certificates::SharedAuthority;
 pub use kubewright_controller::{
-    Action, Applier, Cached, Changed, Context, Controller, Deleter, Election, Error, Finalizer,
-    Keeper, Kept, Life, ObjectRef, Reader, Reconcile, Recorder, StatusWriter, Writer, owned,
-    related, set_condition,
+    Action, Applier, Cached, Controller, CreateOrUpdate, Deleter, Finalizer, LeaderElection,
+    ObjectRef, OperationResult, Predicate, Reader, Reconcile, Recorder, StatusWriter, Writer,
+    owned, related, set_condition,
 };
 pub use kubewright_manager::{App, Live, Needs};
 pub use kubewright_manifests::Install;
 pub use kubewright_webhook::{
     Change, Connect, Create, Delete, Denial, FailurePolicy, Hook, MatchPolicy, Mutate, Mutated,
-    Operation, OrDeny, Reject, Review, Rule, Scope, Selector, SideEffects, Undecodable, Update,
-    Validate, Validated, Version, Webhooks, converting, deny, fail, mutating, validating,
+    Operation, OrDeny, Reject, Review, Rule, Selector, SideEffects, Undecodable, Update, Validate,
+    Validated, Webhooks, converting, deny, fail, mutating, validating,
 };

@@ -72,7 +72,7 @@ const WEBHOOKS: &[Row] = &[
     ),
     (
         "Calls of one hook that may block a thread each",
-        Source("webhook/src/lane.rs", "THREADS"),
+        Source("webhook/src/executor.rs", "THREADS"),
         "",
     ),
 ];
@@ -149,8 +149,8 @@ const SERVER: &[Row] = &[
         "`--propagation`, `Drain::propagation`",
     ),
     (
-        "Connections of `--monitor`",
-        Source("server/src/monitor.rs", "CONNECTIONS"),
+        "Connections of `--metrics-bind-address`",
+        Source("server/src/diagnostics.rs", "CONNECTIONS"),
         "",
     ),
 ];
@@ -183,7 +183,7 @@ const CERTIFICATES: &[Row] = &[
     ),
     (
         "How long a replica stays ready while lost trust is put back",
-        Source("manager/src/trust/board.rs", "GRACE"),
+        Source("manager/src/trust/status.rs", "GRACE"),
         "",
     ),
     (
@@ -237,17 +237,17 @@ const CONTROLLERS: &[Row] = &[
     (
         "How long a Lease holds that is not renewed",
         Source("controller/src/election/mod.rs", "lease"),
-        "`Election::lease_duration`",
+        "`LeaderElection::lease_duration`",
     ),
     (
         "When a leader that cannot renew gives up",
         Source("controller/src/election/mod.rs", "renew_deadline"),
-        "`Election::renew_deadline`",
+        "`LeaderElection::renew_deadline`",
     ),
     (
         "How often a leader renews",
         Source("controller/src/election/mod.rs", "retry"),
-        "`Election::retry_period`",
+        "`LeaderElection::retry_period`",
     ),
 ];
 
@@ -452,18 +452,18 @@ fn the_page_of_the_guide_has_the_defaults_that_hold() {
     for (title, rows) in [
         ("Webhooks", WEBHOOKS),
         (
-            "The server\n\n`Limits` are for whoever runs a `kubewright::server::Server` without a `Program`.",
+            "The server\n\n`Limits` are for programs that run a `kubewright::server::Server` without a `Program`.",
             SERVER,
         ),
         ("Certificates", CERTIFICATES),
         ("Controllers and elections", CONTROLLERS),
-        ("Caches, files and what is told", CACHES),
+        ("Caches, files and Events", CACHES),
         ("An installed program", INSTALLATION),
         ("Tests", TESTS),
     ] {
         write!(
             made,
-            "\n## {title}\n\n| | unless said | otherwise |\n|---|---|---|\n"
+            "\n## {title}\n\n| | default | set by |\n|---|---|---|\n"
         )
         .unwrap();
         for (what, from, otherwise) in rows {

@@ -2,7 +2,7 @@
 
 use kube::CustomResourceExt;
 use kubewright_certificates::SharedAuthority;
-use kubewright_controller::{AnyController, Election};
+use kubewright_controller::{AnyController, LeaderElection};
 use kubewright_manifests::Install;
 use kubewright_server::Readiness;
 use kubewright_webhook::Webhooks;
@@ -38,7 +38,7 @@ pub struct App {
     webhooks: Webhooks,
     crds: Vec<Value>,
     controllers: Vec<AnyController>,
-    election: Option<Election>,
+    election: Option<LeaderElection>,
     log_levels: Option<String>,
     authority: Option<SharedAuthority>,
     publish: Option<Publish>,
@@ -49,7 +49,16 @@ pub struct App {
 }
 
 impl App {
-    /// Starts a program that does nothing yet.
+    /// Makes a program of this name, without webhooks and controllers. The name is the default for everything that belongs to the
+    /// program: its webhook configurations, its roles, its Deployment.
+    ///
+    /// ```
+    /// use kubewright_manager::App;
+    ///
+    /// let app = App::new("policy");
+    /// assert_eq!((app.name(), app.configuration_name()), ("policy", "policy"));
+    /// assert!(!app.has_webhooks());
+    /// ```
     pub fn new(name: impl Into<String>) -> Self {
         let name = name.into();
         Self {
@@ -70,33 +79,85 @@ impl App {
         }
     }
 
-    /// Sets the version that the sub-command `version` prints, such as
+    /// Sets the version that the sub-command `version` prints and that the image is tagged with, such as
     /// `env!("CARGO_PKG_VERSION")`.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// let program = Program::new(|_| App::new("gardens").version("1.2.0"));
+    /// assert!(program.deployment()?.manifests().to_yaml().contains("image: gardens:1.2.0\n"));
+    /// # Ok::<(), kubewright_manifests::ManifestError>(())
+    /// ```
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = Some(version.into());
         self
     }
 
-    /// Sets the name of the webhook configurations, which is otherwise the name of the program.
-    pub fn configuration(mut self, name: impl Into<String>) -> Self {
+    /// Sets the name of the webhook configurations. Default: the name of the program.
+    ///
+    /// ```
+    /// use kubewright_manifests::Endpoint;
+    #[doc = include_str!("policy.md")]
+    ///
+    /// let program = Program::new(|needs| app(needs).webhook_configuration_name("policy-of-blue"));
+    /// let manifests = program.manifests(Endpoint::service("blue/policy")?, None)?;
+    /// assert_eq!(manifests.objects()[0]["metadata"]["name"], "policy-of-blue");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn webhook_configuration_name(mut self, name: impl Into<String>) -> Self {
         self.configuration = Some(name.into());
         self
     }
 
-    /// Sets the webhooks, instead of those that were set before.
+    /// Sets the webhooks, and replaces those that were set before.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kubewright_manager::App;
+    /// use kubewright_webhook::{Change, Review, Validated, Webhooks, validating};
+    ///
+    /// async fn lenient(_: Change<Pod>, _: Review) -> Validated {
+    ///     Ok(())
+    /// }
+    ///
+    /// let app = App::new("policy").webhooks(Webhooks::new("policy.example.com").with(validating("lenient", lenient)));
+    /// assert!(app.has_webhooks());
+    /// ```
     pub fn webhooks(mut self, webhooks: Webhooks) -> Self {
         self.webhooks = webhooks;
         self
     }
 
-    /// Defines a custom resource that this program works with: a type that derives `kube::CustomResource`.
+    /// Adds the definition of a custom resource that the program works with: of a type that derives `kube::CustomResource`.
     ///
-    /// The sub-command `crds` prints the definition. Whoever installs the program applies it first, as `kubewright dev` and
-    /// `TestCluster` do: a program does not define kinds itself, since that takes a permission over all of a cluster.
+    /// The sub-command `crds` prints the definition. The installer applies it before the program, as `kubewright dev` and
+    /// `TestCluster` do: a program does not create definitions itself, since that takes a permission over the whole cluster.
+    ///
+    /// ```
+    /// # use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+    /// # use kube::{CustomResourceExt, core::ApiResource};
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// # /// What `#[derive(CustomResource)]` makes of a struct `GardenSpec`.
+    /// # struct Garden;
+    /// # impl CustomResourceExt for Garden {
+    /// #     fn crd() -> CustomResourceDefinition {
+    /// #         let mut crd = CustomResourceDefinition::default();
+    /// #         crd.metadata.name = Some(Self::crd_name().to_owned());
+    /// #         crd
+    /// #     }
+    /// #     fn crd_name() -> &'static str { "gardens.example.com" }
+    /// #     fn api_resource() -> ApiResource { unreachable!("the program does not call this") }
+    /// #     fn shortnames() -> &'static [&'static str] { &[] }
+    /// # }
+    /// let program = Program::new(|_| App::new("gardens").crd::<Garden>());
+    /// assert_eq!(program.crds().objects()[0]["metadata"]["name"], "gardens.example.com");
+    /// ```
     ///
     /// # Panics
     ///
-    /// The definition cannot be written as JSON; one that is derived can.
+    /// If the definition cannot be written as JSON, which a derived definition always can.
     pub fn crd<K: CustomResourceExt>(mut self) -> Self {
         let crd = serde_json::to_value(K::crd());
         self.crds
@@ -104,39 +165,58 @@ impl App {
         self
     }
 
-    /// Adds a controller. What it watches, the program may get, list and watch.
+    /// Adds a controller. The program may get, list and watch the kinds that the controller watches.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+    /// use kubewright_controller::{Action, Context, Controller, Error, owned};
+    /// use kubewright_manager::{App, Program};
+    /// use serde_json::json;
+    ///
+    /// async fn reconcile(_: Arc<Namespace>, _: Context) -> Result<Action, Error> {
+    ///     Ok(Action::await_change())
+    /// }
+    ///
+    /// let controller = Controller::new("namespaces", reconcile).watch(owned::<ConfigMap>());
+    /// let roles = Program::new(|_| App::new("greeter").controller(controller)).permissions();
+    /// let verbs = ["get", "list", "watch"];
+    /// let rule = json!({"apiGroups": [""], "resources": ["configmaps", "namespaces"], "verbs": verbs});
+    /// assert_eq!(roles.objects()[0]["rules"], json!([rule]));
+    /// ```
     pub fn controller(mut self, controller: impl Into<AnyController>) -> Self {
         self.controllers.push(controller.into());
         self
     }
 
-    /// Has one replica at a time run the controllers: the one that holds a Lease, which is named here.
+    /// Enables leader election: only the replica that holds the Lease of this name runs the controllers.
     ///
-    /// Every replica serves webhooks, fills its caches and is ready, whether it leads or not. One that can no longer renew
-    /// the Lease stops its controllers at once, stays, and stands for election again; one that is told to stop finishes the
-    /// reconciles at hand and gives the Lease back, so that another leads within milliseconds.
+    /// Every replica serves webhooks, fills its caches and is ready, whether it leads or not. A leader that can no longer renew
+    /// the Lease stops its controllers at once, keeps running, and stands for election again. A leader that shuts down finishes
+    /// the reconciles in progress and releases the Lease, so that another replica leads within milliseconds.
     ///
     /// ```
-    /// use kubewright_controller::Election;
+    /// use kubewright_controller::LeaderElection;
     /// use kubewright_manager::{App, Needs, Program};
     ///
     /// fn app(_: &mut Needs) -> App {
-    ///     App::new("gardens").leader_elected(Election::by_lease("gardens").in_namespace("blue"))
+    ///     App::new("gardens").leader_election(LeaderElection::by_lease("gardens").in_namespace("blue"))
     /// }
     ///
     /// let roles = Program::new(app).permissions();
     /// assert_eq!(roles.objects()[0]["rules"][1]["resourceNames"], serde_json::json!(["gardens"]));
     /// ```
-    pub fn leader_elected(mut self, election: impl Into<Election>) -> Self {
+    pub fn leader_election(mut self, election: impl Into<LeaderElection>) -> Self {
         self.election = Some(election.into());
         self
     }
 
-    /// Has the level of the log follow a ConfigMap in the program's own namespace while the program runs. By custom it is
-    /// called `config-logging`, and programs share it: each one looks at its own key, `loglevel.<name of the program>`.
+    /// Follows the log level in a ConfigMap in the program's own namespace while the program runs. By convention its name is
+    /// `config-logging`, and programs share it: each program reads its own key, `loglevel.<name of the program>`.
     ///
-    /// The value is what `--log-level` takes: `debug`, or `info,kubewright_server=debug`. One that is no level changes
-    /// nothing, and a warning says so; without the key, or the ConfigMap, the level is that of the command line.
+    /// The value has the form of `--log-level`: `debug`, or `info,kubewright_server=debug`. An invalid value changes nothing
+    /// and is logged as a warning; without the key, or the ConfigMap, the level is that of the command line.
     ///
     /// ```
     /// use kubewright_manager::{App, Needs, Program};
@@ -155,14 +235,14 @@ impl App {
         self
     }
 
-    /// Has the program look after its certificates itself: it makes an authority in a Secret that all replicas share, each of
-    /// which signs for itself, and rotates it. What has to be trusted is written into the `caBundle` of every object that leads
-    /// API servers to the program before anything is served that needs it.
+    /// Lets the program manage its certificates itself: it creates a CA in a Secret that all replicas share, rotates it, and
+    /// each replica signs its own certificate. The program writes the CA into the `caBundle` of every object that leads API
+    /// servers to it before it serves a certificate that needs the CA.
     ///
-    /// So nothing has to be made beforehand: no Secret, no cert-manager, and no `caBundle` in what is installed. `run` takes
-    /// neither `--certificates` nor `--self-signed` then; either one is used instead of the authority.
+    /// The installation then needs no Secret, no cert-manager and no `caBundle`, and `run` needs neither `--certificates` nor
+    /// `--self-signed`; either flag replaces the CA in the Secret.
     ///
-    /// The permissions that it takes are printed with the others:
+    /// The program's roles grant the permissions that this takes:
     ///
     /// ```
     /// use kubewright_certificates::SharedAuthority;
@@ -184,11 +264,11 @@ impl App {
         self
     }
 
-    /// Has the program write what its certificate needs into the `caBundle` of every object that leads API servers to it: its
-    /// webhook configurations and the definitions that it converts. With `--certificates` that is `ca.crt`.
+    /// Lets the program write the CA of its certificate into the `caBundle` of every object that leads API servers to it: its
+    /// webhook configurations and the definitions that it converts. With `--certificates` the CA is `ca.crt`.
     ///
-    /// Certificates of others in a bundle stay, and so do the program's own of earlier times: whoever issues them knows when
-    /// nobody serves by them any more. What others overwrite is put back at once. Objects that are not there are not made.
+    /// The program keeps the other certificates of a bundle, its own earlier ones included: only their issuer knows when no
+    /// server uses them any more. It restores its CA at once when another client overwrites it, and creates no missing objects.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -201,7 +281,7 @@ impl App {
     ///
     /// fn app(_: &mut Needs) -> App {
     ///     let webhooks = Webhooks::new("policy.example.com").with(validating("lenient", lenient));
-    ///     App::new("policy").webhooks(webhooks).publishes_ca()
+    ///     App::new("policy").webhooks(webhooks).publish_ca()
     /// }
     ///
     /// let permissions = Program::new(app).permissions();
@@ -209,27 +289,45 @@ impl App {
     /// assert_eq!(rule["resources"], serde_json::json!(["validatingwebhookconfigurations"]));
     /// assert_eq!(rule["resourceNames"], serde_json::json!(["policy"]));
     /// ```
-    pub fn publishes_ca(mut self) -> Self {
+    pub fn publish_ca(mut self) -> Self {
         self.publish = Some(Publish::Trust);
         self
     }
 
-    /// Has cert-manager write the `caBundle` of every object that leads API servers to the program: each is given the
-    /// annotation `cert-manager.io/inject-ca-from` with the certificate that is named here, as `namespace/name`.
-    pub fn ca_injected_from(mut self, certificate: impl Into<String>) -> Self {
+    /// Lets cert-manager write the `caBundle` of every object that leads API servers to the program: the program sets the annotation
+    /// `cert-manager.io/inject-ca-from` on each of them, with this certificate, as `namespace/name`.
+    ///
+    /// ```
+    #[doc = include_str!("policy.md")]
+    /// let roles = Program::new(|needs| app(needs).inject_ca_from("blue/policy-tls")).permissions();
+    /// let rule = &roles.objects()[0]["rules"][0];
+    /// assert_eq!(rule["resources"][0], "validatingwebhookconfigurations");
+    /// assert_eq!(rule["verbs"], serde_json::json!(["get", "list", "update", "watch"]));
+    /// ```
+    pub fn inject_ca_from(mut self, certificate: impl Into<String>) -> Self {
         self.publish = Some(Publish::InjectedFrom(certificate.into().into()));
         self
     }
 
-    /// Says that the program serves an aggregated API, by the name of its APIService such as
-    /// `v1beta1.metrics.example.com`: that leads API servers to it, too, and is kept with its webhook configurations.
-    pub fn serves_api(mut self, api_service: impl Into<String>) -> Self {
+    /// Declares that the program serves an aggregated API, by the name of its APIService such as `v1beta1.metrics.example.com`. The
+    /// program then keeps the `caBundle` of the APIService as it keeps that of its webhook configurations.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// let app = App::new("metrics").serve_api("v1beta1.metrics.example.com").publish_ca();
+    /// let roles = Program::new(|_| app).permissions();
+    /// let rule = &roles.objects()[0]["rules"][0];
+    /// assert_eq!(rule["resources"][0], "apiservices");
+    /// assert_eq!(rule["resourceNames"][0], "v1beta1.metrics.example.com");
+    /// ```
+    pub fn serve_api(mut self, api_service: impl Into<String>) -> Self {
         self.api_services.push(api_service.into());
         self
     }
 
-    /// Says how the program is installed, which is everything that the rest cannot know: its namespace, its image, where its
-    /// certificate comes from unless it looks after that itself. The sub-command `manifests` writes what it comes to.
+    /// Sets how the program is installed: its namespace, its image, and the source of its certificate unless the program manages
+    /// [its certificates](Self::certificates) itself. The sub-command `manifests` prints the objects.
     ///
     /// ```
     /// use kubewright_manager::{App, Needs, Program};
@@ -249,8 +347,22 @@ impl App {
         self
     }
 
-    /// Adds a check of the program's own to `/livez` and `/healthz`: where it fails, the kubelet starts the program anew.
-    pub fn live_while(
+    /// Adds a check to `/livez` and `/healthz`. While it fails, the kubelet restarts the program.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Program};
+    #[doc = include_str!("get.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let app = App::new("worker").liveness_check("queue", || false);
+    /// let started = Program::new(|_| app).health_probe_bind_address(([127, 0, 0, 1], 0)).start().await?;
+    /// let answer = get(started.health_probe_addr().unwrap(), "/livez").await?;
+    /// assert!(answer.contains("[-]queue failed"), "{answer}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn liveness_check(
         self,
         check: impl Into<String>,
         holds: impl Fn() -> bool + Send + Sync + 'static,
@@ -259,8 +371,25 @@ impl App {
         self
     }
 
-    /// Adds a check of the program's own to `/readyz`: while it fails, no calls are sent here.
-    pub fn ready_while(
+    /// Adds a check to `/readyz`. While it fails, the Service sends no requests to this replica.
+    ///
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicBool, Ordering}};
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let is_warm = Arc::new(AtomicBool::new(false));
+    /// let warm = Arc::clone(&is_warm);
+    /// let app = App::new("worker").readiness_check("warm", move || warm.load(Ordering::Relaxed));
+    /// let readiness = Program::new(|_| app).start().await?.readiness();
+    /// assert!(readiness.conditions().contains(&("warm".to_owned(), false)));
+    /// is_warm.store(true, Ordering::Relaxed);
+    /// assert!(readiness.conditions().contains(&("warm".to_owned(), true)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn readiness_check(
         self,
         check: impl Into<String>,
         holds: impl Fn() -> bool + Send + Sync + 'static,
@@ -283,6 +412,14 @@ impl App {
     }
 
     /// Returns the name of the webhook configurations.
+    ///
+    /// ```
+    /// use kubewright_manager::App;
+    ///
+    /// assert_eq!(App::new("policy").configuration_name(), "policy");
+    /// let app = App::new("policy").webhook_configuration_name("policy-of-blue");
+    /// assert_eq!((app.name(), app.configuration_name()), ("policy", "policy-of-blue"));
+    /// ```
     #[must_use]
     pub fn configuration_name(&self) -> &str {
         self.configuration.as_deref().unwrap_or(&self.name)
@@ -323,7 +460,7 @@ impl App {
         self.readiness.clone()
     }
 
-    pub(crate) fn election(&self) -> Option<&Election> {
+    pub(crate) fn election(&self) -> Option<&LeaderElection> {
         self.election.as_ref()
     }
 
@@ -331,7 +468,15 @@ impl App {
         self.log_levels.as_deref()
     }
 
-    /// Returns the authority by which the program looks after its certificates itself, if it does.
+    /// Returns the shared authority of the program's certificates, if [`certificates`](Self::certificates) has set one.
+    ///
+    /// ```
+    /// use kubewright_certificates::SharedAuthority;
+    /// use kubewright_manager::App;
+    ///
+    /// let app = App::new("policy").certificates(SharedAuthority::in_secret("policy-certs"));
+    /// assert_eq!(app.authority().unwrap().secret(), "policy-certs");
+    /// ```
     #[must_use]
     pub fn authority(&self) -> Option<&SharedAuthority> {
         self.authority.as_ref()

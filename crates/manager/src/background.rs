@@ -1,22 +1,23 @@
 //! What runs beside the server: followed files, caches, the election and the controllers.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
 use kube::Client;
-use kubewright_controller::{AnyController, Campaign, Connection, Informers, Running, Term};
+use kubewright_controller::{
+    AnyController, Connection, Informers, LeaderElector, LeaderGuard, Running,
+};
 use kubewright_server::{Condition, Drain, Readiness};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use crate::configuration::Followed;
+use crate::diagnostics::{Addresses, Diagnostics};
 use crate::logging::{Levels, Log};
 use crate::metrics::Metrics;
 use crate::tasks::{Panicked, Tasks};
-use crate::watch::Watch;
 use crate::{App, Live, Needs};
 
 /// What a program does besides serving, ready to run.
@@ -29,10 +30,10 @@ pub(crate) struct Background {
     informers: Informers,
     caches: Condition,
     controllers: Vec<Running>,
-    campaign: Option<Campaign>,
+    elector: Option<LeaderElector>,
     others: Tasks,
     stage: Stage,
-    watch: Watch,
+    diagnostics: Diagnostics,
     grace: Duration,
 }
 
@@ -43,7 +44,7 @@ pub(crate) struct AtWork {
     // Behind the controllers, which read from caches to the end.
     others: Tasks,
     // It answers probes to the end.
-    _watch: Watch,
+    _diagnostics: Diagnostics,
     grace: Duration,
 }
 
@@ -67,35 +68,37 @@ impl Background {
         client: Option<Client>,
         drain: Drain,
         readiness: &Readiness,
-        watch: Watch,
+        diagnostics: Diagnostics,
         log: Option<Log>,
     ) -> Self {
         let informers = needs.informers;
-        let campaign = app.election().zip(client.as_ref());
+        let election = app.election().zip(client.as_ref());
         let stage = Stage(Arc::new(watch::Sender::new(At::Start)));
         let caches = readiness.condition("caches");
         readiness.check("shutdown", {
             let stage = stage.clone();
             move || !stage.is_stopping()
         });
-        let campaign = campaign.map(|(election, client)| {
-            let campaign = Campaign::new(election, client.clone()).telling(app.name());
-            watch.metrics.election(election.lease(), campaign.term());
-            campaign
+        let elector = election.map(|(election, client)| {
+            let elector = LeaderElector::new(election, client.clone()).record_events(app.name());
+            diagnostics
+                .metrics
+                .election(election.lease(), elector.guard());
+            elector
         });
-        watch.metrics.caches(informers.clone());
+        diagnostics.metrics.caches(informers.clone());
         let configuration = needs.configuration.iter();
-        watch
+        diagnostics
             .metrics
             .configuration(configuration.map(|source| source.state()).collect());
         let attach = |controller: &AnyController| {
             let mut running = controller.attach(&informers);
-            let metrics = watch.metrics.clone();
+            let metrics = diagnostics.metrics.clone();
             running.observe(move |reconciled| metrics.reconciled(reconciled));
             running
         };
         let controllers: Vec<Running> = app.controllers().iter().map(attach).collect();
-        watch
+        diagnostics
             .metrics
             .queues(controllers.iter().map(Running::meter).collect());
         Self {
@@ -105,12 +108,12 @@ impl Background {
             connection: needs.connection,
             caches,
             controllers,
-            campaign,
+            elector,
             client,
             informers,
             others: Tasks::default(),
             stage,
-            watch,
+            diagnostics,
             grace: drain.longest(),
         }
     }
@@ -129,11 +132,11 @@ impl Background {
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
-        &self.watch.metrics
+        &self.diagnostics.metrics
     }
 
-    pub(crate) fn monitor_addr(&self) -> Option<SocketAddr> {
-        self.watch.address()
+    pub(crate) fn diagnostics_addrs(&self) -> Addresses {
+        self.diagnostics.addresses()
     }
 
     /// Starts files and caches. Controllers follow when it [begins](AtWork::begin) and the caches are complete.
@@ -163,11 +166,11 @@ impl Background {
                 () = ready => {}
             }
             let controllers = self.controllers;
-            match self.campaign {
+            match self.elector {
                 None => control(&controllers, None, &stage).await,
-                Some(campaign) => {
-                    let lead = |term| control(&controllers, Some(term), &stage);
-                    campaign.run(stage.stopping(), lead).await;
+                Some(elector) => {
+                    let lead = |guard| control(&controllers, Some(guard), &stage);
+                    elector.run(stage.stopping(), lead).await;
                 }
             }
         });
@@ -175,7 +178,7 @@ impl Background {
             stage: self.stage,
             work,
             others,
-            _watch: self.watch,
+            _diagnostics: self.diagnostics,
             grace: self.grace,
         }
     }
@@ -193,23 +196,27 @@ async fn follow_levels(mut levels: Live<Option<Levels>>, log: Option<Log>) {
 }
 
 /// Runs the controllers, until the program stops or does not lead any more.
-async fn control(controllers: &[Running], term: Option<Term>, stage: &Stage) {
-    let ended = |controller| run(controller, term.clone(), stage.stopping());
+async fn control(controllers: &[Running], guard: Option<LeaderGuard>, stage: &Stage) {
+    let ended = |controller| run(controller, guard.clone(), stage.stopping());
     join_all(controllers.iter().map(ended)).await;
     // A program may lead without having controllers.
-    match term {
+    match guard {
         None => stage.stopping().await,
-        Some(term) => tokio::select! {
+        Some(guard) => tokio::select! {
             () = stage.stopping() => {}
-            () = term.over() => {}
+            () = guard.lost() => {}
         },
     }
 }
 
-async fn run(controller: &Running, term: Option<Term>, stopping: impl Future<Output = ()> + Send) {
-    match term {
+async fn run(
+    controller: &Running,
+    guard: Option<LeaderGuard>,
+    stopping: impl Future<Output = ()> + Send,
+) {
+    match guard {
         None => controller.run(stopping).await,
-        Some(term) => controller.run_for(term, stopping).await,
+        Some(guard) => controller.run_for(guard, stopping).await,
     }
 }
 
@@ -219,8 +226,7 @@ impl AtWork {
         self.stage.begin();
     }
 
-    /// Waits until a part of it has panicked, which is for the program to end with: what is not done any more would be missed
-    /// by nobody.
+    /// Waits until a component has panicked. The program then ends: otherwise the component would stay down unnoticed.
     pub(crate) async fn broken(&mut self) -> Panicked {
         let panicked = tokio::select! {
             panicked = self.work.panicked() => panicked,

@@ -51,9 +51,16 @@ pub(crate) struct RunFlags {
     #[arg(
         long,
         value_name = "ADDRESS",
-        help = "Serve /healthz, /livez, /readyz and /metrics over plain HTTP on this address, such as 0.0.0.0:8080"
+        help = "Serve /metrics over plain HTTP on this address, such as 0.0.0.0:8080, and the health probes unless --health-probe-bind-address is set"
     )]
-    pub(crate) monitor: Option<SocketAddr>,
+    pub(crate) metrics_bind_address: Option<SocketAddr>,
+
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        help = "Serve /healthz, /livez and /readyz over plain HTTP on this address, if it differs from --metrics-bind-address"
+    )]
+    pub(crate) health_probe_bind_address: Option<SocketAddr>,
 
     #[arg(
         long,
@@ -193,7 +200,7 @@ impl ClientFlags {
     }
 }
 
-/// Which of an API server's two files to print, and what stands in it.
+/// Which of an API server's two files to print, and its content.
 #[derive(Debug, Args)]
 pub(crate) struct ApiServerFlags {
     #[command(subcommand)]

@@ -17,10 +17,10 @@ use tokio::time::sleep;
 use crate::configuration::{BoxFuture, ConfigurationError, Followed, Seen, Source, State};
 use crate::sentence::sentence;
 
-/// Where a configuration stands in a cluster.
+/// The ConfigMap and the key that hold a configuration.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// The program's own unless said.
+    /// Default: the program's own namespace.
     pub(crate) namespace: Option<String>,
     pub(crate) name: String,
     pub(crate) key: String,

@@ -13,9 +13,33 @@ use tokio::sync::watch;
 use crate::sentence::sentence;
 use crate::{Live, yaml};
 
-/// Why a configuration cannot be used.
+/// Error from loading a configuration file or a key of a ConfigMap.
 ///
-/// The text of the configuration is never part of it: errors go to the log.
+/// It never contains the text of the configuration: errors go to the log.
+///
+/// ```
+/// use std::error::Error as _;
+///
+/// use kubewright_manager::{App, ConfigurationError, Program, StartError};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("limit.yaml");
+/// std::fs::write(&path, "many")?;
+/// let program = Program::new(|needs| {
+///     let limit = needs.file(&path, 1_u32);
+///     App::new("limiter")
+/// });
+/// let StartError::Configuration(error) = program.start().await.unwrap_err() else {
+///     panic!("the file was accepted")
+/// };
+/// assert!(matches!(error, ConfigurationError::Decode { .. }));
+/// assert_eq!(error.to_string(), format!("cannot decode {}", path.display()));
+/// assert!(error.source().is_some()); // the field, line and column
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigurationError {

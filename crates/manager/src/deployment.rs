@@ -39,11 +39,20 @@ impl Program {
         Installer::new(&self.parts(), self.app().installation())
     }
 
-    /// Makes a Helm chart of the same objects, for whoever installs the program with it: see [`Installer::chart`].
+    /// Makes a Helm chart of the same objects: see [`Installer::chart`].
     ///
     /// # Errors
     ///
     /// As [`deployment`](Self::deployment).
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// let chart = Program::new(|_| App::new("gardens").version("1.2.0")).chart()?;
+    /// let metadata = chart.text("Chart.yaml").unwrap();
+    /// assert!(metadata.contains("name: gardens\n"));
+    /// # Ok::<(), kubewright_manifests::ManifestError>(())
+    /// ```
     pub fn chart(&self) -> Result<Tree, ManifestError> {
         Installer::chart(&self.parts(), self.app().installation())
     }
@@ -116,7 +125,7 @@ pub(crate) enum FilesError {
     Breaks { path: PathBuf, breaks: Vec<String> },
 }
 
-/// Holds the definitions of an installer to those that somebody has.
+/// Compares the definitions of an installer with those in a file, and fails if the new ones break the old ones.
 pub(crate) fn hold_to(path: &Path, installer: &Installer) -> Result<(), FilesError> {
     let text = fs::read_to_string(path).map_err(|source| FilesError::Read {
         path: path.to_owned(),

@@ -1,12 +1,29 @@
 //! Why a program does not start, or does not end as it should.
 
-use kubewright_controller::ElectionError;
+use kubewright_controller::LeaderElectionError;
 use kubewright_server::BindError;
 use kubewright_webhook::DeclarationError;
 
 use crate::ConfigurationError;
 
-/// Why a program does not start.
+/// Error from starting a program.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kubewright_controller::Cached;
+/// use kubewright_manager::{App, Program, StartError};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let program = Program::new(|needs| {
+///     let pods: Cached<Pod> = needs.cached();
+///     App::new("census")
+/// });
+/// let error = program.start().await.unwrap_err();
+/// assert!(matches!(error, StartError::NoClient));
+/// assert_eq!(error.to_string(), "cannot reach the cluster: the program was given no client");
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -18,7 +35,7 @@ pub enum StartError {
     Configuration(#[from] ConfigurationError),
     /// The times of the election would make two leaders at once, or none.
     #[error("cannot stand for election")]
-    Election(#[from] ElectionError),
+    Election(#[from] LeaderElectionError),
     /// The program works with objects of a cluster and has no client.
     #[error("cannot reach the cluster: the program was given no client")]
     NoClient,
@@ -30,9 +47,9 @@ pub enum StartError {
         "cannot serve the webhooks: the program was started without an address and a certificate"
     )]
     NoServer,
-    /// The address for probes and metrics cannot be listened on.
-    #[error("cannot answer probes")]
-    Monitor(#[source] BindError),
+    /// The address of metrics or health probes cannot be listened on.
+    #[error("cannot serve metrics and health probes")]
+    Diagnostics(#[source] BindError),
     /// The server cannot listen, or has no certificate to serve.
     #[error("cannot start the server")]
     Server(#[from] BindError),
@@ -41,7 +58,20 @@ pub enum StartError {
     Panicked(&'static str),
 }
 
-/// Why a program did not end as it should.
+/// Error from running a program.
+///
+/// ```
+/// use kubewright_manager::RunError;
+///
+/// /// Returns whether a restart helps: the program has a bug if one of its components panicked.
+/// fn is_transient(error: &RunError) -> bool {
+///     !matches!(error, RunError::Panicked(_))
+/// }
+///
+/// let error = RunError::Panicked("the configuration");
+/// assert_eq!(error.to_string(), "cannot go on: the configuration has panicked");
+/// assert!(!is_transient(&error));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {

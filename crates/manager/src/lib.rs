@@ -1,6 +1,6 @@
-//! What a program is made of, and how it is run.
+#![doc = include_str!("../README.md")]
 //!
-//! A program is a function that asks [`Needs`] for its handles and returns an [`App`]. [`run`] makes
+//! A program is a function that requests its handles from [`Needs`] and returns an [`App`]. [`run`] makes
 //! a binary of it, with sub-commands; [`Program`] runs it inside another process, such as a test.
 
 mod app;
@@ -10,6 +10,7 @@ mod command;
 mod config_map;
 mod configuration;
 mod deployment;
+mod diagnostics;
 mod error;
 mod file;
 mod live;
@@ -28,14 +29,13 @@ mod tasks;
 mod tls;
 mod traces;
 mod trust;
-mod watch;
 mod yaml;
 
 pub use app::App;
 pub use configuration::ConfigurationError;
 pub use error::{RunError, StartError};
 pub use live::Live;
-pub use needs::{Narrowed, Needs};
+pub use needs::{Needs, ScopedNeeds};
 pub use program::Program;
 pub use run::{run, run_with};
 pub use serving::{Serving, Started};

@@ -25,20 +25,67 @@ pub struct Live<T> {
 }
 
 impl<T> Live<T> {
-    /// Makes a handle whose value never changes.
+    /// Makes a handle whose value never changes, for tests of handlers.
+    ///
+    /// ```
+    /// use kubewright_manager::Live;
+    ///
+    /// fn greeting(text: &Live<String>, name: &str) -> String {
+    ///     format!("{}, {name}", text.current())
+    /// }
+    ///
+    /// let text = Live::fixed("welcome".to_owned());
+    /// assert_eq!(greeting(&text, "web"), "welcome, web");
+    /// ```
     #[must_use]
     pub fn fixed(value: T) -> Self {
         Self::channel(Arc::new(value)).1
     }
 
-    /// Returns the value as it is now.
+    /// Returns the current value. Call it once per request, so that one request uses one value throughout.
+    ///
+    /// ```
+    /// use kubewright_manager::Live;
+    ///
+    /// let limits = Live::fixed(vec![1, 2, 3]);
+    /// let taken = limits.current();
+    /// assert_eq!(taken.iter().sum::<i32>(), 6);
+    /// ```
     #[must_use]
     pub fn current(&self) -> Arc<T> {
         Arc::clone(&self.values.borrow())
     }
 
-    /// Waits until there is a value that this handle has not returned from `next` before, and
-    /// returns it. A value that never changes again is waited for without end.
+    /// Waits for a value that this handle has not returned from `next` before, and returns it. If the value never changes again,
+    /// the future never resolves.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Live, Program};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("limit.yaml");
+    /// std::fs::write(&path, "1")?;
+    ///
+    /// let mut limit: Option<Live<u32>> = None;
+    /// let program = Program::new(|needs| {
+    ///     limit = Some(needs.file(&path, 0));
+    ///     App::new("limiter")
+    /// });
+    /// let started = program.start().await?;
+    /// let mut limit = limit.unwrap();
+    /// assert_eq!(*limit.next().await, 1);
+    ///
+    /// let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    /// let running = tokio::spawn(started.run(async { drop(stopped.await) }));
+    /// std::fs::write(&path, "2")?;
+    /// assert_eq!(*limit.next().await, 2);
+    /// # drop(stop);
+    /// # running.await??;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Cancel safety
     ///

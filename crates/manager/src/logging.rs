@@ -174,8 +174,8 @@ impl fmt::Display for NoLevel {
 
 impl Error for NoLevel {}
 
-/// kube's client logs answers that it cannot read, whole: objects with all their values. What goes wrong is logged here by
-/// whoever has asked, so that its own lines are left to the level `trace`, which promises nothing.
+/// kube's client logs whole responses that it cannot decode: objects with all their values. The callers in this toolkit log the
+/// errors that they get, so kube's own lines appear only at the level `trace`, which makes no promise about secrets.
 const KUBE: &str = "kube_client";
 
 mod line;

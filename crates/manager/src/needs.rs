@@ -1,12 +1,12 @@
-//! What a program asks for before it starts.
+//! The handles and configuration that a program requests before it starts.
 
 use std::fmt::{self, Display};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use kubewright_controller::{
-    Applier, Cached, Connection, Deleter, Election, Finalizer, Informers, Keeper, Kind, Object,
-    Reader, Recorder, Scope, StatusWriter, Writer,
+    Applier, Cached, Connection, CreateOrUpdate, Deleter, Finalizer, Informers, Kind,
+    LeaderElection, Object, Reader, Recorder, Scope, StatusWriter, Writer,
 };
 use kubewright_manifests::{Permissions, PolicyRule};
 use serde::de::DeserializeOwned;
@@ -19,12 +19,11 @@ use crate::{App, Live};
 
 /// Hands out the handles that a program works with.
 ///
-/// Asking is declaring: what was asked for is loaded before the program serves its first call and
-/// followed until it ends. While only manifests are written, nothing is loaded.
+/// A request is a declaration: the program loads what it has requested before it serves its first
+/// call, and follows it until it ends. To print manifests, it loads nothing.
 ///
-/// Handles on the cluster are its permissions: what a program has asked a handle for is what its
-/// roles grant, and what it has no handle for it cannot do. Where less is enough than a whole
-/// kind, the scope is said first:
+/// Handles on the cluster are the program's permissions: its roles grant the verbs of its handles
+/// and no others. Narrow the scope first where a program needs less than a whole kind:
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
@@ -44,8 +43,8 @@ use crate::{App, Live};
 /// assert_eq!(roles.objects()[1]["metadata"]["namespace"], "blue");
 /// ```
 ///
-/// A handle refuses objects outside its scope, in tests as in a cluster. A program that uses a
-/// handle that it did not ask for does not compile:
+/// A handle rejects objects outside its scope, in tests as in a cluster. A program that uses a
+/// verb that its handle does not have does not compile:
 ///
 /// ```compile_fail,E0599
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -68,28 +67,64 @@ pub struct Needs {
     pub(crate) upkeep: Permissions,
 }
 
-/// Hands out handles on a part of the objects of a kind: those of a namespace, of a name or with
-/// labels.
+/// Hands out handles on some of the objects of a kind: those in a namespace, of a name or with labels.
+///
+/// [`Needs::in_namespace`], [`Needs::named`] and [`Needs::labelled`] return it, and its methods of the same names narrow it further:
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::Cached;
+/// use kubewright_manager::{App, Program};
+///
+/// let program = Program::new(|needs| {
+///     let settings: Cached<ConfigMap> = needs.in_namespace("blue").named("settings").cached();
+///     App::new("tuner")
+/// });
+/// let roles = program.permissions();
+/// let role = &roles.objects()[0];
+/// assert_eq!(role["metadata"]["namespace"], "blue");
+/// assert_eq!(role["rules"][0]["resourceNames"][0], "settings");
+/// ```
 #[derive(Debug)]
-pub struct Narrowed<'a> {
+pub struct ScopedNeeds<'a> {
     needs: &'a mut Needs,
     scope: Scope,
 }
 
 impl Needs {
-    /// Asks for a configuration file that is followed while the program runs.
+    /// Requests a configuration file. The program reads it before it serves, and follows it while it runs.
     ///
     /// The file is read as Kubernetes reads YAML, so the types of `k8s-openapi` decode with all
     /// their camelCase fields. It may be a key of a mounted ConfigMap: a change takes effect
     /// without a restart, as soon as the kubelet has swapped the volume.
     ///
-    /// * No file at the start: `default` holds until it comes.
-    /// * A file that cannot be used at the start: the program does not start, so that a rollout
+    /// * No file at the start: `default` holds until the file appears.
+    /// * An invalid file at the start: the program does not start, so that a rollout
     ///   stops before it does harm.
-    /// * A file that cannot be used later, or that vanishes: the last good value holds, and a
-    ///   warning says what is wrong. Rules of your own are checked the same way when they are
+    /// * A file that later becomes invalid or disappears: the last valid value holds, and a
+    ///   warning names the cause. Rules of your own are checked the same way when they are
     ///   part of decoding (`#[serde(try_from = "…")]`).
-    /// * Fields that the type does not know have no effect, and a warning names them.
+    /// * Unknown fields have no effect, and a warning names them.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Live, Program};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("words.yaml");
+    /// std::fs::write(&path, "[hello, goodbye]")?;
+    ///
+    /// let mut words: Option<Live<Vec<String>>> = None;
+    /// let program = Program::new(|needs| {
+    ///     words = Some(needs.file(&path, Vec::new()));
+    ///     App::new("poet")
+    /// });
+    /// let started = program.start().await?;
+    /// assert_eq!(*words.unwrap().current(), ["hello", "goodbye"]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn file<T>(&mut self, path: impl Into<PathBuf>, default: T) -> Live<T>
     where
         T: DeserializeOwned + Send + Sync + 'static,
@@ -99,11 +134,11 @@ impl Needs {
         live
     }
 
-    /// Asks for a key of a ConfigMap as configuration, read through the API and followed while the program runs: get, list
+    /// Requests a key of a ConfigMap as configuration, read through the API and followed while the program runs: get, list
     /// and watch, of this one ConfigMap in the program's own namespace, or in [another](Self::in_namespace).
     ///
-    /// It is read as [a file](Self::file) is, with the same rules for what is missing, bad or not known. A change takes effect
-    /// as soon as it is stored, where the kubelet takes up to a minute or two for a mounted file; a file needs no permission.
+    /// The rules for missing and invalid values and unknown fields are those of [a file](Self::file). A change takes effect as
+    /// soon as it is stored, where the kubelet takes up to two minutes to update a mounted file; a file needs no permission.
     ///
     /// ```
     /// use kubewright_manager::{App, Live, Needs, Program};
@@ -136,88 +171,291 @@ impl Needs {
         self.yaml_of(place, default)
     }
 
-    /// Narrows what is asked for next to one namespace.
-    pub fn in_namespace(&mut self, namespace: impl Into<String>) -> Narrowed<'_> {
+    /// Narrows the next handle to one namespace. Its permissions become a Role of that namespace instead of a ClusterRole.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_controller::Reader;
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let secrets: Reader<Secret> = needs.in_namespace("blue").reader();
+    ///     App::new("vault")
+    /// });
+    /// let roles = program.permissions();
+    /// assert_eq!(roles.objects()[0]["kind"], "Role");
+    /// assert_eq!(roles.objects()[0]["metadata"]["namespace"], "blue");
+    /// ```
+    pub fn in_namespace(&mut self, namespace: impl Into<String>) -> ScopedNeeds<'_> {
         self.everything().in_namespace(namespace)
     }
 
-    /// Narrows what is asked for next to the objects of one name.
-    pub fn named(&mut self, name: impl Into<String>) -> Narrowed<'_> {
+    /// Narrows the next handle to the objects of one name.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::Writer;
+    /// use kubewright_manager::{App, Program};
+    /// use serde_json::json;
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let settings: Writer<ConfigMap> = needs.named("settings").writer();
+    ///     App::new("tuner")
+    /// });
+    /// let roles = program.permissions();
+    /// let rules = &roles.objects()[0]["rules"];
+    /// assert_eq!(rules[1]["resourceNames"], json!(["settings"]));
+    /// assert_eq!(rules[1]["verbs"], json!(["delete", "patch", "update"]));
+    /// // An API server cannot limit the verb create to a name.
+    /// assert_eq!(rules[0]["verbs"], json!(["create"]));
+    /// ```
+    pub fn named(&mut self, name: impl Into<String>) -> ScopedNeeds<'_> {
         self.everything().named(name)
     }
 
-    /// Narrows the cache that is asked for next to objects with labels, such as
-    /// `app=web,tier!=cache`. Permissions know no labels: they are those of the whole kind.
-    pub fn labelled(&mut self, selector: impl Display) -> Narrowed<'_> {
+    /// Narrows the next cache to objects that match a label selector, such as `app=web,tier!=cache`. RBAC has no label selectors:
+    /// the permissions are those of the whole kind.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kubewright_controller::Cached;
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let web: Cached<Pod> = needs.labelled("app=web").cached();
+    ///     App::new("census")
+    /// });
+    /// let roles = program.permissions();
+    /// assert!(roles.objects()[0]["rules"][0].get("resourceNames").is_none());
+    /// ```
+    pub fn labelled(&mut self, selector: impl Display) -> ScopedNeeds<'_> {
         self.everything().labelled(selector)
     }
 
-    /// Narrows what is asked for next to a scope that was decided on elsewhere, such as that of a controller.
-    pub fn within(&mut self, scope: Scope) -> Narrowed<'_> {
-        Narrowed { needs: self, scope }
+    /// Narrows the next handle to a [`Scope`] that other code chose, such as the scope of a controller.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Cached, Scope};
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// let scope = Scope::all().in_namespace("blue").named("settings");
+    /// let program = Program::new(|needs| {
+    ///     let settings: Cached<ConfigMap> = needs.within(scope).cached();
+    ///     App::new("tuner")
+    /// });
+    /// let roles = program.permissions();
+    /// let role = &roles.objects()[0];
+    /// assert_eq!(role["metadata"]["namespace"], "blue");
+    /// assert_eq!(role["rules"][0]["resourceNames"][0], "settings");
+    /// ```
+    pub fn within(&mut self, scope: Scope) -> ScopedNeeds<'_> {
+        ScopedNeeds { needs: self, scope }
     }
 
-    /// Asks for a cache of all objects of a kind: get, list and watch.
+    /// Requests a cache of all objects of a kind: get, list and watch.
     ///
-    /// Whoever asks for the same kind and scope shares one cache, controllers included. The
-    /// program is ready when all caches are complete.
+    /// All handles and controllers of the same kind and scope share one cache. The program is ready once all caches have synced.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Namespace;
+    /// use kubewright_controller::Cached;
+    /// use kubewright_manager::{App, Program};
+    /// use serde_json::json;
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let namespaces: Cached<Namespace> = needs.cached();
+    ///     App::new("census")
+    /// });
+    /// let roles = program.permissions();
+    /// let rule = json!({"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]});
+    /// assert_eq!(roles.objects()[0]["rules"], json!([rule]));
+    /// ```
     pub fn cached<K: Object>(&mut self) -> Cached<K> {
         self.everything().cached()
     }
 
-    /// Asks to read objects of a kind from the API server itself: get and list.
+    /// Requests reads of a kind from the API server: get and list. For reads that must not be stale, and kinds that are too large
+    /// for a cache.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Event;
+    /// use kubewright_controller::Reader;
+    /// use kubewright_manager::{App, Program};
+    /// use serde_json::json;
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let events: Reader<Event> = needs.reader();
+    ///     App::new("historian")
+    /// });
+    /// let roles = program.permissions();
+    /// assert_eq!(roles.objects()[0]["rules"][0]["verbs"], json!(["get", "list"]));
+    /// ```
     pub fn reader<K: Object>(&mut self) -> Reader<K> {
         self.everything().reader()
     }
 
-    /// Asks to create, update, patch and delete objects of a kind.
+    /// Requests writes of a kind: create, update, patch and delete.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::Writer;
+    /// use kubewright_manager::{App, Program};
+    /// use serde_json::json;
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let maps: Writer<ConfigMap> = needs.writer();
+    ///     App::new("tuner")
+    /// });
+    /// let roles = program.permissions();
+    /// assert_eq!(roles.objects()[0]["rules"][0]["verbs"], json!(["create", "delete", "patch", "update"]));
+    /// ```
     pub fn writer<K: Object>(&mut self) -> Writer<K> {
         self.everything().writer()
     }
 
-    /// Asks to delete objects of a kind.
+    /// Requests deletions of a kind: delete, and no other write.
+    ///
+    /// ```
+    /// use k8s_openapi::api::batch::v1::Job;
+    /// use kubewright_controller::Deleter;
+    /// use kubewright_manager::{App, Program};
+    /// use serde_json::json;
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let finished: Deleter<Job> = needs.deleter();
+    ///     App::new("janitor")
+    /// });
+    /// let roles = program.permissions();
+    /// let rule = json!({"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["delete"]});
+    /// assert_eq!(roles.objects()[0]["rules"], json!([rule]));
+    /// ```
     pub fn deleter<K: Object>(&mut self) -> Deleter<K> {
         self.everything().deleter()
     }
 
-    /// Asks to apply objects of a kind on the server's side: create and patch.
+    /// Requests server-side apply of a kind: create and patch.
+    ///
+    /// ```
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use kubewright_controller::Applier;
+    /// use kubewright_manager::{App, Program};
+    /// use serde_json::json;
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let deployments: Applier<Deployment> = needs.applier();
+    ///     App::new("gardener")
+    /// });
+    /// let roles = program.permissions();
+    /// assert_eq!(roles.objects()[0]["rules"][0]["verbs"], json!(["create", "patch"]));
+    /// ```
     pub fn applier<K: Object>(&mut self) -> Applier<K> {
         self.everything().applier()
     }
 
-    /// Asks to keep objects of a kind as they are wanted: get, list, watch, create and update.
-    pub fn keeper<K: Object>(&mut self) -> Keeper<K> {
-        self.everything().keeper()
+    /// Requests a handle that creates missing objects of a kind and updates those that differ: get, list, watch, create and update.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Service;
+    /// use kubewright_controller::CreateOrUpdate;
+    /// use kubewright_manager::{App, Program};
+    /// use serde_json::json;
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let services: CreateOrUpdate<Service> = needs.create_or_update();
+    ///     App::new("gardener")
+    /// });
+    /// let roles = program.permissions();
+    /// let verbs = json!(["create", "get", "list", "update", "watch"]);
+    /// assert_eq!(roles.objects()[0]["rules"][0]["verbs"], verbs);
+    /// ```
+    pub fn create_or_update<K: Object>(&mut self) -> CreateOrUpdate<K> {
+        self.everything().create_or_update()
     }
 
-    /// Asks to write the status of objects of a kind: patch, of the sub-resource alone.
+    /// Requests writes of the status of a kind: patch, of the subresource `status` alone.
+    ///
+    /// ```
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use kubewright_controller::StatusWriter;
+    /// use kubewright_manager::{App, Program};
+    /// use serde_json::json;
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let status: StatusWriter<Deployment> = needs.status_writer();
+    ///     App::new("gardener")
+    /// });
+    /// let roles = program.permissions();
+    /// let rule = json!({"apiGroups": ["apps"], "resources": ["deployments/status"], "verbs": ["patch"]});
+    /// assert_eq!(roles.objects()[0]["rules"], json!([rule]));
+    /// ```
     pub fn status_writer<K: Object>(&mut self) -> StatusWriter<K> {
         self.everything().status_writer()
     }
 
-    /// Asks to hold objects of a kind back until they are cleaned up after, by a finalizer of this
-    /// name: patch.
+    /// Requests a finalizer of this name on objects of a kind: patch. The API server keeps a deleted object until the program has
+    /// cleaned up and removed the finalizer.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Namespace;
+    /// use kubewright_controller::Finalizer;
+    /// use kubewright_manager::{App, Program};
+    /// use serde_json::json;
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let account: Finalizer<Namespace> = needs.finalizer("example.com/account");
+    ///     App::new("billing")
+    /// });
+    /// let roles = program.permissions();
+    /// assert_eq!(roles.objects()[0]["rules"][0]["verbs"], json!(["patch"]));
+    /// ```
     pub fn finalizer<K: Object>(&mut self, name: &str) -> Finalizer<K> {
         self.everything().finalizer(name)
     }
 
-    /// Asks to tell of objects by Events: create and patch, of Events.
+    /// Requests a recorder of Events about objects: create and patch, of Events.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Program};
+    /// use serde_json::json;
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let events = needs.recorder();
+    ///     App::new("billing")
+    /// });
+    /// let roles = program.permissions();
+    /// let rule = json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]});
+    /// assert_eq!(roles.objects()[0]["rules"], json!([rule]));
+    /// ```
     pub fn recorder(&mut self) -> Recorder {
         self.everything().recorder()
     }
 
-    /// Asks for a kube client, for what no handle does. The program is granted these rules; that
-    /// the client keeps to them is the program's business.
+    /// Requests a kube client, for calls that no handle makes. The roles grant these rules. The client does not enforce them: the API
+    /// server does.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Program};
+    /// use kubewright_manifests::PolicyRule;
+    /// use serde_json::json;
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let client = needs.client([PolicyRule::new("", "pods/eviction", ["create"])]);
+    ///     App::new("drainer")
+    /// });
+    /// let roles = program.permissions();
+    /// assert_eq!(roles.objects()[0]["rules"][0]["resources"], json!(["pods/eviction"]));
+    /// ```
     pub fn client(&mut self, rules: impl IntoIterator<Item = PolicyRule>) -> Connection {
         self.everything().client(rules)
     }
 
-    fn everything(&mut self) -> Narrowed<'_> {
+    fn everything(&mut self) -> ScopedNeeds<'_> {
         self.within(Scope::all())
     }
 
     /// Asks for what an election takes: the Lease, to create it when it is not there, and to tell of it by Events.
-    pub(crate) fn elects(&mut self, election: &Election) {
+    pub(crate) fn elects(&mut self, election: &LeaderElection) {
         let rule =
             |verbs: &[&str]| PolicyRule::new("coordination.k8s.io", "leases", verbs.to_vec());
         let held = rule(&["get", "list", "watch", "update"]).named(election.lease());
@@ -288,29 +526,29 @@ impl Needs {
     }
 }
 
-impl Narrowed<'_> {
-    /// Narrows to one namespace.
+impl ScopedNeeds<'_> {
+    /// Narrows the scope to one namespace.
     #[must_use]
     pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.scope = self.scope.in_namespace(namespace);
         self
     }
 
-    /// Narrows to the objects of one name.
+    /// Narrows the scope to the objects of one name.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.scope = self.scope.named(name);
         self
     }
 
-    /// Narrows a cache to objects with labels. Permissions know no labels.
+    /// Narrows a cache to objects that match a label selector. RBAC has no label selectors.
     #[must_use]
     pub fn labelled(mut self, selector: impl Display) -> Self {
         self.scope = self.scope.labelled(selector);
         self
     }
 
-    /// Asks for a key of a ConfigMap of this name as configuration: see [`Needs::config_map`].
+    /// Requests a key of the ConfigMap of this name as configuration: see [`Needs::config_map`].
     pub fn config_map<T>(
         self,
         name: impl Into<String>,
@@ -328,44 +566,44 @@ impl Narrowed<'_> {
         self.needs.yaml_of(place, default)
     }
 
-    /// Asks for a cache: get, list and watch.
+    /// Requests a cache: get, list and watch.
     pub fn cached<K: Object>(self) -> Cached<K> {
         self.needs.watches(&Kind::of::<K>(), &self.scope);
         Cached::new(&self.needs.informers, self.scope)
     }
 
-    /// Asks to read from the API server itself: get and list.
+    /// Requests reads from the API server: get and list.
     pub fn reader<K: Object>(mut self) -> Reader<K> {
         self.grant::<K>(&["get", "list"]);
         Reader::new(&self.needs.connection, self.scope)
     }
 
-    /// Asks to create, update, patch and delete.
+    /// Requests writes: create, update, patch and delete.
     pub fn writer<K: Object>(mut self) -> Writer<K> {
         self.grant::<K>(&["create", "update", "patch", "delete"]);
         Writer::new(&self.needs.connection, self.scope)
     }
 
-    /// Asks to delete.
+    /// Requests deletions: delete.
     pub fn deleter<K: Object>(mut self) -> Deleter<K> {
         self.grant::<K>(&["delete"]);
         Deleter::new(&self.needs.connection, self.scope)
     }
 
-    /// Asks to apply on the server's side: create and patch.
+    /// Requests server-side apply: create and patch.
     pub fn applier<K: Object>(mut self) -> Applier<K> {
         self.grant::<K>(&["create", "patch"]);
         Applier::new(&self.needs.connection, self.scope)
     }
 
-    /// Asks to keep objects as they are wanted: get, list, watch, create and update.
-    pub fn keeper<K: Object>(mut self) -> Keeper<K> {
+    /// Requests a handle that creates missing objects and updates those that differ: get, list, watch, create and update.
+    pub fn create_or_update<K: Object>(mut self) -> CreateOrUpdate<K> {
         self.needs.watches(&Kind::of::<K>(), &self.scope);
         self.grant::<K>(&["create", "update"]);
-        Keeper::new(&self.needs.informers, &self.needs.connection, self.scope)
+        CreateOrUpdate::new(&self.needs.informers, &self.needs.connection, self.scope)
     }
 
-    /// Asks to write the status: patch, of the sub-resource alone.
+    /// Requests writes of the status: patch, of the subresource `status` alone.
     pub fn status_writer<K: Object>(self) -> StatusWriter<K> {
         let kind = Kind::of::<K>();
         let resource = format!("{}/status", kind.plural());
@@ -373,24 +611,24 @@ impl Narrowed<'_> {
         StatusWriter::new(&self.needs.connection, self.scope)
     }
 
-    /// Asks to hold objects back until they are cleaned up after: patch.
+    /// Requests a finalizer of this name: patch.
     pub fn finalizer<K: Object>(mut self, name: &str) -> Finalizer<K> {
         self.grant::<K>(&["patch"]);
         Finalizer::new(&self.needs.connection, name)
     }
 
-    /// Asks to tell of these objects by Events: create and patch, of Events in their namespace.
+    /// Requests a recorder of Events about these objects: create and patch, of Events in their namespace.
     pub fn recorder(self) -> Recorder {
         let rule = PolicyRule::new("events.k8s.io", "events", ["create", "patch"]);
         self.needs.permissions.grant(self.scope.namespace(), rule);
         Recorder::new(&self.needs.connection, self.scope)
     }
 
-    /// Asks for a kube client, for what no handle does: the program is granted these rules in the namespace, and for the
-    /// name if there is one. That the client keeps to them is the program's business.
+    /// Requests a kube client, for calls that no handle makes. The roles grant these rules in the namespace, and for the name if the
+    /// scope has one. The client does not enforce them: the API server does.
     ///
-    /// To create an object of a name cannot be granted, since no API server knows the name of what is to be created: ask for
-    /// that without a name.
+    /// RBAC cannot limit the verb create to a name, since a request to create an object has no name in its path: request that verb
+    /// without a name.
     pub fn client(self, rules: impl IntoIterator<Item = PolicyRule>) -> Connection {
         for rule in rules {
             let rule = match self.scope.name() {

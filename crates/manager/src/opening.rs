@@ -12,7 +12,7 @@ use crate::serving::Serving;
 use crate::tasks::Panicked;
 use crate::tls::Tls;
 use crate::traces::Continued;
-use crate::trust::{self, Board, Publishing, Target, Teller};
+use crate::trust::{self, EventRecorder, Publishing, Target, TrustStatus};
 use crate::{App, StartError};
 
 /// A program that has loaded what it needs and is about to serve.
@@ -28,33 +28,33 @@ pub(crate) struct Opening {
 
 impl Opening {
     /// Starts to keep the objects that lead here.
-    pub(crate) fn publishing(&mut self, teller: &Teller) -> Publishing {
+    pub(crate) fn publishing(&mut self, recorder: &EventRecorder) -> Publishing {
         let client = self.background.client().cloned();
         let client = client.expect("a program that publishes has permissions, and so a client");
         let (name, targets) = (self.background.name().clone(), Target::all_of(&self.app));
         let tasks = self.background.others();
-        let publishing = Publishing::start(&client, &name, targets, teller, tasks);
-        trust::check(&publishing.board, &self.readiness);
-        self.background.metrics().trust(publishing.board.clone());
+        let publishing = Publishing::start(&client, &name, targets, recorder, tasks);
+        trust::check(&publishing.status, &self.readiness);
+        self.background.metrics().trust(publishing.status.clone());
         publishing
     }
 
     /// Starts the rotation of an authority.
-    pub(crate) fn rotate(&mut self, authority: &SharedAuthority) -> (SharedSource, Board) {
+    pub(crate) fn rotate(&mut self, authority: &SharedAuthority) -> (SharedSource, TrustStatus) {
         let client = self.background.client().cloned();
         let client = client.expect("a program with an authority has permissions, and so a client");
         let namespace = client.default_namespace().to_owned();
         let program = self.background.name().clone();
-        let (teller, telling) =
-            Teller::of(client.clone(), &program, &namespace, authority.secret());
+        let (recorder, sender) =
+            EventRecorder::of(client.clone(), &program, &namespace, authority.secret());
         self.background
             .others()
-            .spawn("what is told", telling.run());
-        let publishing = self.publishing(&teller);
-        let board = publishing.board.clone();
+            .spawn("the recording of Events", sender.run());
+        let publishing = self.publishing(&recorder);
+        let status = publishing.status.clone();
 
         let (source, rotation) = authority.connect(client.clone(), &namespace);
-        let rotation = rotation.telling(move |happening| teller.happened(happening));
+        let rotation = rotation.on_event(move |event| recorder.rotation(event));
         self.status = Some(rotation.status());
         let objects =
             publishing.follow_rotation(client, rotation.trust(), self.background.others());
@@ -62,7 +62,7 @@ impl Opening {
         self.background
             .others()
             .spawn("the rotation of certificates", rotating);
-        (source, board)
+        (source, status)
     }
 
     pub(crate) async fn bind<C: CertificateSource>(
@@ -97,7 +97,7 @@ impl Opening {
     }
 }
 
-/// Whether a certificate is good for long enough that whoever is sent here by a load balancer still finds it so.
+/// Whether a certificate is valid for long enough that a client that a load balancer sends here now still finds it valid.
 fn has_time_left(identity: &Identity, now: SystemTime) -> bool {
     let life = identity.expires().duration_since(identity.not_before());
     let life = life.unwrap_or_default();

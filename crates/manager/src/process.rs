@@ -10,7 +10,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
 
-/// Reads `/proc` whenever somebody asks; where there is none, it tells nothing.
+/// Reads `/proc` at each scrape. On a system without `/proc` it exports no metrics.
 #[derive(Debug)]
 pub(crate) struct Usage;
 

@@ -9,14 +9,14 @@ use kubewright_manifests::{Endpoint, ManifestError, Manifests, Permissions, Poli
 use kubewright_server::{ClientCheck, Drain, Readiness};
 
 use crate::background::Background;
+use crate::diagnostics::{Addresses, Diagnostics};
 use crate::error::StartError;
 use crate::logging::Log;
 use crate::opening::Opening;
 use crate::recorder::Recorder;
 use crate::serving::{Serving, Started, manifests};
 use crate::tls::Tls;
-use crate::trust::{Target, Teller};
-use crate::watch::Watch;
+use crate::trust::{EventRecorder, Target};
 use crate::{App, Needs};
 
 /// A program with its handles: it can be served, or its manifests can be written.
@@ -49,14 +49,20 @@ pub struct Program {
     needs: Needs,
     drain: Drain,
     client: Option<Client>,
-    monitor: Option<SocketAddr>,
+    listen: Addresses,
     recorder: Option<Recorder>,
     log: Option<Log>,
     tls: Tls,
 }
 
 impl Program {
-    /// Makes the program's handles and takes what it is made of. Nothing is read or opened yet.
+    /// Calls the function that makes the program, with [`Needs`] for its handles. Reads no file and opens no connection.
+    ///
+    /// ```
+    #[doc = include_str!("policy.md")]
+    /// let program = Program::new(app);
+    /// assert_eq!(program.app().name(), "policy");
+    /// ```
     pub fn new(app: impl FnOnce(&mut Needs) -> App) -> Self {
         let mut needs = Needs::default();
         let app = app(&mut needs);
@@ -74,7 +80,7 @@ impl Program {
             needs,
             drain: Drain::default(),
             client: None,
-            monitor: None,
+            listen: Addresses::default(),
             recorder: None,
             log: None,
             tls: Tls::default(),
@@ -87,10 +93,48 @@ impl Program {
         self
     }
 
-    /// Answers probes and tells metrics by plain HTTP at this address, from before anything else begins until all has ended:
-    /// `/healthz`, `/livez`, `/readyz` and `/metrics`. Without it, probes are answered where webhooks are, if there are any.
-    pub fn monitor(mut self, listen: impl Into<SocketAddr>) -> Self {
-        self.monitor = Some(listen.into());
+    /// Serves `/metrics` over plain HTTP on this address, and `/healthz`, `/livez` and `/readyz` unless they have
+    /// [an address of their own](Self::health_probe_bind_address). The server starts before everything else and stops last.
+    /// The server of the webhooks answers probes in any case. Default: the program serves no metrics.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Program};
+    #[doc = include_str!("get.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let program = Program::new(|_| App::new("worker")).metrics_bind_address(([127, 0, 0, 1], 0));
+    /// let started = program.start().await?;
+    /// let address = started.metrics_addr().unwrap();
+    /// assert!(get(address, "/metrics").await?.contains("application/openmetrics-text"));
+    /// assert!(get(address, "/livez").await?.ends_with("ok"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn metrics_bind_address(mut self, listen: impl Into<SocketAddr>) -> Self {
+        self.listen.metrics = Some(listen.into());
+        self
+    }
+
+    /// Serves `/healthz`, `/livez` and `/readyz` over plain HTTP on this address. Default: the address of
+    /// [the metrics](Self::metrics_bind_address).
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Program};
+    #[doc = include_str!("get.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let program = Program::new(|_| App::new("worker")).health_probe_bind_address(([127, 0, 0, 1], 0));
+    /// let started = program.start().await?;
+    /// let address = started.health_probe_addr().unwrap();
+    /// assert!(get(address, "/readyz").await?.contains("[-]caches failed"), "the program does not run yet");
+    /// assert!(get(address, "/metrics").await?.starts_with("HTTP/1.1 404"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn health_probe_bind_address(mut self, listen: impl Into<SocketAddr>) -> Self {
+        self.listen.health_probes = Some(listen.into());
         self
     }
 
@@ -100,35 +144,102 @@ impl Program {
         self
     }
 
-    /// Answers only clients that prove who they are; every client unless set.
+    /// Answers only clients that authenticate with a certificate. Default: every client.
     ///
-    /// Conversions are answered for every client: API servers show their certificate to admission webhooks only.
+    /// The webhook server still answers conversions for every client: API servers show their certificate to admission webhooks only.
+    ///
+    /// ```
+    /// use kubewright_certificates::{Authority, SelfSigned};
+    /// use kubewright_server::ClientCheck;
+    #[doc = include_str!("policy.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let api_servers = Authority::new("api-servers")?;
+    /// let program = Program::new(app).clients(ClientCheck::by_authorities(api_servers.trust()));
+    /// let serving = program.bind(([127, 0, 0, 1], 0), SelfSigned::for_names(["127.0.0.1"])).await?;
+    ///
+    /// // A client without a certificate.
+    /// let mut config = kube::Config::new(format!("https://{}", serving.local_addr()).parse()?);
+    /// let trusted = serving.trust();
+    /// config.root_cert = Some(trusted.certificates().iter().map(|certificate| certificate.to_vec()).collect());
+    /// let client = kube::Client::try_from(config)?;
+    ///
+    /// let running = tokio::spawn(serving.run(std::future::pending()));
+    /// let response = client.send(http::Request::post("/lenient").body(kube::client::Body::empty())?).await?;
+    /// assert_eq!(response.status(), 403);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn clients(mut self, check: ClientCheck) -> Self {
         self.tls.clients = Some(check);
         self
     }
 
-    /// Accepts TLS 1.2 too; only TLS 1.3 unless told so.
+    /// Accepts TLS 1.2 beside TLS 1.3. Default: TLS 1.3 alone.
     pub fn accept_tls12(mut self) -> Self {
         self.tls.accepts_tls12 = true;
         self
     }
 
-    /// Sets the client by which the program reaches the cluster.
+    /// Sets the client for the cluster, which the handles and the controllers use.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube::Client;
+    /// use kubewright_controller::Reader;
+    /// use kubewright_manager::{App, Program};
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let api_server = tower::service_fn(async |_: http::Request<kube::client::Body>| {
+    ///     let pods = json!({"kind": "PodList", "metadata": {}, "items": [{"metadata": {"name": "web"}}]});
+    ///     Ok::<_, std::convert::Infallible>(http::Response::new(pods.to_string()))
+    /// });
+    ///
+    /// let mut pods: Option<Reader<Pod>> = None;
+    /// let program = Program::new(|needs| {
+    ///     pods = Some(needs.reader());
+    ///     App::new("census")
+    /// });
+    /// let started = program.client(Client::new(api_server, "default")).start().await?;
+    /// let running = tokio::spawn(started.run(std::future::pending()));
+    /// assert_eq!(pods.unwrap().list().await?.len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn client(mut self, client: Client) -> Self {
         self.client = Some(client);
         self
     }
 
-    /// Sets the name of the webhook configurations, as [`App::configuration`] does: for a cluster where they cannot have the
-    /// name that the program gives them.
-    pub fn configuration(mut self, name: impl Into<String>) -> Self {
-        self.app = self.app.configuration(name);
+    /// Sets the name of the webhook configurations, as [`App::webhook_configuration_name`] does: for a cluster in which the name that
+    /// the program sets is taken.
+    ///
+    /// ```
+    #[doc = include_str!("policy.md")]
+    /// let program = Program::new(app).webhook_configuration_name("policy-of-blue");
+    /// assert_eq!(program.app().configuration_name(), "policy-of-blue");
+    /// ```
+    pub fn webhook_configuration_name(mut self, name: impl Into<String>) -> Self {
+        self.app = self.app.webhook_configuration_name(name);
         self
     }
 
-    /// Has the certificates of the program's own authority also stand for these DNS names and IP addresses: for a place where
-    /// it is reached on another way than in a cluster.
+    /// Adds these DNS names and IP addresses to the certificates that the program's own authority signs: for a program that clients
+    /// reach by other names than those of its Service.
+    ///
+    /// ```
+    /// use kubewright_certificates::SharedAuthority;
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// let authority = SharedAuthority::in_secret("policy-certs").for_service("policy");
+    /// let program = Program::new(|_| App::new("policy").certificates(authority)).reached_as(["10.0.0.7"]);
+    /// let names = program.app().authority().unwrap().names("blue");
+    /// assert!(names.contains(&"policy.blue.svc".to_owned()));
+    /// assert!(names.contains(&"10.0.0.7".to_owned()));
+    /// ```
     pub fn reached_as(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         if let Some(authority) = self.app.authority().cloned() {
             self.app = self.app.certificates(authority.also_for(names));
@@ -141,7 +252,20 @@ impl Program {
         self
     }
 
-    /// Returns whether the program works with objects of a cluster, and so needs a client.
+    /// Returns whether the program works with objects of a cluster, and so needs [a client](Self::client).
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kubewright_controller::Cached;
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// assert!(!Program::new(|_| App::new("worker")).needs_client());
+    /// let program = Program::new(|needs| {
+    ///     let pods: Cached<Pod> = needs.cached();
+    ///     App::new("census")
+    /// });
+    /// assert!(program.needs_client());
+    /// ```
     pub fn needs_client(&self) -> bool {
         !self.granted().is_empty()
     }
@@ -155,8 +279,8 @@ impl Program {
         self.app.publish().is_some() && !Target::all_of(&self.app).is_empty()
     }
 
-    /// Writes the definitions of the custom resources that the program works with, each with all its versions. How the versions
-    /// are converted depends on where the program is reached, and is written by [`Self::manifests`] and [`Self::deployment`].
+    /// Returns the definitions of the custom resources that the program works with, each with all its versions. Their
+    /// conversion depends on the program's endpoint: [`Self::manifests`] and [`Self::deployment`] add it.
     #[must_use]
     pub fn crds(&self) -> Manifests {
         let mut crds = self.app.crds().to_vec();
@@ -171,21 +295,76 @@ impl Program {
         crds.into_iter().collect()
     }
 
-    /// Writes the roles that grant what the program asked for, and nothing else.
+    /// Returns the roles that grant what the program has requested from [`Needs`], and nothing else.
+    ///
+    /// ```
+    /// use k8s_openapi::api::batch::v1::Job;
+    /// use kubewright_controller::Deleter;
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let finished: Deleter<Job> = needs.in_namespace("blue").deleter();
+    ///     App::new("janitor")
+    /// });
+    /// let yaml = "\
+    /// apiVersion: rbac.authorization.k8s.io/v1
+    /// kind: Role
+    /// metadata:
+    ///   name: janitor
+    ///   namespace: blue
+    /// rules:
+    /// - apiGroups:
+    ///   - batch
+    ///   resources:
+    ///   - jobs
+    ///   verbs:
+    ///   - delete
+    /// ";
+    /// assert_eq!(program.permissions().to_yaml(), yaml);
+    /// ```
     #[must_use]
     pub fn permissions(&self) -> Manifests {
         self.granted().manifests(self.app.name())
     }
 
-    /// Writes the bindings that give the roles of [`Self::permissions`] to a service account.
+    /// Returns the bindings that give the roles of [`Self::permissions`] to a service account.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let events = needs.recorder();
+    ///     App::new("billing")
+    /// });
+    /// let bindings = program.bindings("blue", "robot");
+    /// let binding = &bindings.objects()[0];
+    /// assert_eq!(binding["kind"], "ClusterRoleBinding");
+    /// assert_eq!(binding["roleRef"]["name"], "billing");
+    /// assert_eq!(binding["subjects"][0]["name"], "robot");
+    /// ```
     #[must_use]
     pub fn bindings(&self, namespace: &str, service_account: &str) -> Manifests {
         let permissions = self.granted();
         permissions.bindings(self.app.name(), namespace, service_account)
     }
 
-    /// Writes the part of [`Self::permissions`] that leader election and the rotation of certificates use from time to time:
-    /// no single test can make a program use all of it.
+    /// Returns the part of [`Self::permissions`] that only leader election and the rotation of certificates use: no single test makes
+    /// a program use all of it.
+    ///
+    /// ```
+    /// use kubewright_controller::LeaderElection;
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// let election = LeaderElection::by_lease("census").in_namespace("blue");
+    /// let program = Program::new(|needs| {
+    ///     let events = needs.recorder();
+    ///     App::new("census").leader_election(election)
+    /// });
+    /// assert_eq!(program.permissions().objects().len(), 2);
+    /// let upkeep = program.upkeep_permissions();
+    /// assert_eq!(upkeep.objects().len(), 1);
+    /// assert_eq!(upkeep.objects()[0]["rules"][0]["resources"][0], "leases");
+    /// ```
     #[must_use]
     pub fn upkeep_permissions(&self) -> Manifests {
         self.upkeep().manifests(self.app.name())
@@ -219,19 +398,54 @@ impl Program {
         permissions
     }
 
-    /// Sets how the program stops.
+    /// Sets how the program shuts down. Default: [`Drain::default`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::Drain;
+    #[doc = include_str!("policy.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // By default a program waits five seconds until the endpoints of its Service have propagated; a test has none.
+    /// let program = Program::new(app).drain(Drain::default().propagation(Duration::ZERO));
+    /// let serving = program.bind(([127, 0, 0, 1], 0), SelfSigned::for_names(["127.0.0.1"])).await?;
+    /// tokio::time::timeout(Duration::from_secs(4), serving.run(async {})).await??;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn drain(mut self, drain: Drain) -> Self {
         self.drain = drain;
         self
     }
 
-    /// Returns what the program is made of.
+    /// Returns the [`App`] that the program's function has returned.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// let program = Program::new(|_| App::new("worker"));
+    /// assert!(!program.app().has_webhooks(), "it is started without a server");
+    /// ```
     pub fn app(&self) -> &App {
         &self.app
     }
 
-    /// Writes the program's manifests, for an API server that reaches it at `endpoint` and trusts
-    /// the certificates in `trust`, or its own machine's without them.
+    /// Returns the webhook configurations, for an API server that reaches the program at `endpoint` and trusts the
+    /// CA certificates in `trust`, or those of its own machine if there are none.
+    ///
+    /// ```
+    /// use kubewright_manifests::Endpoint;
+    #[doc = include_str!("policy.md")]
+    ///
+    /// let manifests = Program::new(app).manifests(Endpoint::service("blue/policy")?, None)?;
+    /// let webhook = &manifests.objects()[0]["webhooks"][0];
+    /// assert_eq!(webhook["clientConfig"]["service"]["namespace"], "blue");
+    /// assert_eq!(webhook["name"], "lenient.policy.example.com");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -244,17 +458,31 @@ impl Program {
         manifests(&self.app, endpoint, trust)
     }
 
-    /// Loads what the program asked for, waits for the first certificate and opens the port.
+    /// Loads the configuration, waits for the first certificate and opens the port.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_manager::StartError;
+    #[doc = include_str!("policy.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let certificates = || SelfSigned::for_names(["127.0.0.1"]);
+    /// let first = Program::new(app).bind(([127, 0, 0, 1], 0), certificates()).await?;
+    /// let second = Program::new(app).bind(first.local_addr(), certificates()).await;
+    /// assert!(matches!(second, Err(StartError::Server(_))), "the port is taken");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
-    /// When a webhook is declared in a way that no API server accepts, a configuration file
-    /// cannot be used, there is no client and one is needed, the port cannot be opened, or the
-    /// certificate cannot be served.
+    /// When no API server would accept the declaration of a webhook, a configuration file is invalid, the program
+    /// [needs a client](Self::needs_client) and has none, the port cannot be opened, or the certificate is invalid.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future closes what was opened; the program is gone with it.
+    /// Dropping the future closes the port and drops the program.
     pub async fn bind<C: CertificateSource>(
         self,
         listen: impl Into<SocketAddr>,
@@ -264,7 +492,8 @@ impl Program {
         let publish = self.app.publish().filter(|_| self.publishes()).cloned();
         let needs_client = self.needs_client_besides_authority();
         let mut opening = self.open(needs_client).await?;
-        let publishing = publish.map(|publish| (publish, opening.publishing(&Teller::silent())));
+        let publishing =
+            publish.map(|publish| (publish, opening.publishing(&EventRecorder::discarding())));
         let mut serving = opening.bind(listen.into(), certificates).await?;
         if let Some((publish, publishing)) = publishing {
             let identity = serving.bound.identity();
@@ -273,17 +502,28 @@ impl Program {
         Ok(serving)
     }
 
-    /// Loads what the program asked for, has its own authority sign a certificate and opens the port. See
+    /// Loads the configuration, lets the program's own authority sign a certificate and opens the port. See
     /// [`App::certificates`].
+    ///
+    /// ```
+    /// use kubewright_manager::StartError;
+    #[doc = include_str!("policy.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let without = Program::new(app).bind_with_authority(([127, 0, 0, 1], 0)).await;
+    /// assert!(matches!(without, Err(StartError::NoAuthority)), "App::certificates was not called");
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
-    /// As for [`bind`](Self::bind), and when the program has no authority of its own. One that cannot sign yet, as when the API
-    /// server is away, is waited for.
+    /// As for [`bind`](Self::bind), and when the program has no authority of its own. If the authority cannot sign yet, as when
+    /// the API server is unreachable, the future waits.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future closes what was opened; the program is gone with it.
+    /// Dropping the future closes the port and drops the program.
     pub async fn bind_with_authority(
         self,
         listen: impl Into<SocketAddr>,
@@ -292,22 +532,37 @@ impl Program {
         let authority = self.app.authority().cloned();
         let authority = authority.ok_or(StartError::NoAuthority)?;
         let mut opening = self.open(true).await?;
-        let (source, board) = opening.rotate(&authority);
+        let (source, trust) = opening.rotate(&authority);
         let serving = opening.bind(listen.into(), source).await?;
-        board.serves(serving.bound.identity());
+        trust.serves(serving.bound.identity());
         Ok(serving)
     }
 
-    /// Loads what a program without webhooks asked for.
+    /// Loads the configuration of a program without webhooks.
+    ///
+    /// ```
+    /// use kubewright_manager::StartError;
+    #[doc = include_str!("policy.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let started = Program::new(|_| App::new("worker")).start().await?;
+    /// started.run(async {}).await?;
+    ///
+    /// let with_webhooks = Program::new(app).start().await;
+    /// assert!(matches!(with_webhooks, Err(StartError::NoServer)));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
-    /// When a configuration file cannot be used, there is no client and one is needed, or the
-    /// program has webhooks, for which it has to be [bound](Self::bind).
+    /// When a configuration file is invalid, the program [needs a client](Self::needs_client) and has none, or it has webhooks:
+    /// those need [`bind`](Self::bind).
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future ends the program.
+    /// Dropping the future drops the program.
     pub async fn start(self) -> Result<Started, StartError> {
         if self.app.has_webhooks() {
             return Err(StartError::NoServer);
@@ -343,12 +598,12 @@ impl Program {
         if let Some(election) = self.app.election() {
             election.check()?;
         }
-        let watch = Watch::start(&self.app, readiness, self.monitor, self.recorder);
-        let watch = watch.await.map_err(StartError::Monitor)?;
+        let diagnostics = Diagnostics::start(&self.app, readiness, self.listen, self.recorder);
+        let diagnostics = diagnostics.await.map_err(StartError::Diagnostics)?;
         if needs_client && self.client.is_none() {
             return Err(StartError::NoClient);
         }
-        self.client = self.client.map(|client| watch.observe(client));
+        self.client = self.client.map(|client| diagnostics.observe(client));
         for source in &mut self.needs.configuration {
             source.load(self.client.as_ref()).await?;
         }
@@ -358,7 +613,7 @@ impl Program {
             self.client,
             self.drain,
             readiness,
-            watch,
+            diagnostics,
             self.log,
         ))
     }

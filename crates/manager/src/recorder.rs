@@ -122,7 +122,7 @@ fn write_all(kept: &Receiver<Message>, directory: &Path, waiting: &AtomicUsize) 
         let kept = match message {
             Message::Keep(kept) => kept,
             Message::End(written) => {
-                // Nobody waits any more: that is fine.
+                // The send fails if the caller has stopped waiting, which is no error.
                 let _ = written.send(());
                 continue;
             }

@@ -31,11 +31,11 @@ use crate::{App, Needs, Program, RunError, Serving, StartError, logging};
 ///
 /// The program gets these sub-commands:
 ///
-/// * `run`, the default, serves the webhooks and runs the controllers until SIGTERM or Ctrl-C. Calls
-///   and reconciles at hand are finished first; a second signal ends at once. A program that works
-///   with objects of a cluster finds it as kubectl does, or as a pod of it. `--listen` sets the address, `--certificates` names the
+/// * `run`, the default, serves the webhooks and runs the controllers until SIGTERM or Ctrl-C. It
+///   finishes requests and reconciles in progress first; a second signal ends it at once. A program that
+///   works with objects of a cluster finds the cluster as kubectl does, or as a pod of it. `--listen` sets the address, `--certificates` names the
 ///   directory with the certificate, `--self-signed` makes one for the names given and
-///   `--write-ca` tells who signed it, and a program with [certificates of its own](App::certificates) needs neither, `--client-ca` has clients prove who they are, `--monitor` answers probes and tells metrics by plain HTTP, `--record` keeps every review in a directory for `kubewright replay`, `--log-format` and `--log-level` shape the log on standard
+///   `--write-ca` tells who signed it, and a program with [certificates of its own](App::certificates) needs neither, `--client-ca` has clients prove who they are, `--metrics-bind-address` serves metrics and health probes over plain HTTP (`--health-probe-bind-address` moves the probes to an address of their own), `--record` keeps every review in a directory for `kubewright replay`, `--log-format` and `--log-level` shape the log on standard
 ///   error. As soon as it serves, it says `serving webhooks on https://<address>` on standard
 ///   output.
 /// * `manifests` prints everything that installs the program as YAML, in the order in which it is applied; see
@@ -103,7 +103,7 @@ pub fn run_with<O: Args>(app: impl FnOnce(O, &mut Needs) -> App) -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            // There is nobody left to tell if standard error is closed.
+            // The error has no other place to go if standard error is closed.
             drop(writeln!(io::stderr(), "error: {}", sentence(&error)));
             ExitCode::FAILURE
         }
@@ -112,6 +112,9 @@ pub fn run_with<O: Args>(app: impl FnOnce(O, &mut Needs) -> App) -> ExitCode {
 
 #[derive(Debug, Args)]
 struct NoOptions {}
+
+/// Where a command prints.
+type Output<'a> = &'a mut (dyn Write + Send);
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -149,24 +152,41 @@ enum CommandError {
 fn execute<O: Args>(
     arguments: impl IntoIterator<Item = OsString>,
     app: impl FnOnce(O, &mut Needs) -> App,
-    output: &mut (impl Write + Send),
+    output: Output<'_>,
 ) -> Result<ExitCode, CommandError> {
     let asked = match command::parse::<O>(arguments) {
         Ok(asked) => asked,
         Err(error) => return refuse(&error),
     };
     let program = Program::new(|needs| app(asked.options, needs));
-    match asked.task {
+    perform(
+        program,
+        asked.task,
+        asked.written,
+        command::no_identity::<O>,
+        output,
+    )
+}
+
+/// Performs a task. Nothing from here on depends on the type of the options, so that this crate compiles it and not each program.
+fn perform(
+    program: Program,
+    task: Task,
+    options: Vec<String>,
+    no_identity: fn() -> clap::Error,
+    output: Output<'_>,
+) -> Result<ExitCode, CommandError> {
+    match task {
         Task::Run(flags) => {
             let is_certain = flags.identity.is_given() || program.app().authority().is_some();
             if program.app().has_webhooks() && !is_certain {
-                return refuse(&command::no_identity::<O>());
+                return refuse(&no_identity());
             }
             return serve(program, &flags, output);
         }
         Task::Crds => print(&program.crds(), output)?,
         Task::Permissions => print(&program.permissions(), output)?,
-        Task::Manifests(flags) => manifests(program, flags, asked.written, output)?,
+        Task::Manifests(flags) => manifests(program, flags, options, output)?,
         Task::ApiServer(flags) => print(&api_server(flags), output)?,
         Task::Version => {
             writeln!(output, "{}", program.app().version_text()).map_err(CommandError::Output)?;
@@ -181,7 +201,7 @@ fn refuse(error: &clap::Error) -> Result<ExitCode, CommandError> {
     Ok(u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-fn print(manifests: &Manifests, output: &mut impl Write) -> Result<(), CommandError> {
+fn print(manifests: &Manifests, output: Output<'_>) -> Result<(), CommandError> {
     output
         .write_all(manifests.to_yaml().as_bytes())
         .map_err(CommandError::Output)
@@ -191,7 +211,7 @@ fn manifests(
     program: Program,
     flags: ManifestFlags,
     options: Vec<String>,
-    output: &mut impl Write,
+    output: Output<'_>,
 ) -> Result<(), CommandError> {
     if let Some(endpoint) = flags.endpoint() {
         let trust = flags.ca_file.as_deref().map(read_trust).transpose()?;
@@ -246,11 +266,7 @@ fn read_trust(path: &Path) -> Result<TrustBundle, CommandError> {
     })
 }
 
-fn serve(
-    program: Program,
-    flags: &RunFlags,
-    output: &mut (impl Write + Send),
-) -> Result<ExitCode, CommandError> {
+fn serve(program: Program, flags: &RunFlags, output: Output<'_>) -> Result<ExitCode, CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         // When a thread ends, the allocator gives back what it kept for it.
@@ -269,8 +285,12 @@ fn serve(
         .grace(seconds(flags.grace))
         .propagation(seconds(flags.propagation));
     let program = program.drain(drain).log(log);
-    let program = match flags.monitor {
-        Some(address) => program.monitor(address),
+    let program = match flags.metrics_bind_address {
+        Some(address) => program.metrics_bind_address(address),
+        None => program,
+    };
+    let program = match flags.health_probe_bind_address {
+        Some(address) => program.health_probe_bind_address(address),
         None => program,
     };
     let recorder = match &flags.record {
@@ -334,7 +354,7 @@ fn serve(
     if let Some(exporter) = exporter {
         exporter.finish();
     }
-    // A thread that waits for the system would hold a program that is told to end at once.
+    // A thread that waits for the system would delay a program that has to end at once.
     runtime.shutdown_background();
     ended
 }
@@ -342,7 +362,7 @@ fn serve(
 async fn serve_until_told<C: CertificateSource>(
     bound: impl Future<Output = Result<Serving<C>, StartError>>,
     flags: &RunFlags,
-    output: &mut (impl Write + Send),
+    output: Output<'_>,
 ) -> Result<ExitCode, CommandError> {
     let mut signals = Signals::listen().map_err(CommandError::System)?;
     let serving = tokio::select! {
@@ -358,38 +378,42 @@ async fn serve_until_told<C: CertificateSource>(
             }
         })?;
     }
-    tell_monitor(serving.monitor_addr(), output)?;
+    print_diagnostics(serving.metrics_addr(), serving.health_probe_addr(), output)?;
     let address = serving.local_addr();
     writeln!(output, "serving webhooks on https://{address}").map_err(CommandError::Output)?;
     output.flush().map_err(CommandError::Output)?;
     let (stop, stopped) = oneshot::channel();
     let running = serving.run(async {
-        // An error means that nobody can ask any more, which is a reason to stop as well.
+        // An error means that the sender is gone, which is a reason to stop as well.
         drop(stopped.await);
     });
     until_told(running, stop, &mut signals).await
 }
 
-fn tell_monitor(address: Option<SocketAddr>, output: &mut impl Write) -> Result<(), CommandError> {
-    match address {
-        Some(address) => writeln!(output, "answering probes on http://{address}"),
-        None => Ok(()),
+fn print_diagnostics(
+    metrics: Option<SocketAddr>,
+    health_probes: Option<SocketAddr>,
+    output: Output<'_>,
+) -> Result<(), CommandError> {
+    if let Some(address) = metrics {
+        writeln!(output, "serving metrics on http://{address}").map_err(CommandError::Output)?;
     }
-    .map_err(CommandError::Output)
+    if let Some(address) = health_probes {
+        writeln!(output, "serving health probes on http://{address}")
+            .map_err(CommandError::Output)?;
+    }
+    Ok(())
 }
 
 /// Runs a program that has nothing to serve.
-async fn work_until_told(
-    program: Program,
-    output: &mut (impl Write + Send),
-) -> Result<ExitCode, CommandError> {
+async fn work_until_told(program: Program, output: Output<'_>) -> Result<ExitCode, CommandError> {
     let mut signals = Signals::listen().map_err(CommandError::System)?;
     let started = program.start().await?;
-    tell_monitor(started.monitor_addr(), output)?;
+    print_diagnostics(started.metrics_addr(), started.health_probe_addr(), output)?;
     writeln!(output, "running").map_err(CommandError::Output)?;
     output.flush().map_err(CommandError::Output)?;
     let (stop, stopped) = oneshot::channel();
-    // An error means that nobody can ask any more, which is a reason to stop as well.
+    // An error means that the sender is gone, which is a reason to stop as well.
     let running = started.run(async { drop(stopped.await) });
     until_told(running, stop, &mut signals).await
 }
@@ -404,12 +428,12 @@ async fn until_told(
         ended = &mut running => return Ok(ended.map(|()| ExitCode::SUCCESS)?),
         () = signals.next() => {}
     }
-    tracing::info!("told to end: finishing what is at hand first");
+    tracing::info!("shutting down: draining in-flight requests");
     drop(stop);
     tokio::select! {
         ended = &mut running => Ok(ended.map(|()| ExitCode::SUCCESS)?),
         () = signals.next() => {
-            tracing::warn!("told to end at once: what is at hand is cut off");
+            tracing::warn!("shutting down at once: in-flight requests are cancelled");
             Ok(ExitCode::FAILURE)
         }
     }

@@ -14,7 +14,32 @@ use crate::error::RunError;
 use crate::tasks::Panicked;
 use crate::traces::Continued;
 
-/// A program that listens: connections wait until [`run`](Self::run) is called.
+/// A program that listens. Connections wait until [`run`](Self::run) is called. [`Program::bind`](crate::Program::bind) returns it.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use kubewright_certificates::SelfSigned;
+/// use kubewright_server::Drain;
+#[doc = include_str!("policy.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let program = Program::new(app).drain(Drain::default().propagation(Duration::ZERO));
+/// let serving = program.bind(([127, 0, 0, 1], 0), SelfSigned::for_names(["127.0.0.1"])).await?;
+/// let readiness = serving.readiness();
+/// assert!(!readiness.is_ready());
+///
+/// let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+/// let running = tokio::spawn(serving.run(async { drop(stopped.await) }));
+/// while !readiness.is_ready() {
+///     tokio::task::yield_now().await;
+/// }
+/// drop(stop);
+/// running.await??;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub struct Serving<C> {
     pub(crate) app: App,
@@ -22,7 +47,27 @@ pub struct Serving<C> {
     pub(crate) bound: Bound<Continued<Webhooks>, C>,
 }
 
-/// A program without webhooks that has loaded its configuration.
+/// A program without webhooks that has loaded its configuration. [`Program::start`](crate::Program::start) returns it.
+///
+/// ```
+/// use kubewright_manager::{App, Program};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let started = Program::new(|_| App::new("worker")).start().await?;
+/// let readiness = started.readiness();
+/// assert!(readiness.conditions().contains(&("caches".to_owned(), false)));
+///
+/// let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+/// let running = tokio::spawn(started.run(async { drop(stopped.await) }));
+/// while !readiness.is_ready() {
+///     tokio::task::yield_now().await;
+/// }
+/// drop(stop);
+/// running.await??;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use]
 pub struct Started {
@@ -31,17 +76,81 @@ pub struct Started {
 }
 
 impl Started {
-    /// Returns the address of probes and metrics, if the program serves them.
-    pub fn monitor_addr(&self) -> Option<SocketAddr> {
-        self.background.monitor_addr()
+    /// Returns the address of the metrics endpoint, if the program serves it.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Program};
+    #[doc = include_str!("get.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let program = Program::new(|_| App::new("worker")).metrics_bind_address(([127, 0, 0, 1], 0));
+    /// let started = program.start().await?;
+    /// let metrics = get(started.metrics_addr().unwrap(), "/metrics").await?;
+    /// assert!(metrics.ends_with("# EOF\n"), "{metrics}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
+        self.background.diagnostics_addrs().metrics
+    }
+
+    /// Returns the address of the health probes, if the program serves them over plain HTTP.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Program};
+    #[doc = include_str!("get.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let program = Program::new(|_| App::new("worker")).health_probe_bind_address(([127, 0, 0, 1], 0));
+    /// let started = program.start().await?;
+    /// assert_eq!(started.metrics_addr(), None);
+    /// let response = get(started.health_probe_addr().unwrap(), "/livez").await?;
+    /// assert!(response.ends_with("ok"), "{response}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn health_probe_addr(&self) -> Option<SocketAddr> {
+        self.background.diagnostics_addrs().health_probes
     }
 
     /// Returns the readiness: whether all caches have synced.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let started = Program::new(|_| App::new("worker")).start().await?;
+    /// let readiness = started.readiness();
+    /// assert!(!readiness.is_ready(), "the program does not run yet");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn readiness(&self) -> Readiness {
         self.readiness.clone()
     }
 
     /// Runs until `shutdown` resolves and the reconciles in progress are done.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let started = Program::new(|_| App::new("worker")).start().await?;
+    /// let readiness = started.readiness();
+    /// let shutdown = async {
+    ///     while !readiness.is_ready() {
+    ///         tokio::task::yield_now().await;
+    ///     }
+    /// };
+    /// started.run(shutdown).await?;
+    /// assert!(!readiness.is_ready(), "a program that has stopped is not ready");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -63,23 +172,80 @@ impl Started {
 }
 
 impl<C: CertificateSource> Serving<C> {
-    /// Returns the address that it listens on.
+    /// Returns the address of the webhook server, with the port that the system has chosen for port 0.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    #[doc = include_str!("policy.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let certificates = SelfSigned::for_names(["127.0.0.1"]);
+    /// let serving = Program::new(app).bind(([127, 0, 0, 1], 0), certificates).await?;
+    /// let address = serving.local_addr();
+    /// assert_ne!(address.port(), 0, "the system has chosen a port");
+    /// assert!(tokio::net::TcpStream::connect(address).await.is_ok());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn local_addr(&self) -> SocketAddr {
         self.bound.local_addr()
     }
 
-    /// Returns the address of probes and metrics, if the program serves them.
-    pub fn monitor_addr(&self) -> Option<SocketAddr> {
-        self.background.monitor_addr()
+    /// Returns the address of the metrics endpoint, if the program serves it.
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
+        self.background.diagnostics_addrs().metrics
+    }
+
+    /// Returns the address of the health probes, if the program serves them over plain HTTP.
+    pub fn health_probe_addr(&self) -> Option<SocketAddr> {
+        self.background.diagnostics_addrs().health_probes
     }
 
     /// Returns the CA certificates that clients have to trust.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    #[doc = include_str!("policy.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let certificates = SelfSigned::for_names(["127.0.0.1"]);
+    /// let serving = Program::new(app).bind(([127, 0, 0, 1], 0), certificates).await?;
+    /// let mut config = kube::Config::new(format!("https://{}", serving.local_addr()).parse()?);
+    /// let trusted = serving.trust();
+    /// config.root_cert = Some(trusted.certificates().iter().map(|certificate| certificate.to_vec()).collect());
+    /// let client = kube::Client::try_from(config)?;
+    ///
+    /// let running = tokio::spawn(serving.run(std::future::pending()));
+    /// let request = http::Request::get("/livez").body(Vec::new())?;
+    /// assert_eq!(client.request_text(request).await?, "ok");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn trust(&self) -> TrustBundle {
         self.bound.trust()
     }
 
     /// Returns the webhook configurations for an API server that reaches the program at `endpoint`, with the `caBundle` of its
     /// certificate. A program with its own CA sets the `caBundle` at run time, so that the manifests have none.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_manifests::Endpoint;
+    #[doc = include_str!("policy.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let certificates = SelfSigned::for_names(["127.0.0.1"]);
+    /// let serving = Program::new(app).bind(([127, 0, 0, 1], 0), certificates).await?;
+    /// let url = format!("https://{}", serving.local_addr());
+    /// let manifests = serving.manifests(Endpoint::url(&url)?)?;
+    /// let client_config = &manifests.objects()[0]["webhooks"][0]["clientConfig"];
+    /// assert_eq!(client_config["caBundle"], serving.trust().to_ca_bundle());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -90,11 +256,52 @@ impl<C: CertificateSource> Serving<C> {
     }
 
     /// Returns the readiness: whether the server accepts requests and all caches have synced.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    #[doc = include_str!("policy.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let certificates = SelfSigned::for_names(["127.0.0.1"]);
+    /// let serving = Program::new(app).bind(([127, 0, 0, 1], 0), certificates).await?;
+    /// let readiness = serving.readiness();
+    /// assert!(readiness.conditions().contains(&("serving".to_owned(), false)));
+    /// let running = tokio::spawn(serving.run(std::future::pending()));
+    /// while !readiness.is_ready() {
+    ///     tokio::task::yield_now().await;
+    /// }
+    /// running.abort();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn readiness(&self) -> Readiness {
         self.bound.readiness()
     }
 
     /// Serves until `shutdown` resolves and the in-flight requests and reconciles are done.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::Drain;
+    /// use std::time::Duration;
+    #[doc = include_str!("policy.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let program = Program::new(app).drain(Drain::default().propagation(Duration::ZERO));
+    /// let serving = program.bind(([127, 0, 0, 1], 0), SelfSigned::for_names(["127.0.0.1"])).await?;
+    /// let readiness = serving.readiness();
+    /// let shutdown = async {
+    ///     while !readiness.is_ready() {
+    ///         tokio::task::yield_now().await;
+    ///     }
+    /// };
+    /// serving.run(shutdown).await?;
+    /// assert!(!readiness.is_ready(), "a program that has stopped is not ready");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

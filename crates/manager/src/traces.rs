@@ -1,7 +1,7 @@
-//! Traces: the caller's are continued, those of calls to the API server are passed on, and spans are sent by OTLP.
+//! Traces: continues the caller's trace, passes it on in calls to the API server, and exports spans by OTLP.
 //!
-//! Spans are made by `tracing` wherever something happens. They cost next to nothing unless somebody listens, and whoever
-//! does that is made here, with the feature `otlp`.
+//! All crates of the toolkit make spans with `tracing`. A span costs next to nothing without a subscriber; the feature `otlp` adds
+//! a subscriber that exports them.
 
 use std::task::{Context, Poll};
 
@@ -15,7 +15,7 @@ mod export;
 #[cfg(feature = "otlp")]
 pub(crate) use export::{Exporter, TraceFlags};
 
-/// Continues the trace of whoever calls: API servers send a W3C trace parent if they trace.
+/// Continues the caller's trace: API servers send a W3C `traceparent` if they trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Continued<S>(pub(crate) S);
 
@@ -39,7 +39,7 @@ where
     }
 }
 
-/// Whether somebody listens to the spans of calls to the API server.
+/// Whether a subscriber takes the spans of calls to the API server.
 pub(crate) fn are_on() -> bool {
     tracing::span_enabled!(target: "kubewright_manager::client", tracing::Level::DEBUG)
 }

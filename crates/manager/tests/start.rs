@@ -50,7 +50,7 @@ async fn manifests_of_a_running_program_trust_its_certificate() {
 
 #[tokio::test]
 async fn the_configuration_can_have_a_name_of_its_own() {
-    let program = program(|needs| app(needs).configuration("legacy"));
+    let program = program(|needs| app(needs).webhook_configuration_name("legacy"));
     let manifests = program
         .manifests(Endpoint::service("blue/policy").unwrap(), None)
         .unwrap();
@@ -283,15 +283,15 @@ async fn probes_and_metrics_are_answered_on_a_port_of_their_own_from_the_start()
     let warm = Arc::clone(&is_warm);
     let program = program(|needs| {
         app(needs)
-            .ready_while("warm", move || warm.load(Ordering::SeqCst))
-            .live_while("worker", || true)
+            .readiness_check("warm", move || warm.load(Ordering::SeqCst))
+            .liveness_check("worker", || true)
     });
     let serving = program
-        .monitor(LOCAL)
+        .metrics_bind_address(LOCAL)
         .bind(LOCAL, certificates())
         .await
         .unwrap();
-    let address = serving.monitor_addr().unwrap();
+    let address = serving.metrics_addr().unwrap();
     assert!(
         read(address, "/livez/worker")
             .await
@@ -325,4 +325,47 @@ async fn probes_and_metrics_are_answered_on_a_port_of_their_own_from_the_start()
     );
     assert!(read(address, "/same").await.starts_with("HTTP/1.1 404"));
     running.abort();
+}
+
+#[tokio::test]
+async fn health_probes_have_an_address_of_their_own_if_one_is_set() {
+    let serving = program(app)
+        .metrics_bind_address(LOCAL)
+        .health_probe_bind_address(SocketAddr::from(([127, 0, 0, 2], 0)))
+        .bind(LOCAL, certificates())
+        .await
+        .unwrap();
+    let (metrics, probes) = (serving.metrics_addr(), serving.health_probe_addr());
+    let (metrics, probes) = (metrics.unwrap(), probes.unwrap());
+    assert_ne!(metrics, probes);
+    for (address, path, status) in [
+        (metrics, "/metrics", "200"),
+        (metrics, "/livez", "404"),
+        (probes, "/metrics", "404"),
+        (probes, "/livez", "200"),
+    ] {
+        let answer = read(address, path).await;
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{path}: {answer}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn health_probes_are_served_without_metrics() {
+    let program = program(app).health_probe_bind_address(LOCAL);
+    let serving = program.bind(LOCAL, certificates()).await.unwrap();
+    assert_eq!(serving.metrics_addr(), None);
+    let probes = serving.health_probe_addr().unwrap();
+    assert!(read(probes, "/livez").await.starts_with("HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn equal_addresses_of_metrics_and_health_probes_share_one_listener() {
+    let program = program(app).metrics_bind_address(LOCAL);
+    let program = program.health_probe_bind_address(LOCAL);
+    let serving = program.bind(LOCAL, certificates()).await.unwrap();
+    assert_eq!(serving.metrics_addr(), serving.health_probe_addr());
+    assert!(serving.metrics_addr().is_some());
 }

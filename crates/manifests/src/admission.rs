@@ -46,7 +46,18 @@ impl ApiServerAccess {
         }
     }
 
-    /// The kubeconfig, whose users are called as the webhooks are reached.
+    /// Returns the kubeconfig. Its users have the hosts of the webhooks as names, by which API servers look them up.
+    ///
+    /// ```
+    /// use kubewright_manifests::{ApiServerAccess, Endpoint};
+    ///
+    /// let endpoint = Endpoint::service("policy-system/policy:8443")?;
+    /// let kubeconfig = ApiServerAccess::new([endpoint], "client.crt", "client.key").kubeconfig();
+    /// let user = &kubeconfig.objects()[0]["users"][0];
+    /// assert_eq!(user["name"], "policy.policy-system.svc:8443");
+    /// assert_eq!(user["user"]["client-certificate"], "client.crt");
+    /// # Ok::<(), kubewright_manifests::EndpointError>(())
+    /// ```
     #[must_use]
     pub fn kubeconfig(&self) -> Manifests {
         let users: Vec<Value> = self
@@ -64,7 +75,17 @@ impl ApiServerAccess {
         ])
     }
 
-    /// The admission configuration, for both kinds of webhooks, with the path of the kubeconfig on the API server's machine.
+    /// Returns the admission configuration for mutating and validating webhooks, with the path of the kubeconfig on the API
+    /// server's machine.
+    ///
+    /// ```
+    /// use kubewright_manifests::ApiServerAccess;
+    ///
+    /// let configuration = ApiServerAccess::configuration("/etc/kubernetes/kubeconfig");
+    /// let plugins = &configuration.objects()[0]["plugins"];
+    /// assert_eq!(plugins[0]["name"], "ValidatingAdmissionWebhook");
+    /// assert_eq!(plugins[1]["configuration"]["kubeConfigFile"], "/etc/kubernetes/kubeconfig");
+    /// ```
     #[must_use]
     pub fn configuration(kubeconfig: &str) -> Manifests {
         let plugin = |name: &str| {

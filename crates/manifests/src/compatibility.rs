@@ -9,7 +9,19 @@ use serde_json::Value;
 
 use schema::{items, text};
 
-/// One thing that stops working if a definition is replaced by a newer one.
+/// A change of a CustomResourceDefinition that breaks objects or clients. [`breaks`] finds them.
+///
+/// ```
+/// use kubewright_manifests::breaks;
+/// use serde_json::json;
+///
+/// let definition = |served: bool| json!({
+///     "metadata": {"name": "gardens.example.com"},
+///     "spec": {"versions": [{"name": "v1", "served": served, "storage": true}]},
+/// });
+/// let found = breaks(&definition(true), &definition(false));
+/// assert_eq!(found[0].to_string(), "gardens.example.com: v1 is no longer served");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Break {
     definition: String,
@@ -18,13 +30,22 @@ pub struct Break {
 }
 
 impl Break {
-    /// The name of the definition, such as `gardens.example.com`.
+    /// Returns the name of the definition, such as `gardens.example.com`.
+    ///
+    /// ```
+    /// use kubewright_manifests::breaks;
+    /// use serde_json::json;
+    ///
+    /// let definition = |scope: &str| json!({"metadata": {"name": "gardens.example.com"}, "spec": {"scope": scope}});
+    /// let found = breaks(&definition("Cluster"), &definition("Namespaced"));
+    /// assert_eq!((found[0].definition(), found[0].place()), ("gardens.example.com", "the scope"));
+    /// ```
     #[must_use]
     pub fn definition(&self) -> &str {
         &self.definition
     }
 
-    /// Where in it, such as `v1: spec.beds`.
+    /// Returns the changed part of the definition, such as `v1: spec.beds`.
     #[must_use]
     pub fn place(&self) -> &str {
         &self.place

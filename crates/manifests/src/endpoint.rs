@@ -33,7 +33,17 @@ enum Reach {
     },
 }
 
-/// Why the API server would not call an endpoint.
+/// The reason why the API server would not call an endpoint.
+///
+/// ```
+/// use kubewright_manifests::Endpoint;
+///
+/// let error = Endpoint::url("http://policy.example.com").unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "`http://policy.example.com` is not a webhook's URL: it must start with https://",
+/// );
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointError {
@@ -58,9 +68,17 @@ pub enum EndpointError {
 impl Endpoint {
     /// Reaches the program at an `https` URL, to which each webhook's path is added.
     ///
+    /// ```
+    /// use kubewright_manifests::Endpoint;
+    ///
+    /// assert_eq!(Endpoint::url("https://policy.example.com/")?.to_string(), "https://policy.example.com");
+    /// assert!(Endpoint::url("https://policy.example.com?tenant=blue").is_err());
+    /// # Ok::<(), kubewright_manifests::EndpointError>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// When the API server would refuse the URL: it has no `https` scheme or no host, or it has a
+    /// When the API server would reject the URL: it has no `https` scheme or no host, or it has a
     /// user, a query or a fragment.
     pub fn url(url: &str) -> Result<Self, EndpointError> {
         let refused = |problem| EndpointError::Url {
@@ -93,7 +111,15 @@ impl Endpoint {
     }
 
     /// Reaches the program through a Service, written `namespace/name` or `namespace/name:port`;
-    /// the port is 443 unless given.
+    /// the default port is 443.
+    ///
+    /// ```
+    /// use kubewright_manifests::Endpoint;
+    ///
+    /// assert_eq!(Endpoint::service("policy-system/policy")?.to_string(), "service policy-system/policy:443");
+    /// assert!(Endpoint::service("policy").is_err(), "the namespace is missing");
+    /// # Ok::<(), kubewright_manifests::EndpointError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -128,7 +154,15 @@ impl Endpoint {
         }))
     }
 
-    /// Returns the namespace that the program itself runs in, if it is reached through a Service.
+    /// Returns the namespace of the Service, which is the program's own, or `None` for a URL.
+    ///
+    /// ```
+    /// use kubewright_manifests::Endpoint;
+    ///
+    /// assert_eq!(Endpoint::service("policy-system/policy:8443")?.namespace(), Some("policy-system"));
+    /// assert_eq!(Endpoint::url("https://127.0.0.1:8080")?.namespace(), None);
+    /// # Ok::<(), kubewright_manifests::EndpointError>(())
+    /// ```
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         match &self.0 {

@@ -1,4 +1,4 @@
-//! Kubernetes manifests from the declarations that run.
+#![doc = include_str!("../README.md")]
 
 mod admission;
 mod compatibility;

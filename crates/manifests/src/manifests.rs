@@ -2,7 +2,21 @@
 
 use serde_json::Value;
 
-/// Objects that are ready to be applied, in the order in which they should be.
+/// Objects in the order in which to apply them.
+///
+/// ```
+/// use kubewright_manifests::Manifests;
+/// use serde_json::json;
+///
+/// let manifests: Manifests = [
+///     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "policy-system"}}),
+///     json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "policy"}}),
+/// ]
+/// .into_iter()
+/// .collect();
+/// let kinds: Vec<_> = manifests.into_iter().map(|object| object["kind"].clone()).collect();
+/// assert_eq!(kinds, ["Namespace", "ServiceAccount"]);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Manifests(Vec<Value>);
 
@@ -12,6 +26,15 @@ impl Manifests {
     }
 
     /// Returns the objects.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Permissions, PolicyRule};
+    ///
+    /// let mut permissions = Permissions::default();
+    /// permissions.grant(None, PolicyRule::new("", "pods", ["get"]));
+    /// let manifests = permissions.manifests("policy");
+    /// assert_eq!(manifests.objects()[0]["kind"], "ClusterRole");
+    /// ```
     #[must_use]
     pub fn objects(&self) -> &[Value] {
         &self.0
@@ -19,7 +42,15 @@ impl Manifests {
 
     /// Returns the objects as YAML documents that kubectl reads.
     ///
-    /// The text depends on nothing but the objects: keys are sorted, and there is no time in it.
+    /// The YAML depends on nothing but the objects: keys are sorted, and there is no time in it.
+    ///
+    /// ```
+    /// use kubewright_manifests::Manifests;
+    /// use serde_json::json;
+    ///
+    /// let manifests: Manifests = [json!({"kind": "A", "apiVersion": "v1"}), json!({"kind": "B"})].into_iter().collect();
+    /// assert_eq!(manifests.to_yaml(), "apiVersion: v1\nkind: A\n---\nkind: B\n");
+    /// ```
     #[must_use]
     pub fn to_yaml(&self) -> String {
         let documents: Vec<String> = self.0.iter().map(document).collect();

@@ -6,7 +6,17 @@ use serde_json::{Value, json};
 
 use crate::Manifests;
 
-/// One thing that a program may do: verbs on a resource of a group.
+/// A permission of a program: verbs on a resource of a group.
+///
+/// ```
+/// use kubewright_manifests::{Permissions, PolicyRule};
+///
+/// let mut permissions = Permissions::default();
+/// permissions.grant(Some("blue"), PolicyRule::new("", "secrets", ["get"]).named("tls"));
+/// let roles = permissions.manifests("reader");
+/// let role = &roles.objects()[0];
+/// assert_eq!(role["rules"][0]["resourceNames"][0], "tls");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct PolicyRule {
@@ -80,7 +90,18 @@ type Verbs = BTreeSet<String>;
 type Grants = BTreeMap<(String, String, Option<String>), Verbs>;
 
 impl PolicyRule {
-    /// Makes a rule, such as `("apps", "deployments/scale", ["patch"])`. The core group is `""`.
+    /// Allows verbs on a resource, such as `("apps", "deployments/scale", ["patch"])`. The core group is `""`.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Permissions, PolicyRule};
+    ///
+    /// let mut permissions = Permissions::default();
+    /// permissions.grant(None, PolicyRule::new("apps", "deployments/scale", ["patch"]));
+    /// let roles = permissions.manifests("scaler");
+    /// let rule = &roles.objects()[0]["rules"][0];
+    /// assert_eq!(rule["apiGroups"][0], "apps");
+    /// assert_eq!(rule["resources"][0], "deployments/scale");
+    /// ```
     pub fn new(
         group: impl Into<String>,
         resource: impl Into<String>,
@@ -94,7 +115,17 @@ impl PolicyRule {
         }
     }
 
-    /// Narrows it to the object of one name. `create` cannot be narrowed: no API server knows the name before.
+    /// Narrows it to the object with this name (`resourceNames`). `create` cannot be narrowed: the API server does not know the
+    /// name when it authorizes the request.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Permissions, PolicyRule};
+    ///
+    /// let mut permissions = Permissions::default();
+    /// permissions.grant(None, PolicyRule::new("", "namespaces", ["get"]).named("blue"));
+    /// let roles = permissions.manifests("reader");
+    /// assert_eq!(roles.objects()[0]["rules"][0]["resourceNames"][0], "blue");
+    /// ```
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
@@ -102,19 +133,53 @@ impl PolicyRule {
 }
 
 impl Permissions {
-    /// Adds what a rule grants, in one namespace or everywhere.
+    /// Adds a rule, for one namespace or, with `None`, for all.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Permissions, PolicyRule};
+    ///
+    /// let mut permissions = Permissions::default();
+    /// permissions.grant(Some("blue"), PolicyRule::new("", "pods", ["get"]));
+    /// let roles = permissions.manifests("reader");
+    /// let role = &roles.objects()[0];
+    /// assert_eq!(role["kind"], "Role");
+    /// assert_eq!(role["metadata"]["namespace"], "blue");
+    /// ```
     pub fn grant(&mut self, namespace: Option<&str>, rule: PolicyRule) {
         let place = namespace.map_or(Place::Everywhere, |name| Place::Namespace(name.to_owned()));
         self.grant_at(place, rule);
     }
 
-    /// Adds what a rule grants, in the namespace in which the program runs. Its Role names none: it belongs to the namespace
-    /// that it is applied in.
+    /// Adds a rule for the namespace in which the program runs. Its Role names no namespace: it belongs to the namespace that
+    /// it is applied in.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Permissions, PolicyRule};
+    ///
+    /// let mut permissions = Permissions::default();
+    /// permissions.grant_in_own_namespace(PolicyRule::new("coordination.k8s.io", "leases", ["update"]));
+    /// let roles = permissions.manifests("policy");
+    /// let role = &roles.objects()[0];
+    /// assert_eq!(role["kind"], "Role");
+    /// assert!(role["metadata"].get("namespace").is_none());
+    /// ```
     pub fn grant_in_own_namespace(&mut self, rule: PolicyRule) {
         self.grant_at(Place::Own, rule);
     }
 
     /// Adds all permissions of another set.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Permissions, PolicyRule};
+    ///
+    /// let mut permissions = Permissions::default();
+    /// permissions.grant(None, PolicyRule::new("", "pods", ["get"]));
+    /// let mut others = Permissions::default();
+    /// others.grant(None, PolicyRule::new("", "pods", ["list"]));
+    /// permissions.add(others);
+    /// let verbs = permissions.manifests("reader").objects()[0]["rules"][0]["verbs"].clone();
+    /// assert_eq!(verbs, serde_json::json!(["get", "list"]));
+    /// ```
     pub fn add(&mut self, others: Self) {
         for (place, grants) in others.granted {
             let all = self.granted.entry(place).or_default();
@@ -133,6 +198,15 @@ impl Permissions {
     }
 
     /// Returns whether nothing is granted.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Permissions, PolicyRule};
+    ///
+    /// let mut permissions = Permissions::default();
+    /// assert!(permissions.is_empty());
+    /// permissions.grant(None, PolicyRule::new("", "pods", ["get"]));
+    /// assert!(!permissions.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.granted
             .values()
@@ -140,8 +214,19 @@ impl Permissions {
             .all(BTreeSet::is_empty)
     }
 
-    /// Writes the roles: a ClusterRole for what is granted everywhere, and a Role for each namespace; that for the program's
-    /// own names none.
+    /// Returns the roles: a ClusterRole for what is granted in all namespaces, and a Role for each single namespace. The Role
+    /// for the program's own names no namespace.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Permissions, PolicyRule};
+    ///
+    /// let mut permissions = Permissions::default();
+    /// permissions.grant(None, PolicyRule::new("", "nodes", ["list"]));
+    /// permissions.grant(Some("blue"), PolicyRule::new("", "pods", ["list"]));
+    /// let roles = permissions.manifests("reader");
+    /// let kinds: Vec<_> = roles.objects().iter().map(|role| &role["kind"]).collect();
+    /// assert_eq!(kinds, ["ClusterRole", "Role"]);
+    /// ```
     #[must_use]
     pub fn manifests(&self, name: &str) -> Manifests {
         let roles = self.granted.iter().filter_map(|(place, grants)| {

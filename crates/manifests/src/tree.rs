@@ -31,7 +31,18 @@ pub struct Tree {
     files: BTreeMap<String, String>,
 }
 
-/// Files could not be written.
+/// The reason why a file could not be written.
+///
+/// ```
+/// use kubewright_manifests::Tree;
+///
+/// let file = std::env::temp_dir().join(format!("kubewright-write-error-{}", std::process::id()));
+/// std::fs::write(&file, "in the way")?;
+/// let error = Tree::made_by("policy").with("a.yaml", "a: 1\n").write(&file).unwrap_err();
+/// assert!(error.to_string().starts_with("cannot write "));
+/// # std::fs::remove_file(&file)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}", path.display())]
 pub struct WriteError {
@@ -39,9 +50,17 @@ pub struct WriteError {
     source: io::Error,
 }
 
-/// Files are not what the code makes.
+/// The difference between the files in a directory and those that the code generates.
 ///
-/// It is shown as a diff from the files to what they should be, also by `{:?}`, so that a test that unwraps it is readable.
+/// It is shown as a diff from the files to the generated ones, also by `{:?}`, so that a test that unwraps it is readable.
+///
+/// ```
+/// use kubewright_manifests::Tree;
+///
+/// let nowhere = std::env::temp_dir().join("kubewright-no-such-directory");
+/// let drift = Tree::made_by("policy").with("a.yaml", "a: 1\n").check(&nowhere).unwrap_err();
+/// assert!(drift.to_string().contains("a.yaml is missing"));
+/// ```
 pub struct Drift {
     directory: PathBuf,
     flags: &'static str,
@@ -60,7 +79,15 @@ enum Problem {
 }
 
 impl Tree {
-    /// Starts a tree without files, whose files say that this program makes them.
+    /// Starts a tree without files. A comment in each file names the program that generates it.
+    ///
+    /// ```
+    /// use kubewright_manifests::Tree;
+    ///
+    /// let tree = Tree::made_by("policy").with("a.yaml", "a: 1\n");
+    /// let first = tree.text("a.yaml").unwrap().lines().next().unwrap();
+    /// assert!(first.starts_with('#') && first.contains("policy"));
+    /// ```
     pub fn made_by(program: &str) -> Self {
         let mark = format!(
             "# Made from the code of {program} by `manifests`: change that, not this file.\n"
@@ -78,27 +105,65 @@ impl Tree {
         self
     }
 
-    /// Adds a file, or replaces the one at this path. A first line is added that says where it comes from.
+    /// Adds a file, or replaces the one at this path. A comment that names the program becomes its first line.
+    ///
+    /// ```
+    /// use kubewright_manifests::Tree;
+    ///
+    /// let tree = Tree::made_by("policy").with("a.yaml", "a: 1\n").with("a.yaml", "a: 2\n");
+    /// assert!(tree.text("a.yaml").unwrap().ends_with("\na: 2\n"));
+    /// assert_eq!(tree.files().count(), 1);
+    /// ```
     pub fn with(mut self, path: impl Into<String>, text: impl AsRef<str>) -> Self {
         let text = format!("{}{}", self.mark, text.as_ref());
         self.files.insert(path.into(), text);
         self
     }
 
-    /// The files, by their paths.
+    /// Returns the paths and texts of the files, in the order of their paths.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Install, Installer, Parts};
+    ///
+    /// let tree = Installer::new(&Parts::new("policy"), &Install::default())?.tree();
+    /// let paths: Vec<_> = tree.files().map(|(path, _)| path).collect();
+    /// assert_eq!(paths, ["kustomization.yaml", "program.yaml"]);
+    /// # Ok::<(), kubewright_manifests::ManifestError>(())
+    /// ```
     pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         let files = self.files.iter();
         files.map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// The text of the file at this path.
+    /// Returns the text of the file at this path, or `None` if there is no such file.
+    ///
+    /// ```
+    /// use kubewright_manifests::Tree;
+    ///
+    /// let tree = Tree::made_by("policy").with("a/b.yaml", "a: 1\n");
+    /// assert!(tree.text("a/b.yaml").is_some_and(|text| text.ends_with("a: 1\n")));
+    /// assert_eq!(tree.text("b.yaml"), None);
+    /// ```
     #[must_use]
     pub fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
     }
 
-    /// Writes the files into a directory, which is made if it is not there, and removes those that were made earlier and are
-    /// no longer. Other files stay.
+    /// Writes the files into a directory, which is created if it is missing, and removes files that an earlier version of the
+    /// program generated and this one does not. Other files stay.
+    ///
+    /// ```
+    /// use kubewright_manifests::Tree;
+    ///
+    /// # let directory = std::env::temp_dir().join(format!("kubewright-tree-write-{}", std::process::id()));
+    /// Tree::made_by("policy").with("old.yaml", "a: 1\n").write(&directory)?;
+    /// std::fs::write(directory.join("own.yaml"), "a: 1\n")?;
+    /// Tree::made_by("policy").with("new.yaml", "a: 1\n").write(&directory)?;
+    /// assert!(!directory.join("old.yaml").exists());
+    /// assert!(directory.join("own.yaml").exists() && directory.join("new.yaml").exists());
+    /// # std::fs::remove_dir_all(&directory)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -118,11 +183,26 @@ impl Tree {
         Ok(())
     }
 
-    /// Compares the files in a directory with what they should be.
+    /// Compares the files in a directory with the generated ones. A test that calls it fails until changed files are generated
+    /// again.
+    ///
+    /// ```
+    /// use kubewright_manifests::Tree;
+    ///
+    /// # let directory = std::env::temp_dir().join(format!("kubewright-tree-check-{}", std::process::id()));
+    /// let tree = Tree::made_by("policy").with("a.yaml", "a: 1\n");
+    /// tree.write(&directory)?;
+    /// assert!(tree.check(&directory).is_ok());
+    /// std::fs::write(directory.join("a.yaml"), "edited: true\n")?;
+    /// assert!(tree.check(&directory).is_err());
+    /// # std::fs::remove_dir_all(&directory)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// When a file differs, is missing or cannot be read, or one was made earlier that is no longer part of it.
+    /// When a file differs, is missing or cannot be read, or an earlier version of the program generated a file that this one
+    /// does not.
     pub fn check(&self, directory: impl AsRef<Path>) -> Result<(), Drift> {
         let directory = directory.as_ref();
         let files = self.files.iter();

@@ -50,7 +50,14 @@ pub struct WebhookConfigurations {
     trust: Option<String>,
 }
 
-/// Why webhook configurations cannot be written.
+/// The reason why manifests cannot be written.
+///
+/// ```
+/// use kubewright_manifests::{Install, Installer, ManifestError, Parts};
+///
+/// let error = Installer::new(&Parts::new("My Program"), &Install::default()).unwrap_err();
+/// assert!(matches!(error, ManifestError::Label { name, .. } if name == "My Program"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestError {
@@ -108,7 +115,7 @@ pub enum ManifestError {
     },
     /// Several replicas would all run the same controllers.
     #[error(
-        "each of {0} replicas would run the controllers, and do everything anew; add `App::leader_elected`, or have one replica"
+        "each of {0} replicas would run the controllers, and do everything anew; add `App::leader_election`, or have one replica"
     )]
     NoLeader(u16),
 }
@@ -123,8 +130,22 @@ impl ManifestError {
 }
 
 impl WebhookConfigurations {
-    /// Writes the configurations of `webhooks`, each named `name`, for a program that the API
-    /// server reaches at `endpoint`.
+    /// Starts the configurations of `webhooks`, each named `name`, for a program that the API server reaches at `endpoint`.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Endpoint, WebhookConfigurations};
+    #[doc = include_str!("images.md")]
+    /// use kubewright_webhook::{Webhooks, validating};
+    ///
+    /// let webhooks = Webhooks::new("policy.example.com").with(validating("images", images));
+    /// let endpoint = Endpoint::service("policy-system/policy")?;
+    /// let manifests = WebhookConfigurations::new("policy", &webhooks, endpoint).build()?;
+    /// let configuration = &manifests.objects()[0];
+    /// assert_eq!(configuration["kind"], "ValidatingWebhookConfiguration");
+    /// assert_eq!(configuration["metadata"]["name"], "policy");
+    /// assert_eq!(configuration["webhooks"][0]["clientConfig"]["service"]["path"], "/images");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(name: impl Into<String>, webhooks: &Webhooks, endpoint: Endpoint) -> Self {
         let name = name.into();
         Self {
@@ -137,25 +158,67 @@ impl WebhookConfigurations {
     }
 
     /// Sets the name of the configuration of mutators.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Endpoint, WebhookConfigurations};
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # use kubewright_webhook::{Change, Mutated, Review};
+    /// # async fn sidecar(change: Change<Pod>, _: Review) -> Mutated<Pod> { Ok(change.into_object()) }
+    /// use kubewright_webhook::{Webhooks, mutating};
+    ///
+    /// let webhooks = Webhooks::new("policy.example.com").with(mutating("sidecar", sidecar));
+    /// let endpoint = Endpoint::service("policy-system/policy")?;
+    /// let configurations = WebhookConfigurations::new("policy", &webhooks, endpoint).mutating_named("50-policy");
+    /// assert_eq!(configurations.build()?.objects()[0]["metadata"]["name"], "50-policy");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn mutating_named(mut self, name: impl Into<String>) -> Self {
         self.mutating = name.into();
         self
     }
 
     /// Sets the name of the configuration of validators.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Endpoint, WebhookConfigurations};
+    #[doc = include_str!("images.md")]
+    /// use kubewright_webhook::{Webhooks, validating};
+    ///
+    /// let webhooks = Webhooks::new("policy.example.com").with(validating("images", images));
+    /// let endpoint = Endpoint::service("policy-system/policy")?;
+    /// let configurations = WebhookConfigurations::new("policy", &webhooks, endpoint).validating_named("images");
+    /// assert_eq!(configurations.build()?.objects()[0]["metadata"]["name"], "images");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn validating_named(mut self, name: impl Into<String>) -> Self {
         self.validating = name.into();
         self
     }
 
-    /// Sets the CA certificates, as PEM, by which the API server knows the program (`caBundle`).
-    /// Without them it trusts the authorities of its own machine.
+    /// Sets the CA certificates, as PEM, that the API server verifies the program's certificate with (`caBundle`). Without them
+    /// it trusts the authorities of its own machine.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Endpoint, ManifestError, WebhookConfigurations};
+    #[doc = include_str!("images.md")]
+    /// use kubewright_webhook::{Webhooks, validating};
+    ///
+    /// let webhooks = Webhooks::new("policy.example.com").with(validating("images", images));
+    /// let configurations = WebhookConfigurations::new("policy", &webhooks, Endpoint::service("policy-system/policy")?);
+    /// let pem = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
+    /// let manifests = configurations.clone().trusting(pem).build()?;
+    /// assert!(manifests.objects()[0]["webhooks"][0]["clientConfig"]["caBundle"].is_string());
+    ///
+    /// let key = "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n";
+    /// assert_eq!(configurations.trusting(key).build(), Err(ManifestError::PrivateKey));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn trusting(mut self, pem: impl Into<String>) -> Self {
         self.trust = Some(pem.into());
         self
     }
 
-    /// Makes the objects.
+    /// Generates the objects.
     ///
     /// # Errors
     ///

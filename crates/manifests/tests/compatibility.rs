@@ -134,7 +134,7 @@ fn what_is_new_and_optional_breaks_nothing() {
     assert_eq!(said(&old, &more), [""; 0]);
     assert_eq!(
         said(&more, &old),
-        ["v1: soil is gone: what stands in it is dropped"]
+        ["v1: soil is gone: its value is dropped"]
     );
 }
 
@@ -176,7 +176,7 @@ fn fields_may_become_a_map_and_a_map_may_not_become_fields() {
     assert_eq!(of_field(&fields, &map), [""; 0]);
     assert_eq!(
         of_field(&map, &fields),
-        ["v1: beds{} is gone: what stands in it is dropped"]
+        ["v1: beds{} is gone: its value is dropped"]
     );
 }
 

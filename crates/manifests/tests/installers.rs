@@ -279,7 +279,7 @@ fn what_is_mounted_is_found_by_the_program() {
         json!([
             "run",
             "--certificates=/etc/certificates",
-            "--monitor=0.0.0.0:8080",
+            "--metrics-bind-address=0.0.0.0:8080",
             "--log-format=json",
             "--grace=60",
             "--config=/etc/gardens/gardens.yaml",

@@ -6,7 +6,17 @@ use crate::json::{JsonError, Reader, write_string};
 use crate::patch::Patch;
 use crate::raw::Raw;
 
-/// Why a patch does not apply.
+/// The reason why a patch does not apply.
+///
+/// ```
+#[doc = include_str!("request.md")]
+/// use kubewright_review::{ApplyError, Image};
+///
+/// let nothing = Image::of(&serde_json::json!({}), 0)?;
+/// let error = review("DELETE", r#""object":null"#).graft(&nothing, &nothing).unwrap_err();
+/// assert_eq!(error, ApplyError::Missing("object to change".to_owned()));
+/// # Ok::<(), kubewright_review::ImageError>(())
+/// ```
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ApplyError {

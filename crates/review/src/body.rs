@@ -5,12 +5,31 @@ use std::sync::Arc;
 
 use crate::ReadError;
 
-/// The body of a webhook call: text that is shared by everything that was read from it.
+/// The body of a webhook call, which everything that was read from it shares.
+///
+/// ```
+/// use kubewright_review::{AdmissionReview, Body};
+///
+/// let body = Body::new(br#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1",
+///     "request":{"uid":"7","operation":"CREATE","object":{"size":1}}}"#.to_vec())?;
+/// let review = AdmissionReview::read(&body)?;
+/// drop(body);
+/// assert_eq!(review.object(), Some(r#"{"size":1}"#));
+/// # Ok::<(), kubewright_review::ReadError>(())
+/// ```
 #[derive(Clone)]
 pub struct Body(Arc<String>);
 
 impl Body {
-    /// Takes what was received.
+    /// Checks that the bytes are UTF-8.
+    ///
+    /// ```
+    /// use kubewright_review::{Body, ReadError};
+    ///
+    /// assert_eq!(Body::new(b"{}".to_vec())?.text(), "{}");
+    /// assert_eq!(Body::new(b"{\"a\":\"\xff\"}".to_vec()).unwrap_err(), ReadError::NotUtf8(6));
+    /// # Ok::<(), ReadError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -22,7 +41,7 @@ impl Body {
         }
     }
 
-    /// The text of the body.
+    /// Returns the text of the body.
     pub fn text(&self) -> &str {
         &self.0
     }
@@ -77,7 +96,17 @@ impl PartialBody {
         self.text.capacity()
     }
 
-    /// Makes room for so many bytes in all, and no more.
+    /// Reserves room for so many bytes in all, and no more.
+    ///
+    /// ```
+    /// use kubewright_review::PartialBody;
+    ///
+    /// // A `Content-Length` is a promise: room for all of it is made once a part of it has arrived.
+    /// let mut body = PartialBody::with_capacity(2);
+    /// body.push(b"{\"");
+    /// body.grow_to(100);
+    /// assert!(body.capacity() >= 100);
+    /// ```
     pub fn grow_to(&mut self, bytes: usize) {
         let more = bytes.saturating_sub(self.text.len());
         self.text.reserve_exact(more);
@@ -110,7 +139,20 @@ impl PartialBody {
         }
     }
 
-    /// The whole body.
+    /// Returns the whole body.
+    ///
+    /// ```
+    /// use kubewright_review::{PartialBody, ReadError};
+    ///
+    /// let mut body = PartialBody::default();
+    /// body.push(b"{}");
+    /// assert_eq!(body.finish()?.text(), "{}");
+    ///
+    /// let mut cut = PartialBody::default();
+    /// cut.push(b"\xc3"); // The first byte of two.
+    /// assert_eq!(cut.finish().unwrap_err(), ReadError::NotUtf8(0));
+    /// # Ok::<(), ReadError>(())
+    /// ```
     ///
     /// # Errors
     ///

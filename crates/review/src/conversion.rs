@@ -22,7 +22,13 @@ pub enum ConversionVersion {
 }
 
 impl ConversionVersion {
-    /// The version as `conversionReviewVersions` spells it.
+    /// Returns the version as `conversionReviewVersions` spells it.
+    ///
+    /// ```
+    /// use kubewright_review::ConversionVersion;
+    ///
+    /// assert_eq!(ConversionVersion::V1.as_str(), "v1");
+    /// ```
     pub fn as_str(self) -> &'static str {
         match self {
             Self::V1 => "v1",
@@ -30,7 +36,13 @@ impl ConversionVersion {
         }
     }
 
-    /// The group and version as `apiVersion` spells them.
+    /// Returns the group and version as `apiVersion` spells them.
+    ///
+    /// ```
+    /// use kubewright_review::ConversionVersion;
+    ///
+    /// assert_eq!(ConversionVersion::V1.api_version(), "apiextensions.k8s.io/v1");
+    /// ```
     pub fn api_version(self) -> &'static str {
         match self {
             Self::V1 => "apiextensions.k8s.io/v1",
@@ -45,7 +57,15 @@ impl ConversionVersion {
     }
 }
 
-/// Why a body is not a request to convert objects.
+/// The reason why a body is not a request to convert objects.
+///
+/// ```
+/// use kubewright_review::{Body, ConversionReadError, ConversionReview};
+///
+/// let body = br#"{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{"uid":"7"}}"#;
+/// let error = ConversionReview::read(&Body::new(body.to_vec()).unwrap()).err();
+/// assert_eq!(error, Some(ConversionReadError::NoVersion));
+/// ```
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConversionReadError {
@@ -111,6 +131,18 @@ pub struct ConversionReview {
 impl ConversionReview {
     /// Reads the body of a webhook call. The objects are only stepped over.
     ///
+    /// ```
+    /// use kubewright_review::{Body, ConversionReview};
+    ///
+    /// let body = br#"{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{"uid":"7",
+    ///     "desiredAPIVersion":"example.com/v2","objects":[{"kind":"Widget"},{"kind":"Widget"}]}}"#;
+    /// let review = ConversionReview::read(&Body::new(body.to_vec()).unwrap())?;
+    /// assert_eq!(review.count(), 2);
+    /// assert_eq!(review.object(1), Some(r#"{"kind":"Widget"}"#));
+    /// assert_eq!(review.object(2), None);
+    /// # Ok::<(), kubewright_review::ConversionReadError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the body is not a request to convert objects.
@@ -133,33 +165,46 @@ impl ConversionReview {
         Ok(this)
     }
 
-    /// The version of the protocol, which the answer has to have too.
+    /// Returns the version of the protocol, which the answer has to have too.
     pub fn version(&self) -> ConversionVersion {
         self.version
     }
 
-    /// The identity of this call.
+    /// Returns the UID of this call, which the answer repeats.
     pub fn uid(&self) -> &str {
         self.envelope.uid.within(self.body.text())
     }
 
-    /// The group and version that the objects are wanted in.
+    /// Returns the group and version to convert the objects to.
     pub fn desired_api_version(&self) -> &str {
         self.envelope.desired.within(self.body.text())
     }
 
-    /// How many objects there are.
+    /// Returns the number of objects.
     pub fn count(&self) -> usize {
         self.envelope.objects.len()
     }
 
-    /// An object as JSON.
+    /// Returns an object as JSON, or `None` if there are fewer.
     pub fn object(&self, index: usize) -> Option<&str> {
         let span = self.envelope.objects.get(index)?;
         Some(&self.body.text()[span.clone()])
     }
 
-    /// The answer that has the objects in the version that was wanted, each as JSON and in the order of the request.
+    /// Returns the answer with the converted objects, each as JSON and in the order of the request.
+    ///
+    /// ```
+    /// use kubewright_review::{Body, ConversionReview};
+    ///
+    /// let body = br#"{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{"uid":"7",
+    ///     "desiredAPIVersion":"example.com/v2","objects":[{"apiVersion":"example.com/v1","kind":"Widget"}]}}"#;
+    /// let review = ConversionReview::read(&Body::new(body.to_vec())?)?;
+    /// let answer = review.converted([r#"{"apiVersion":"example.com/v2","kind":"Widget"}"#]);
+    /// let answer: serde_json::Value = serde_json::from_slice(&answer)?;
+    /// assert_eq!(answer["response"]["result"]["status"], "Success");
+    /// assert_eq!(answer["response"]["convertedObjects"][0]["apiVersion"], "example.com/v2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn converted<T: AsRef<str>>(&self, objects: impl IntoIterator<Item = T>) -> Vec<u8> {
         let mut out = self.begin(self.body.text().len() + 256);
         out.extend_from_slice(br#","convertedObjects":["#);
@@ -173,7 +218,18 @@ impl ConversionReview {
         out
     }
 
-    /// The answer that says why the objects cannot be converted. The API server shows it to whoever asked for them.
+    /// Returns the answer that says why the objects cannot be converted. The API server shows it to the client.
+    ///
+    /// ```
+    /// use kubewright_review::{Body, ConversionReview};
+    ///
+    /// let body = br#"{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{"uid":"7",
+    ///     "desiredAPIVersion":"example.com/v2","objects":[]}}"#;
+    /// let review = ConversionReview::read(&Body::new(body.to_vec())?)?;
+    /// let answer: serde_json::Value = serde_json::from_slice(&review.failed("v2 has no color"))?;
+    /// assert_eq!(answer["response"]["result"]["message"], "v2 has no color");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn failed(&self, message: &str) -> Vec<u8> {
         let mut out = self.begin(256 + message.len());
         out.extend_from_slice(br#","convertedObjects":[],"result":{"status":"Failure","message":"#);

@@ -18,7 +18,17 @@ const DEEPEST_PLACE: usize = 32;
 /// How long the path of an error may be before no more is added, in bytes.
 const LONGEST_PLACE: usize = 1024;
 
-/// How much of an object is read.
+/// The part of an object that is read.
+///
+/// ```
+#[doc = include_str!("request.md")]
+/// use kubewright_review::Scope;
+///
+/// let review = review("CREATE", r#""object":{"kind":"Secret","metadata":{"name":"a"},"data":{"key":"c2VjcmV0"}}"#);
+/// let change = review.decode::<serde_json::Value>(Scope::Metadata)?;
+/// assert_eq!(change.into_object(), serde_json::json!({"kind": "Secret", "metadata": {"name": "a"}}));
+/// # Ok::<(), kubewright_review::DecodeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scope {
@@ -29,9 +39,22 @@ pub enum Scope {
     Metadata,
 }
 
-/// Why an object cannot be read as the handler's type.
+/// The reason why an object cannot be read as the handler's type.
 ///
-/// The text never repeats a value of the object, which may be secret.
+/// The message never repeats a value of the object, which may be secret.
+///
+/// ```
+/// use kubewright_review::read_object;
+///
+/// #[derive(Debug, serde::Deserialize)]
+/// struct Password {
+///     digits: [u8; 4],
+/// }
+///
+/// let error = read_object::<Password>(r#"{"digits":[1,2,3,"four"]}"#).unwrap_err();
+/// assert_eq!(error.place(), "object.digits[3]");
+/// assert!(!error.to_string().contains("four"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot read {place}: {message}")]
 pub struct DecodeError {
@@ -40,7 +63,22 @@ pub struct DecodeError {
 }
 
 impl DecodeError {
-    /// The path of the field, such as `object.spec.containers[0].image`.
+    /// Returns the path of the field, such as `object.spec.containers[0].image`.
+    ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// use kubewright_review::Scope;
+    ///
+    /// #[derive(Debug, serde::Deserialize)]
+    /// struct Sized {
+    ///     size: u32,
+    /// }
+    ///
+    /// let review = review("CREATE", r#""object":{"size":"big"}"#);
+    /// let error = review.decode::<Sized>(Scope::Object).unwrap_err();
+    /// assert_eq!(error.place(), "object.size");
+    /// assert_eq!(error.to_string(), "cannot read object.size: expected u32, found string");
+    /// ```
     pub fn place(&self) -> &str {
         &self.place
     }

@@ -3,7 +3,16 @@
 use crate::json::JsonError;
 use crate::printable;
 
-/// Why a body is not a request that can be answered.
+/// The reason why a body is not a request that can be answered.
+///
+/// ```
+/// use kubewright_review::{AdmissionReview, Body, ReadError};
+///
+/// let body = Body::new(br#"{"kind":"Pod","apiVersion":"v1"}"#.to_vec())?;
+/// let error = AdmissionReview::read(&body).unwrap_err();
+/// assert!(matches!(&error, ReadError::NotAReview { kind, .. } if kind == "Pod"));
+/// # Ok::<(), ReadError>(())
+/// ```
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReadError {

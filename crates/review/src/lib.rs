@@ -1,30 +1,6 @@
-//! AdmissionReview on the wire, typed changes and lossless patches.
+#![doc = include_str!("../README.md")]
 //!
-//! ```
-//! use kubewright_review::{AdmissionReview, Body, Change, Image, Response, Scope};
-//! use serde::{Deserialize, Serialize};
-//!
-//! #[derive(Serialize, Deserialize)]
-//! struct Sized {
-//!     size: u32,
-//! }
-//!
-//! let body = br#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1",
-//!     "request":{"uid":"u","operation":"CREATE","object":{"size":1,"unknown":true}}}"#;
-//! let body = Body::new(body.to_vec())?;
-//! let (review, change) = AdmissionReview::read_typed::<Sized>(&body, Scope::Object)?;
-//! let Change::Create(mut object) = change? else { panic!("the operation is CREATE") };
-//!
-//! let before = Image::of(&object, 0)?;
-//! object.size = 2;
-//! let patch = review.graft(&before, &before.then(&object)?)?;
-//! assert_eq!(patch.to_json(), br#"[{"op":"replace","path":"/size","value":2}]"#);
-//!
-//! let answer = Response::new(review.version(), review.uid()).patch(&patch).to_json();
-//! # let answer = String::from_utf8(answer)?;
-//! assert!(answer.contains(r#""uid":"u","allowed":true,"patchType":"JSONPatch""#));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! # How it works
 //!
 //! A body is read in one pass: the envelope, the objects as far as their type asks for them, and where the members of the
 //! object are. Nothing is ever parsed twice, `metadata.managedFields` is stepped over, and nesting costs no stack where nothing

@@ -11,7 +11,16 @@ const ALL_WARNINGS: usize = 4096;
 /// What it leaves of each warning then.
 const CUT_WARNING: usize = 256;
 
-/// What is wrong with an answer.
+/// The reason why the API server would reject an answer.
+///
+/// ```
+#[doc = include_str!("request.md")]
+/// use kubewright_review::{LintError, MayChange, Response, Version};
+///
+/// let review = review("CREATE", r#""object":{"size":1}"#);
+/// let answer = Response::new(Version::V1, "another uid");
+/// assert_eq!(answer.lint(&review, MayChange::No), Err(LintError::Uid));
+/// ```
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LintError {
@@ -44,9 +53,22 @@ impl Response<'_> {
     /// and that the patch applies to the object as it was sent. A patch that was made of this very object is not applied
     /// once more to see it.
     ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// use kubewright_review::{Image, LintError, MayChange, Response};
+    ///
+    /// let review = review("CREATE", r#""object":{"size":1}"#);
+    /// let before = Image::of(&serde_json::json!({"size": 1}), 0)?;
+    /// let patch = review.graft(&before, &before.then(&serde_json::json!({"size": 2}))?)?;
+    /// let answer = Response::new(review.version(), review.uid()).patch(&patch);
+    /// assert_eq!(answer.lint(&review, MayChange::Yes), Ok(()));
+    /// assert_eq!(answer.lint(&review, MayChange::No), Err(LintError::PatchOfValidator));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// If the API server would refuse the answer.
+    /// If the API server would reject the answer.
     pub fn lint(&self, request: &AdmissionReview, may_change: MayChange) -> Result<(), LintError> {
         if self.uid != request.uid() {
             return Err(LintError::Uid);
@@ -62,9 +84,18 @@ impl Response<'_> {
     }
 }
 
-/// Makes warnings fit to be sent: without control characters, repetitions and empty ones, and within the API server's limits.
+/// Removes control characters, repetitions and empty warnings, and cuts warnings to the API server's limits.
 ///
-/// The API server drops a warning with a control character and every warning beyond its limits without a word.
+/// The API server silently drops a warning with a control character and every warning beyond its limits: 4096 characters for all
+/// warnings of a request, and 256 for each once they exceed that.
+///
+/// ```
+/// use kubewright_review::mend_warnings;
+///
+/// let mut warnings = ["two\nlines", "", "two lines"].map(str::to_owned).to_vec();
+/// mend_warnings(&mut warnings);
+/// assert_eq!(warnings, ["two lines"]);
+/// ```
 pub fn mend_warnings(warnings: &mut Vec<String>) {
     let mut seen = HashSet::new();
     for warning in warnings.iter_mut() {
@@ -95,8 +126,15 @@ pub fn mend_warnings(warnings: &mut Vec<String>) {
     warnings.retain(|warning| !warning.is_empty());
 }
 
-/// Whether the API server takes a key of an audit annotation: it has to be the second half of a qualified name, whose first
-/// half is the webhook's name.
+/// Returns whether the API server accepts the key of an audit annotation: it has to be the second half of a qualified name, whose
+/// first half is the webhook's name.
+///
+/// ```
+/// use kubewright_review::is_annotation_key;
+///
+/// assert!(is_annotation_key("unpinned-images"));
+/// assert!(!is_annotation_key("example.com/unpinned-images"));
+/// ```
 pub fn is_annotation_key(key: &str) -> bool {
     let bytes = key.as_bytes();
     let ends = [bytes.first(), bytes.last()];

@@ -3,7 +3,15 @@
 use crate::Body;
 use crate::json::write_string;
 
-/// A JSON Patch.
+/// A JSON Patch. [`AdmissionReview::graft`](crate::AdmissionReview::graft) makes one.
+///
+/// ```
+/// use kubewright_review::Patch;
+///
+/// let nothing = Patch::default();
+/// assert!(nothing.is_empty());
+/// assert_eq!(nothing.to_json(), b"[]");
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Patch {
     /// The operations without the brackets around them.
@@ -22,22 +30,64 @@ impl PartialEq for Patch {
 impl Eq for Patch {}
 
 impl Patch {
-    /// Whether it changes nothing.
+    /// Returns whether it changes nothing.
+    ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// use kubewright_review::Image;
+    ///
+    /// let review = review("CREATE", r#""object":{"size":1}"#);
+    /// let one = Image::of(&serde_json::json!({"size": 1}), 0)?;
+    /// let two = Image::of(&serde_json::json!({"size": 2}), 0)?;
+    /// assert!(review.graft(&one, &one)?.is_empty());
+    /// assert!(!review.graft(&one, &two)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// How many operations it has.
+    /// Returns the number of operations.
+    ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// use kubewright_review::Image;
+    ///
+    /// let review = review("CREATE", r#""object":{"size":1,"color":"red"}"#);
+    /// let before = Image::of(&serde_json::json!({"size": 1, "color": "red"}), 0)?;
+    /// let after = Image::of(&serde_json::json!({"size": 2}), 0)?;
+    /// assert_eq!(review.graft(&before, &after)?.len(), 2, "one replaces the size, one removes the color");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// How many bytes its JSON has.
+    /// Returns the length of its JSON in bytes.
+    ///
+    /// ```
+    /// use kubewright_review::Patch;
+    ///
+    /// assert_eq!(Patch::default().size(), Patch::default().to_json().len());
+    /// ```
     pub fn size(&self) -> usize {
         self.operations.len() + "[]".len()
     }
 
-    /// Adds the operations of another patch after its own.
+    /// Appends the operations of another patch.
+    ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// use kubewright_review::Image;
+    ///
+    /// let review = review("CREATE", r#""object":{"size":1}"#);
+    /// let sizes = [1, 2, 3].map(|size| Image::of(&serde_json::json!({"size": size}), 0).unwrap());
+    /// let mut patch = review.graft(&sizes[0], &sizes[1])?;
+    /// patch.append(&review.changed_by(&patch)?.graft(&sizes[1], &sizes[2])?);
+    /// assert_eq!(patch.len(), 2);
+    /// assert_eq!(review.changed_by(&patch)?.object(), Some(r#"{"size":3}"#));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn append(&mut self, other: &Self) {
         if self.count > 0 && other.count > 0 {
             self.operations.push(b',');
@@ -50,7 +100,19 @@ impl Patch {
         self.count += other.count;
     }
 
-    /// The patch as JSON: a list, which is empty if it changes nothing.
+    /// Returns the patch as JSON: a list, which is empty if it changes nothing.
+    ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// use kubewright_review::Image;
+    ///
+    /// let review = review("CREATE", r#""object":{"size":1}"#);
+    /// let before = Image::of(&serde_json::json!({"size": 1}), 0)?;
+    /// let after = Image::of(&serde_json::json!({"size": 1, "color": "red"}), 0)?;
+    /// let patch = review.graft(&before, &after)?;
+    /// assert_eq!(patch.to_json(), br#"[{"op":"add","path":"/color","value":"red"}]"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_json(&self) -> Vec<u8> {
         let mut json = Vec::with_capacity(self.operations.len() + 2);
         json.push(b'[');

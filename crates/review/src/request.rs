@@ -17,7 +17,20 @@ use crate::{ApplyError, Change, Kind, Operation, Patch, ReadError, Resource, Ver
 
 /// The request of an AdmissionReview.
 ///
-/// Of a field that comes twice the last one counts, as for the API server itself.
+/// If a field comes twice, the last one counts, as for the API server itself.
+///
+/// ```
+/// use kubewright_review::{AdmissionReview, Body, Operation};
+///
+/// let body = br#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"7","operation":"DELETE",
+///     "kind":{"group":"","version":"v1","kind":"Pod"},"namespace":"blue","name":"web","oldObject":{"kind":"Pod"}}}"#;
+/// let review = AdmissionReview::read(&Body::new(body.to_vec())?)?;
+/// assert_eq!(review.operation(), Operation::Delete);
+/// assert_eq!((review.kind().kind, review.namespace(), review.name()), ("Pod", "blue", "web"));
+/// assert_eq!(review.object(), None);
+/// assert_eq!(review.old_object(), Some(r#"{"kind":"Pod"}"#));
+/// # Ok::<(), kubewright_review::ReadError>(())
+/// ```
 #[derive(Clone)]
 pub struct AdmissionReview {
     body: Body,
@@ -31,6 +44,14 @@ pub struct AdmissionReview {
 impl AdmissionReview {
     /// Reads the body of a webhook call. The objects are only stepped over.
     ///
+    /// ```
+    /// use kubewright_review::{AdmissionReview, Body, ReadError};
+    ///
+    /// let body = br#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"operation":"CREATE"}}"#;
+    /// assert_eq!(AdmissionReview::read(&Body::new(body.to_vec())?).unwrap_err(), ReadError::NoUid);
+    /// # Ok::<(), ReadError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the body is not a review that can be answered.
@@ -43,9 +64,25 @@ impl AdmissionReview {
 
     /// Reads the body of a webhook call and the objects in it, in one pass.
     ///
+    /// ```
+    /// use kubewright_review::{AdmissionReview, Body, Change, Scope};
+    ///
+    /// #[derive(Debug, PartialEq, serde::Deserialize)]
+    /// struct Sized {
+    ///     size: u32,
+    /// }
+    ///
+    /// let body = br#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"7","operation":"UPDATE",
+    ///     "oldObject":{"size":1},"object":{"size":2}}}"#;
+    /// let (review, change) = AdmissionReview::read_typed::<Sized>(&Body::new(body.to_vec())?, Scope::Object)?;
+    /// assert_eq!(review.uid(), "7");
+    /// assert_eq!(change?, Change::Update { old: Sized { size: 1 }, new: Sized { size: 2 } });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// If the body is not a review that can be answered. That an object cannot be read as `K` is an answer of its own.
+    /// If the body is not a review that can be answered. The inner result is an error if an object cannot be read as `K`.
     pub fn read_typed<K: DeserializeOwned>(
         body: &Body,
         scope: Scope,
@@ -57,6 +94,16 @@ impl AdmissionReview {
     }
 
     /// Reads the objects of this review into another type.
+    ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// use kubewright_review::Scope;
+    ///
+    /// let review = review("CREATE", r#""object":{"size":1}"#);
+    /// let object = review.decode::<serde_json::Value>(Scope::Object)?.into_object();
+    /// assert_eq!(object["size"], 1);
+    /// # Ok::<(), kubewright_review::DecodeError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -75,7 +122,20 @@ impl AdmissionReview {
         decoder.change(self.operation)
     }
 
-    /// The patch that gives this review's object the changes between two images of its typed form.
+    /// Returns the patch that makes the changes between two images of the typed object in this review's object. Fields that
+    /// the type does not know stay.
+    ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// use kubewright_review::Image;
+    ///
+    /// let review = review("CREATE", r#""object":{"size":1,"unknown":true}"#);
+    /// let before = Image::of(&serde_json::json!({"size": 1}), 0)?;
+    /// let after = before.then(&serde_json::json!({"size": 2}))?;
+    /// let patch = review.graft(&before, &after)?;
+    /// assert_eq!(review.changed_by(&patch)?.object(), Some(r#"{"size":2,"unknown":true}"#));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -102,7 +162,19 @@ impl AdmissionReview {
         self.check(patch)
     }
 
-    /// Applies a patch to the object.
+    /// Checks that a patch applies to the object.
+    ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// use kubewright_review::Image;
+    ///
+    /// let sized = review("CREATE", r#""object":{"size":1}"#);
+    /// let before = Image::of(&serde_json::json!({"size": 1}), 0)?;
+    /// let patch = sized.graft(&before, &before.then(&serde_json::json!({"size": 2}))?)?;
+    /// assert_eq!(sized.check(&patch), Ok(()));
+    /// assert!(review("CREATE", r#""object":{}"#).check(&patch).is_err(), "there is no size to replace");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -111,7 +183,19 @@ impl AdmissionReview {
         check(self.raw_object()?, patch)
     }
 
-    /// The same review of the object as a patch leaves it.
+    /// Returns the same review with the object as a patch leaves it, for the next mutator of a chain.
+    ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// use kubewright_review::Image;
+    ///
+    /// let first = review("CREATE", r#""object":{"size":1}"#);
+    /// let before = Image::of(&serde_json::json!({"size": 1}), 0)?;
+    /// let patch = first.graft(&before, &before.then(&serde_json::json!({"size": 2}))?)?;
+    /// assert_eq!(first.changed_by(&patch)?.object(), Some(r#"{"size":2}"#));
+    /// assert_eq!(first.object(), Some(r#"{"size":1}"#));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -124,43 +208,58 @@ impl AdmissionReview {
         })
     }
 
-    /// The version of the protocol, which the answer has to have too.
+    /// Returns the version of the protocol, which the answer has to have too.
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// The identity of this call.
+    /// Returns the UID of this call, which the answer repeats.
     pub fn uid(&self) -> &str {
         self.text(&self.envelope.uid)
     }
 
-    /// What the client asked for.
+    /// Returns the operation that the client asked for.
     pub fn operation(&self) -> Operation {
         self.operation
     }
 
-    /// The kind of the objects in this review.
+    /// Returns the kind of the objects in this review.
     pub fn kind(&self) -> Kind<'_> {
         self.kind_of(&self.envelope.kind)
     }
 
-    /// The resource as the webhook's rule names it.
+    /// Returns the resource as the webhook's rule names it.
     pub fn resource(&self) -> Resource<'_> {
         self.resource_of(&self.envelope.resource)
     }
 
-    /// The sub-resource, empty for the object itself.
+    /// Returns the sub-resource, empty for the object itself.
+    ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// assert_eq!(review("UPDATE", r#""subResource":"scale""#).sub_resource(), "scale");
+    /// assert_eq!(review("UPDATE", r#""name":"web""#).sub_resource(), "");
+    /// ```
     pub fn sub_resource(&self) -> &str {
         self.text(&self.envelope.sub_resource)
     }
 
-    /// The kind that the client sent, which can be of another version.
+    /// Returns the kind that the client sent, which can be of another version.
+    ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// let review = review("CREATE", r#"
+    ///     "kind":{"group":"example.com","version":"v2","kind":"Widget"},
+    ///     "requestKind":{"group":"example.com","version":"v1","kind":"Widget"}"#);
+    /// assert_eq!(review.kind().version, "v2");
+    /// assert_eq!(review.request_kind().version, "v1");
+    /// ```
     pub fn request_kind(&self) -> Kind<'_> {
         let envelope = &self.envelope;
         self.kind_of(envelope.request_kind.as_ref().unwrap_or(&envelope.kind))
     }
 
-    /// The resource that the client named, which can be of another version.
+    /// Returns the resource that the client named, which can be of another version.
     pub fn request_resource(&self) -> Resource<'_> {
         let envelope = &self.envelope;
         self.resource_of(
@@ -171,32 +270,50 @@ impl AdmissionReview {
         )
     }
 
-    /// The sub-resource that the client named.
+    /// Returns the sub-resource that the client named.
     pub fn request_sub_resource(&self) -> &str {
         self.text(&self.envelope.request_sub_resource)
     }
 
-    /// The object's name, empty while the API server has yet to generate it.
+    /// Returns the object's name, empty while the API server has yet to generate it.
     pub fn name(&self) -> &str {
         self.text(&self.envelope.name)
     }
 
-    /// The object's namespace, empty for objects of the cluster.
+    /// Returns the object's namespace, empty for cluster-scoped objects.
     pub fn namespace(&self) -> &str {
         self.text(&self.envelope.namespace)
     }
 
-    /// Whether nothing will be stored.
+    /// Returns whether nothing will be stored.
+    ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// assert!(review("CREATE", r#""dryRun":true"#).dry_run());
+    /// assert!(!review("CREATE", r#""dryRun":null"#).dry_run());
+    /// ```
     pub fn dry_run(&self) -> bool {
         self.envelope.dry_run
     }
 
-    /// The user as JSON, if there is one.
+    /// Returns the user as JSON, or `None` if the request has none.
+    ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// let review = review("CREATE", r#""userInfo":{"username":"jane"}"#);
+    /// assert_eq!(review.user_info(), Some(r#"{"username":"jane"}"#));
+    /// ```
     pub fn user_info(&self) -> Option<&str> {
         self.span(self.envelope.user_info.as_ref())
     }
 
-    /// The object as JSON, unless it is null.
+    /// Returns the object as JSON, or `None` if it is null.
+    ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// assert_eq!(review("CREATE", r#""object":{"size": 1}"#).object(), Some(r#"{"size": 1}"#), "as it was sent");
+    /// assert_eq!(review("DELETE", r#""object":null"#).object(), None);
+    /// ```
     pub fn object(&self) -> Option<&str> {
         match &self.changed {
             Some(text) => Some(text),
@@ -204,12 +321,18 @@ impl AdmissionReview {
         }
     }
 
-    /// The stored object as JSON, unless it is null.
+    /// Returns the stored object as JSON, or `None` if it is null.
     pub fn old_object(&self) -> Option<&str> {
         self.span(self.envelope.old_object.as_ref())
     }
 
-    /// The options of the request as JSON, unless they are null.
+    /// Returns the options of the request as JSON, or `None` if they are null.
+    ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// let review = review("DELETE", r#""options":{"kind":"DeleteOptions","propagationPolicy":"Orphan"}"#);
+    /// assert!(review.options().unwrap().contains("Orphan"));
+    /// ```
     pub fn options(&self) -> Option<&str> {
         self.span(self.envelope.options.as_ref())
     }

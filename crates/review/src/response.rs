@@ -6,7 +6,19 @@ use base64::engine::general_purpose::STANDARD;
 use crate::json::write_string;
 use crate::{Patch, Version};
 
-/// Why a request is refused, as the client will see it.
+/// The reason why a request is denied, as the client sees it.
+///
+/// ```
+/// use kubewright_review::{Response, Status, Version};
+///
+/// let mut status = Status::default();
+/// status.code = 403;
+/// status.message = "the image is not pinned".to_owned();
+/// let answer = Response::new(Version::V1, "7").denied(&status).to_json();
+/// let answer: serde_json::Value = serde_json::from_slice(&answer)?;
+/// assert_eq!(answer["response"]["status"]["message"], "the image is not pinned");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {
@@ -20,7 +32,21 @@ pub struct Status {
     pub causes: Vec<StatusCause>,
 }
 
-/// One thing that was wrong.
+/// One error of a denied request.
+///
+/// ```
+/// use kubewright_review::{Response, Status, StatusCause, Version};
+///
+/// let mut cause = StatusCause::default();
+/// cause.field = "spec.replicas".to_owned();
+/// cause.message = "at most 10".to_owned();
+/// let mut status = Status::default();
+/// status.causes.push(cause);
+/// let answer = Response::new(Version::V1, "7").denied(&status).to_json();
+/// let answer: serde_json::Value = serde_json::from_slice(&answer)?;
+/// assert_eq!(answer["response"]["status"]["details"]["causes"][0]["field"], "spec.replicas");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StatusCause {
@@ -33,6 +59,17 @@ pub struct StatusCause {
 }
 
 /// The answer to one request.
+///
+/// ```
+/// use kubewright_review::{Response, Version};
+///
+/// let answer: serde_json::Value = serde_json::from_slice(&Response::new(Version::V1, "7").to_json())?;
+/// assert_eq!(answer, serde_json::json!({
+///     "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+///     "response": {"uid": "7", "allowed": true},
+/// }));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug)]
 #[must_use]
 pub struct Response<'a> {
@@ -45,7 +82,16 @@ pub struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
-    /// Starts an answer that allows the request.
+    /// Starts an answer that allows the request. The version and the UID are those of the request.
+    ///
+    /// ```
+    /// use kubewright_review::{Response, Version};
+    ///
+    /// let answer: serde_json::Value = serde_json::from_slice(&Response::new(Version::V1Beta1, "7").to_json())?;
+    /// assert_eq!(answer["apiVersion"], "admission.k8s.io/v1beta1");
+    /// assert_eq!(answer["response"]["allowed"], true);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn new(version: Version, uid: &'a str) -> Self {
         Self {
             version,
@@ -58,6 +104,16 @@ impl<'a> Response<'a> {
     }
 
     /// Denies the request. A denial has no patch.
+    ///
+    /// ```
+    /// use kubewright_review::{Response, Status, Version};
+    ///
+    /// let status = Status::default();
+    /// let answer = Response::new(Version::V1, "7").denied(&status).to_json();
+    /// let answer: serde_json::Value = serde_json::from_slice(&answer)?;
+    /// assert_eq!(answer["response"]["allowed"], false);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn denied(mut self, status: &'a Status) -> Self {
         self.denial = Some(status);
         self.patch = None;
@@ -65,24 +121,54 @@ impl<'a> Response<'a> {
     }
 
     /// Changes the object. An empty patch changes nothing and is left out.
+    ///
+    /// ```
+    /// use kubewright_review::{Patch, Response, Version};
+    ///
+    /// let unchanged = Patch::default();
+    /// let answer = Response::new(Version::V1, "7").patch(&unchanged).to_json();
+    /// let answer: serde_json::Value = serde_json::from_slice(&answer)?;
+    /// assert!(answer["response"].get("patch").is_none());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn patch(mut self, patch: &'a Patch) -> Self {
         self.patch = Some(patch).filter(|patch| !patch.is_empty());
         self
     }
 
     /// Warns the client.
+    ///
+    /// ```
+    /// use kubewright_review::{Response, Version};
+    ///
+    /// let warnings = ["the label `team` is missing".to_owned()];
+    /// let answer = Response::new(Version::V1, "7").warnings(&warnings).to_json();
+    /// let answer: serde_json::Value = serde_json::from_slice(&answer)?;
+    /// assert_eq!(answer["response"]["warnings"][0], "the label `team` is missing");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn warnings(mut self, warnings: &'a [String]) -> Self {
         self.warnings = warnings;
         self
     }
 
     /// Annotates the audit event.
+    ///
+    /// ```
+    /// use kubewright_review::{Response, Version};
+    ///
+    /// let annotations = [("images".to_owned(), "unpinned".to_owned())];
+    /// let answer = Response::new(Version::V1, "7").audit_annotations(&annotations).to_json();
+    /// let answer: serde_json::Value = serde_json::from_slice(&answer)?;
+    /// assert_eq!(answer["response"]["auditAnnotations"]["images"], "unpinned");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn audit_annotations(mut self, annotations: &'a [(String, String)]) -> Self {
         self.audit_annotations = annotations;
         self
     }
 
-    /// The answer as the API server reads it.
+    /// Returns the answer as the API server reads it.
     pub fn to_json(&self) -> Vec<u8> {
         let patch = self.patch.map(Patch::to_json).unwrap_or_default();
         let mut out = Vec::with_capacity(256 + self.uid.len() + patch.len().div_ceil(3) * 4);

@@ -11,7 +11,13 @@ pub enum Version {
 }
 
 impl Version {
-    /// The version as `admissionReviewVersions` spells it.
+    /// Returns the version as `admissionReviewVersions` spells it.
+    ///
+    /// ```
+    /// use kubewright_review::Version;
+    ///
+    /// assert_eq!(Version::V1Beta1.as_str(), "v1beta1");
+    /// ```
     pub fn as_str(self) -> &'static str {
         match self {
             Self::V1 => "v1",
@@ -19,7 +25,13 @@ impl Version {
         }
     }
 
-    /// The group and version as `apiVersion` spells them.
+    /// Returns the group and version as `apiVersion` spells them.
+    ///
+    /// ```
+    /// use kubewright_review::Version;
+    ///
+    /// assert_eq!(Version::V1.api_version(), "admission.k8s.io/v1");
+    /// ```
     pub fn api_version(self) -> &'static str {
         match self {
             Self::V1 => "admission.k8s.io/v1",
@@ -52,7 +64,13 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The operation as the wire and webhook rules spell it.
+    /// Returns the operation as reviews and webhook rules spell it.
+    ///
+    /// ```
+    /// use kubewright_review::Operation;
+    ///
+    /// assert_eq!(Operation::Create.as_str(), "CREATE");
+    /// ```
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
@@ -70,6 +88,13 @@ impl Operation {
 }
 
 /// A group, version and kind.
+///
+/// ```
+#[doc = include_str!("request.md")]
+/// let review = review("UPDATE", r#""kind":{"group":"apps","version":"v1","kind":"Deployment"}"#);
+/// let kind = review.kind();
+/// assert_eq!((kind.group, kind.version, kind.kind), ("apps", "v1", "Deployment"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Kind<'a> {
@@ -82,6 +107,13 @@ pub struct Kind<'a> {
 }
 
 /// A group, version and plural resource name.
+///
+/// ```
+#[doc = include_str!("request.md")]
+/// let review = review("DELETE", r#""resource":{"group":"","version":"v1","resource":"pods"}"#);
+/// assert_eq!(review.resource().resource, "pods");
+/// assert_eq!(review.resource().group, "", "Pods are in the core group");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Resource<'a> {

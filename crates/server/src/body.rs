@@ -28,6 +28,31 @@ const PACE: usize = 4 << 20;
 /// error on lets the server word the answer: 413, 408 or 503. What the server has cut for being slow or for want of room
 /// it words itself even if the service answers with an error of its own, which cannot know the reason. The frame that
 /// crosses the limit is still handed out, so that a service with a limit of its own can be the one to say so.
+///
+/// ```
+/// use http::{Request, Response};
+/// use http_body_util::{BodyExt as _, Full};
+/// use hyper::body::Bytes;
+/// use kubewright_certificates::SelfSigned;
+/// use kubewright_server::{Body, BodyError, Server};
+#[doc = include_str!("client.md")]
+///
+/// async fn length(request: Request<Body>) -> Result<Response<Full<Bytes>>, BodyError> {
+///     let bytes = request.into_body().collect().await?.to_bytes();
+///     Ok(Response::new(Full::from(bytes.len().to_string())))
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// let server = Server::new(tower::service_fn(length), SelfSigned::for_names(["localhost"]))
+///     .listen(([127, 0, 0, 1], 0))
+///     .bind()
+///     .await?;
+/// let answer = ask(server, post("/", "hello")).await?;
+/// assert_eq!(answer.body(), "5");
+/// # Ok(())
+/// # }
+/// ```
 pub struct Body {
     incoming: Incoming,
     received: usize,
@@ -42,7 +67,34 @@ pub struct Body {
 
 type Wait = Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send>>;
 
-/// A body that cannot be read to its end.
+/// The reason why a body cannot be read to its end.
+///
+/// ```
+/// use http::Request;
+/// use http_body_util::BodyExt as _;
+/// use hyper::body::Bytes;
+/// use kubewright_certificates::SelfSigned;
+/// use kubewright_server::{Body, BodyError, Limits, Server};
+#[doc = include_str!("client.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// let service = tower::service_fn(async |request: Request<Body>| {
+///     let error = request.into_body().collect().await.unwrap_err();
+///     assert!(matches!(error, BodyError::TooLarge { limit: 4 }));
+///     Err::<http::Response<http_body_util::Full<Bytes>>, _>(error) // The server words the answer.
+/// });
+/// let server = Server::new(service, SelfSigned::for_names(["localhost"]))
+///     .listen(([127, 0, 0, 1], 0))
+///     .limits(Limits::default().body(4))
+///     .bind()
+///     .await?;
+/// let answer = ask(server, post("/", "hello")).await?;
+/// assert_eq!(answer.status(), 413);
+/// assert!(answer.body().contains("larger than 4 bytes"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyError {

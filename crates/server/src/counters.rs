@@ -3,7 +3,28 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The counters of a server. Clones show the same ones.
+/// The counters of a server. Clones share them.
+///
+/// ```
+/// use kubewright_certificates::SelfSigned;
+/// use kubewright_server::{Counters, Server};
+/// use tower::service_fn;
+#[doc = include_str!("client.md")]
+///
+/// /// Writes one metric in the format of Prometheus.
+/// fn page(counters: &Counters) -> String {
+///     format!("calls_total {}\n", counters.read().calls)
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"])).listen(([127, 0, 0, 1], 0)).bind().await?;
+/// let counters = server.counters();
+/// ask(server, get("/")).await?;
+/// assert_eq!(page(&counters), "calls_total 1\n");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
     cells: Arc<Cells>,
@@ -12,6 +33,33 @@ pub struct Counters {
 macro_rules! counters {
     ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
         /// The counters at one moment. All but `connections_open` and `calls_in_flight` only grow.
+        ///
+        /// ```
+        /// use std::convert::Infallible;
+        /// use http::{Request, Response};
+        /// use http_body_util::Full;
+        /// use hyper::body::Bytes;
+        /// use kubewright_certificates::SelfSigned;
+        /// use kubewright_server::{Body, Counts, Server};
+        #[doc = include_str!("client.md")]
+        ///
+        /// # #[tokio::main(flavor = "current_thread")]
+        /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        /// async fn faulty(_: Request<Body>) -> Result<Response<Full<Bytes>>, Infallible> {
+        ///     panic!("a bug of the service")
+        /// }
+        ///
+        /// let server = Server::new(tower::service_fn(faulty), SelfSigned::for_names(["localhost"]))
+        ///     .listen(([127, 0, 0, 1], 0))
+        ///     .bind()
+        ///     .await?;
+        /// let counters = server.counters();
+        /// assert_eq!(ask(server, get("/")).await?.status(), 500);
+        /// let Counts { calls, panics, .. } = counters.read();
+        /// assert_eq!((calls, panics), (1, 1));
+        /// # Ok(())
+        /// # }
+        /// ```
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Counts {
@@ -31,7 +79,7 @@ macro_rules! counters {
         }
 
         impl Counters {
-            /// The counters now.
+            /// Returns the counters at this moment.
             pub fn read(&self) -> Counts {
                 Counts { $($name: self.cells.$name.load(Ordering::Relaxed),)+ }
             }

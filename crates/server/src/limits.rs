@@ -5,6 +5,26 @@ use std::time::Duration;
 use crate::memory_limit;
 
 /// The limits of a server. Every default is written at its setter.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_certificates::SelfSigned;
+/// use kubewright_server::{Limits, Server};
+/// use tower::service_fn;
+#[doc = include_str!("client.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// let limits = Limits::default().body(1 << 10).calls(16).body_time(Duration::from_secs(2));
+/// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]))
+///     .listen(([127, 0, 0, 1], 0))
+///     .limits(limits)
+///     .bind()
+///     .await?;
+/// assert_eq!(ask(server, post("/", "small")).await?.status(), 200);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Limits {
@@ -68,9 +88,27 @@ impl Limits {
         }
     }
 
-    /// Sets how many bytes a request's body may have; 7 MiB by default.
+    /// Sets how many bytes a request's body may have. The default is 7 MiB.
     ///
     /// A review holds two objects at most, each up to the 3 MiB that an API server accepts in a request, and little else.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::{Limits, Server};
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]))
+    ///     .listen(([127, 0, 0, 1], 0))
+    ///     .limits(Limits::default().body(5))
+    ///     .bind()
+    ///     .await?;
+    /// assert_eq!(ask(server, post("/", "six by")).await?.status(), 413);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn body(mut self, bytes: usize) -> Self {
         self.body = bytes;
         self
@@ -86,13 +124,33 @@ impl Limits {
         self
     }
 
-    /// Sets how many calls may be worked on at once; 1024 by default. One more is refused at once with 503.
+    /// Sets how many calls may be worked on at once. The default is 1024. Further calls are rejected at once with 503.
     ///
     /// A call counts from when its body has arrived or its service does not wait for it: clients that are slow to send their
     /// bodies do not keep other clients from being served. Beside these 8192 calls may be arriving, or fewer where memory
     /// is short: 256 in 128 MiB. A quarter of them is for connections that have no other call. Their bodies may have
     /// 64 KiB times the number of calls together and at most a sixteenth of the memory, beside those of
     /// [`bodies_in_flight`](Self::bodies_in_flight).
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::{Limits, Server};
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]))
+    ///     .listen(([127, 0, 0, 1], 0))
+    ///     .limits(Limits::default().calls(0))
+    ///     .bind()
+    ///     .await?;
+    /// let counters = server.counters();
+    /// assert_eq!(ask(server, get("/")).await?.status(), 503);
+    /// assert_eq!(counters.read().calls_refused, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn calls(mut self, calls: usize) -> Self {
         self.calls = calls;
         self

@@ -12,6 +12,24 @@ use tokio::sync::watch;
 /// The identity that a server serves now. Clones show the same one.
 ///
 /// A handshake takes it with one atomic load: nothing is parsed or locked for it.
+///
+/// ```
+/// use std::time::SystemTime;
+/// use kubewright_certificates::SelfSigned;
+/// use kubewright_server::Server;
+/// use tower::service_fn;
+#[doc = include_str!("client.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"])).listen(([127, 0, 0, 1], 0)).bind().await?;
+/// let identity = server.identity();
+/// // For a metric: the time until the certificate expires.
+/// let left = identity.current().expires().duration_since(SystemTime::now())?;
+/// assert!(left.as_secs() > 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct LiveIdentity {
     shared: Arc<Shared>,
@@ -33,17 +51,60 @@ impl LiveIdentity {
         }
     }
 
-    /// The identity that the next handshake will prove.
+    /// Returns the identity of the next handshake.
+    ///
+    /// ```
+    /// use std::time::SystemTime;
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::Server;
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"])).listen(([127, 0, 0, 1], 0)).bind().await?;
+    /// assert!(server.identity().current().is_valid_at(SystemTime::now()));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn current(&self) -> Arc<Identity> {
         self.shared.current.load_full()
     }
 
-    /// What clients must trust now.
+    /// Returns the CA certificates that clients have to trust now.
     pub fn trust(&self) -> TrustBundle {
         self.shared.current.load().trust().clone()
     }
 
-    /// Calls back with the identity that is served now, and again with each later one, until the callback says to stop.
+    /// Calls `each` with the identity that is served now and with each later one, until it returns `Break`.
+    ///
+    /// ```
+    /// use std::{ops::ControlFlow, time::Duration};
+    /// use kubewright_certificates::Authority;
+    /// use kubewright_server::Server;
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// // A source of two identities: the second one replaces the first once the server runs.
+    /// let authority = Authority::new("test")?;
+    /// let identity = || authority.sign_server(["localhost"], Duration::from_secs(60))?.identity();
+    /// let server = Server::new(service_fn(echo), vec![identity()?, identity()?].into_iter())
+    ///     .listen(([127, 0, 0, 1], 0))
+    ///     .bind()
+    ///     .await?;
+    /// let live = server.identity();
+    /// let mut seen = 0;
+    /// let follow = live.follow(|_| {
+    ///     seen += 1;
+    ///     if seen < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    /// });
+    /// tokio::select! { ended = server.run(std::future::pending()) => panic!("{ended:?}"), () = follow => {} }
+    /// assert_eq!(seen, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Cancel safety
     ///

@@ -4,10 +4,22 @@ use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Returns how many bytes of memory this process may use, where the system says so, which is on Linux.
+/// Returns how much memory this process may use, in bytes, or `None` where the system does not say, which it does on Linux.
 ///
 /// It is the smallest of the limits of its control group and of all groups around it (`memory.max`, or `memory.limit_in_bytes` of
 /// version 1), of its own limits (`RLIMIT_AS`, `RLIMIT_DATA`), and of the machine's memory. It is read once.
+///
+/// ```
+/// use kubewright_server::memory_limit;
+///
+/// /// Gives a cache a tenth of the memory, or 16 MiB where the limit is unknown.
+/// fn cache_size() -> usize {
+///     memory_limit().map_or(16 << 20, |bytes| bytes / 10)
+/// }
+///
+/// assert_eq!(memory_limit().is_some(), cfg!(target_os = "linux"));
+/// assert!(cache_size() > 0);
+/// ```
 #[must_use]
 pub fn memory_limit() -> Option<usize> {
     static LIMIT: OnceLock<Option<usize>> = OnceLock::new();

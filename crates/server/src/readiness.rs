@@ -4,10 +4,20 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Whether calls should be sent to this process. Clones share the same conditions.
+/// The conditions under which a probe succeeds, such as that of readiness. Clones share the same conditions.
 ///
-/// A server adds its own: it serves and is not asked to stop, its certificate has not expired, and it has refused no
-/// connection for five seconds. A program adds what it needs on top, such as caches that have synced.
+/// A server adds its own: it serves and is not shutting down, its certificate has not expired, and it has refused no
+/// connection for five seconds. A program adds its own, such as caches that have synced.
+///
+/// ```
+/// use kubewright_server::Readiness;
+///
+/// let readiness = Readiness::default();
+/// let synced = readiness.condition("caches");
+/// assert!(!readiness.is_ready());
+/// synced.set(true);
+/// assert!(readiness.is_ready());
+/// ```
 #[derive(Clone, Default)]
 pub struct Readiness {
     checks: Arc<RwLock<Vec<Check>>>,
@@ -18,14 +28,33 @@ struct Check {
     holds: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
-/// One condition of a [`Readiness`]. It does not hold until it is met.
+/// A condition of a [`Readiness`]. It is false until it is set.
+///
+/// ```
+/// use kubewright_server::Readiness;
+///
+/// let readiness = Readiness::default();
+/// let connected = readiness.condition("database");
+/// connected.set(true);
+/// connected.set(false); // The connection broke.
+/// assert!(!readiness.is_ready());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Condition {
     holds: Arc<AtomicBool>,
 }
 
 impl Readiness {
-    /// Adds a condition that does not hold yet.
+    /// Adds a condition that is false until it is [set](Condition::set).
+    ///
+    /// ```
+    /// use kubewright_server::Readiness;
+    ///
+    /// let readiness = Readiness::default();
+    /// let synced = readiness.condition("caches");
+    /// assert_eq!(readiness.conditions(), [("caches".to_owned(), false)]);
+    /// # synced.set(true);
+    /// ```
     pub fn condition(&self, name: impl Into<String>) -> Condition {
         let holds = Arc::new(AtomicBool::new(false));
         let condition = Condition {
@@ -35,7 +64,20 @@ impl Readiness {
         condition
     }
 
-    /// Adds a condition that is looked up whenever somebody asks.
+    /// Adds a condition that is evaluated for each probe. It has to be quick.
+    ///
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+    /// use kubewright_server::Readiness;
+    ///
+    /// let queued = Arc::new(AtomicUsize::new(0));
+    /// let counted = Arc::clone(&queued);
+    /// let readiness = Readiness::default();
+    /// readiness.check("queue", move || counted.load(Ordering::Relaxed) < 100);
+    /// assert!(readiness.is_ready());
+    /// queued.store(500, Ordering::Relaxed);
+    /// assert!(!readiness.is_ready());
+    /// ```
     pub fn check(&self, name: impl Into<String>, holds: impl Fn() -> bool + Send + Sync + 'static) {
         let check = Check {
             name: name.into(),
@@ -47,13 +89,32 @@ impl Readiness {
             .push(check);
     }
 
-    /// Whether every condition holds.
+    /// Returns whether every condition holds.
+    ///
+    /// ```
+    /// use kubewright_server::Readiness;
+    ///
+    /// let readiness = Readiness::default();
+    /// assert!(readiness.is_ready(), "there is no condition");
+    /// readiness.check("disk", || false);
+    /// assert!(!readiness.is_ready());
+    /// ```
     pub fn is_ready(&self) -> bool {
         let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
         checks.iter().all(|check| (check.holds)())
     }
 
-    /// Every condition's name and whether it holds, in the order in which they were added.
+    /// Returns every condition's name and whether it holds, in the order in which they were added.
+    ///
+    /// ```
+    /// use kubewright_server::Readiness;
+    ///
+    /// let readiness = Readiness::default();
+    /// readiness.check("disk", || true);
+    /// readiness.check("caches", || false);
+    /// let failed: Vec<_> = readiness.conditions().into_iter().filter(|(_, holds)| !holds).collect();
+    /// assert_eq!(failed, [("caches".to_owned(), false)]);
+    /// ```
     pub fn conditions(&self) -> Vec<(String, bool)> {
         let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
         checks
@@ -64,7 +125,15 @@ impl Readiness {
 }
 
 impl Condition {
-    /// Says whether the condition holds from now on.
+    /// Sets whether the condition holds from now on.
+    ///
+    /// ```
+    /// use kubewright_server::Readiness;
+    ///
+    /// let readiness = Readiness::default();
+    /// readiness.condition("caches").set(true);
+    /// assert_eq!(readiness.conditions(), [("caches".to_owned(), true)]);
+    /// ```
     pub fn set(&self, holds: bool) {
         self.holds.store(holds, Ordering::Release);
     }

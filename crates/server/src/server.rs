@@ -29,6 +29,24 @@ use crate::{
 };
 
 /// A server that is not bound yet: a service, a source of certificates, and settings with safe defaults.
+///
+/// ```
+/// use kubewright_certificates::SelfSigned;
+/// use kubewright_server::Server;
+/// use tower::service_fn;
+#[doc = include_str!("client.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]))
+///     .listen(([127, 0, 0, 1], 0))
+///     .bind()
+///     .await?;
+/// let answer = ask(server, post("/", "hello")).await?;
+/// assert_eq!(answer.body(), "hello");
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub struct Server<S, C> {
     service: S,
@@ -55,6 +73,24 @@ enum OldestTls {
 }
 
 /// A server that listens and has its first certificate. It serves once it is [run](Bound::run).
+///
+/// ```
+/// use kubewright_certificates::SelfSigned;
+/// use kubewright_server::{Bound, Server};
+/// use tower::service_fn;
+#[doc = include_str!("client.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"])).listen(([127, 0, 0, 1], 0)).bind().await?;
+/// // Everything that has to outlive `run` is taken before it.
+/// let (counters, readiness) = (server.counters(), server.readiness());
+/// ask(server, get("/")).await?;
+/// assert_eq!(counters.read().calls, 1);
+/// assert!(readiness.conditions().iter().any(|(name, _)| name == "certificate"));
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub struct Bound<S, C> {
     service: S,
@@ -69,7 +105,25 @@ pub struct Bound<S, C> {
 }
 
 impl<S, C> Server<S, C> {
-    /// Takes what to answer and where certificates come from.
+    /// Serves `service` with the certificates of `source`.
+    ///
+    /// ```
+    /// use kubewright_certificates::{Authority, Identity};
+    /// use kubewright_server::Server;
+    /// use std::time::Duration;
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// // The source of a test: one identity, which never changes.
+    /// let issued = Authority::new("test")?.sign_server(["localhost"], Duration::from_secs(60))?;
+    /// let source = vec![issued.identity()?].into_iter();
+    /// let server = Server::new(service_fn(echo), source).listen(([127, 0, 0, 1], 0)).bind().await?;
+    /// assert_eq!(ask(server, get("/")).await?.status(), 200);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(service: S, source: C) -> Self {
         Self {
             service,
@@ -84,50 +138,185 @@ impl<S, C> Server<S, C> {
         }
     }
 
-    /// Sets the address to listen on; `0.0.0.0:9443` unless set. Port 0 takes any that is free.
+    /// Sets the address to listen on. The default is `0.0.0.0:9443`. Port 0 takes any that is free.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::Server;
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"])).listen(([127, 0, 0, 1], 0));
+    /// let address = server.bind().await?.local_addr();
+    /// assert!(address.ip().is_loopback());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn listen(mut self, address: impl Into<SocketAddr>) -> Self {
         self.address = address.into();
         self
     }
 
-    /// Sets what clients may ask for.
+    /// Sets the limits for clients.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::{Limits, Server};
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]))
+    ///     .listen(([127, 0, 0, 1], 0))
+    ///     .limits(Limits::default().body(4))
+    ///     .bind()
+    ///     .await?;
+    /// assert_eq!(ask(server, post("/", "hello")).await?.status(), 413);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Sets how the server stops.
+    /// Sets how the server shuts down.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::{Drain, Server};
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]))
+    ///     .listen(([127, 0, 0, 1], 0))
+    ///     .drain(Drain::default().propagation(Duration::ZERO))
+    ///     .bind()
+    ///     .await?;
+    /// let start = std::time::Instant::now();
+    /// server.run(async {}).await?;
+    /// assert!(start.elapsed() < Duration::from_secs(5), "without the default propagation time");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn drain(mut self, drain: Drain) -> Self {
         self.drain = drain;
         self
     }
 
-    /// Sets what `/healthz` and `/livez` tell, with conditions of the program's own.
+    /// Sets the conditions of `/healthz` and `/livez`. Without conditions both answer 200.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::{Readiness, Server};
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let liveness = Readiness::default();
+    /// liveness.check("worker", || false); // For example, whether a thread has made progress.
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]))
+    ///     .listen(([127, 0, 0, 1], 0))
+    ///     .liveness(liveness)
+    ///     .bind()
+    ///     .await?;
+    /// let answer = ask(server, get("/livez")).await?;
+    /// assert_eq!(answer.status(), 503);
+    /// assert!(answer.body().contains("[-]worker failed"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn liveness(mut self, liveness: Readiness) -> Self {
         self.health.liveness = liveness;
         self
     }
 
-    /// Sets the readiness that `/readyz` tells, with conditions of the program's own. The server adds `serving` and
-    /// `certificate`.
+    /// Sets the conditions of `/readyz`. The server adds `serving` and `certificate`.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::{Readiness, Server};
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let readiness = Readiness::default();
+    /// let synced = readiness.condition("caches");
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]))
+    ///     .listen(([127, 0, 0, 1], 0))
+    ///     .readiness(readiness)
+    ///     .bind()
+    ///     .await?;
+    /// synced.set(true);
+    /// assert_eq!(ask(server, get("/readyz")).await?.status(), 200);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn readiness(mut self, readiness: Readiness) -> Self {
         self.health.readiness = readiness;
         self
     }
 
-    /// Passes `/healthz`, `/livez` and `/readyz` on to the service; the server answers them itself unless told so.
+    /// Passes `/healthz`, `/livez` and `/readyz` to the service. By default the server answers them itself.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::Server;
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]))
+    ///     .listen(([127, 0, 0, 1], 0))
+    ///     .pass_probes_on()
+    ///     .bind()
+    ///     .await?;
+    /// let answer = ask(server, get("/livez")).await?;
+    /// assert_eq!(answer.body(), "", "the service echoes an empty body, and the server would say ok");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn pass_probes_on(mut self) -> Self {
         self.probes = Probes::PassedOn;
         self
     }
 
-    /// Accepts TLS 1.2 too; only TLS 1.3 unless told so.
+    /// Accepts TLS 1.2 beside TLS 1.3. By default the server accepts TLS 1.3 alone.
     pub fn accept_tls12(mut self) -> Self {
         self.oldest = OldestTls::Tls12;
         self
     }
 
-    /// Answers only clients that prove who they are; every client unless set.
+    /// Answers only clients that authenticate with a certificate. By default every client is answered.
+    ///
+    /// ```
+    /// use kubewright_certificates::{Authority, SelfSigned};
+    /// use kubewright_server::{ClientCheck, Server};
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let authority = Authority::new("clients")?;
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]))
+    ///     .listen(([127, 0, 0, 1], 0))
+    ///     .clients(ClientCheck::by_authorities(authority.trust()))
+    ///     .bind()
+    ///     .await?;
+    /// let answer = ask(server, get("/")).await?;
+    /// assert_eq!(answer.status(), 403, "the client has no certificate");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn clients(mut self, check: ClientCheck) -> Self {
         self.clients = Some(check);
         self
@@ -135,7 +324,23 @@ impl<S, C> Server<S, C> {
 }
 
 impl<S, C: CertificateSource> Server<S, C> {
-    /// Listens, and waits for the first certificate. Every error of the start is found here.
+    /// Listens, and waits for the first certificate. It finds every error of the start.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::{BindError, Server};
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let server = || Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]));
+    /// let first = server().listen(([127, 0, 0, 1], 0)).bind().await?;
+    /// let second = server().listen(first.local_addr()).bind().await;
+    /// assert!(matches!(second, Err(BindError::Listen { .. })), "the address is in use");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -198,27 +403,86 @@ impl<S, C: CertificateSource> Server<S, C> {
 }
 
 impl<S, C> Bound<S, C> {
-    /// The address that the server listens on, with the port it got.
+    /// Returns the address that the server listens on, with the port that it got.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::Server;
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"])).listen(([127, 0, 0, 1], 0)).bind().await?;
+    /// assert_ne!(server.local_addr().port(), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// What clients must trust now.
+    /// Returns the CA certificates that clients have to trust now.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::Server;
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"])).listen(([127, 0, 0, 1], 0)).bind().await?;
+    /// assert!(server.trust().to_pem().starts_with("-----BEGIN CERTIFICATE-----"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn trust(&self) -> TrustBundle {
         self.live.trust()
     }
 
-    /// The identity that is served, also once the server runs.
+    /// Returns the identity that is served, also once the server runs.
     pub fn identity(&self) -> LiveIdentity {
         self.live.clone()
     }
 
-    /// Whether calls should be sent here.
+    /// Returns the readiness, whose conditions `/readyz` shows.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::Server;
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"])).listen(([127, 0, 0, 1], 0)).bind().await?;
+    /// let readiness = server.readiness();
+    /// assert!(!readiness.is_ready(), "it does not serve yet");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn readiness(&self) -> Readiness {
         self.shared.health.readiness.clone()
     }
 
-    /// What the server has seen.
+    /// Returns the counters of the server.
+    ///
+    /// ```
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::Server;
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"])).listen(([127, 0, 0, 1], 0)).bind().await?;
+    /// let counters = server.counters();
+    /// ask(server, get("/")).await?;
+    /// assert_eq!(counters.read().connections_accepted, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn counters(&self) -> Counters {
         self.shared.counters.clone()
     }
@@ -234,7 +498,29 @@ where
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     C: CertificateSource,
 {
-    /// Serves until `shutdown` resolves, then stops as [`Drain`] says, and returns when every call is answered.
+    /// Serves until `shutdown` resolves, then shuts down as [`Drain`] says, and returns when every call is answered.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_certificates::SelfSigned;
+    /// use kubewright_server::{Drain, Server};
+    /// use tower::service_fn;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]))
+    ///     .listen(([127, 0, 0, 1], 0))
+    ///     .drain(Drain::default().propagation(Duration::ZERO))
+    ///     .bind()
+    ///     .await?;
+    /// let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    /// let running = tokio::spawn(server.run(async { drop(stopped.await) }));
+    /// drop(stop); // For example, when the program receives SIGTERM.
+    /// running.await??;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -242,8 +528,8 @@ where
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future ends everything at once: connections are closed, and calls in flight are cancelled. That is
-    /// what a second signal is for.
+    /// Dropping the future ends everything at once: connections are closed, and calls in flight are cancelled. A program does
+    /// this at a second signal.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), RunError> {
         let now = async {
             shutdown.await;

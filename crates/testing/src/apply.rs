@@ -10,6 +10,23 @@ use serde_json::Value;
 ///
 /// Objects of namespaced kinds that name no namespace go to `namespace`.
 ///
+/// ```
+/// use kubewright_testing::{TestCluster, apply};
+/// use serde_json::json;
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let cluster = TestCluster::start().await;
+/// let map = |mode| json!({
+///     "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"mode": mode},
+/// });
+/// let (client, namespace) = (cluster.client(), cluster.namespace());
+/// let created = apply(&client, namespace, &map("fast")).await.unwrap();
+/// let changed = apply(&client, namespace, &map("slow")).await.unwrap();
+/// assert_eq!(created["metadata"]["uid"], changed["metadata"]["uid"]);
+/// assert_eq!(changed["data"]["mode"], "slow");
+/// # });
+/// ```
+///
 /// # Errors
 /// The API server does not know the kind, or refuses the object.
 ///

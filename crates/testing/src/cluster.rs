@@ -1,33 +1,24 @@
 //! The test cluster: an API server, the webhooks under test behind real TLS, and a client on both.
 
-use std::any::TypeId;
-use std::fmt::{self, Debug};
-use std::path::Path;
+mod builder;
+mod requests;
+
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Request};
-use kube::client::Body;
-use kube::core::{NamespaceResourceScope, Resource};
-use kube::{Client, CustomResourceExt};
-use kubewright_apiserver::admission::AdmissionPlugin;
-use kubewright_apiserver::{ApiServer, Controllers};
-use kubewright_manager::{App, Needs, Program};
-use kubewright_webhook::Webhooks;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use kube::Client;
+use kubewright_apiserver::ApiServer;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use crate::account;
-use crate::apply::apply;
-use crate::definitions;
+pub use builder::Builder;
+pub use requests::Object;
+
 use crate::fail;
 use crate::faults::{Faults, Requests, Sent, WayLayer};
-use crate::host::{Host, Settings, webhook_address};
-use crate::outcome::Outcome;
+use crate::host::Host;
 use crate::permissions::Ledger;
-use crate::published;
 use crate::server::Server;
 use crate::serving::Serving;
 
@@ -39,6 +30,20 @@ use crate::serving::Serving;
 /// and each cluster keeps to itself there: it begins in a namespace of its own, see [`TestCluster::namespace`]; the
 /// webhooks under test are called for objects in that one and in those that the cluster creates; and what it installs is
 /// removed when it is dropped. Objects without a namespace are everybody's: give them [`unique`](crate::unique) names.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_testing::{TestCluster, yaml};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let cluster = TestCluster::start().await;
+/// let map: ConfigMap = yaml("metadata: {name: web}");
+/// cluster.create(&map).await.expect_allowed();
+/// assert!(cluster.get::<ConfigMap>("web").await.is_some());
+/// cluster.delete::<ConfigMap>("web").await.expect_allowed();
+/// assert!(cluster.get::<ConfigMap>("web").await.is_none());
+/// # });
+/// ```
 #[derive(Clone)]
 pub struct TestCluster {
     client: Client,
@@ -57,21 +62,6 @@ struct Running {
     exact_permissions: bool,
 }
 
-/// How a test cluster starts.
-#[derive(Debug, Default)]
-#[must_use = "a cluster starts with `.start().await`"]
-pub struct Builder {
-    programs: Vec<Program>,
-    definitions: Vec<Value>,
-    listen: bool,
-    server: Option<Server>,
-    controllers: Controllers,
-    plugins: Vec<AdmissionPlugin>,
-    write_latency: Duration,
-    faults: Faults,
-    exact_permissions: bool,
-}
-
 impl fmt::Debug for TestCluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TestCluster")
@@ -80,317 +70,91 @@ impl fmt::Debug for TestCluster {
     }
 }
 
-impl Builder {
-    /// Runs a program, its controllers and its webhooks behind HTTPS, and installs its webhook configurations. The custom
-    /// resources that it says it works with are defined before.
-    ///
-    /// It runs as a service account of its own with the roles that its sub-command `permissions` prints. When it is refused
-    /// something that it has no permission for, the test fails and says what that was: at the next request through this
-    /// cluster, or when the cluster is dropped.
-    pub fn app(mut self, app: impl FnOnce(&mut Needs) -> App) -> Self {
-        self.programs.push(Program::new(app));
-        self
-    }
-
-    /// Serves these webhooks over HTTPS and installs their configurations, named `under-test`.
-    pub fn webhooks(self, webhooks: Webhooks) -> Self {
-        self.app(|_| App::new("under-test").webhooks(webhooks))
-    }
-
-    /// Defines a custom resource before anything else runs, and waits until it is established. On a real API server, which
-    /// others use too, the definition stays.
-    ///
-    /// Types of one resource are its versions; objects are stored as the first one says. What the webhooks under test
-    /// [convert](kubewright_webhook::converting) is defined by that alone, and needs no `crd`.
-    ///
-    /// # Panics
-    /// The definition cannot be written as JSON.
-    ///
-    /// # Example: objects of a kind of one's own
+impl TestCluster {
+    /// Returns a kube client with all permissions, for requests that the cluster's own methods do not make.
     ///
     /// ```
-    /// use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-    /// use kube::CustomResourceExt;
-    /// use kubewright_testing::{Server, TestCluster, yaml};
-    /// use serde_json::{Value, json};
-    ///
-    /// /// What `#[derive(CustomResource)]` writes for a type.
-    /// struct Widget;
-    ///
-    /// impl CustomResourceExt for Widget {
-    ///     fn crd() -> CustomResourceDefinition {
-    ///         yaml("
-    ///             metadata: {name: widgets.example.com}
-    ///             spec:
-    ///               group: example.com
-    ///               scope: Namespaced
-    ///               names: {plural: widgets, kind: Widget}
-    ///               versions:
-    ///               - name: v1
-    ///                 served: true
-    ///                 storage: true
-    ///                 schema: {openAPIV3Schema: {type: object, properties: {size: {type: integer, default: 3}}}}
-    ///         ")
-    ///     }
-    ///     fn crd_name() -> &'static str { "widgets.example.com" }
-    ///     fn api_resource() -> kube::core::ApiResource { kube::core::ApiResource::from_gvk(
-    ///         &kube::core::GroupVersionKind::gvk("example.com", "v1", "Widget")) }
-    ///     fn shortnames() -> &'static [&'static str] { &[] }
-    /// }
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// let cluster = TestCluster::builder().on(Server::Embedded).crd::<Widget>().start().await;
-    /// let widget = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}});
-    /// let made: Value = cluster.apply(&widget).await.expect_allowed();
-    /// assert_eq!(made["size"], 3);
-    /// # }
-    /// ```
-    pub fn crd<K: CustomResourceExt>(mut self) -> Self {
-        match serde_json::to_value(K::crd()) {
-            Ok(definition) => self.definitions.push(definition),
-            Err(error) => fail(format_args!("cannot write {}: {error}", K::crd_name())),
-        }
-        self
-    }
-
-    /// Defines the custom resources of others before anything else runs: all that the files of a folder define. On a real API
-    /// server the definitions stay.
-    ///
-    /// ```
-    /// use kubewright_testing::{Server, TestCluster};
-    /// use serde_json::{Value, json};
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let crds = folder.path();
-    /// # std::fs::write(crds.join("tickets.yaml"), r#"
-    /// # kind: CustomResourceDefinition
-    /// # metadata: {name: tickets.example.org}
-    /// # spec:
-    /// #   group: example.org
-    /// #   scope: Namespaced
-    /// #   names: {plural: tickets, kind: Ticket}
-    /// #   versions:
-    /// #   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
-    /// # "#).unwrap();
-    /// let cluster = TestCluster::builder().on(Server::Embedded).definitions(crds).start().await;
-    /// let ticket = json!({"apiVersion": "example.org/v1", "kind": "Ticket", "metadata": {"name": "a"}});
-    /// let _: Value = cluster.apply(&ticket).await.expect_allowed();
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// The folder or one of its files cannot be read, or has no definition in it.
-    pub fn definitions(mut self, folder: impl AsRef<Path>) -> Self {
-        match definitions::of_folder(folder.as_ref()) {
-            Ok(found) => self.definitions.extend(found),
-            Err(why) => fail(format_args!("{why}")),
-        }
-        self
-    }
-
-    /// Also opens a socket, for clients outside this process: see [`TestCluster::kubeconfig`]. A real API server always
-    /// has one.
-    pub fn listen(mut self) -> Self {
-        self.listen = true;
-        self
-    }
-
-    /// Runs controllers beside the API server: garbage collection, Deployments that make pods. There are none by default,
-    /// as with a kube-apiserver alone; an existing cluster has its own, whatever is said here.
-    ///
-    /// # Example: a Deployment that becomes available
-    ///
-    /// ```
-    /// use k8s_openapi::api::apps::v1::Deployment;
-    /// use kubewright_testing::{Controllers, Server, TestCluster, eventually, yaml};
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// let cluster = TestCluster::builder()
-    ///     .on(Server::Embedded)
-    ///     .controllers(Controllers::all())
-    ///     .start()
-    ///     .await;
-    /// let web: Deployment = yaml("
-    ///     apiVersion: apps/v1
-    ///     kind: Deployment
-    ///     metadata: {name: web}
-    ///     spec:
-    ///       replicas: 3
-    ///       selector: {matchLabels: {app: web}}
-    ///       template:
-    ///         metadata: {labels: {app: web}}
-    ///         spec: {containers: [{name: web, image: nginx}]}
-    /// ");
-    /// cluster.create(&web).await.expect_allowed();
-    /// eventually("three pods", async || {
-    ///     let web = cluster.get::<Deployment>("web").await?;
-    ///     (web.status?.available_replicas == Some(3)).then_some(())
-    /// })
-    /// .await;
-    /// # }
-    /// ```
-    pub fn controllers(mut self, controllers: Controllers) -> Self {
-        self.controllers = controllers;
-        self
-    }
-
-    /// Runs these admission plugins besides the default ones. [`AdmissionPlugin::ServiceAccount`] does not run by default, as
-    /// in envtest; with it, pods come to webhooks as on a cluster: with their service account and the volume of its token.
-    /// It rejects pods in a namespace without the ServiceAccount `default`, which
-    /// [`Controllers::service_accounts`] makes. An existing cluster has its own plugins, whatever is said here.
-    pub fn enable_admission_plugins(
-        mut self,
-        plugins: impl IntoIterator<Item = AdmissionPlugin>,
-    ) -> Self {
-        self.plugins.extend(plugins);
-        self
-    }
-
-    /// Lets every write of the embedded API server take so long, as a write to etcd does. The default is no time at all.
-    ///
-    /// Without it two changes of an object can follow each other faster than on any cluster, and a controller that must see
-    /// the state between them may not. A real API server takes its own time: there it has no effect.
-    ///
-    /// # Example: a millisecond, as a fast etcd takes it
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// use kubewright_testing::{Server, TestCluster};
+    /// use k8s_openapi::api::core::v1::Namespace;
+    /// use kube::Api;
+    /// use kube::api::ListParams;
+    /// use kubewright_testing::TestCluster;
     ///
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let latency = Duration::from_millis(1);
-    /// let cluster = TestCluster::builder().on(Server::Embedded).write_latency(latency).start().await;
-    /// # drop(cluster);
+    /// let cluster = TestCluster::start().await;
+    /// let namespaces: Api<Namespace> = Api::all(cluster.client());
+    /// let system = ListParams::default().fields("metadata.name=kube-system");
+    /// assert_eq!(namespaces.list(&system).await.unwrap().items.len(), 1);
     /// # });
     /// ```
-    pub fn write_latency(mut self, latency: Duration) -> Self {
-        self.write_latency = latency;
-        self
-    }
-
-    /// Lets these things go wrong from the start of the programs under test: what is said later is said by
-    /// [`TestCluster::faults`].
-    pub fn faults(mut self, faults: &Faults) -> Self {
-        self.faults = faults.clone();
-        self
-    }
-
-    /// Runs on this API server, whichever one the environment names.
-    pub fn on(mut self, server: Server) -> Self {
-        self.server = Some(server);
-        self
-    }
-
-    /// Also fails the test if at its end a program was granted something that it has never used: for a test that makes the
-    /// program do all that it does. To get, to list and to watch counts as one permission; what leader election and the
-    /// rotation of certificates need from time to time does not count. See [`TestCluster::unused_permissions`].
-    pub fn exact_permissions(mut self) -> Self {
-        self.exact_permissions = true;
-        self
-    }
-
-    /// Starts the cluster and waits until every program serves and knows all that its caches hold.
-    ///
-    /// # Panics
-    /// Something could not start, or a cache was not complete within ten seconds; the message says what.
-    pub async fn start(self) -> TestCluster {
-        let server = self.server.unwrap_or_else(Server::chosen);
-        let settings = Settings {
-            controllers: self.controllers,
-            plugins: self.plugins,
-            write_latency: self.write_latency,
-        };
-        let host = Host::start(server, self.listen, settings).await;
-        let client = host.client(None);
-        let of_programs = self.programs.iter().flat_map(Program::crds);
-        let asked = of_programs.chain(self.definitions).collect();
-        for definition in definitions::merged(asked, &self.programs) {
-            definitions::establish(&client, &definition).await;
-        }
-        let mut programs = Vec::new();
-        let mut ledgers = Vec::new();
-        for mut program in self.programs {
-            if let Some(name) = host.configuration(program.app().configuration_name()) {
-                program = program.configuration(name);
-            }
-            if program.needs_client() {
-                let way = WayLayer(self.faults.clone());
-                let (own, ledger) = account::of_program(&host, &program, &way).await;
-                program = program.client(own);
-                ledgers.push(ledger);
-            }
-            let program = Box::pin(Serving::start(program, webhook_address(server))).await;
-            for configuration in program.configurations() {
-                if definitions::is_one(configuration) {
-                    definitions::change(&client, configuration, server).await;
-                } else {
-                    host.install(&client, configuration).await;
-                }
-            }
-            programs.push(program);
-        }
-        let running = Running {
-            host,
-            server,
-            programs,
-            ledgers,
-            faults: self.faults,
-            exact_permissions: self.exact_permissions,
-        };
-        for program in &running.programs {
-            // Before it has heard of them, it believes that nobody has to be told.
-            for configuration in program.configurations_to_fill() {
-                published::filled(&client, configuration).await;
-            }
-        }
-        running.wait_for_programs().await;
-        for program in &running.programs {
-            for configuration in program.configurations() {
-                running.host.called(configuration).await;
-            }
-        }
-        TestCluster {
-            client,
-            namespace: running.host.namespace(),
-            running: Arc::new(running),
-        }
-    }
-}
-
-impl TestCluster {
-    /// A cluster to configure.
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
-    /// A cluster with nothing but an API server.
-    pub async fn start() -> Self {
-        Self::builder().start().await
-    }
-
-    /// A kube client with all permissions.
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// What goes wrong between the programs under test and the API server: nothing, until a test says so.
+    /// Returns the faults between the programs under test and the API server. There are none until a test adds one.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Api;
+    /// use kubewright_testing::{Refusal, Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// cluster.faults().on(Requests::all()).once().answer(Refusal::unavailable());
+    ///
+    /// let maps: Api<ConfigMap> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+    /// assert!(maps.get_opt("web").await.is_err());
+    /// assert!(maps.get_opt("web").await.unwrap().is_none());
+    /// # });
+    /// ```
     pub fn faults(&self) -> &Faults {
         &self.running.faults
     }
 
-    /// A kube client with all permissions that is treated as those of the programs under test are: [faults](Self::faults)
-    /// befall it, and what it [sends](Self::sent) is remembered.
+    /// Returns a kube client with all permissions that takes the way of the programs under test: it is subject to the
+    /// cluster's [faults](Self::faults), and [`sent`](Self::sent) lists its requests.
+    ///
+    /// Use it to test code that takes a client and is not a program.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Api;
+    /// use kubewright_testing::{Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let maps: Api<ConfigMap> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+    /// maps.get_opt("web").await.unwrap();
+    /// let sent = cluster.sent(&Requests::of::<ConfigMap>());
+    /// assert_eq!(sent[0].request().verb, "get");
+    /// # });
+    /// ```
     pub fn client_under_test(&self) -> Client {
         self.client_under(&self.running.faults)
     }
 
-    /// A kube client with all permissions that these faults befall, and no others: one replica of several that cannot reach
-    /// the API server.
+    /// Returns a kube client with all permissions that is subject to these faults alone: one replica of several, which cannot
+    /// reach the API server.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Api;
+    /// use kubewright_testing::{Faults, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let (first, second) = (Faults::new(), Faults::new());
+    /// let maps = |faults| -> Api<ConfigMap> {
+    ///     Api::namespaced(cluster.client_under(faults), cluster.namespace())
+    /// };
+    /// first.outage(Duration::from_secs(60));
+    /// assert!(maps(&first).get_opt("web").await.is_err());
+    /// assert!(maps(&second).get_opt("web").await.is_ok());
+    /// # });
+    /// ```
     pub fn client_under(&self, faults: &Faults) -> Client {
         self.running
             .host
@@ -424,12 +188,42 @@ impl TestCluster {
         self.running.faults.sent(requests)
     }
 
-    /// Forgets what was sent until now, so that a test counts from here.
+    /// Forgets the requests that were sent until now, so that a test counts from here.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Api;
+    /// use kubewright_testing::{Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let maps: Api<ConfigMap> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+    /// maps.get_opt("before").await.unwrap();
+    /// cluster.forget_sent();
+    /// maps.get_opt("after").await.unwrap();
+    /// let sent = cluster.sent(&Requests::all());
+    /// let names: Vec<&str> = sent.iter().map(|sent| sent.request().name.as_str()).collect();
+    /// assert_eq!(names, ["after"]);
+    /// # });
+    /// ```
     pub fn forget_sent(&self) {
         self.running.faults.forget_sent();
     }
 
-    /// The embedded API server, for what the client cannot say.
+    /// Returns the embedded API server, for tests that need more of it than a client can do.
+    ///
+    /// ```
+    /// use kubewright_testing::{Server, TestCluster};
+    /// use tower::ServiceExt as _;
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::builder().on(Server::Embedded).start().await;
+    /// // The API server is a tower service.
+    /// let request = http::Request::get("/version").body(kube::client::Body::empty()).unwrap();
+    /// let response = cluster.server().service().oneshot(request).await.unwrap();
+    /// assert_eq!(response.status(), 200);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// The cluster runs on another one. A test that cannot do without asks for it: [`Builder::on`].
@@ -445,7 +239,17 @@ impl TestCluster {
         }
     }
 
-    /// A kubeconfig for clients outside this process.
+    /// Returns a kubeconfig for clients outside the test's process, such as `kubectl`, as YAML.
+    ///
+    /// ```
+    /// use kubewright_testing::{Server, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::builder().on(Server::Embedded).listen().start().await;
+    /// let kubeconfig = cluster.kubeconfig();
+    /// assert!(kubeconfig.contains("server: https://127.0.0.1:"), "{kubeconfig}");
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// The cluster is an embedded one that was built without [`Builder::listen`].
@@ -454,12 +258,40 @@ impl TestCluster {
         self.running.host.kubeconfig()
     }
 
-    /// The namespace of requests whose objects name none: `default` in an embedded cluster, one of its own elsewhere.
+    /// Returns the namespace of objects that name none: `default` in an embedded cluster, a namespace of the cluster's own on a
+    /// real API server.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_testing::{Server, TestCluster, yaml};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::builder().on(Server::Embedded).start().await;
+    /// assert_eq!(cluster.namespace(), "default");
+    /// let map: ConfigMap = yaml("metadata: {name: web}");
+    /// let stored = cluster.create(&map).await.expect_allowed();
+    /// assert_eq!(stored.metadata.namespace.as_deref(), Some("default"));
+    /// # });
+    /// ```
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// The same cluster, seen from another namespace, which must exist.
+    /// Returns the same cluster with another default namespace, which must exist.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_testing::{TestCluster, yaml};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let map: ConfigMap = yaml("metadata: {name: kubewright-example}");
+    /// let system = cluster.in_namespace("kube-system");
+    /// system.create(&map).await.expect_allowed();
+    /// assert!(cluster.get::<ConfigMap>("kubewright-example").await.is_none());
+    /// system.delete::<ConfigMap>("kubewright-example").await.expect_allowed();
+    /// # });
+    /// ```
     #[must_use]
     pub fn in_namespace(&self, namespace: &str) -> Self {
         Self {
@@ -468,7 +300,23 @@ impl TestCluster {
         }
     }
 
-    /// Creates a namespace with labels and looks at the cluster from there.
+    /// Creates a namespace with labels and returns the cluster with that default namespace.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+    /// use kubewright_testing::{TestCluster, unique, yaml};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let blue = cluster.new_namespace(&unique("blue"), &[("team", "blue")]).await;
+    /// let map: ConfigMap = yaml("metadata: {name: web}");
+    /// let stored = blue.create(&map).await.expect_allowed();
+    /// assert_eq!(stored.metadata.namespace.as_deref(), Some(blue.namespace()));
+    ///
+    /// let namespace: Namespace = cluster.get(blue.namespace()).await.unwrap();
+    /// assert_eq!(namespace.metadata.labels.unwrap()["team"], "blue");
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// The namespace exists already, or admission refused it. On a shared API server others may have taken a name: use
@@ -492,7 +340,21 @@ impl TestCluster {
         self.in_namespace(name)
     }
 
-    /// The same cluster, asked by somebody else.
+    /// Returns the same cluster with requests by another user, who has the permissions that bindings in the cluster grant.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_testing::{TestCluster, yaml};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let map: ConfigMap = yaml("metadata: {name: web}");
+    /// let alice = cluster.as_user("alice", &["dev"]);
+    /// assert!(alice.create(&map).await.expect_status().is_forbidden());
+    /// let admin = cluster.as_user("root", &["system:masters"]);
+    /// admin.create(&map).await.expect_allowed();
+    /// # });
+    /// ```
     #[must_use]
     pub fn as_user(&self, name: &str, groups: &[&str]) -> Self {
         Self {
@@ -501,117 +363,30 @@ impl TestCluster {
         }
     }
 
-    /// What the programs under test were granted and have not used yet, such as `gardens: delete configmaps in the whole
-    /// cluster`. [`Builder::exact_permissions`] fails a test for it.
+    /// Lists the permissions that the programs under test were granted and have not used yet.
+    /// [`Builder::exact_permissions`] fails a test that leaves any.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::Reader;
+    /// use kubewright_manager::{App, Needs};
+    /// use kubewright_testing::TestCluster;
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let (sender, handles) = std::sync::mpsc::channel();
+    /// let app = move |needs: &mut Needs| {
+    ///     let settings: Reader<ConfigMap> = needs.in_namespace("default").reader();
+    ///     sender.send(settings).unwrap();
+    ///     App::new("copier")
+    /// };
+    /// let cluster = TestCluster::builder().app(app).start().await;
+    /// assert!(!cluster.unused_permissions().is_empty());
+    /// handles.recv().unwrap().get(("default", "web")).await.unwrap();
+    /// assert!(cluster.unused_permissions().is_empty());
+    /// # });
+    /// ```
     pub fn unused_permissions(&self) -> Vec<String> {
         self.running.unused_permissions()
-    }
-
-    /// Creates an object.
-    pub async fn create<K: Object>(&self, object: &K) -> Outcome<K> {
-        let body = self.body(object);
-        let request = self.requests::<K>(object.meta().namespace.as_deref());
-        let created: kube::Result<K> = self.ask(request.create(&PostParams::default(), body)).await;
-        if let (Host::Shared(shared), Ok(created)) = (&self.running.host, &created)
-            && K::kind(&()) == "Namespace"
-        {
-            shared.remove_namespace_later(created.meta().name.as_deref().unwrap_or_default());
-        }
-        Outcome::new(created)
-    }
-
-    /// Replaces an object, by its name.
-    pub async fn replace<K: Object>(&self, object: &K) -> Outcome<K> {
-        let name = object.meta().name.as_deref().unwrap_or_default();
-        let request = self.requests::<K>(object.meta().namespace.as_deref());
-        Outcome::new(
-            self.ask(request.replace(name, &PostParams::default(), self.body(object)))
-                .await,
-        )
-    }
-
-    /// Changes an object by a JSON merge patch.
-    pub async fn merge<K: Object>(&self, name: &str, patch: &Value) -> Outcome<K> {
-        let request = self.requests::<K>(None);
-        let patch = Patch::Merge(patch);
-        Outcome::new(
-            self.ask(request.patch(name, &PatchParams::default(), &patch))
-                .await,
-        )
-    }
-
-    /// Deletes an object; what is left of it, if it lives on for a while, is not returned.
-    pub async fn delete<K: Object>(&self, name: &str) -> Outcome<()> {
-        let request = self.requests::<K>(None);
-        let deleted = self
-            .ask::<Value>(request.delete(name, &DeleteParams::default()))
-            .await;
-        Outcome::new(deleted.map(drop))
-    }
-
-    /// The named object, if there is one.
-    ///
-    /// # Panics
-    /// The API server answered anything but the object or its absence.
-    pub async fn get<K: Object>(&self, name: &str) -> Option<K> {
-        let request = self.requests::<K>(None);
-        match self.ask(request.get(name, &GetParams::default())).await {
-            Ok(object) => Some(object),
-            Err(kube::Error::Api(status)) if status.is_not_found() => None,
-            Err(error) => fail(format_args!("cannot get {} {name}: {error}", K::kind(&()))),
-        }
-    }
-
-    /// Creates or changes an object of any kind, as `kubectl apply` would.
-    pub async fn apply(&self, object: &Value) -> Outcome<Value> {
-        let mut object = object.clone();
-        self.running.host.mark(&mut object);
-        Outcome::new(apply(&self.client, &self.namespace, &object).await)
-    }
-
-    /// Sends a request as it is, and returns the answer as it is, be it an error.
-    ///
-    /// # Panics
-    /// There was no answer.
-    pub async fn send(&self, request: http::Request<Vec<u8>>) -> http::Response<Vec<u8>> {
-        let answer = match self.client.send(request.map(Body::from)).await {
-            Ok(answer) => answer,
-            Err(error) => fail(format_args!("the API server does not answer: {error}")),
-        };
-        let (head, body) = answer.into_parts();
-        match body.collect_bytes().await {
-            Ok(body) => http::Response::from_parts(head, body.to_vec()),
-            Err(error) => fail(format_args!("the API server's answer breaks off: {error}")),
-        }
-    }
-
-    fn requests<K: Object>(&self, namespace: Option<&str>) -> Request {
-        let namespaced = TypeId::of::<K::Scope>() == TypeId::of::<NamespaceResourceScope>();
-        let namespace = namespaced.then(|| namespace.unwrap_or(&self.namespace));
-        Request::new(K::url_path(&(), namespace))
-    }
-
-    fn body<K: Object>(&self, object: &K) -> Vec<u8> {
-        let written = serde_json::to_value(object).map(|mut object| {
-            self.running.host.mark(&mut object);
-            object.to_string().into_bytes()
-        });
-        match written {
-            Ok(body) => body,
-            Err(error) => fail(format_args!(
-                "the object cannot be written as JSON: {error}"
-            )),
-        }
-    }
-
-    async fn ask<T: DeserializeOwned>(
-        &self,
-        request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
-    ) -> kube::Result<T> {
-        self.running.fail_for_refusals();
-        self.client
-            .request(request.map_err(kube::Error::BuildRequest)?)
-            .await
     }
 }
 
@@ -678,16 +453,4 @@ impl Drop for Running {
             ));
         }
     }
-}
-
-/// A type of Kubernetes object that a test can work with: every type of `k8s-openapi`, and custom ones that derive
-/// `kube::CustomResource`.
-pub trait Object:
-    Resource<DynamicType = (), Scope: 'static> + Clone + Debug + Serialize + DeserializeOwned
-{
-}
-
-impl<K> Object for K where
-    K: Resource<DynamicType = (), Scope: 'static> + Clone + Debug + Serialize + DeserializeOwned
-{
 }

@@ -6,10 +6,27 @@ use tokio::time::Instant;
 
 use crate::fail;
 
-/// Asks again and again until there is an answer, and gives up after ten seconds.
+/// Calls `ask` until it returns a value, and returns that. Fails the test after ten seconds.
 ///
-/// The clock is tokio's: under paused time the wait takes no time at all. There, ten seconds end before an outage of an hour
-/// does: sleep for as long as it lasts first (`tokio::time::sleep`), which takes no time either.
+/// The first pause is a millisecond, the longest a tenth of a second. The clock is tokio's: under paused time the wait takes
+/// no time at all. There, ten seconds end before an outage of an hour does: sleep for as long as it lasts first
+/// (`tokio::time::sleep`), which takes no time either.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_testing::{TestCluster, eventually, yaml};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let cluster = TestCluster::start().await;
+/// let writer = cluster.clone();
+/// tokio::spawn(async move {
+///     let map: ConfigMap = yaml("metadata: {name: web}");
+///     writer.create(&map).await.expect_allowed();
+/// });
+/// let map = eventually("the ConfigMap web", async || cluster.get::<ConfigMap>("web").await).await;
+/// assert_eq!(map.metadata.name.as_deref(), Some("web"));
+/// # });
+/// ```
 ///
 /// # Panics
 /// There was no answer in time; the message names `what` and points at the caller.

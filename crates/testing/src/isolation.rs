@@ -166,6 +166,14 @@ fn is_called_for_probes(webhook: &Value) -> bool {
 
 /// A name that no other test has, beginning with `name`: for objects that a shared API server has only once, such as
 /// namespaces.
+///
+/// ```
+/// use kubewright_testing::unique;
+///
+/// let (one, other) = (unique("billing"), unique("billing"));
+/// assert!(one.starts_with("billing-"));
+/// assert_ne!(one, other);
+/// ```
 pub fn unique(name: &str) -> String {
     format!("{name}-{}", random())
 }

@@ -1,39 +1,11 @@
-//! A cluster in your test process.
+#![doc = include_str!("../README.md")]
 //!
-//! [`TestCluster`] starts an embedded Kubernetes API server and your webhooks, over real HTTPS, in milliseconds, and
-//! leaves nothing behind when it is dropped:
+//! # Other servers, and faults
 //!
-//! ```
-//! use k8s_openapi::api::core::v1::Pod;
-//! use kubewright_testing::{TestCluster, yaml};
-//! use kubewright_webhook::{Change, Mutated, Review, Webhooks, mutating};
-//!
-//! async fn team(change: Change<Pod>, _: Review) -> Mutated<Pod> {
-//!     let mut pod = change.into_object();
-//!     let labels = pod.metadata.labels.get_or_insert_default();
-//!     labels.entry("team".into()).or_insert("blue".into());
-//!     Ok(pod)
-//! }
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() {
-//! let webhooks = Webhooks::new("policy.example.com").with(mutating("team", team));
-//! let cluster = TestCluster::builder().webhooks(webhooks).start().await;
-//!
-//! let pod: Pod = yaml("
-//!     apiVersion: v1
-//!     kind: Pod
-//!     metadata: {name: web}
-//!     spec: {containers: [{name: web, image: nginx}]}
-//! ");
-//! let pod = cluster.create(&pod).await.expect_allowed();
-//! assert_eq!(pod.metadata.labels.unwrap()["team"], "blue");
-//! # }
-//! ```
-//!
-//! The same test runs on a real kube-apiserver, or on a cluster that is there already, when `KUBEWRIGHT_TEST_CLUSTER` says so:
-//! see [`Server`]. What a program does when watches break, answers are late and nobody is there is for [`Faults`] to find
-//! out, in paused time where all is in one process; [`TestCluster::sent`] tells what it has sent. [`ControlPlane`] is a kube-apiserver and an etcd without the rest.
+//! The same test runs on a real kube-apiserver, or on an existing cluster, if `KUBEWRIGHT_TEST_CLUSTER` is set: see [`Server`].
+//! [`Faults`] breaks watches, delays responses and makes the API server unreachable, in paused time if everything runs in one
+//! process. [`TestCluster::sent`] lists the requests that a program has sent. [`ControlPlane`] is a kube-apiserver with its etcd
+//! and nothing else.
 
 mod account;
 mod apply;
@@ -75,7 +47,20 @@ pub use user::{ActingAs, acting_as};
 
 use serde::de::DeserializeOwned;
 
-/// Reads an object from YAML written inline; common indentation is taken off.
+/// Reads an object from inline YAML, without its common indentation.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kubewright_testing::yaml;
+///
+/// let pod: Pod = yaml("
+///     metadata: {name: web}
+///     spec:
+///       containers:
+///       - {name: web, image: nginx}
+/// ");
+/// assert_eq!(pod.spec.unwrap().containers[0].image.as_deref(), Some("nginx"));
+/// ```
 ///
 /// # Panics
 /// The text is not YAML of that type. The message says where.

@@ -7,12 +7,49 @@ use kube::core::Status;
 
 use crate::fail;
 
-/// The answer to a request that passed through admission.
+/// The answer to a request that passed through admission: the stored object, or the Status of a failure.
+///
+/// Its methods say which answer the test expects; any other answer fails the test at the line of the call.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_testing::{TestCluster, yaml};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let cluster = TestCluster::start().await;
+/// let map: ConfigMap = yaml("metadata: {name: web}");
+/// let stored = cluster.create(&map).await.expect_allowed();
+/// assert!(stored.metadata.uid.is_some());
+///
+/// let status = cluster.create(&map).await.expect_status();
+/// assert!(status.is_already_exists());
+/// # });
+/// ```
 #[derive(Debug)]
-#[must_use = "an outcome that nobody looks at proves nothing"]
+#[must_use = "an outcome that is not checked proves nothing"]
 pub struct Outcome<K>(Result<K, Error>);
 
-/// A refusal by an admission webhook.
+/// A denial by an admission webhook.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_testing::{TestCluster, yaml};
+/// use kubewright_webhook::{Change, Review, Validated, Webhooks, deny, validating};
+///
+/// async fn frozen(_: Change<ConfigMap>, _: Review) -> Validated {
+///     deny("the release is frozen")
+/// }
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let webhooks = Webhooks::new("policy.example.com").with(validating("frozen", frozen));
+/// let cluster = TestCluster::builder().webhooks(webhooks).start().await;
+/// let map: ConfigMap = yaml("metadata: {name: web}");
+/// let denied = cluster.create(&map).await.expect_denied();
+/// assert_eq!(denied.by(), "frozen.policy.example.com");
+/// assert_eq!(denied.message(), "the release is frozen");
+/// assert_eq!(denied.code(), 403);
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct Denied {
     webhook: String,
@@ -25,7 +62,22 @@ impl<K: Debug> Outcome<K> {
         Self(result)
     }
 
-    /// The object as it was stored.
+    /// Returns the object as stored, with the defaults of the API server and the changes of mutating webhooks.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Service;
+    /// use kubewright_testing::{TestCluster, yaml};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let service: Service = yaml("
+    ///     metadata: {name: web}
+    ///     spec: {ports: [{port: 80}]}
+    /// ");
+    /// let stored = cluster.create(&service).await.expect_allowed();
+    /// assert_eq!(stored.spec.unwrap().type_.as_deref(), Some("ClusterIP"));
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// The request was refused or failed; the message says how.
@@ -39,7 +91,28 @@ impl<K: Debug> Outcome<K> {
         }
     }
 
-    /// The refusal, which must come from a webhook that said no.
+    /// Returns the denial, which must come from a webhook that answered.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_testing::{TestCluster, yaml};
+    /// use kubewright_webhook::{Change, Review, Validated, Webhooks, deny, validating};
+    ///
+    /// async fn named(change: Change<ConfigMap>, _: Review) -> Validated {
+    ///     match &change.object().data {
+    ///         Some(_) => Ok(()),
+    ///         None => deny("a ConfigMap needs data"),
+    ///     }
+    /// }
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let webhooks = Webhooks::new("policy.example.com").with(validating("data", named));
+    /// let cluster = TestCluster::builder().webhooks(webhooks).start().await;
+    /// let empty: ConfigMap = yaml("metadata: {name: web}");
+    /// let denied = cluster.create(&empty).await.expect_denied();
+    /// assert_eq!(denied.message(), "a ConfigMap needs data");
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// The request was allowed, or it failed for another reason: an unreachable webhook, an invalid object, a missing
@@ -65,7 +138,19 @@ impl<K: Debug> Outcome<K> {
         })
     }
 
-    /// The Status of a request that was refused or failed, by whomever.
+    /// Returns the Status of a request that failed for any reason: validation, admission, a conflict, a missing permission.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_testing::{TestCluster, yaml};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let invalid: ConfigMap = yaml("metadata: {name: Not_A_Name}");
+    /// let status = cluster.create(&invalid).await.expect_status();
+    /// assert_eq!((status.code, status.reason.as_str()), (422, "Invalid"));
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// The request was allowed, or there was no answer at all.
@@ -101,7 +186,7 @@ impl Denied {
         }
     }
 
-    /// The full name of the webhook that denied.
+    /// Returns the full name of the webhook that denied the request: the name of the hook and the domain of its [`Webhooks`](kubewright_webhook::Webhooks).
     pub fn by(&self) -> &str {
         &self.webhook
     }
@@ -111,12 +196,29 @@ impl Denied {
         &self.message
     }
 
-    /// The HTTP status code that the client saw.
+    /// Returns the HTTP status code that the client saw: 403, unless the webhook chose another.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// # use kubewright_testing::{TestCluster, yaml};
+    /// use kubewright_webhook::{Change, Denial, Review, Validated, Webhooks, validating};
+    ///
+    /// async fn busy(_: Change<ConfigMap>, _: Review) -> Validated {
+    ///     Err(Denial::new("the quota is used up").code(429).into())
+    /// }
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let webhooks = Webhooks::new("policy.example.com").with(validating("busy", busy));
+    /// # let cluster = TestCluster::builder().webhooks(webhooks).start().await;
+    /// # let map: ConfigMap = yaml("metadata: {name: web}");
+    /// assert_eq!(cluster.create(&map).await.expect_denied().code(), 429);
+    /// # });
+    /// ```
     pub fn code(&self) -> u16 {
         self.status.code
     }
 
-    /// The whole answer.
+    /// Returns the whole `Status`, as the client saw it.
     pub fn status(&self) -> &Status {
         &self.status
     }

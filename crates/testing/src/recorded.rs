@@ -8,7 +8,7 @@ use http_body_util::BodyExt as _;
 use kubewright_webhook::{Recording, Webhooks};
 use tower::ServiceExt as _;
 
-/// A review that is answered otherwise than it was.
+/// A recorded review whose answer has changed. [`replay`] returns it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Changed {
@@ -18,7 +18,23 @@ pub struct Changed {
     pub after: Recording,
 }
 
-/// Reads the reviews that a program has recorded in a directory, in their order.
+/// Reads the reviews that a program has recorded in a directory, in the order of their file names.
+///
+/// ```
+/// use kubewright_testing::{Recording, recordings};
+///
+/// # let review = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE",
+/// #     "kind":{"kind":"ConfigMap","group":"","version":"v1"},"resource":{"resource":"configmaps","group":"","version":"v1"},
+/// #     "object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}}}"#;
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let recorded = directory.path();
+/// # let recording = Recording::of("/maps", "maps", review, Some(br#"{"response":{"allowed":true}}"#)).unwrap();
+/// # std::fs::write(recorded.join("1.json"), serde_json::to_vec(&recording).unwrap()).unwrap();
+/// // `recorded` is where a program has run with `--record recorded`.
+/// let reviews = recordings(recorded).unwrap();
+/// assert_eq!(reviews[0].path(), "/maps");
+/// assert_eq!(reviews[0].answer().unwrap()["allowed"], true);
+/// ```
 ///
 /// # Errors
 ///

@@ -21,6 +21,7 @@ use crate::schemas::{Generator, smaller};
 /// ```
 /// # mod kube { pub use ::kube::core; }
 #[doc = include_str!("../../webhook/src/convert/widgets.md")]
+#[doc = include_str!("../../webhook/src/convert/renamed.md")]
 ///
 /// # fn main() {
 /// use kubewright_testing::round_trips;
@@ -33,10 +34,23 @@ pub fn round_trips(conversion: impl Into<Conversion>) {
     RoundTrips::of(conversion).check();
 }
 
-/// A check that nothing is lost between the versions of a custom resource.
+/// A check that conversions between the versions of a custom resource lose nothing.
 ///
-/// What is absent, null and empty is the same. A string with a pattern that no common word matches needs
-/// [values](RoundTrips::values): a pattern says what a value may be, and not which ones there are.
+/// Absent, null and empty are equal. A string whose pattern matches no common word needs
+/// [values](RoundTrips::values): a pattern restricts values and does not list them.
+///
+/// # Example: more objects than the default
+///
+/// ```
+/// # mod kube { pub use ::kube::core; }
+#[doc = include_str!("../../webhook/src/convert/widgets.md")]
+/// # renamed!(); fn main() {
+/// use kubewright_testing::RoundTrips;
+/// use kubewright_webhook::converting;
+///
+/// RoundTrips::of(converting::<v1::Widget>().spoke::<v2::Widget>()).objects(1000).check();
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "nothing is checked before `.check()`"]
 pub struct RoundTrips {

@@ -5,7 +5,17 @@ use std::fmt;
 
 use crate::fail;
 
-/// An API server that tests can run on. It is chosen without a change of the tests, by `KUBEWRIGHT_TEST_CLUSTER`.
+/// An API server that tests can run on. `KUBEWRIGHT_TEST_CLUSTER` chooses it without a change of the tests; a test that needs a
+/// certain one names it with [`Builder::on`](crate::Builder::on).
+///
+/// ```
+/// use kubewright_testing::Server;
+///
+/// // The variable has the values that the servers print as.
+/// assert_eq!(Server::Embedded.to_string(), "embedded");
+/// assert_eq!(Server::Real.to_string(), "real");
+/// assert_eq!(Server::Existing.to_string(), "existing");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Server {

@@ -6,7 +6,7 @@ use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request};
 use tower::Service;
 
-/// A service whose requests are made as another user.
+/// A service that sends each request as another user, by the impersonation headers. [`acting_as`] makes it.
 #[derive(Clone, Debug)]
 pub struct ActingAs<S> {
     inner: S,
@@ -15,6 +15,18 @@ pub struct ActingAs<S> {
 }
 
 /// Wraps a service of the API server so that its requests act as a user with these groups.
+///
+/// ```
+/// use kubewright_testing::{Server, TestCluster, acting_as};
+/// use tower::ServiceExt as _;
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let cluster = TestCluster::builder().on(Server::Embedded).start().await;
+/// let alice = acting_as(cluster.server().service(), "alice", &["dev"]);
+/// let secrets = http::Request::get("/api/v1/secrets").body(kube::client::Body::empty()).unwrap();
+/// assert_eq!(alice.oneshot(secrets).await.unwrap().status(), 403);
+/// # });
+/// ```
 ///
 /// # Panics
 /// A name cannot stand in an HTTP header.

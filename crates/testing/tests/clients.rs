@@ -47,7 +47,7 @@ async fn cluster(authority: &Authority, user: Option<&str>) -> ApiServer {
         chain = chain.client_certificate(shown.unwrap());
     }
     let server = ApiServer::builder().admission(chain).start();
-    for object in guarded(authority, "kube-apiserver").await.1 {
+    for object in Box::pin(guarded(authority, "kube-apiserver")).await.1 {
         let kind = object["kind"].as_str().unwrap();
         let path = match kind {
             "CustomResourceDefinition" => "apiextensions.k8s.io/v1/customresourcedefinitions",

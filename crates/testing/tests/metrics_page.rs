@@ -21,8 +21,8 @@ const LOCAL: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 const HEAD: &str = "\
 # Metrics
 
-What a program tells Prometheus; this page is made from the `/metrics` of a program that has everything. `--monitor ADDRESS` opens
-the port. Times are in seconds and sizes in bytes, as their names say. A counter is asked for by the name that stands here; of a histogram there are `NAME_bucket`, `NAME_count` and `NAME_sum`.
+What a program tells Prometheus; this page is made from the `/metrics` of a program that has everything. `--metrics-bind-address ADDRESS` opens
+the port. Times are in seconds and sizes in bytes, as their names say. A counter is queried by the name in this table; a histogram has `NAME_bucket`, `NAME_count` and `NAME_sum`.
 
 What a program does not have, such as controllers, it tells nothing of. Labels hold names that the program chose, or one of a few
 words: no name of an object that others have made, no user and no path. Of the kinds that callers name, the first 64 are counted by
@@ -82,7 +82,7 @@ const TAIL: &str = "
 ## Under the names of client-go, and others
 
 `workqueue_…`, `rest_client_…` and `leader_election_…` are the names of client-go, so that dashboards made for controller-runtime show
-these programs, too. What is called otherwise there stands in the chapter on [programs](programs.md#probes-and-metrics).
+these programs, too. The chapter on [programs](programs.md#probes-and-metrics) lists the names that differ.
 ";
 
 async fn team(change: Change<Pod>, _: Review) -> Mutated<Pod> {
@@ -103,7 +103,7 @@ fn app(needs: &mut Needs) -> App {
         .webhooks(Webhooks::new("example.com").with(mutating("team", team)))
         .certificates(SharedAuthority::in_secret("everything-certs").for_service("everything"))
         .controller(Controller::new("maps", look))
-        .leader_elected("everything")
+        .leader_election("everything")
 }
 
 async fn page(address: SocketAddr) -> String {
@@ -167,9 +167,9 @@ async fn the_page_of_the_guide_has_every_metric_that_a_program_tells() {
     let program = Program::new(app)
         .client(cluster.client_under_test())
         .reached_as(["127.0.0.1"])
-        .monitor(LOCAL);
+        .metrics_bind_address(LOCAL);
     let serving = program.bind_with_authority(LOCAL).await.unwrap();
-    let monitor = serving.monitor_addr().unwrap();
+    let address = serving.metrics_addr().unwrap();
     let endpoint = Endpoint::url(&format!("https://{}", serving.local_addr())).unwrap();
     for object in serving.manifests(endpoint).unwrap().objects() {
         cluster.apply(object).await.expect_allowed();
@@ -190,7 +190,7 @@ async fn the_page_of_the_guide_has_every_metric_that_a_program_tells() {
     })
     .await;
     let metrics = eventually("all metrics", async || {
-        let metrics = metrics(&page(monitor).await);
+        let metrics = metrics(&page(address).await);
         metrics
             .values()
             .all(|metric| metric.is_seen)

@@ -8,7 +8,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::events::v1::Event;
 use kube::{Api, ResourceExt};
-use kubewright_controller::{Action, Context, Controller, Election, Error, Writer};
+use kubewright_controller::{Action, Context, Controller, Error, LeaderElection, Writer};
 use kubewright_manager::{App, Needs, Program};
 use kubewright_testing::{TestCluster, eventually, unique, yaml};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -38,7 +38,7 @@ fn app(lease: &str, needs: &mut Needs) -> App {
     };
     App::new("observed")
         .controller(Controller::new("maps", reconcile).concurrency(2))
-        .leader_elected(Election::by_lease(lease).identity("me"))
+        .leader_election(LeaderElection::by_lease(lease).identity("me"))
 }
 
 /// The series of the page, with their values.
@@ -65,11 +65,11 @@ async fn queues_reconciles_calls_caches_and_elections_are_counted_by_the_names_o
     }
     let started = Program::new(|needs| app(&lease, needs))
         .client(cluster.client())
-        .monitor(([127, 0, 0, 1], 0))
+        .metrics_bind_address(([127, 0, 0, 1], 0))
         .start()
         .await
         .unwrap();
-    let address = started.monitor_addr().unwrap();
+    let address = started.metrics_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
     let running = tokio::spawn(started.run(async { drop(stopped.await) }));
 

@@ -135,7 +135,7 @@ async fn a_permission_that_is_never_used_fails_a_test_of_exact_permissions() {
 async fn what_an_election_and_a_rotation_need_from_time_to_time_is_not_called_unused() {
     let app = |needs: &mut Needs| {
         copier(&["create"])(needs)
-            .leader_elected("copier")
+            .leader_election("copier")
             .certificates(SharedAuthority::in_secret("copier-certs"))
             .webhooks(Webhooks::new("example.com").with(validating("secrets", allow)))
     };

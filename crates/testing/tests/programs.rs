@@ -7,8 +7,8 @@ use k8s_openapi::api::events::v1::Event;
 use kube::api::{ListParams, PostParams};
 use kube::{Api, ResourceExt};
 use kubewright_controller::{
-    Action, Cached, Changed, Context, Controller, Deleter, Error, Finalizer, Life, ObjectRef,
-    Reader, Reconcile, Recorder, Writer, owned,
+    Action, Cached, Context, Controller, Deleter, Error, Finalizer, ObjectRef, Predicate, Reader,
+    Reconcile, Recorder, Writer, finalizer, owned,
 };
 use kubewright_manager::{App, Live, Needs};
 use kubewright_testing::{TestCluster, eventually, unique, yaml};
@@ -263,10 +263,10 @@ impl Reconcile<Secret> for Buckets {
         if secret.name_any() != "bucket" {
             return Ok(Action::await_change());
         }
-        let run = self.finalizer.run(secret, async |life| {
+        let run = self.finalizer.run(secret, async |event| {
             let name = "bucket-of-it";
-            match life {
-                Life::Apply(secret) => {
+            match event {
+                finalizer::Event::Apply(secret) => {
                     let namespace = secret.namespace().unwrap_or_default();
                     if self.maps.get((namespace.as_str(), name)).await?.is_none() {
                         let mut map = ConfigMap::default();
@@ -278,7 +278,7 @@ impl Reconcile<Secret> for Buckets {
                             .await?;
                     }
                 }
-                Life::Cleanup(secret) => {
+                finalizer::Event::Cleanup(secret) => {
                     let namespace = secret.namespace().unwrap_or_default();
                     if secret.annotations().contains_key("keep") {
                         self.recorder
@@ -305,7 +305,7 @@ fn buckets(needs: &mut Needs) -> App {
         writer: needs.writer(),
     };
     // What the finalizer does shows in metadata alone, which never is beside the point.
-    let controller = Controller::new("buckets", buckets).when(Changed::annotations());
+    let controller = Controller::new("buckets", buckets).filter(Predicate::annotations_changed());
     App::new("buckets").controller(controller)
 }
 

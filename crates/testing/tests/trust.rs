@@ -52,7 +52,7 @@ struct Policy {
     cluster: TestCluster,
     certificates: UnboundedSender<Identity>,
     conditions: Box<dyn Fn() -> Vec<(String, bool)>>,
-    monitor: SocketAddr,
+    metrics: SocketAddr,
     _running: JoinSet<()>,
 }
 
@@ -70,7 +70,7 @@ fn app(_: &mut Needs) -> App {
         .with(validating("labels", allow))
         .with(mutating("same", same))
         .with(converting::<v1::Widget>().spoke::<v2::Widget>());
-    App::new("policy").webhooks(webhooks).publishes_ca()
+    App::new("policy").webhooks(webhooks).publish_ca()
 }
 
 fn identity(authority: &Authority) -> Identity {
@@ -98,9 +98,9 @@ impl Policy {
         certificates.send(identity(authority)).unwrap();
         let program = Program::new(app)
             .client(cluster.client_under_test())
-            .monitor(LOCAL);
+            .metrics_bind_address(LOCAL);
         let serving = program.bind(LOCAL, HandedOut(handed_out)).await.unwrap();
-        let monitor = serving.monitor_addr().unwrap();
+        let metrics = serving.metrics_addr().unwrap();
         let readiness = serving.readiness();
         let mut running = JoinSet::new();
         running.spawn(async move { serving.run(std::future::pending()).await.unwrap() });
@@ -108,7 +108,7 @@ impl Policy {
             cluster,
             certificates,
             conditions: Box::new(move || readiness.conditions()),
-            monitor,
+            metrics,
             _running: running,
         }
     }
@@ -153,7 +153,7 @@ impl Policy {
     }
 
     async fn page(&self) -> String {
-        let mut connection = TcpStream::connect(self.monitor).await.unwrap();
+        let mut connection = TcpStream::connect(self.metrics).await.unwrap();
         let request = "GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
         connection.write_all(request.as_bytes()).await.unwrap();
         let mut page = String::new();
@@ -217,7 +217,7 @@ async fn an_aggregated_api_is_given_the_trust_too_when_it_is_asked_for() {
     use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 
     let ours = authority("ours");
-    let served = |needs: &mut Needs| app(needs).serves_api("v1.metrics.example.com");
+    let served = |needs: &mut Needs| app(needs).serve_api("v1.metrics.example.com");
     let cluster = TestCluster::builder().on(Server::Real).start().await;
     let policy = Policy::start_on(cluster, served, &ours).await;
     let service = json!({
@@ -481,7 +481,7 @@ async fn who_overwrites_it_without_end_is_not_fought_without_end() {
 #[tokio::test(start_paused = true)]
 async fn with_cert_manager_an_annotation_is_all_that_is_written() {
     let ours = authority("ours");
-    let injected = |needs: &mut Needs| app(needs).ca_injected_from("blue/policy");
+    let injected = |needs: &mut Needs| app(needs).inject_ca_from("blue/policy");
     let policy = Policy::start(injected, &ours).await;
     policy.install().await;
     let annotation = "cert-manager.io/inject-ca-from";

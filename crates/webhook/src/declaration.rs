@@ -7,7 +7,19 @@ use serde_json::Value;
 
 use crate::Selector;
 
-/// Everything that a webhook configuration says about one hook.
+/// The entry of one hook in a webhook configuration. [`Webhooks::declarations`](crate::Webhooks::declarations) returns them.
+///
+/// ```
+#[doc = include_str!("images.md")]
+/// use kubewright_webhook::{FailurePolicy, Webhooks, validating};
+///
+/// let webhooks = Webhooks::new("policy.example.com").with(validating("images", images));
+/// // For example, a test that no hook of the program blocks requests while it is down for long.
+/// for declared in webhooks.declarations() {
+///     assert!(declared.failure_policy == FailurePolicy::Ignore || declared.timeout.as_secs() <= 10);
+/// }
+/// # assert_eq!(webhooks.declarations().len(), 1);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Declaration {
@@ -62,6 +74,14 @@ pub enum Role {
 }
 
 /// Operations on resources that a hook is called for.
+///
+/// ```
+/// use kubewright_webhook::{Create, Rule, Scope, Update};
+///
+/// let rule = Rule::new([Create, Update], "apps", "v1", "deployments").scope(Scope::Namespaced);
+/// assert_eq!(rule.groups, ["apps"]);
+/// assert_eq!(rule.resources, ["deployments"]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rule {
@@ -78,7 +98,15 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// A rule for one resource in one group and version.
+    /// Selects one resource of one group and version, of any scope.
+    ///
+    /// ```
+    /// use kubewright_webhook::{Connect, Rule, Scope};
+    ///
+    /// let exec = Rule::new([Connect], "", "v1", "pods/exec");
+    /// assert_eq!(exec.operations, [Connect]);
+    /// assert_eq!(exec.scope, Scope::Any);
+    /// ```
     pub fn new(
         operations: impl IntoIterator<Item = Operation>,
         group: impl Into<String>,
@@ -141,7 +169,8 @@ pub enum SideEffects {
     None,
     /// Something, but nothing in a dry run: the handler looks at [`Review::dry_run`](crate::Review::dry_run).
     NoneOnDryRun,
-    /// Something, also in a dry run. The API server does not accept this; [`Webhooks::check`](crate::Webhooks::check) says so earlier.
+    /// Something, also in a dry run. The API server does not accept this; [`Webhooks::check`](crate::Webhooks::check) says so
+    /// earlier.
     Some,
 }
 
@@ -166,7 +195,7 @@ pub struct MatchCondition {
 }
 
 impl MatchCondition {
-    /// A condition with a name and a CEL expression.
+    /// Names a CEL expression. [`Hook::when`](crate::Hook::when) adds one to a hook.
     pub fn new(name: impl Into<String>, expression: impl Into<String>) -> Self {
         Self {
             name: name.into(),

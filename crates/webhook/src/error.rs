@@ -2,7 +2,16 @@
 
 use crate::convert::DefinitionError;
 
-/// Why webhooks cannot be served or installed.
+/// The reason why webhooks cannot be served or installed, found by [`Webhooks::check`](crate::Webhooks::check).
+///
+/// ```
+#[doc = include_str!("sidecar.md")]
+/// use kubewright_webhook::{DeclarationError, Delete, Webhooks, mutating};
+///
+/// let webhooks = Webhooks::new("policy.example.com").with(mutating("sidecar", sidecar).on([Delete]));
+/// let name = "sidecar.policy.example.com".to_owned();
+/// assert_eq!(webhooks.check(), Err(DeclarationError::MutatesDelete(name)));
+/// ```
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeclarationError {

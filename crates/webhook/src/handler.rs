@@ -10,6 +10,32 @@ use crate::declaration::Scope;
 use crate::{Mutated, Review, Validated};
 
 /// Validates a change. Implemented by `async fn(Change<K>, Review) -> Validated`.
+///
+/// A handler with state implements it for a type:
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kubewright_webhook::{Change, Review, Validate, Validated, deny};
+///
+/// struct Prefix(String);
+///
+/// impl Validate<Namespace> for Prefix {
+///     async fn validate(&self, change: Change<Namespace>, _: Review) -> Validated {
+///         match &change.object().metadata.name {
+///             Some(name) if name.starts_with(&self.0) => Ok(()),
+///             _ => deny(format_args!("the name of the namespace does not begin with {}", self.0)),
+///         }
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let prefix = Prefix("team-".to_owned());
+/// let mut namespace = Namespace::default();
+/// namespace.metadata.name = Some("team-blue".to_owned());
+/// assert!(prefix.validate(Change::Create(namespace), Review::builder().build()).await.is_ok());
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot validate `{K}`",
     note = "a validator is `async fn(Change<{K}>, Review) -> Validated`, or a type that implements `Validate<{K}>`"
@@ -39,10 +65,33 @@ where
     }
 }
 
-/// Changes an object on its way in. Implemented by `async fn(Change<K>, Review) -> Mutated<K>`.
+/// Changes an object before it is stored. Implemented by `async fn(Change<K>, Review) -> Mutated<K>`.
 ///
-/// The handler returns the object that it wants. Fields that `K` does not know survive, and an object that comes back
-/// unchanged gives no patch.
+/// The handler returns the object to store. Fields that `K` does not know survive, and an object that comes back unchanged gives
+/// no patch.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kubewright_webhook::{Change, Mutate, Mutated, Review};
+///
+/// struct Runtime { class: String }
+///
+/// impl Mutate<Pod> for Runtime {
+///     async fn mutate(&self, change: Change<Pod>, _: Review) -> Mutated<Pod> {
+///         let mut pod = change.into_object();
+///         let spec = pod.spec.get_or_insert_default();
+///         spec.runtime_class_name.get_or_insert_with(|| self.class.clone());
+///         Ok(pod)
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let runtime = Runtime { class: "gvisor".to_owned() };
+/// let pod = runtime.mutate(Change::Create(Pod::default()), Review::in_namespace("blue")).await.unwrap();
+/// assert_eq!(pod.spec.unwrap().runtime_class_name.as_deref(), Some("gvisor"));
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot mutate `{K}`",
     note = "a mutator is `async fn(Change<{K}>, Review) -> Mutated<{K}>`, or a type that implements `Mutate<{K}>`"
@@ -69,6 +118,25 @@ where
 
 /// A Kubernetes object that handlers can take: a type of k8s-openapi, a derived custom resource, a `DynamicObject`, a
 /// `PartialObjectMeta`, or your own type with the few fields that you read.
+///
+/// A handler that only looks at metadata is generic over it:
+///
+/// ```
+/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+/// use kubewright_webhook::{Change, Object, Review, Validated, Webhooks, deny, validating};
+///
+/// async fn labelled<K: Object>(change: Change<K>, _: Review) -> Validated {
+///     if change.object().meta().labels.is_none() {
+///         return deny("the object has no labels");
+///     }
+///     Ok(())
+/// }
+///
+/// let webhooks = Webhooks::new("policy.example.com")
+///     .with(validating("config-maps", labelled::<ConfigMap>))
+///     .with(validating("secrets", labelled::<Secret>));
+/// assert_eq!(webhooks.declarations()[1].rules[0].resources, ["secrets"]);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an object that a webhook can take",
     note = "an object implements kube's `Resource` and serde's `Serialize` and `Deserialize`"

@@ -1,50 +1,13 @@
-//! Admission handlers as a tower service.
+#![doc = include_str!("../README.md")]
 //!
 //! A handler is an async function from a [`Change`] and a [`Review`] to a verdict. [`Webhooks`] holds any number of them, is a
-//! `tower::Service`, and knows what the webhook configurations have to say.
-//!
-//! ```
-//! use k8s_openapi::api::core::v1::Pod;
-//! use kubewright_webhook::{Change, Create, Mutated, OrDeny, Review, Validated, Webhooks, deny, mutating, validating};
-//!
-//! /// Labels every pod with the namespace that it was created in.
-//! async fn origin(change: Change<Pod>, review: Review) -> Mutated<Pod> {
-//!     let namespace = review.namespace().or_deny("pods live in a namespace")?;
-//!     let mut pod = change.into_object();
-//!     let labels = pod.metadata.labels.get_or_insert_default();
-//!     labels.entry("origin".into()).or_insert(namespace.into());
-//!     Ok(pod)
-//! }
-//!
-//! /// Denies pods that share the network of their node.
-//! async fn own_network(change: Change<Pod>, review: Review) -> Validated {
-//!     let spec = change.object().spec.as_ref();
-//!     if spec.is_some_and(|spec| spec.host_network == Some(true)) {
-//!         return deny("pods have a network of their own here");
-//!     }
-//!     review.annotate("network", "own");
-//!     Ok(())
-//! }
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() {
-//! let webhooks = Webhooks::new("policy.example.com")
-//!     .with(mutating("origin", origin).on([Create]))
-//!     .with(validating("own-network", own_network).fail_open());
-//! assert_eq!(webhooks.check(), Ok(()));
-//! assert_eq!(webhooks.declarations()[0].name, "origin.policy.example.com");
-//!
-//! // A handler is tested by calling it.
-//! let pod = origin(Change::Create(Pod::default()), Review::in_namespace("blue")).await.unwrap();
-//! assert_eq!(pod.metadata.labels.unwrap()["origin"], "blue");
-//! # }
-//! ```
+//! `tower::Service`, and knows the rules of the webhook configurations.
 //!
 //! # Three outcomes
 //!
 //! A handler **allows**, **denies** or **fails**. Only [`deny`], [`OrDeny::or_deny`] and [`Denial`] deny. Every other error that
-//! crosses `?`, a panic, and a handler that does not answer before its deadline are failures: the API server is told that the
-//! webhook failed, `failurePolicy` decides what that means, and the cause goes to the log alone. An `anyhow::Error` is not an
+//! crosses `?`, a panic, and a handler that does not answer before its deadline are failures: the webhook answers that it
+//! failed, `failurePolicy` decides what that means, and the cause goes to the log alone. An `anyhow::Error` is not an
 //! `Error`; `map_err(Reject::failed)?` makes a failure of it.
 //!
 //! # What a mutation answers
@@ -63,7 +26,7 @@
 //!
 //! [`converting`] makes a conversion of types that are versions of one custom resource; [`Webhooks::with`] takes it as it takes
 //! a hook. All objects of a call are converted, several at a time, or none is: the first that cannot be is named in the answer,
-//! which the API server shows to whoever asked for the objects.
+//! which the API server shows to the client that requested the objects.
 //!
 //! # Time
 //!
@@ -109,15 +72,15 @@
 //! Of a field that comes twice the last one counts, and half a surrogate pair stands for U+FFFD, as for the API server itself. A
 //! derived type refuses an object that has one of its fields twice, which the API server never sends.
 
+mod admit;
 mod body;
 mod convert;
 mod declaration;
+mod erased;
 mod error;
+mod executor;
 mod handler;
 mod hook;
-mod judge;
-mod lane;
-mod link;
 mod observer;
 mod outcomes;
 mod refusal;

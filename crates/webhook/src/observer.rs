@@ -6,7 +6,30 @@ use std::time::Duration;
 
 use kubewright_review::Operation;
 
-/// One review that was answered.
+/// One review that was answered, for metrics and logs. [`Webhooks::observe`](crate::Webhooks::observe) passes it to a function.
+///
+/// ```
+/// use std::sync::mpsc;
+#[doc = include_str!("images.md")]
+/// use kubewright_webhook::{Answered, Webhooks, validating};
+/// use serde_json::json;
+#[doc = include_str!("call.md")]
+///
+/// /// Formats a line of an access log.
+/// fn line(answered: &Answered<'_>) -> String {
+///     let Answered { hook, operation, kind, decision, .. } = answered;
+///     format!("{hook} {} {kind} {}", operation.as_str(), decision.as_str())
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let webhooks = Webhooks::new("policy.example.com").with(validating("images", images));
+/// let (log, lines) = mpsc::channel();
+/// webhooks.observe(move |answered| log.send(line(answered)).unwrap());
+/// create(&webhooks, "/images", json!({"apiVersion": "v1", "kind": "Pod"})).await;
+/// assert_eq!(lines.recv().unwrap(), "images CREATE Pod allowed");
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Answered<'a> {
@@ -67,7 +90,7 @@ impl fmt::Debug for Answered<'_> {
 }
 
 impl Decision {
-    /// Returns the word for it in metrics and traces.
+    /// Returns the label value for it in metrics and traces.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -2,7 +2,28 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How the reviews of one hook ended, since the program started.
+/// Number of reviews of one hook by outcome, since the program started. [`Webhooks::outcomes`](crate::Webhooks::outcomes)
+/// returns them.
+///
+/// ```
+/// # use k8s_openapi::api::core::v1::Pod;
+/// use kubewright_webhook::{Change, Review, Validated, Webhooks, deny, validating};
+/// use serde_json::json;
+#[doc = include_str!("call.md")]
+///
+/// async fn frozen(_: Change<Pod>, _: Review) -> Validated {
+///     deny("the namespace is frozen")
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let webhooks = Webhooks::new("policy.example.com").with(validating("frozen", frozen));
+/// create(&webhooks, "/frozen", json!({"apiVersion": "v1", "kind": "Pod"})).await;
+/// create(&webhooks, "/frozen", json!({"apiVersion": "v1", "kind": "Service"})).await;
+/// let (_, outcomes) = webhooks.outcomes()[0];
+/// assert_eq!((outcomes.denied, outcomes.undecodable), (1, 1));
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcomes {

@@ -12,7 +12,17 @@
 #[must_use]
 pub struct Selector(Vec<Requirement>);
 
-/// One requirement of a selector; all have to hold.
+/// One requirement of a selector. An object has to meet all of them.
+///
+/// ```
+/// use kubewright_webhook::{Requirement, Selector};
+///
+/// let selector = Selector::label("tier", "web").exists("team");
+/// assert_eq!(selector.requirements(), [
+///     Requirement::Is("tier".into(), "web".into()),
+///     Requirement::Exists("team".into()),
+/// ]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
@@ -33,16 +43,41 @@ pub enum Requirement {
 
 impl Selector {
     /// Selects everything.
+    ///
+    /// ```
+    /// use kubewright_webhook::Selector;
+    ///
+    /// assert!(Selector::everything().is_empty());
+    /// assert!(!Selector::everything().exists("team").is_empty());
+    /// ```
     pub fn everything() -> Self {
         Self::default()
     }
 
-    /// Selects what has a label with exactly this value.
+    /// Selects objects that have a label with exactly this value.
+    ///
+    /// ```
+    /// use kubewright_webhook::{Requirement, Selector};
+    ///
+    /// let selector = Selector::label("sidecar", "enabled");
+    /// assert_eq!(selector.requirements(), [Requirement::Is("sidecar".into(), "enabled".into())]);
+    /// ```
     pub fn label(key: impl Into<String>, value: impl Into<String>) -> Self {
         Self::default().and_label(key, value)
     }
 
-    /// Selects what has none of these values in a label, or lacks the label.
+    /// Selects objects whose label has none of these values, or that lack the label.
+    ///
+    /// API servers label every namespace with its name, so this excludes namespaces by name:
+    ///
+    /// ```
+    /// use kubewright_webhook::{Requirement, Selector};
+    ///
+    /// let selector = Selector::not_in("kubernetes.io/metadata.name", ["kube-system"]);
+    /// let [Requirement::NotIn(key, values)] = selector.requirements() else { panic!() };
+    /// assert_eq!(key, "kubernetes.io/metadata.name");
+    /// assert_eq!(values, &["kube-system"]);
+    /// ```
     pub fn not_in<V: Into<String>>(
         key: impl Into<String>,
         values: impl IntoIterator<Item = V>,
@@ -51,12 +86,27 @@ impl Selector {
     }
 
     /// Also requires a label with exactly this value.
+    ///
+    /// ```
+    /// use kubewright_webhook::{Requirement, Selector};
+    ///
+    /// let selector = Selector::label("tier", "web").and_label("stage", "production");
+    /// assert_eq!(selector.requirements()[1], Requirement::Is("stage".into(), "production".into()));
+    /// ```
     pub fn and_label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.0.push(Requirement::Is(key.into(), value.into()));
         self
     }
 
     /// Also requires one of these values in a label.
+    ///
+    /// ```
+    /// use kubewright_webhook::{Requirement, Selector};
+    ///
+    /// let selector = Selector::everything().and_in("stage", ["staging", "production"]);
+    /// let expected = Requirement::In("stage".into(), vec!["staging".into(), "production".into()]);
+    /// assert_eq!(selector.requirements(), [expected]);
+    /// ```
     pub fn and_in<V: Into<String>>(
         mut self,
         key: impl Into<String>,
@@ -70,6 +120,13 @@ impl Selector {
     }
 
     /// Also requires that a label has none of these values, or is missing.
+    ///
+    /// ```
+    /// use kubewright_webhook::{Requirement, Selector};
+    ///
+    /// let selector = Selector::label("tier", "web").without("stage", ["test"]);
+    /// assert_eq!(selector.requirements()[1], Requirement::NotIn("stage".into(), vec!["test".into()]));
+    /// ```
     pub fn without<V: Into<String>>(
         mut self,
         key: impl Into<String>,
@@ -82,24 +139,38 @@ impl Selector {
         self
     }
 
-    /// Also requires a label, whatever its value.
+    /// Also requires a label, with any value.
+    ///
+    /// ```
+    /// use kubewright_webhook::{Requirement, Selector};
+    ///
+    /// let selector = Selector::everything().exists("team");
+    /// assert_eq!(selector.requirements(), [Requirement::Exists("team".into())]);
+    /// ```
     pub fn exists(mut self, key: impl Into<String>) -> Self {
         self.0.push(Requirement::Exists(key.into()));
         self
     }
 
-    /// Also requires that a label is missing.
+    /// Also requires that a label is missing. This is how a webhook lets objects opt out.
+    ///
+    /// ```
+    /// use kubewright_webhook::{Requirement, Selector};
+    ///
+    /// let selector = Selector::everything().does_not_exist("policy.example.com/skip");
+    /// assert_eq!(selector.requirements(), [Requirement::DoesNotExist("policy.example.com/skip".into())]);
+    /// ```
     pub fn does_not_exist(mut self, key: impl Into<String>) -> Self {
         self.0.push(Requirement::DoesNotExist(key.into()));
         self
     }
 
-    /// All requirements, in the order in which they were added.
+    /// Returns all requirements, in the order in which they were added.
     pub fn requirements(&self) -> &[Requirement] {
         &self.0
     }
 
-    /// Whether it selects everything.
+    /// Returns whether it selects everything.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

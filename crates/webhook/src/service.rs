@@ -14,8 +14,8 @@ use http_body_util::Full;
 use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
+use crate::admit::{Observed, admit};
 use crate::hook::Hook;
-use crate::judge::{Watched, judge};
 use crate::refusal::Refusal;
 use crate::{Conversion, Webhooks, body, convert, span, timeout};
 
@@ -115,12 +115,12 @@ where
         }
     };
     let _room = room.take(body.text(), deadline).await?;
-    let watched = Watched {
+    let observed = Observed {
         observer: webhooks.inner.observer.get(),
         arrival,
         span,
     };
-    judge(&hook, &body, deadline, watched).await
+    admit(&hook, &body, deadline, observed).await
 }
 
 /// What is at a path.

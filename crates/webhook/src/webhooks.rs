@@ -13,9 +13,39 @@ use crate::outcomes::Outcomes;
 use crate::room::Room;
 use kubewright_review::Operation;
 
-/// All webhooks of a program: a tower service that answers reviews, and the declarations that manifests are made of.
+/// All webhooks of a program: a tower service that answers reviews, and the declarations that manifests are generated from.
 ///
 /// Clones share the hooks.
+///
+/// ```
+/// use http_body_util::BodyExt as _;
+/// # use k8s_openapi::api::core::v1::Pod;
+/// use kubewright_webhook::{Change, Review, Validated, Webhooks, deny, validating};
+/// use tower::ServiceExt as _;
+///
+/// async fn named(change: Change<Pod>, _: Review) -> Validated {
+///     match change.object().metadata.name {
+///         Some(_) => Ok(()),
+///         None => deny("the pod has no name"),
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let webhooks = Webhooks::new("policy.example.com").with(validating("named", named));
+/// let kind = serde_json::json!({"group": "", "version": "v1", "kind": "Pod"});
+/// let review = serde_json::json!({
+///     "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+///     "request": {"uid": "1", "operation": "CREATE", "kind": kind, "object": {"apiVersion": "v1", "kind": "Pod"}},
+/// });
+/// # let body = http_body_util::Full::<bytes::Bytes>::from(review.to_string());
+/// let call = http::Request::post("/named").header("content-type", "application/json").body(body).unwrap();
+/// let answer = webhooks.oneshot(call).await.unwrap().into_body().collect().await.unwrap().to_bytes();
+/// let review: serde_json::Value = serde_json::from_slice(&answer).unwrap();
+/// assert_eq!(review["response"]["allowed"], false);
+/// assert_eq!(review["response"]["status"]["message"], "the pod has no name");
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Webhooks {
@@ -62,8 +92,17 @@ impl<Hub: Convertible> From<Converting<Hub>> for Part {
 }
 
 impl Webhooks {
-    /// Starts with no hook. The domain completes the names of hooks: `pinned-images` in `policy.example.com` is
+    /// Starts without hooks. The domain completes the names of hooks: `pinned-images` in `policy.example.com` is
     /// `pinned-images.policy.example.com`.
+    ///
+    /// ```
+    #[doc = include_str!("images.md")]
+    /// use kubewright_webhook::{Webhooks, validating};
+    ///
+    /// assert!(Webhooks::new("policy.example.com").declarations().is_empty());
+    /// let webhooks = Webhooks::new("policy.example.com").with(validating("pinned-images", images));
+    /// assert_eq!(webhooks.declarations()[0].name, "pinned-images.policy.example.com");
+    /// ```
     pub fn new(domain: impl Into<String>) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -79,6 +118,17 @@ impl Webhooks {
     }
 
     /// Adds a hook, or a conversion.
+    ///
+    /// ```
+    #[doc = include_str!("images.md")]
+    /// use kubewright_webhook::{Webhooks, validating};
+    ///
+    /// let webhooks = Webhooks::new("policy.example.com")
+    ///     .with(validating("images", images))
+    ///     .with(validating("registries", images));
+    /// let paths: Vec<_> = webhooks.declarations().into_iter().map(|declared| declared.path).collect();
+    /// assert_eq!(paths, ["/images", "/registries"]);
+    /// ```
     pub fn with(mut self, part: impl Into<Part>) -> Self {
         let inner = Arc::make_mut(&mut self.inner);
         match part.into() {
@@ -90,17 +140,45 @@ impl Webhooks {
     }
 
     /// Sets the largest body that is read, in bytes. The default is 7 MiB: two objects of at most 3 MiB, and the rest.
+    ///
+    /// ```
+    #[doc = include_str!("images.md")]
+    /// use kubewright_webhook::{Webhooks, validating};
+    #[doc = include_str!("call.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let webhooks = Webhooks::new("policy.example.com").with(validating("images", images)).body_limit(1024);
+    /// let (code, _) = create_raw(&webhooks, "/images", " ".repeat(2000)).await;
+    /// assert_eq!(code, 413);
+    /// # }
+    /// ```
     pub fn body_limit(mut self, bytes: usize) -> Self {
         Arc::make_mut(&mut self.inner).body_limit = bytes;
         self
     }
 
-    /// Sets how many bytes of memory reviews may take while they are answered, all together; 256 MiB by default, and three
+    /// Sets how much memory reviews may take together while they are answered, in bytes. The default is 256 MiB, and three
     /// eighths of its memory in a program.
     ///
     /// What a review takes is estimated by its JSON, of which many short strings take many times their length. A review waits
-    /// until there is memory for it, and one that would take more than there is for all is refused. A quarter of the memory is
+    /// until there is memory for it, and one that would take more than there is for all is rejected. A quarter of the memory is
     /// for small reviews, which never wait for large ones.
+    ///
+    /// ```
+    #[doc = include_str!("images.md")]
+    /// use kubewright_webhook::{Webhooks, validating};
+    #[doc = include_str!("call.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let webhooks = Webhooks::new("policy.example.com").with(validating("images", images)).memory(1 << 20);
+    /// // 50 000 empty strings in 150 kB of JSON.
+    /// let review = format!("[{}0]", r#""","#.repeat(50_000));
+    /// let (code, _) = create_raw(&webhooks, "/images", review).await;
+    /// assert_eq!(code, 413);
+    /// # }
+    /// ```
     pub fn memory(mut self, bytes: usize) -> Self {
         Arc::make_mut(&mut self.inner).room = OnceLock::from(Room::of(bytes));
         self
@@ -116,7 +194,17 @@ impl Webhooks {
         self.inner.room.get_or_init(|| Room::of(256 << 20))
     }
 
-    /// What webhook configurations say about the hooks, in the order in which they were added.
+    /// Returns what webhook configurations say about the hooks, in the order in which they were added.
+    ///
+    /// ```
+    #[doc = include_str!("images.md")]
+    /// use kubewright_webhook::{Role, Webhooks, validating};
+    ///
+    /// let webhooks = Webhooks::new("policy.example.com").with(validating("images", images));
+    /// let [declared] = &webhooks.declarations()[..] else { panic!() };
+    /// assert_eq!(declared.role, Role::Validating);
+    /// assert_eq!(declared.rules[0].resources, ["pods"]);
+    /// ```
     pub fn declarations(&self) -> Vec<Declaration> {
         self.inner
             .hooks
@@ -125,8 +213,21 @@ impl Webhooks {
             .collect()
     }
 
-    /// What the definitions of custom resources say about the conversions, in the order in which they were added. Those that
-    /// [`Webhooks::check`] refuses are left out.
+    /// Returns what CustomResourceDefinitions say about the conversions, in the order in which they were added. Conversions that
+    /// [`Webhooks::check`] rejects are left out.
+    ///
+    /// ```
+    /// # mod kube { pub use kube_core as core; }
+    #[doc = include_str!("convert/widgets.md")]
+    /// # renamed!(); fn main() {
+    /// use kubewright_webhook::{Webhooks, converting};
+    ///
+    /// let webhooks = Webhooks::new("example.com").with(converting::<v1::Widget>().spoke::<v2::Widget>());
+    /// let [declared] = &webhooks.conversions()[..] else { panic!() };
+    /// assert_eq!(declared.path, "/convert/widgets.example.com");
+    /// assert_eq!(declared.definition["spec"]["versions"][1]["name"], "v2");
+    /// # }
+    /// ```
     pub fn conversions(&self) -> Vec<ConversionDeclaration> {
         let conversions = self.inner.conversions.iter();
         conversions
@@ -134,7 +235,24 @@ impl Webhooks {
             .collect()
     }
 
-    /// How the reviews of each hook ended, by its full name, in the order in which the hooks were added.
+    /// Returns the number of reviews of each hook by outcome, with the hook's full name, in the order in which the hooks were
+    /// added.
+    ///
+    /// ```
+    #[doc = include_str!("images.md")]
+    /// use kubewright_webhook::{Webhooks, validating};
+    /// use serde_json::json;
+    #[doc = include_str!("call.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let webhooks = Webhooks::new("policy.example.com").with(validating("images", images));
+    /// create(&webhooks, "/images", json!({"apiVersion": "v1", "kind": "Pod"})).await;
+    /// let (name, outcomes) = &webhooks.outcomes()[0];
+    /// assert_eq!(name, "images.policy.example.com");
+    /// assert_eq!((outcomes.allowed, outcomes.denied), (1, 0));
+    /// # }
+    /// ```
     pub fn outcomes(&self) -> Vec<(String, Outcomes)> {
         let hooks = self.inner.hooks.iter();
         hooks
@@ -142,8 +260,25 @@ impl Webhooks {
             .collect()
     }
 
-    /// Has a function called for every review that was answered. It is called on the way of the answer, so it is quick. All
-    /// clones tell the same function; the first one that was set stays.
+    /// Calls a function for every review that was answered, before the answer is sent: it has to be quick. All clones call the
+    /// same function, and the first one that was set stays.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    #[doc = include_str!("images.md")]
+    /// use kubewright_webhook::{Decision, Webhooks, validating};
+    /// use serde_json::json;
+    #[doc = include_str!("call.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let webhooks = Webhooks::new("policy.example.com").with(validating("images", images));
+    /// let (sender, answered) = mpsc::channel();
+    /// webhooks.observe(move |review| sender.send((review.hook.to_owned(), review.decision)).unwrap());
+    /// create(&webhooks, "/images", json!({"apiVersion": "v1", "kind": "Pod"})).await;
+    /// assert_eq!(answered.recv().unwrap(), ("images".to_owned(), Decision::Allowed));
+    /// # }
+    /// ```
     pub fn observe(&self, observe: impl Fn(&Answered<'_>) + Send + Sync + 'static) {
         self.inner.observer.set(observe);
     }
@@ -154,7 +289,18 @@ impl Webhooks {
         checked.as_ref().copied()
     }
 
-    /// Checks that the API server would accept the hooks and that their names and paths are their own.
+    /// Checks that the API server would accept the hooks and that no two of them share a name or path.
+    ///
+    /// ```
+    #[doc = include_str!("images.md")]
+    /// use kubewright_webhook::{DeclarationError, Webhooks, validating};
+    ///
+    /// let webhooks = Webhooks::new("policy.example.com").with(validating("images", images));
+    /// assert_eq!(webhooks.check(), Ok(()));
+    ///
+    /// let twice = webhooks.with(validating("registries", images).at("/images"));
+    /// assert!(matches!(twice.check(), Err(DeclarationError::PathClash { .. })));
+    /// ```
     ///
     /// # Errors
     ///

@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::core::v1::Pod;
 use kubewright::prelude::*;
+use kubewright::webhook::Version;
 
 /// Annotates every pod that is created.
 #[derive(Debug, Clone, clap::Args)]
@@ -11,11 +12,11 @@ pub struct Options {
     text: String,
 }
 
-/// What this program is made of.
+/// Defines the program.
 pub fn app(options: Options, _needs: &mut Needs) -> App {
     App::new("annotate-pod")
         .version(env!("CARGO_PKG_VERSION"))
-        .configuration("test-mutating-webhook")
+        .webhook_configuration_name("test-mutating-webhook")
         .webhooks(webhooks(options))
         .install(install())
 }

@@ -79,7 +79,7 @@ async fn a_second_signal_ends_it_at_once() {
             .await
             .unwrap()
             .expect("the log tells of the first signal");
-        if line.contains("told to end") {
+        if line.contains("shutting down") {
             break;
         }
     }

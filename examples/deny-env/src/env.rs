@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::core::v1::{EnvFromSource, EnvVar, Pod};
 use kubewright::prelude::*;
+use kubewright::webhook::Scope;
 
 use crate::Options;
 

@@ -42,11 +42,11 @@ pub struct Options {
     default_storage_class: Option<String>,
 }
 
-/// What this program is made of.
+/// Defines the program.
 pub fn app(options: Options, _needs: &mut Needs) -> App {
     App::new("deny-env")
         .version(env!("CARGO_PKG_VERSION"))
-        .configuration("denyenv")
+        .webhook_configuration_name("denyenv")
         .webhooks(webhooks(options))
         .install(install())
 }

@@ -1,6 +1,7 @@
 //! Namespaces in which only some users may create objects.
 
 use kubewright::prelude::*;
+use kubewright::webhook::Scope;
 
 /// Denies the creation of objects in reserved namespaces to all but listed users.
 #[derive(Debug)]

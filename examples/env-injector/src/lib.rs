@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{Container, EnvVar, PodTemplateSpec};
 use kubewright::certificates::SharedAuthority;
 use kubewright::prelude::*;
 
-/// What this program is made of.
+/// Defines the program.
 pub fn app(_: &mut Needs) -> App {
     program(authority())
 }
@@ -14,7 +14,7 @@ pub fn app(_: &mut Needs) -> App {
 pub fn program(authority: SharedAuthority) -> App {
     App::new("env-injector")
         .version(env!("CARGO_PKG_VERSION"))
-        .configuration("env-injector.toversus.dev")
+        .webhook_configuration_name("env-injector.toversus.dev")
         .webhooks(webhooks())
         .certificates(authority)
         .log_level_from("config-logging")

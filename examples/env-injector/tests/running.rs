@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Running {
     pub(crate) cluster: TestCluster,
     pub(crate) address: SocketAddr,
-    monitor: SocketAddr,
+    metrics: SocketAddr,
     log: Lines<BufReader<ChildStderr>>,
     seen: String,
     child: Child,
@@ -59,7 +59,13 @@ impl Running {
         let kubeconfig = directory.path().join("kubeconfig");
         fs::write(&kubeconfig, cluster.kubeconfig()).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_env-injector"))
-            .args(["run", "--listen", "127.0.0.1:0", "--monitor", "127.0.0.1:0"])
+            .args([
+                "run",
+                "--listen",
+                "127.0.0.1:0",
+                "--metrics-bind-address",
+                "127.0.0.1:0",
+            ])
             .args(["--propagation", "0", "--log-level", level])
             .args(flags)
             .env("KUBECONFIG", &kubeconfig)
@@ -75,12 +81,13 @@ impl Running {
             let address = line.strip_prefix(start).expect("it says where it is");
             address.parse::<SocketAddr>().unwrap()
         };
-        let monitor = said("answering probes on http://").await;
+        let metrics = said("serving metrics on http://").await;
+        assert_eq!(said("serving health probes on http://").await, metrics);
         let address = said("serving webhooks on https://").await;
         Self {
             cluster,
             address,
-            monitor,
+            metrics,
             log: BufReader::new(child.stderr.take().unwrap()).lines(),
             seen: String::new(),
             child,
@@ -136,7 +143,7 @@ impl Running {
     }
 
     async fn metrics(&self) -> String {
-        let mut stream = TcpStream::connect(self.monitor).await.unwrap();
+        let mut stream = TcpStream::connect(self.metrics).await.unwrap();
         let request = "GET /metrics HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut text = String::new();
@@ -190,7 +197,7 @@ async fn the_log_has_no_object_no_patch_and_no_trouble_at_level_debug() {
     let running = Running::start("debug").await;
     running.inject().await;
     let log = running.end().await;
-    assert!(log.contains("told to end"), "this is the log: {log}");
+    assert!(log.contains("shutting down"), "this is the log: {log}");
     for word in ["canary", "Sample Injector v1", "BEGIN", " WARN ", " ERROR "] {
         assert!(!log.contains(word), "{word} is in the log: {log}");
     }

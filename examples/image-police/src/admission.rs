@@ -3,6 +3,7 @@
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use kubewright::prelude::*;
+use kubewright::webhook::Scope;
 
 use crate::judge::{Judge, pod};
 use crate::rule::containers;

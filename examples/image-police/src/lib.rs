@@ -39,7 +39,7 @@ pub struct Options {
     namespace: Option<String>,
 }
 
-/// What this program is made of.
+/// Defines the program.
 pub fn app(options: Options, needs: &mut Needs) -> App {
     let Options {
         dry_run,

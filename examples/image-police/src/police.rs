@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::Deployment;
-use kubewright::controller;
+use kubewright::controller::{self, Context, Error};
 use kubewright::prelude::*;
 
 use crate::api::WhiteList;
@@ -35,8 +35,12 @@ impl Police {
         });
         Controller::new("police", self)
             .within(scope.clone())
-            .when(Changed::generation())
-            .watch(held_to.within(scope.clone()).when(Changed::generation()))
+            .filter(Predicate::generation_changed())
+            .watch(
+                held_to
+                    .within(scope.clone())
+                    .filter(Predicate::generation_changed()),
+            )
             .watch(refused_by.within(scope.clone()))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::Deployment;
-use kubewright::controller;
+use kubewright::controller::{self, Context, Error};
 use kubewright::prelude::*;
 use serde_json::json;
 
@@ -32,9 +32,17 @@ impl Record {
         });
         Controller::new("record", self)
             .within(scope.clone())
-            .when(Changed::generation())
-            .watch(beside.within(scope.clone()).when(Changed::generation()))
-            .watch(above.within(scope.clone()).when(Changed::generation()))
+            .filter(Predicate::generation_changed())
+            .watch(
+                beside
+                    .within(scope.clone())
+                    .filter(Predicate::generation_changed()),
+            )
+            .watch(
+                above
+                    .within(scope.clone())
+                    .filter(Predicate::generation_changed()),
+            )
     }
 
     /// Tells of a Deployment that is refused for the first time.

@@ -24,11 +24,11 @@ pub struct Options {
     config_map: Option<String>,
 }
 
-/// What this program is made of.
+/// Defines the program.
 pub fn app(options: Options, needs: &mut Needs) -> App {
     let app = App::new("sidecar-injector")
         .version(env!("CARGO_PKG_VERSION"))
-        .configuration("sidecar-injector-webhook")
+        .webhook_configuration_name("sidecar-injector-webhook")
         .install(install());
     let Some(map) = options.config_map else {
         let sidecars = needs.file(options.config, Sidecars::default());

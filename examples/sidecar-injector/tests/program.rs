@@ -260,7 +260,7 @@ async fn the_log_shows_no_object_and_no_user() {
         .read_to_string(&mut log)
         .await
         .unwrap();
-    assert!(log.contains("told to end"), "this is the log: {log}");
+    assert!(log.contains("shutting down"), "this is the log: {log}");
     for word in ["image-in-the-object", "user-in-the-review", "envoy:1.30"] {
         assert!(!log.contains(word), "{word} is in the log: {log}");
     }

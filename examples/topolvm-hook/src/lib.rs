@@ -20,7 +20,7 @@ pub struct Options {
     per_device_class: bool,
 }
 
-/// What this program is made of.
+/// Defines the program.
 pub fn app(options: Options, needs: &mut Needs) -> App {
     let form = if options.per_device_class {
         Form::PerDeviceClass
@@ -33,7 +33,7 @@ pub fn app(options: Options, needs: &mut Needs) -> App {
     };
     App::new("topolvm-hook")
         .version(env!("CARGO_PKG_VERSION"))
-        .configuration("topolvm-hook")
+        .webhook_configuration_name("topolvm-hook")
         .webhooks(
             Webhooks::new("topolvm.cybozu.com").with(
                 mutating("hook", hook)

@@ -12,6 +12,7 @@ use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use kube::CustomResource;
+use kubewright::controller::{Context, Error};
 use kubewright::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,10 +33,10 @@ pub struct WhiteListSpec {
     pub foo: Option<String>,
 }
 
-/// What this program is made of.
+/// Defines the program.
 pub fn app(needs: &mut Needs) -> App {
     let whitelists = WhiteLists {
-        deployments: needs.keeper(),
+        deployments: needs.create_or_update(),
     };
     App::new("whitelist")
         .version(env!("CARGO_PKG_VERSION"))
@@ -45,18 +46,20 @@ pub fn app(needs: &mut Needs) -> App {
 }
 
 struct WhiteLists {
-    deployments: Keeper<Deployment>,
+    deployments: CreateOrUpdate<Deployment>,
 }
 
 impl Reconcile<WhiteList> for WhiteLists {
     async fn reconcile(&self, list: Arc<WhiteList>, cx: Context) -> Result<Action, Error> {
         let name = format!("{}-deployment", list.name_any());
-        let kept = cx.keep(&self.deployments, deployment(&name)).await?;
+        let kept = cx
+            .create_or_update(&self.deployments, deployment(&name))
+            .await?;
         let namespace = list.namespace().unwrap_or_default();
         match kept {
-            Kept::Created => tracing::info!("Creating Deployment {namespace}/{name}"),
-            Kept::Updated => tracing::info!("Updating Deployment {namespace}/{name}"),
-            Kept::Unchanged => {}
+            OperationResult::Created => tracing::info!("Creating Deployment {namespace}/{name}"),
+            OperationResult::Updated => tracing::info!("Updating Deployment {namespace}/{name}"),
+            OperationResult::Unchanged => {}
         }
         Ok(Action::await_change())
     }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
+use kubewright::controller::{Context, Error};
 use kubewright::prelude::*;
 
 /// Words that are read live.
@@ -90,10 +91,10 @@ fn app(needs: &mut Needs) -> App {
         .with(mutating("mutate", mutate).on([Create, Update]))
         .with(validating("judge", judge).on([Create, Update]));
     App::new("canary")
-        .ready_while("words", move || words.current().len() < 100)
+        .readiness_check("words", move || words.current().len() < 100)
         .webhooks(webhooks)
         .controller(Controller::new("secrets", copies).concurrency(2))
-        .leader_elected("canary")
+        .leader_election("canary")
         .log_level_from("config-logging")
 }
 

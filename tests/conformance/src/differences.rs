@@ -1,4 +1,4 @@
-//! The known differences: a table in `crates/apiserver/DIFFERENCES.md`, which is also part of the crate's docs.
+//! The known differences: a table in `apiserver/server/DIFFERENCES.md`, which is also part of the crate's docs.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -2,7 +2,7 @@
 //! answers are compared field by field.
 //!
 //! `cases/` holds the cases, `recordings/` what the real server answered to each, and
-//! `crates/apiserver/DIFFERENCES.md` the differences that are known, with a reason each.
+//! `apiserver/server/DIFFERENCES.md` the differences that are known, with a reason each.
 
 pub mod case;
 mod client;

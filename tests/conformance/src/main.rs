@@ -99,7 +99,7 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
     if matches!(arguments.command, Command::FirstObjects) {
         let real = Real::start(&[]).await?;
         let table = first_objects::read(real.server()).await?;
-        let path = here.join("../../crates/apiserver/src/seed/objects.tsv");
+        let path = here.join("../../apiserver/server/src/seed/objects.tsv");
         std::fs::write(&path, table).with_context(|| format!("write {}", path.display()))?;
         return Ok(true);
     }
@@ -133,7 +133,7 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
     }
     let embedded = embedded.outcomes;
 
-    let known = Known::read(&here.join("../../crates/apiserver/DIFFERENCES.md"))?;
+    let known = Known::read(&here.join("../../apiserver/server/DIFFERENCES.md"))?;
     let report = Report::new(&cases, &real, &embedded, &known);
     print!("{report}");
     let mut holds = report.holds();
@@ -149,7 +149,7 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
 
 /// Whether generated cases show no difference that is not known.
 async fn try_generated(here: &Path, what: &Generate) -> Result<bool> {
-    let known = Known::read(&here.join("../../crates/apiserver/DIFFERENCES.md"))?;
+    let known = Known::read(&here.join("../../apiserver/server/DIFFERENCES.md"))?;
     let plan = match (what.seed, what.count) {
         (Some(seed), Some(count)) => {
             let families = what

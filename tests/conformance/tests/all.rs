@@ -16,7 +16,7 @@ async fn the_embedded_server_answers_as_was_recorded_of_the_real_one() {
     let recorded = recording::read(&folder("recordings"), &cases).expect("recordings");
     let embedded = Embedded::run_all(&cases).await.expect("outcomes").outcomes;
 
-    let known = Known::read(&folder("../../crates/apiserver/DIFFERENCES.md")).expect("a table");
+    let known = Known::read(&folder("../../apiserver/server/DIFFERENCES.md")).expect("a table");
     let report = Report::new(&cases, &recorded, &embedded, &known);
     assert!(report.holds(), "{report}");
     let gone = known.unseen(&report.seen);

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Conformed, Place, Shape, Step, Stop, Walk, complete, describe};
+use super::walk::{Conformed, Place, Step, Stop, Walk, complete, describe};
 use crate::meta::GroupVersionKind;
-use crate::types::{self, Field, Type, TypeRef};
+use crate::types::{self, Field, Shape, Type, TypeRef};
 
 /// The parts of an object that may have changed, such as by a JSON patch.
 #[derive(Debug)]

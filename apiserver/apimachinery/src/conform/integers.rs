@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{Shape, Slot, Type};
 use crate::meta::GroupVersionKind;
 use crate::types;
+use crate::types::{Shape, Slot, Type};
 
 /// Converts whole floats to integers where the kind has integers, and wraps them at the size of the field, as Go's converter does.
 /// Other numbers stay as they are.

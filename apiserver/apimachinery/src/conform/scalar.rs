@@ -2,7 +2,9 @@
 
 use serde_json::{Number, Value};
 
-use super::{Fate, Place, Shape, Slot, Stop, Walk, base64, describe, quantity, time};
+use super::walk::{Fate, Place, Stop, Walk, describe};
+use super::{base64, quantity, time};
+use crate::types::{Shape, Slot};
 
 /// Below this a float holds every whole number.
 const EXACT: f64 = 9_007_199_254_740_992.0;

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::types::TypeRef;
 
-use super::{Fate, Place, Shape, Slot, Step, Stop, Walk};
+use super::walk::{Fate, Place, Step, Stop, Walk, describe};
+use crate::types::{Shape, Slot};
 
 impl Walk {
     pub(super) fn schema(
@@ -48,7 +49,7 @@ impl Walk {
                         step: Step::Index(index),
                     };
                     let Value::Object(object) = item else {
-                        let what = super::describe(item);
+                        let what = describe(item);
                         return Err(Stop(place.cannot_unmarshal(&what, &schema.go_type())));
                     };
                     self.fields(object, schema, Some(&place), depth + 1)?;
@@ -58,7 +59,7 @@ impl Walk {
             (Shape::SchemaOrNames, Value::Array(list), _) if !list.is_empty() => {
                 match list.iter().find(|item| !item.is_string()) {
                     Some(item) => {
-                        let what = super::describe(item);
+                        let what = describe(item);
                         Err(Stop(place.cannot_unmarshal(&what, "string")))
                     }
                     None => Ok(Fate::Keep),

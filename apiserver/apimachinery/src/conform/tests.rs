@@ -5,6 +5,7 @@ pub(crate) mod recorded;
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::walk::MAX_DEPTH;
 use super::*;
 use crate::fuzzer;
 

@@ -18,10 +18,13 @@
 //! # Ok::<(), strategic::StrategicError>(())
 //! ```
 
+mod error;
 mod order;
 
 use serde_json::{Map, Value};
-use thiserror::Error;
+
+pub use error::StrategicError;
+use error::{Result, failed, no_merge_key, unknown_directive, wrong_type};
 
 use crate::go_text::{GoText, go_type};
 use crate::types::TypeRef;
@@ -80,23 +83,6 @@ pub enum Strategy {
     Replace,
 }
 
-/// Why a patch does not apply.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "either the client is to blame or it is not"
-)]
-pub enum StrategicError {
-    /// The patch has a shape that its directive does not allow: the client is to blame, and told so.
-    #[error("{0}")]
-    Format(&'static str),
-    /// Anything else, which the API server takes for a failure of its own.
-    #[error("{0}")]
-    Failed(String),
-}
-
-type Result<T> = std::result::Result<T, StrategicError>;
-
 /// Merges `patch` into `document`, whose type is `schema`.
 ///
 /// # Errors
@@ -142,7 +128,7 @@ fn merge_maps<S: Schema>(
         Some(word) => return Err(unknown_directive(&word, patch)),
     }
     retain_keys(&mut original, &mut patch)?;
-    order::set_element_orders(&mut original, &mut patch, schema)?;
+    set_element_orders(&mut original, &mut patch, schema)?;
     for (key, value) in patch {
         let (key, deletes) = match key.strip_prefix(DELETE_FROM_PRIMITIVE_LIST) {
             Some(name) => (name.to_owned(), true),
@@ -245,6 +231,59 @@ fn merge_lists<S: Schema>(
     Ok(order::arrange(merged, &patch_order, &server_order, key))
 }
 
+/// Carries out every `$setElementOrder/<list>` of the patch, with the list it belongs to.
+fn set_element_orders<S: Schema>(
+    original: &mut Map<String, Value>,
+    patch: &mut Map<String, Value>,
+    schema: Option<&S>,
+) -> Result<()> {
+    let directives: Vec<String> = patch
+        .keys()
+        .filter(|key| key.starts_with(SET_ELEMENT_ORDER))
+        .cloned()
+        .collect();
+    for directive in directives {
+        let name = directive[SET_ELEMENT_ORDER.len()..].to_owned();
+        let wanted = list(patch.remove(&directive))?.unwrap_or_default();
+        let field = schema.and_then(|schema| schema.field(&name));
+        let Some(field) = field.filter(|field| field.strategy == Strategy::Merge) else {
+            continue;
+        };
+        let key = field.merge_key.as_str();
+        let server = list(original.remove(&name))?;
+        let patched = match patch.remove(&name) {
+            None => None,
+            Some(Value::Null) => {
+                patch.insert(name, Value::Null);
+                continue;
+            }
+            given => list(given)?,
+        };
+        if server.is_none() && patched.is_none() {
+            continue;
+        }
+        let server = server.unwrap_or_default();
+        order::check_listed(patched.as_deref().unwrap_or_default(), &wanted, key)?;
+        for item in &wanted {
+            order::id(item, key)?;
+        }
+        let merged = merge_lists(server.clone(), patched.unwrap_or_default(), Some(&field))?;
+        original.insert(
+            name,
+            Value::Array(order::arrange(merged, &wanted, &server, key)),
+        );
+    }
+    Ok(())
+}
+
+fn list(value: Option<Value>) -> Result<Option<Vec<Value>>> {
+    match value {
+        None => Ok(None),
+        Some(Value::Array(list)) => Ok(Some(list)),
+        Some(other) => Err(wrong_type("[]interface {}", &other)),
+    }
+}
+
 /// Where the element with this key stands; those before it must have one.
 fn place_of(items: &[Value], key: &str, id: &Value) -> Result<Option<usize>> {
     for (place, item) in items.iter().enumerate() {
@@ -329,31 +368,6 @@ fn keeps(value: &mut Value) -> bool {
         _ => {}
     }
     true
-}
-
-fn no_merge_key(map: Map<String, Value>, key: &str) -> StrategicError {
-    let element = Value::Object(map);
-    failed(format!(
-        "map: {} does not contain declared merge key: {key}",
-        GoText(&element)
-    ))
-}
-
-fn unknown_directive(word: &Value, map: Map<String, Value>) -> StrategicError {
-    // Go's `%s` of what is no string.
-    let word = match word {
-        Value::String(word) => word.clone(),
-        other => format!("%!s({}={})", go_type(other), GoText(other)),
-    };
-    let element = Value::Object(map);
-    failed(format!(
-        "unknown patch type: {word} in map: {}",
-        GoText(&element)
-    ))
-}
-
-fn failed(text: impl Into<String>) -> StrategicError {
-    StrategicError::Failed(text.into())
 }
 
 const PATCH: &str = "$patch";

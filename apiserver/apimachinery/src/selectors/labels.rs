@@ -3,31 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::parse;
+use super::requirement::{Operator, Requirement};
 
 /// Requirements that must all hold. The empty selector matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels(Vec<Requirement>);
-
-/// What one label must be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Requirement {
-    key: String,
-    operator: Operator,
-    values: Vec<String>,
-}
-
-/// How a label is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the words are Kubernetes' own")]
-#[non_exhaustive]
-pub enum Operator {
-    In,
-    NotIn,
-    Exists,
-    DoesNotExist,
-    GreaterThan,
-    LessThan,
-}
 
 impl Labels {
     /// Reads the query form: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`, `k>1`, `k<1`, joined by commas.
@@ -84,63 +64,6 @@ impl Labels {
     /// Whether the labels in `object.metadata.labels` are meant.
     pub fn matches_object(&self, object: &Value) -> bool {
         self.is_empty() || self.matches(object["metadata"]["labels"].as_object())
-    }
-}
-
-impl Requirement {
-    /// A checked requirement.
-    ///
-    /// # Errors
-    /// The key or a value is not a label, or the number of values does not fit the operator, in the API server's words.
-    pub fn new(key: &str, operator: Operator, values: Vec<String>) -> Result<Self, String> {
-        parse::check(key, operator, &values)?;
-        Ok(Self {
-            key: key.to_owned(),
-            operator,
-            values,
-        })
-    }
-
-    fn from_object(expression: &Value) -> Result<Self, String> {
-        let text = |name: &str| expression[name].as_str().unwrap_or_default();
-        let operator = match text("operator") {
-            "In" => Operator::In,
-            "NotIn" => Operator::NotIn,
-            "Exists" => Operator::Exists,
-            "DoesNotExist" => Operator::DoesNotExist,
-            other => {
-                return Err(format!(
-                    "\"{other}\" is not a valid label selector operator"
-                ));
-            }
-        };
-        let values = expression["values"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|value| value.as_str().map(str::to_owned))
-            .collect();
-        Self::new(text("key"), operator, values)
-    }
-
-    fn matches(&self, value: Option<&str>) -> bool {
-        let listed = |value: &str| self.values.iter().any(|wanted| wanted == value);
-        match self.operator {
-            Operator::In => value.is_some_and(listed),
-            Operator::NotIn => !value.is_some_and(listed),
-            Operator::Exists => value.is_some(),
-            Operator::DoesNotExist => value.is_none(),
-            Operator::GreaterThan => self
-                .compare(value)
-                .is_some_and(|(label, bound)| label > bound),
-            Operator::LessThan => self
-                .compare(value)
-                .is_some_and(|(label, bound)| label < bound),
-        }
-    }
-
-    fn compare(&self, value: Option<&str>) -> Option<(i64, i64)> {
-        Some((value?.parse().ok()?, self.values.first()?.parse().ok()?))
     }
 }
 

@@ -20,6 +20,8 @@
 mod fields;
 mod labels;
 mod parse;
+mod requirement;
 
 pub use fields::Fields;
-pub use labels::{Labels, Operator, Requirement};
+pub use labels::Labels;
+pub use requirement::{Operator, Requirement};

@@ -1,7 +1,6 @@
 //! The grammar of label selectors in a query, with the API server's texts for what does not parse.
 
-use super::labels::{Operator, Requirement};
-use crate::field::{FieldError, Path};
+use super::requirement::{Operator, Requirement};
 use crate::go_text::quoted;
 use crate::names;
 
@@ -42,45 +41,6 @@ pub(super) fn selector(text: &str) -> Result<Vec<Requirement>, String> {
             }
         }
     }
-}
-
-/// Checks key and values as the API server does when it makes a requirement.
-pub(super) fn check(key: &str, operator: Operator, values: &[String]) -> Result<(), String> {
-    if let Some(problem) = names::label_key(key).into_iter().next() {
-        return Err(FieldError::invalid(&Path::new("key"), key, &problem).to_string());
-    }
-    let values_path = Path::new("values");
-    let refuse = |detail: &str| {
-        let values = serde_json::Value::from(values.to_vec());
-        Err(FieldError::invalid(&values_path, values, detail).to_string())
-    };
-    match operator {
-        Operator::In | Operator::NotIn if values.is_empty() => {
-            return refuse("for 'in', 'notin' operators, values set can't be empty");
-        }
-        Operator::Exists | Operator::DoesNotExist if !values.is_empty() => {
-            return refuse("values set must be empty for exists and does not exist");
-        }
-        Operator::GreaterThan | Operator::LessThan => {
-            if values.len() != 1 {
-                return refuse("for 'Gt', 'Lt' operators, exactly one value is required");
-            }
-            if values[0].parse::<i64>().is_err() {
-                let path = values_path.index(0);
-                let detail = "for 'Gt', 'Lt' operators, the value must be an integer";
-                return Err(FieldError::invalid(&path, values[0].as_str(), detail).to_string());
-            }
-        }
-        _ => {}
-    }
-    for (index, value) in values.iter().enumerate() {
-        if let Some(problem) = names::label_value(value).into_iter().next() {
-            let index = values_path.index(index);
-            let path = index.key(key);
-            return Err(FieldError::invalid(&path, value.as_str(), &problem).to_string());
-        }
-    }
-    Ok(())
 }
 
 fn requirement(tokens: &mut Tokens<'_>) -> Result<Requirement, String> {

@@ -4,7 +4,9 @@ use std::sync::{LazyLock, OnceLock};
 
 use crate::meta::GroupVersionKind;
 
-use super::{Empty, Field, Merge, Ownership, Reference, Shape, Slot, Type, beginning};
+use super::definition::{
+    Empty, Field, Merge, Ownership, Reference, Shape, Slot, Type, TypeId, beginning,
+};
 
 pub(super) static TABLE: LazyLock<Table> = LazyLock::new(Table::index);
 
@@ -28,10 +30,6 @@ struct Entry {
     fields: &'static str,
     read: OnceLock<Type>,
 }
-
-/// The place of a type in the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TypeId(u16);
 
 /// The type of schemas, which are fields, lists and choices of each other.
 pub(super) fn schema() -> &'static Type {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Checker, Reference};
+use super::Checker;
 use crate::ast::{Expr, Kind, Literal, Name, operators};
+use crate::checked::Reference;
 use crate::library::Function;
 use crate::types::Type;
 
@@ -23,7 +24,7 @@ impl Checker<'_> {
         }
         let Some(target) = target else {
             let plain = name.trim_start_matches('.');
-            return match self.environment.function(plain) {
+            return match self.declarations.function(plain) {
                 Some(function) => {
                     let function = Arc::clone(function);
                     self.overloads(expr, &function, None, arguments, true)
@@ -32,13 +33,13 @@ impl Checker<'_> {
             };
         };
         if let Some(prefix) = target.qualified_name()
-            && let Some(function) = self.environment.function(&format!("{prefix}.{name}"))
+            && let Some(function) = self.declarations.function(&format!("{prefix}.{name}"))
         {
             let function = Arc::clone(function);
             return self.overloads(expr, &function, None, arguments, true);
         }
         self.check(target);
-        match self.environment.function(name) {
+        match self.declarations.function(name) {
             Some(function) => {
                 let function = Arc::clone(function);
                 self.overloads(expr, &function, Some(target), arguments, false)

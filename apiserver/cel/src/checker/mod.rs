@@ -1,49 +1,31 @@
 //! The type checker: finds the type of each node of an expression and the overloads of each call, or reports errors.
 
 mod calls;
+mod constants;
 mod literals;
 mod unify;
 
 use std::sync::Arc;
 
 use crate::ast::{Ast, Comprehension, Expr, Kind, Name};
-use crate::environment::Environment;
+use crate::checked::{Checked, Reference};
+use crate::declarations::Declarations;
 use crate::escape::escape;
-use crate::library::{Function, Overload};
+use crate::library::Overload;
 use crate::parser::RESERVED;
 use crate::source::{Issues, Problem};
 use crate::types::Type;
 use unify::Substitution;
 
-/// A checked expression, with the facts about each node that the planner needs.
-#[derive(Debug)]
-pub(crate) struct Checked {
-    pub(crate) root: Expr,
-    pub(crate) types: Vec<Type>,
-    pub(crate) references: Vec<Option<Reference>>,
-    pub(crate) positions: Vec<u32>,
-}
-
-/// What a name or a call stands for.
-#[derive(Clone, Debug)]
-pub(crate) enum Reference {
-    /// A declared variable or the variable of a comprehension, by its full name.
-    Variable(Name),
-    /// A type as a value.
-    Type(Type),
-    /// A function and those of its overloads that fit; a function found by a qualified name has no target.
-    Function {
-        function: Arc<Function>,
-        overloads: Vec<usize>,
-        qualified: bool,
-    },
-}
-
 /// Checks an expression.
-pub(crate) fn check(environment: &Environment, source: &str, ast: Ast) -> Result<Checked, Issues> {
+pub(crate) fn check(
+    declarations: &Declarations,
+    source: &str,
+    ast: Ast,
+) -> Result<Checked, Issues> {
     let nodes = ast.positions.len();
     let mut checker = Checker {
-        environment,
+        declarations,
         positions: ast.positions,
         types: vec![Type::Error; nodes],
         references: vec![None; nodes],
@@ -70,7 +52,7 @@ pub(crate) fn check(environment: &Environment, source: &str, ast: Ast) -> Result
         positions,
     };
     if problems.is_empty() {
-        literals::validate(&checked, &mut problems);
+        constants::validate(&checked, &mut problems);
     }
     if problems.is_empty() {
         Ok(checked)
@@ -80,7 +62,7 @@ pub(crate) fn check(environment: &Environment, source: &str, ast: Ast) -> Result
 }
 
 struct Checker<'e> {
-    environment: &'e Environment,
+    declarations: &'e Declarations,
     positions: Vec<u32>,
     types: Vec<Type>,
     references: Vec<Option<Reference>>,
@@ -166,13 +148,13 @@ impl Checker<'_> {
     }
 
     fn resolve_declared(&self, name: &str) -> Option<(Reference, Type)> {
-        if let Some(found) = self.environment.variable(name) {
+        if let Some(found) = self.declarations.variable(name) {
             return Some((
                 Reference::Variable(Name::Owned(name.to_owned())),
                 found.clone(),
             ));
         }
-        let named = self.environment.named_type(name)?;
+        let named = self.declarations.named_type(name)?;
         Some((
             Reference::Type(named.clone()),
             Type::Type(Some(Arc::new(named))),
@@ -234,7 +216,7 @@ impl Checker<'_> {
     }
 
     fn object_field(&mut self, id: u32, name: &str, field: &str) -> Type {
-        let Some(object) = self.environment.object(name) else {
+        let Some(object) = self.declarations.object(name) else {
             self.problem(id, format!("unexpected failed resolution of '{name}'"));
             return Type::Error;
         };

@@ -3,7 +3,7 @@
 use super::size::{Range, quotient};
 use super::{At, Declared, Entry, Estimate, Place};
 use crate::ast::{Expr, Kind, Literal, Name};
-use crate::checker::Reference;
+use crate::checked::Reference;
 use crate::cost::{LIST, RECORD};
 use crate::types::Type;
 

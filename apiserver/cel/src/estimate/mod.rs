@@ -7,7 +7,7 @@ mod size;
 use std::collections::HashMap;
 
 use crate::ast::{Comprehension, Expr, Kind, Literal, Name};
-use crate::checker::{Checked, Reference};
+use crate::checked::{Checked, Reference};
 use crate::cost::{LIST, MAP, RECORD, SELECT};
 use crate::declared::{Declared, Form};
 use crate::types::Type;

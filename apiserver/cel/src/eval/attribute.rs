@@ -2,7 +2,7 @@
 
 use super::{Context, Evaluated, Failure, borrowed};
 use crate::cost::SELECT;
-use crate::plan::{Attribute, Base, By, Node, Qualifier};
+use crate::node::{Attribute, Base, By, Node, Qualifier};
 use crate::value::{List, Value};
 
 impl<'a> Context<'_, 'a> {

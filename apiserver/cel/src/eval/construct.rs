@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Context, Evaluated, Failure};
 use crate::cost::{LIST, MAP, RECORD};
-use crate::plan::{Node, RecordNode};
+use crate::node::{Node, RecordNode};
 use crate::value::{Key, Map, Record, Value};
 
 impl<'a> Context<'_, 'a> {

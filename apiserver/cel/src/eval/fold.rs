@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Context, Evaluated, Failure, Local};
 use crate::cost::SELECT;
 use crate::library::insert_entries;
-use crate::plan::{Fold, Node, Step};
+use crate::node::{Fold, Node, Step};
 use crate::value::{Key, Map, Value};
 
 /// What a fold has made so far.

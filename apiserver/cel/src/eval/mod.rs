@@ -4,45 +4,12 @@ mod attribute;
 mod construct;
 mod fold;
 
-use std::borrow::Cow;
-use std::fmt;
-
 use crate::cost;
-use crate::library::{Function, regular};
-use crate::plan::{Call, Node, OptionalOr};
-use crate::program::{EvaluationError, Variables};
-use crate::types::Type;
+use crate::failure::Failure;
+use crate::library::{Evaluated, regular};
+use crate::node::{Call, Node, OptionalOr};
 use crate::value::{Key, Text, Value, equal};
-
-/// Why an evaluation has no value.
-#[derive(Clone, Debug)]
-pub(crate) enum Failure {
-    /// An error of the expression, which `&&` and `||` can absorb.
-    Error(Cow<'static, str>),
-    /// The expression costs too much; nothing absorbs this.
-    CostLimit,
-}
-
-impl Failure {
-    pub(crate) fn new(message: impl Into<Cow<'static, str>>) -> Self {
-        Self::Error(message.into())
-    }
-
-    pub(crate) fn no_such_overload() -> Self {
-        Self::new("no such overload")
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Error(message) => f.write_str(message),
-            Self::CostLimit => EvaluationError::CostLimit.fmt(f),
-        }
-    }
-}
-
-pub(crate) type Evaluated<'a> = Result<Value<'a>, Failure>;
+use crate::variables::Variables;
 
 /// The state of one evaluation.
 pub(crate) struct Context<'v, 'a> {
@@ -198,7 +165,7 @@ impl<'v, 'a> Context<'v, 'a> {
     fn run(&mut self, call: &'a Call, values: &[Value<'a>]) -> Evaluated<'a> {
         let result = match &call.pattern {
             Some((use_, pattern)) => regular::run_compiled(*use_, pattern, values),
-            None => run_overload(&call.function, call.overload, values),
+            None => call.function.run(call.overload, values),
         };
         if let Err(Failure::CostLimit) = result {
             return Err(Failure::CostLimit);
@@ -232,53 +199,6 @@ impl<'v, 'a> Context<'v, 'a> {
 
     fn set(&mut self, slot: usize, value: Value<'a>) {
         self.locals[slot] = Local::Known(Ok(value));
-    }
-}
-
-/// Runs the overload of a function that fits the values.
-pub(crate) fn run_overload<'a>(
-    function: &Function,
-    overload: Option<usize>,
-    values: &[Value<'a>],
-) -> Evaluated<'a> {
-    let chosen = match overload {
-        Some(index) => Some(&function.overloads[index])
-            .filter(|one| !one.guarded || fit(&one.arguments, values)),
-        None => function.overloads.iter().find(|one| {
-            one.arguments.len() == values.len() && (!one.guarded || fit(&one.arguments, values))
-        }),
-    };
-    if let Some(overload) = chosen {
-        (overload.run)(values)
-    } else {
-        let names: Vec<&str> = values.iter().map(Value::type_name).collect();
-        let message = format!("no such overload: {}({})", function.name, names.join(", "));
-        Err(Failure::new(message))
-    }
-}
-
-fn fit(wanted: &[Type], values: &[Value<'_>]) -> bool {
-    wanted
-        .iter()
-        .zip(values)
-        .all(|(wanted, value)| fits(wanted, value))
-}
-
-/// Whether a value is of a type; of lists and maps the first entry is looked at.
-fn fits(wanted: &Type, value: &Value<'_>) -> bool {
-    match wanted {
-        Type::Dyn | Type::Param(_) => true,
-        Type::List(element) => match value {
-            Value::List(list) => list.get(0).is_none_or(|first| fits(element, &first)),
-            _ => false,
-        },
-        Type::Map(entry) => match value {
-            Value::Map(map) => map
-                .first()
-                .is_none_or(|(key, value)| fits(&entry.0, &key) && fits(&entry.1, &value)),
-            _ => false,
-        },
-        _ => wanted.name() == value.type_name(),
     }
 }
 

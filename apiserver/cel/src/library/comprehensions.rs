@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Declaration, guarded};
-use crate::eval::{Evaluated, Failure};
+use super::declaration::{Declaration, Evaluated, guarded};
+use crate::failure::Failure;
 use crate::value::{Key, Map, Value};
 
 pub(super) const DECLARATIONS: &[Declaration] = &[

@@ -1,6 +1,7 @@
 //! `format`: the clauses of a format string, and the strings that they make of values.
 
-use crate::eval::{Evaluated, Failure};
+use super::declaration::Evaluated;
+use crate::failure::Failure;
 use crate::types::Type;
 use crate::value::{List, Map, Value};
 

@@ -1,7 +1,7 @@
 //! The function that only mutating policies have.
 
-use super::{Declaration, guarded};
-use crate::eval::{Evaluated, Failure};
+use super::declaration::{Declaration, Evaluated, guarded};
+use crate::failure::Failure;
 use crate::value::Value;
 
 pub(super) const DECLARATIONS: &[Declaration] = &[guarded(

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::{Declaration, guarded, open};
-use crate::eval::{Evaluated, Failure};
+use super::declaration::{Declaration, Evaluated, guarded, open};
+use crate::failure::Failure;
 use crate::value::{List, Value, compare, equal};
 
 pub(super) const DECLARATIONS: &[Declaration] = &[

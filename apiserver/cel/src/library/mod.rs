@@ -1,99 +1,33 @@
 //! The function libraries of Kubernetes 1.36: declarations and implementations.
 
-pub(crate) mod authorizer;
+mod authorizer;
 mod comprehensions;
+mod declaration;
 mod format_string;
-pub(crate) mod formats;
+mod formats;
 mod json_patch;
 mod lists;
-pub(crate) mod network;
+mod network;
 mod operators;
 mod optionals;
-pub(crate) mod quantity;
+mod quantity;
 pub(crate) mod regular;
-pub(crate) mod semver;
+mod semver;
 mod sets;
 mod signature;
 mod standard;
 mod strings;
 mod times;
-pub(crate) mod urls;
+mod urls;
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use crate::eval::Failure;
-use crate::types::Type;
-use crate::value::Value;
+use declaration::Declaration;
 
 pub(crate) use comprehensions::insert_entries;
+pub(crate) use declaration::{Evaluated, Function, Overload};
 pub(crate) use format_string::{Clause, clauses};
-
-/// What a function does. It gets as many arguments as its signature has, the target of a member function first.
-pub(crate) type Run = for<'a> fn(&[Value<'a>]) -> Result<Value<'a>, Failure>;
-
-/// One overload as the tables of the libraries write it.
-pub(crate) struct Declaration {
-    pub(crate) function: &'static str,
-    pub(crate) id: &'static str,
-    /// `(string) -> int`, or `string.(int) -> string` for a member function.
-    pub(crate) signature: &'static str,
-    pub(crate) run: Run,
-    /// Whether the types of the arguments are looked at before the call; otherwise `run` does so itself.
-    pub(crate) guarded: bool,
-}
-
-/// A function that looks at the types of its arguments itself.
-pub(crate) const fn open(
-    function: &'static str,
-    id: &'static str,
-    signature: &'static str,
-    run: Run,
-) -> Declaration {
-    Declaration {
-        function,
-        id,
-        signature,
-        run,
-        guarded: false,
-    }
-}
-
-/// A function whose arguments are known to be of the declared types.
-pub(crate) const fn guarded(
-    function: &'static str,
-    id: &'static str,
-    signature: &'static str,
-    run: Run,
-) -> Declaration {
-    Declaration {
-        function,
-        id,
-        signature,
-        run,
-        guarded: true,
-    }
-}
-
-/// A function with all its overloads.
-#[derive(Debug)]
-pub(crate) struct Function {
-    pub(crate) name: &'static str,
-    pub(crate) overloads: Vec<Overload>,
-}
-
-/// One overload, its signature read.
-#[derive(Debug)]
-pub(crate) struct Overload {
-    pub(crate) id: &'static str,
-    pub(crate) member: bool,
-    pub(crate) arguments: Vec<Type>,
-    pub(crate) result: Type,
-    pub(crate) run: Run,
-    pub(crate) guarded: bool,
-    /// Whether the signature has type parameters.
-    pub(crate) generic: bool,
-}
 
 /// All functions of an environment, by name.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::{Declaration, open};
-use crate::eval::{Evaluated, Failure};
+use super::declaration::{Declaration, Evaluated, open};
+use crate::failure::Failure;
 use crate::value::{List, Value, compare, join};
 
 pub(super) const DECLARATIONS: &[Declaration] = &[

@@ -1,7 +1,7 @@
 //! Values that may be missing.
 
-use super::{Declaration, guarded, open};
-use crate::eval::{Evaluated, Failure};
+use super::declaration::{Declaration, Evaluated, guarded, open};
+use crate::failure::Failure;
 use crate::value::{List, Value};
 
 pub(super) const DECLARATIONS: &[Declaration] = &[

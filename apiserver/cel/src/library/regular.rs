@@ -2,8 +2,8 @@
 
 use regex::{Regex, RegexBuilder};
 
-use super::{Declaration, guarded, open};
-use crate::eval::{Evaluated, Failure};
+use super::declaration::{Declaration, Evaluated, guarded, open};
+use crate::failure::Failure;
 use crate::value::Value;
 
 mod class;

@@ -1,7 +1,7 @@
 //! Lists as sets.
 
-use super::{Declaration, guarded};
-use crate::eval::{Evaluated, Failure};
+use super::declaration::{Declaration, Evaluated, guarded};
+use crate::failure::Failure;
 use crate::value::{List, Value};
 
 pub(super) const DECLARATIONS: &[Declaration] = &[

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Declaration, Overload};
+use super::declaration::{Declaration, Overload};
 use crate::types::Type;
 
 /// The overload that a declaration stands for.

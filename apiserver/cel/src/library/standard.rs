@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::declaration::{Declaration, Evaluated, guarded, open};
 use super::operators::refuse;
-use super::{Declaration, guarded, open};
-use crate::eval::{Evaluated, Failure};
+use crate::failure::Failure;
 use crate::types::Type;
 use crate::value::{Value, convert};
 

@@ -1,7 +1,8 @@
 //! String functions, version 2 of the extension. Positions count code points.
 
-use super::{Declaration, format_string, guarded};
-use crate::eval::{Evaluated, Failure};
+use super::declaration::{Declaration, Evaluated, guarded};
+use super::format_string;
+use crate::failure::Failure;
 use crate::value::Value;
 
 pub(super) const DECLARATIONS: &[Declaration] = &[

@@ -1,7 +1,7 @@
 //! What the calendar and the clock show for timestamps and durations.
 
-use super::{Declaration, guarded};
-use crate::eval::{Evaluated, Failure};
+use super::declaration::{Declaration, Evaluated, guarded};
+use crate::failure::Failure;
 use crate::value::{Timestamp, Value};
 
 pub(super) const DECLARATIONS: &[Declaration] = &[

@@ -15,7 +15,7 @@ impl Parser<'_> {
             name.push_str(self.take().text);
         }
         let open = self.take();
-        let id = self.id(open.at);
+        let id = self.nodes.id(open.at);
         let mut fields = Vec::new();
         let mut height = 0;
         self.first_of(OBJECT_ITEMS)?;
@@ -31,7 +31,7 @@ impl Parser<'_> {
             }
             self.take();
             let colon = self.expect(Tok::Colon)?;
-            let field = self.id(colon);
+            let field = self.nodes.id(colon);
             let value = self.expression()?;
             height = height.max(self.height);
             let name = token.text.trim_matches('`').to_owned();
@@ -55,7 +55,7 @@ impl Parser<'_> {
 
     pub(super) fn list(&mut self) -> Parsed<Expr> {
         let open = self.take();
-        let id = self.id(open.at);
+        let id = self.nodes.id(open.at);
         let mut elements = Vec::new();
         let mut height = 0;
         self.first_of(LIST_ITEMS)?;
@@ -78,7 +78,7 @@ impl Parser<'_> {
 
     pub(super) fn map(&mut self) -> Parsed<Expr> {
         let open = self.take();
-        let id = self.id(open.at);
+        let id = self.nodes.id(open.at);
         let mut entries = Vec::new();
         let mut height = 0;
         self.first_of(MAP_ITEMS)?;

@@ -1,6 +1,7 @@
 //! The grammar, by recursive descent.
 
 use super::lexer::{Tok, Token};
+use super::nodes::Nodes;
 use super::{literals, macros};
 use crate::ast::{Expr, Kind, Literal, Name, operators};
 use crate::source::Problem;
@@ -16,13 +17,10 @@ pub(super) type Parsed<T> = Result<T, Stop>;
 pub(super) struct Parser<'s> {
     tokens: Vec<Token<'s>>,
     next: usize,
-    positions: Vec<u32>,
-    problems: Vec<Problem>,
+    pub(super) nodes: Nodes,
     open: Open,
     /// The height of the tree that was read last, counted as the reference implementation counts it.
     pub(super) height: u16,
-    /// Whether `cel.bind` is a macro.
-    pub(super) bindings: bool,
 }
 
 /// How often each recursive rule is open.
@@ -39,50 +37,20 @@ impl<'s> Parser<'s> {
         Self {
             tokens,
             next: 0,
-            positions: Vec::new(),
-            problems,
+            nodes: Nodes::new(problems, bindings),
             open: Open::default(),
             height: 0,
-            bindings,
         }
     }
 
     pub(super) fn into_parts(self) -> (Vec<u32>, Vec<Problem>) {
-        (self.positions, self.problems)
+        (self.nodes.positions, self.nodes.problems)
     }
 
     pub(super) fn start(&mut self) -> Option<Expr> {
         let root = self.expression().ok()?;
         self.expect(Tok::End).ok()?;
         Some(root)
-    }
-
-    /// Makes a node at a code point offset.
-    pub(super) fn node(&mut self, at: u32, kind: Kind) -> Expr {
-        Expr {
-            id: self.id(at),
-            kind,
-        }
-    }
-
-    pub(super) fn id(&mut self, at: u32) -> u32 {
-        let id = u32::try_from(self.positions.len()).unwrap_or(u32::MAX);
-        self.positions.push(at);
-        id
-    }
-
-    pub(super) fn nodes(&self) -> usize {
-        self.positions.len()
-    }
-
-    pub(super) fn position(&self, id: u32) -> u32 {
-        self.positions[id as usize]
-    }
-
-    /// Records a problem, and returns a placeholder for the expression that has it.
-    pub(super) fn broken(&mut self, at: u32, message: impl Into<String>) -> Expr {
-        self.problems.push(Problem::at(at, message));
-        self.node(at, Kind::Literal(Literal::Null))
     }
 
     pub(super) fn expression(&mut self) -> Parsed<Expr> {
@@ -101,7 +69,7 @@ impl<'s> Parser<'s> {
     fn conditional(&mut self, condition: Expr) -> Parsed<Expr> {
         let height = self.height;
         let at = self.take().at;
-        let id = self.id(at);
+        let id = self.nodes.id(at);
         let truthy = self.disjunction()?;
         let height = height.max(self.height);
         self.expect(Tok::Colon)?;
@@ -128,14 +96,14 @@ impl<'s> Parser<'s> {
                     break;
                 }
                 let at = self.take().at;
-                ands.push(self.id(at));
+                ands.push(self.nodes.id(at));
             }
             terms.push(balanced(operators::AND, factors, &ands));
             if self.peek() != Tok::Or {
                 break;
             }
             let at = self.take().at;
-            operators.push(self.id(at));
+            operators.push(self.nodes.id(at));
         }
         self.height = height;
         Ok(balanced(operators::OR, terms, &operators))
@@ -149,7 +117,7 @@ impl<'s> Parser<'s> {
         while let Some(operator) = relation_operator(self.peek()) {
             let height = self.height;
             let at = self.take().at;
-            let id = self.id(at);
+            let id = self.nodes.id(at);
             self.open.relations += 1;
             self.limit(self.open.relations + 1)?;
             let right = self.sum(0)?;
@@ -171,7 +139,7 @@ impl<'s> Parser<'s> {
             }
             let height = self.height;
             let at = self.take().at;
-            let id = self.id(at);
+            let id = self.nodes.id(at);
             self.open.sums += 1;
             let right = self.sum(level + 1)?;
             self.grow(height.max(self.height))?;
@@ -210,7 +178,7 @@ impl<'s> Parser<'s> {
         if count.is_multiple_of(2) {
             return self.member();
         }
-        let id = self.id(at);
+        let id = self.nodes.id(at);
         let operand = self.member()?;
         Ok(call(id, operator, vec![operand]))
     }
@@ -256,16 +224,24 @@ impl<'s> Parser<'s> {
         self.take();
         if name.kind == Tok::Ident && !optional && self.peek() == Tok::OpenParen {
             let open = self.take();
-            let id = self.id(open.at);
+            let id = self.nodes.id(open.at);
             let arguments = self.arguments()?;
             self.grow(height.max(self.height))?;
-            return Ok(macros::receiver(self, id, name.text, target, arguments));
+            return Ok(macros::receiver(
+                &mut self.nodes,
+                id,
+                name.text,
+                target,
+                arguments,
+            ));
         }
         self.grow(height)?;
         let field = name.text.trim_matches('`').to_owned();
         if optional {
-            let id = self.id(dot.at);
-            let field = self.node(name.at, Kind::Literal(Literal::String(field)));
+            let id = self.nodes.id(dot.at);
+            let field = self
+                .nodes
+                .node(name.at, Kind::Literal(Literal::String(field)));
             return Ok(call(id, operators::OPTIONAL_SELECT, vec![target, field]));
         }
         let kind = Kind::Select {
@@ -273,13 +249,13 @@ impl<'s> Parser<'s> {
             field,
             test_only: false,
         };
-        Ok(self.node(dot.at, kind))
+        Ok(self.nodes.node(dot.at, kind))
     }
 
     fn index(&mut self, target: Expr) -> Parsed<Expr> {
         let height = self.height;
         let open = self.take();
-        let id = self.id(open.at);
+        let id = self.nodes.id(open.at);
         let operator = if self.peek() == Tok::Question {
             self.take();
             operators::OPTIONAL_INDEX
@@ -338,17 +314,21 @@ impl<'s> Parser<'s> {
         let name = format!("{prefix}{}", token.text);
         if self.peek() == Tok::OpenParen {
             let open = self.take();
-            let id = self.id(open.at);
+            let id = self.nodes.id(open.at);
             let arguments = self.arguments()?;
             if RESERVED.contains(&token.text) {
-                return Ok(self.broken(token.at, format!("reserved identifier: {}", token.text)));
+                return Ok(self
+                    .nodes
+                    .broken(token.at, format!("reserved identifier: {}", token.text)));
             }
-            return Ok(macros::global(self, id, name, arguments));
+            return Ok(macros::global(&mut self.nodes, id, name, arguments));
         }
         if RESERVED.contains(&token.text) {
-            return Ok(self.broken(token.at, format!("reserved identifier: {}", token.text)));
+            return Ok(self
+                .nodes
+                .broken(token.at, format!("reserved identifier: {}", token.text)));
         }
-        Ok(self.node(token.at, Kind::Ident(Name::Owned(name))))
+        Ok(self.nodes.node(token.at, Kind::Ident(Name::Owned(name))))
     }
 
     /// How many identifiers stand before a brace, where the name of an object type does.
@@ -382,8 +362,8 @@ impl<'s> Parser<'s> {
             }
         };
         Ok(match value {
-            Ok(value) => self.node(start.at, Kind::Literal(value)),
-            Err(message) => self.broken(start.at, message),
+            Ok(value) => self.nodes.node(start.at, Kind::Literal(value)),
+            Err(message) => self.nodes.broken(start.at, message),
         })
     }
 
@@ -435,7 +415,8 @@ impl<'s> Parser<'s> {
     }
 
     pub(super) fn syntax(&mut self, at: u32, message: &str) {
-        self.problems
+        self.nodes
+            .problems
             .push(Problem::at(at, format!("Syntax error: {message}")));
     }
 
@@ -443,7 +424,7 @@ impl<'s> Parser<'s> {
         if open <= MAX_DEPTH {
             return Ok(());
         }
-        self.problems.push(Problem::anywhere(format!(
+        self.nodes.problems.push(Problem::anywhere(format!(
             "expression recursion limit exceeded: {MAX_DEPTH}"
         )));
         Err(Stop)
@@ -454,7 +435,8 @@ impl<'s> Parser<'s> {
         if self.height <= MAX_DEPTH {
             return Ok(());
         }
-        self.problems
+        self.nodes
+            .problems
             .push(Problem::anywhere("max recursion depth exceeded"));
         Err(Stop)
     }

@@ -1,6 +1,6 @@
 //! The macros: `has`, the comprehensions with one and two variables, `sortBy`, `optMap`.
 
-use super::grammar::Parser;
+use super::nodes::Nodes;
 use crate::ast::{Comprehension, Element, Expr, Kind, Literal, Name, operators};
 
 /// The most nodes of an expression: `optMap` writes its target twice, so a chain of them would double at each step.
@@ -10,9 +10,9 @@ const MAX_NODES: usize = 200_000;
 const ACCUMULATOR: &str = "@result";
 
 /// A call `name(arguments)`, expanded if it is a macro.
-pub(super) fn global(parser: &mut Parser<'_>, id: u32, name: String, arguments: Vec<Expr>) -> Expr {
+pub(super) fn global(nodes: &mut Nodes, id: u32, name: String, arguments: Vec<Expr>) -> Expr {
     if name == "has" && arguments.len() == 1 {
-        return has(parser, id, arguments);
+        return has(nodes, id, arguments);
     }
     Expr {
         id,
@@ -26,15 +26,15 @@ pub(super) fn global(parser: &mut Parser<'_>, id: u32, name: String, arguments: 
 
 /// A call `target.name(arguments)`, expanded if it is a macro.
 pub(super) fn receiver(
-    parser: &mut Parser<'_>,
+    nodes: &mut Nodes,
     id: u32,
     name: &str,
     target: Expr,
     mut arguments: Vec<Expr>,
 ) -> Expr {
-    let at = parser.position(id);
-    let binds = parser.bindings && matches!(&target.kind, Kind::Ident(name) if name == "cel");
-    let mut make = Maker { parser, at };
+    let at = nodes.position(id);
+    let binds = nodes.bindings && matches!(&target.kind, Kind::Ident(name) if name == "cel");
+    let mut make = Maker { nodes, at };
     let expanded = match (name, arguments.len()) {
         ("all" | "exists" | "exists_one" | "existsOne", 2 | 3) => {
             quantifier(&mut make, name, target, arguments)
@@ -63,13 +63,13 @@ pub(super) fn receiver(
             };
         }
     };
-    expanded.unwrap_or_else(|(at, message)| parser.broken(at, message))
+    expanded.unwrap_or_else(|(at, message)| nodes.broken(at, message))
 }
 
 type Expanded = Result<Expr, (u32, String)>;
 
-fn has(parser: &mut Parser<'_>, id: u32, mut arguments: Vec<Expr>) -> Expr {
-    let at = parser.position(id);
+fn has(nodes: &mut Nodes, id: u32, mut arguments: Vec<Expr>) -> Expr {
+    let at = nodes.position(id);
     let argument = arguments.remove(0);
     if let Kind::Select {
         operand,
@@ -77,7 +77,7 @@ fn has(parser: &mut Parser<'_>, id: u32, mut arguments: Vec<Expr>) -> Expr {
         test_only: false,
     } = argument.kind
     {
-        parser.node(
+        nodes.node(
             at,
             Kind::Select {
                 operand,
@@ -86,13 +86,13 @@ fn has(parser: &mut Parser<'_>, id: u32, mut arguments: Vec<Expr>) -> Expr {
             },
         )
     } else {
-        let at = parser.position(argument.id);
-        parser.broken(at, "invalid argument to has() macro")
+        let at = nodes.position(argument.id);
+        nodes.broken(at, "invalid argument to has() macro")
     }
 }
 
 fn quantifier(
-    make: &mut Maker<'_, '_>,
+    make: &mut Maker<'_>,
     name: &str,
     target: Expr,
     mut arguments: Vec<Expr>,
@@ -152,7 +152,7 @@ fn quantifier(
     }))
 }
 
-fn map(make: &mut Maker<'_, '_>, target: Expr, mut arguments: Vec<Expr>) -> Expanded {
+fn map(make: &mut Maker<'_>, target: Expr, mut arguments: Vec<Expr>) -> Expanded {
     let body = arguments.remove(arguments.len() - 1);
     let predicate = (arguments.len() == 2).then(|| arguments.remove(1));
     let (variable, _) = variables(make, &arguments, "argument is not an identifier")?;
@@ -160,7 +160,7 @@ fn map(make: &mut Maker<'_, '_>, target: Expr, mut arguments: Vec<Expr>) -> Expa
     Ok(collect(make, target, variable, None, added, predicate))
 }
 
-fn filter(make: &mut Maker<'_, '_>, target: Expr, mut arguments: Vec<Expr>) -> Expanded {
+fn filter(make: &mut Maker<'_>, target: Expr, mut arguments: Vec<Expr>) -> Expanded {
     let predicate = arguments.remove(1);
     let (variable, _) = variables(make, &arguments, "argument is not an identifier")?;
     let added = make.list(arguments);
@@ -174,12 +174,7 @@ fn filter(make: &mut Maker<'_, '_>, target: Expr, mut arguments: Vec<Expr>) -> E
     ))
 }
 
-fn transform(
-    make: &mut Maker<'_, '_>,
-    name: &str,
-    target: Expr,
-    mut arguments: Vec<Expr>,
-) -> Expanded {
+fn transform(make: &mut Maker<'_>, name: &str, target: Expr, mut arguments: Vec<Expr>) -> Expanded {
     let body = arguments.remove(arguments.len() - 1);
     let predicate = (arguments.len() == 3).then(|| arguments.remove(2));
     let (variable, second) = variables(make, &arguments, "argument must be a simple name")?;
@@ -210,7 +205,7 @@ fn transform(
 }
 
 fn collect(
-    make: &mut Maker<'_, '_>,
+    make: &mut Maker<'_>,
     range: Expr,
     variable: Name,
     second: Option<Name>,
@@ -235,14 +230,14 @@ fn collect(
     })
 }
 
-fn sort_by(make: &mut Maker<'_, '_>, target: Expr, mut arguments: Vec<Expr>) -> Expanded {
+fn sort_by(make: &mut Maker<'_>, target: Expr, mut arguments: Vec<Expr>) -> Expanded {
     const INPUT: &str = "@__sortBy_input__";
     if matches!(
         target.kind,
         Kind::Literal(_) | Kind::Map(_) | Kind::Object { .. }
     ) {
         let message = "sortBy can only be applied to a list, identifier, comprehension, call or select expression";
-        return Err((make.parser.position(target.id), message.to_owned()));
+        return Err((make.nodes.position(target.id), message.to_owned()));
     }
     let body = arguments.remove(1);
     let (variable, _) = variables(make, &arguments, "argument is not an identifier")?;
@@ -255,7 +250,7 @@ fn sort_by(make: &mut Maker<'_, '_>, target: Expr, mut arguments: Vec<Expr>) -> 
 }
 
 fn optional_map(
-    make: &mut Maker<'_, '_>,
+    make: &mut Maker<'_>,
     name: &str,
     target: Expr,
     variable: &Expr,
@@ -263,9 +258,9 @@ fn optional_map(
 ) -> Expanded {
     let Kind::Ident(variable) = &variable.kind else {
         let message = format!("{name}() variable name must be a simple identifier");
-        return Err((make.parser.position(variable.id), message));
+        return Err((make.nodes.position(variable.id), message));
     };
-    if make.parser.nodes() > MAX_NODES {
+    if make.nodes.count() > MAX_NODES {
         let at = make.at;
         return Err((
             at,
@@ -284,19 +279,19 @@ fn optional_map(
 }
 
 /// `cel.bind(name, value, body)`.
-fn bind(make: &mut Maker<'_, '_>, mut arguments: Vec<Expr>) -> Expanded {
+fn bind(make: &mut Maker<'_>, mut arguments: Vec<Expr>) -> Expanded {
     let body = arguments.remove(2);
     let value = arguments.remove(1);
     if let Kind::Ident(name) = &arguments[0].kind {
         return Ok(named(make, name.clone(), value, body));
     }
-    let at = make.parser.position(arguments[0].id);
+    let at = make.nodes.position(arguments[0].id);
     let message = "cel.bind() variable names must be simple identifiers";
     Err((at, message.to_owned()))
 }
 
 /// `body` with `name` standing for `value`.
-fn named(make: &mut Maker<'_, '_>, name: Name, value: Expr, body: Expr) -> Expr {
+fn named(make: &mut Maker<'_>, name: Name, value: Expr, body: Expr) -> Expr {
     let range = make.list(Vec::new());
     let condition = make.literal(Literal::Bool(false));
     let step = make.ident(name.clone());
@@ -314,12 +309,12 @@ fn named(make: &mut Maker<'_, '_>, name: Name, value: Expr, body: Expr) -> Expr 
 
 /// The names of the iteration variables.
 fn variables(
-    make: &Maker<'_, '_>,
+    make: &Maker<'_>,
     arguments: &[Expr],
     otherwise: &str,
 ) -> Result<(Name, Option<Name>), (u32, String)> {
     let name = |argument: &Expr| {
-        let at = make.parser.position(argument.id);
+        let at = make.nodes.position(argument.id);
         match &argument.kind {
             Kind::Ident(name) if name == ACCUMULATOR || name == "__result__" => Err((
                 at,
@@ -335,21 +330,21 @@ fn variables(
     };
     let second = name(argument)?;
     if first == second {
-        let at = make.parser.position(argument.id);
+        let at = make.nodes.position(argument.id);
         return Err((at, format!("duplicate variable name: {first}")));
     }
     Ok((first, Some(second)))
 }
 
 /// Makes nodes that all stand where the macro was called.
-struct Maker<'p, 's> {
-    parser: &'p mut Parser<'s>,
+struct Maker<'p> {
+    nodes: &'p mut Nodes,
     at: u32,
 }
 
-impl Maker<'_, '_> {
+impl Maker<'_> {
     fn node(&mut self, kind: Kind) -> Expr {
-        self.parser.node(self.at, kind)
+        self.nodes.node(self.at, kind)
     }
 
     fn literal(&mut self, value: Literal) -> Expr {
@@ -412,8 +407,8 @@ impl Maker<'_, '_> {
     }
 
     fn renumber(&mut self, expr: &mut Expr) {
-        let at = self.parser.position(expr.id);
-        expr.id = self.parser.id(at);
+        let at = self.nodes.position(expr.id);
+        expr.id = self.nodes.id(at);
         match &mut expr.kind {
             Kind::Literal(_) | Kind::Ident(_) => {}
             Kind::Select { operand, .. } => self.renumber(operand),

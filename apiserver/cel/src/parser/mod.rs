@@ -8,6 +8,7 @@ mod grammar;
 mod lexer;
 mod literals;
 mod macros;
+mod nodes;
 
 pub(crate) use grammar::RESERVED;
 

@@ -1,9 +1,20 @@
 //! Equality and order, across the numeric types.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
-use super::{List, Map, Object, Value, lists};
-use crate::eval::Failure;
+use super::lists::{key, known, text};
+use super::{List, Map, Object, Value};
+use crate::declared::Items;
+use crate::failure::Failure;
+
+impl List<'_> {
+    /// Returns whether an item equals the value.
+    pub(crate) fn contains(&self, value: &Value<'_>) -> bool {
+        self.iter()
+            .any(|element| matches!(equal(value, &element), Ok(true)))
+    }
+}
 
 /// Whether two values are equal. Values of different types are not; Kubernetes' own types refuse to be compared with others.
 pub(crate) fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, Failure> {
@@ -107,7 +118,7 @@ fn lists_equal(left: &List<'_>, right: &List<'_>) -> Result<bool, Failure> {
     {
         return Ok(true);
     }
-    lists::are_equal(left, right)
+    lists_are_equal(left, right)
 }
 
 fn maps_equal(left: &Map<'_>, right: &Map<'_>) -> bool {
@@ -139,5 +150,31 @@ fn objects_equal(left: &Object<'_>, right: &Value<'_>) -> Result<bool, Failure> 
         (Object::Format(left), Object::Format(right)) => left.name == right.name,
         (Object::Semver(left), Object::Semver(right)) => left.cmp(right).is_eq(),
         _ => return Err(Failure::no_such_overload()),
+    })
+}
+
+/// Whether two lists are equal, by the kind of the first one.
+fn lists_are_equal(left: &List<'_>, right: &List<'_>) -> Result<bool, Failure> {
+    if left.len() != right.len() {
+        return Ok(false);
+    }
+    Ok(match left.kind() {
+        Items::Ordered => left
+            .iter()
+            .zip(right.iter())
+            .all(|(left, right)| !matches!(equal(&left, &right), Ok(false))),
+        Items::Set => {
+            let known = known(left)?;
+            right.iter().all(|item| known.contains(&text(&item)))
+        }
+        Items::Keyed(keys) => {
+            let known: HashMap<String, Value<'_>> =
+                left.iter().map(|item| (key(&item, keys), item)).collect();
+            right.iter().all(|item| {
+                known
+                    .get(&key(&item, keys))
+                    .is_some_and(|known| matches!(equal(known, &item), Ok(true)))
+            })
+        }
     })
 }

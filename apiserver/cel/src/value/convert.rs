@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::time::Unreadable;
 use super::{Object, Timestamp, Value, duration, format_double};
-use crate::eval::Failure;
+use crate::failure::Failure;
 use crate::types::Type;
 
 /// The value as one of type `to`.

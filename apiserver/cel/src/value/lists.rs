@@ -5,35 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::{List, Value, equal};
+use super::{List, Value};
 use crate::declared::Items;
-use crate::eval::Failure;
-
-/// Whether two lists are equal, by the kind of the first one.
-pub(super) fn are_equal(left: &List<'_>, right: &List<'_>) -> Result<bool, Failure> {
-    if left.len() != right.len() {
-        return Ok(false);
-    }
-    Ok(match left.kind() {
-        Items::Ordered => left
-            .iter()
-            .zip(right.iter())
-            .all(|(left, right)| !matches!(equal(&left, &right), Ok(false))),
-        Items::Set => {
-            let known = known(left)?;
-            right.iter().all(|item| known.contains(&text(&item)))
-        }
-        Items::Keyed(keys) => {
-            let known: HashMap<String, Value<'_>> =
-                left.iter().map(|item| (key(&item, keys), item)).collect();
-            right.iter().all(|item| {
-                known
-                    .get(&key(&item, keys))
-                    .is_some_and(|known| matches!(equal(known, &item), Ok(true)))
-            })
-        }
-    })
-}
+use crate::failure::Failure;
 
 /// The first list with the items that only the second one has. In a map, items with the same keys replace the first one's.
 pub(crate) fn join<'a>(left: &List<'a>, right: &List<'a>) -> Result<List<'a>, Failure> {
@@ -70,7 +44,7 @@ pub(crate) fn join<'a>(left: &List<'a>, right: &List<'a>) -> Result<List<'a>, Fa
 
 /// The items of a set that others can be equal to. The real server keeps items as JSON and compares them with values of their
 /// declared type, so a whole number of type `number`, a time or a duration is equal to nothing.
-fn known(list: &List<'_>) -> Result<HashSet<String>, Failure> {
+pub(super) fn known(list: &List<'_>) -> Result<HashSet<String>, Failure> {
     let List::Declared(elements, _) = list else {
         return Ok(list.iter().map(|item| text(&item)).collect());
     };
@@ -97,11 +71,11 @@ fn hash(element: &Json) -> Result<(), Failure> {
 }
 
 /// A text that tells a scalar from all others.
-fn text(item: &Value<'_>) -> String {
+pub(super) fn text(item: &Value<'_>) -> String {
     format!("{}\0{item}", item.type_name())
 }
 
-fn key(item: &Value<'_>, keys: &[String]) -> String {
+pub(super) fn key(item: &Value<'_>, keys: &[String]) -> String {
     let Value::Map(members) = item else {
         return text(item);
     };

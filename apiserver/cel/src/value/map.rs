@@ -1,38 +1,8 @@
 //! Maps: JSON objects as they are, or entries that an expression made.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use serde_json::Value as Json;
-
-use super::{Text, Value};
-use crate::declared::Declared;
-
-/// A map, or an object of JSON.
-///
-/// ```
-/// use kubewright_cel::{Budget, Environment, Value, Variables};
-///
-/// let program = Environment::kubernetes().compile("{'a': 1, 'b': 2}")?;
-/// let value = program.evaluate(&Variables::new(), &mut Budget::policy())?;
-///
-/// let Value::Map(map) = &value else { unreachable!() };
-/// let entries = map.entries().into_iter().map(|(key, value)| format!("{key}={value}"));
-/// assert_eq!(entries.collect::<Vec<_>>(), ["a=1", "b=2"]);
-/// assert!(map.get("c").is_none());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Map<'a> {
-    /// An object of JSON.
-    Json(&'a serde_json::Map<String, Json>),
-    /// A map that an expression made.
-    Values(Arc<BTreeMap<Key<'a>, Value<'a>>>),
-    /// An object of JSON with its declaration.
-    Declared(&'a serde_json::Map<String, Json>, &'a Declared),
-}
+use super::{Key, Map, Text, Value};
 
 impl<'a> Map<'a> {
     /// The number of entries.
@@ -122,20 +92,6 @@ impl<'a> Map<'a> {
             Self::Declared(members, of) => of.keys(members).into_iter().map(Value::text).collect(),
         }
     }
-}
-
-/// The key of a map that an expression made. Two numbers of different types with the same value are the same key.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Key<'a> {
-    /// A boolean.
-    Bool(bool),
-    /// An integer.
-    Int(i64),
-    /// An unsigned integer.
-    Uint(u64),
-    /// A string.
-    String(Text<'a>),
 }
 
 impl<'a> Key<'a> {

@@ -1,34 +1,40 @@
 //! The values of the language. JSON is borrowed, and read only where an expression selects it.
 
+pub(crate) mod authorization;
 mod compare;
 mod convert;
 mod display;
 mod duration;
 mod lists;
 mod map;
+pub(crate) mod network;
+mod quantity;
+mod reading;
+mod semver;
 mod time;
+pub(crate) mod url;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
 
 use crate::declared::{Declared, Items};
-use crate::library::authorizer::{Authority, Decision, GroupCheck, PathCheck, ResourceCheck};
-use crate::library::formats::NamedFormat;
-use crate::library::network::{Address, Network};
-use crate::library::quantity::Quantity;
-use crate::library::semver::Semver;
-use crate::library::urls::Url;
+use crate::named_format::NamedFormat;
 use crate::types::Type;
 
+use authorization::{Authority, Decision, GroupCheck, PathCheck, ResourceCheck};
 pub(crate) use compare::{compare, equal};
 pub(crate) use convert::convert;
 pub(crate) use display::format_double;
 pub(crate) use duration::parse as parse_duration;
 pub(crate) use lists::join;
-pub use map::{Key, Map};
+pub use network::{Address, Network};
+pub use quantity::Quantity;
+pub use semver::Semver;
 pub(crate) use time::Civil;
 pub use time::Timestamp;
+pub use url::Url;
 
 /// A value of the language: the result of an expression, or the value of a variable.
 ///
@@ -288,7 +294,7 @@ impl<'a> List<'a> {
     }
 
     /// How the items are told apart.
-    fn kind(&self) -> &Items {
+    pub(super) fn kind(&self) -> &Items {
         match self {
             Self::Json(_) | Self::Values(_) => &Items::Ordered,
             Self::Declared(_, of) => of.items(),
@@ -300,11 +306,45 @@ impl<'a> List<'a> {
     pub fn iter(&self) -> impl Iterator<Item = Value<'a>> + '_ {
         (0..self.len()).filter_map(|index| self.get(index))
     }
+}
 
-    pub(crate) fn contains(&self, value: &Value<'_>) -> bool {
-        self.iter()
-            .any(|element| matches!(equal(value, &element), Ok(true)))
-    }
+/// A map, or an object of JSON.
+///
+/// ```
+/// use kubewright_cel::{Budget, Environment, Value, Variables};
+///
+/// let program = Environment::kubernetes().compile("{'a': 1, 'b': 2}")?;
+/// let value = program.evaluate(&Variables::new(), &mut Budget::policy())?;
+///
+/// let Value::Map(map) = &value else { unreachable!() };
+/// let entries = map.entries().into_iter().map(|(key, value)| format!("{key}={value}"));
+/// assert_eq!(entries.collect::<Vec<_>>(), ["a=1", "b=2"]);
+/// assert!(map.get("c").is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Map<'a> {
+    /// An object of JSON.
+    Json(&'a serde_json::Map<String, Json>),
+    /// A map that an expression made.
+    Values(Arc<BTreeMap<Key<'a>, Value<'a>>>),
+    /// An object of JSON with its declaration.
+    Declared(&'a serde_json::Map<String, Json>, &'a Declared),
+}
+
+/// The key of a map that an expression made. Two numbers of different types with the same value are the same key.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Key<'a> {
+    /// A boolean.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// An unsigned integer.
+    Uint(u64),
+    /// A string.
+    String(Text<'a>),
 }
 
 /// A value of one of Kubernetes' own types.
@@ -370,7 +410,7 @@ impl Object<'_> {
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
     pub(crate) name: Arc<str>,
-    pub(crate) fields: std::collections::BTreeMap<Arc<str>, Value<'a>>,
+    pub(crate) fields: BTreeMap<Arc<str>, Value<'a>>,
 }
 
 impl<'a> Record<'a> {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use jiff::tz::TimeZone;
 
-use crate::eval::Failure;
+use crate::failure::Failure;
 
 /// A point in time of the years 1 to 9999, to the nanosecond, with the offset from UTC that it was written with.
 ///

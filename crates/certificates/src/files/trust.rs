@@ -39,7 +39,26 @@ struct At {
 }
 
 impl TrustFile {
-    /// Reads this file, which may also appear later.
+    /// Reads this file, which need not exist yet.
+    ///
+    /// ```
+    /// use kubewright_certificates::{Authority, TrustFile};
+    /// use std::time::Duration;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("client-ca.crt");
+    /// let mut file = TrustFile::at(&path).poll_every(Duration::from_millis(20));
+    /// let soon = tokio::time::timeout(Duration::from_millis(50), file.next());
+    /// assert!(soon.await.is_err(), "waits for the file");
+    ///
+    /// let authority = Authority::new("clients")?;
+    /// std::fs::write(&path, authority.certificate_pem())?;
+    /// assert_eq!(file.next().await, authority.trust());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn at(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let dir = match path.parent() {
@@ -52,7 +71,25 @@ impl TrustFile {
         }
     }
 
-    /// Sets how often the file is read when no event says that it has changed; every ten seconds unless set.
+    /// Sets the interval at which the file is read even without a file event. The default is ten seconds.
+    ///
+    /// ```
+    /// use kubewright_certificates::{Authority, TrustFile};
+    /// use std::time::Duration;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("client-ca.crt");
+    /// let (old, new) = (Authority::new("old")?, Authority::new("new")?);
+    /// std::fs::write(&path, old.certificate_pem())?;
+    /// let mut file = TrustFile::at(&path).poll_every(Duration::from_millis(20));
+    /// assert_eq!(file.next().await, old.trust());
+    /// std::fs::write(&path, new.certificate_pem())?;
+    /// assert_eq!(file.next().await, new.trust());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn poll_every(mut self, poll: Duration) -> Self {
         self.follow.poll = poll;
         self

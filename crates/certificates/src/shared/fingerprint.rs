@@ -2,12 +2,29 @@
 
 use std::fmt;
 
-/// The SHA-256 digest of a certificate.
+/// SHA-256 digest of a certificate in DER.
+///
+/// ```
+/// use kubewright_certificates::{Authority, CertificateError, Fingerprint};
+///
+/// let trust = Authority::new("ca")?.trust();
+/// // As printed by `openssl x509 -fingerprint -sha256`, without colons.
+/// let shown = Fingerprint::of(&trust.certificates()[0]).to_string();
+/// assert!(shown.len() == 64 && shown.bytes().all(|digit| digit.is_ascii_hexdigit()));
+/// # Ok::<(), CertificateError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// The fingerprint of a certificate's bytes.
+    /// Computes the fingerprint of a certificate in DER.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError, Fingerprint};
+    /// let (one, two) = (Authority::new("ca")?.trust(), Authority::new("ca")?.trust());
+    /// assert_ne!(Fingerprint::of(&one.certificates()[0]), Fingerprint::of(&two.certificates()[0]));
+    /// # Ok::<(), CertificateError>(())
+    /// ```
     pub fn of(certificate: &[u8]) -> Self {
         let digest = ring::digest::digest(&ring::digest::SHA256, certificate);
         let mut bytes = [0; 32];

@@ -2,11 +2,12 @@
 
 mod account;
 mod clock;
+mod events;
 mod fingerprint;
-mod happening;
 mod publication;
 mod record;
 mod replica;
+mod report;
 mod root;
 mod rotation;
 mod secret;
@@ -14,7 +15,6 @@ mod signing;
 mod source;
 mod state;
 mod steps;
-mod telling;
 mod timing;
 mod trust;
 mod work;
@@ -27,8 +27,8 @@ use std::sync::Arc;
 use kube::Client;
 use tokio::sync::watch;
 
+pub use events::{RotationEvent, Status};
 pub use fingerprint::Fingerprint;
-pub use happening::{Happening, Status};
 pub use publication::Publication;
 pub use rotation::Rotation;
 pub use source::SharedSource;
@@ -211,7 +211,7 @@ impl SharedAuthority {
             identities,
             trust: watch::Sender::new(None),
             status: watch::Sender::new(Status::default()),
-            tell: Arc::new(|_| ()),
+            on_event: Arc::new(|_| ()),
         };
         (source, rotation)
     }

@@ -1,4 +1,4 @@
-//! The life of an authority and of one replica's certificates, as a value that runs.
+//! The rotation of an authority and of one replica's certificates, as a value that runs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::clock::Clock;
-use super::happening::{Happening, Status};
+use super::events::{RotationEvent, Status};
 use super::root::Owner;
 use super::secret::Place;
 use super::timing::Timing;
@@ -14,37 +14,37 @@ use super::trust::Trust;
 use crate::Identity;
 use crate::keys::Keys;
 
-/// The life of an authority and of one replica's certificates, for as long as it [runs](Self::run).
+/// Rotates an authority and the certificates of one replica, for as long as it [runs](Self::run).
 pub struct Rotation {
     pub(super) place: Place,
     pub(super) owner: Owner,
     pub(super) names: Vec<String>,
     pub(super) timing: Timing,
     pub(super) keys: Keys,
-    /// Whether the Secret is for the installer to create.
+    /// Whether the installer creates the Secret.
     pub(super) is_made_beforehand: bool,
     pub(super) clock: Clock,
     pub(super) identities: watch::Sender<Option<Identity>>,
     pub(super) trust: watch::Sender<Option<Trust>>,
     pub(super) status: watch::Sender<Status>,
-    pub(super) tell: Arc<dyn Fn(&Happening) + Send + Sync>,
+    pub(super) on_event: Arc<dyn Fn(&RotationEvent) + Send + Sync>,
 }
 
 impl Rotation {
-    /// What clients must trust, as it changes; `None` until the Secret was read or made.
+    /// Returns the CAs that clients have to trust, as they change; `None` until the Secret is read or created.
     pub fn trust(&self) -> watch::Receiver<Option<Trust>> {
         self.trust.subscribe()
     }
 
-    /// Where this replica is in the life of its certificates, as it changes.
+    /// Returns the status of the rotation in this replica, as it changes.
     pub fn status(&self) -> watch::Receiver<Status> {
         self.status.subscribe()
     }
 
-    /// Also tells of what happens, as it happens. It is told in the midst of the work: it must not block.
+    /// Calls a function with each event of the rotation. The function must not block.
     #[must_use]
-    pub fn telling(mut self, tell: impl Fn(&Happening) + Send + Sync + 'static) -> Self {
-        self.tell = Arc::new(tell);
+    pub fn on_event(mut self, on_event: impl Fn(&RotationEvent) + Send + Sync + 'static) -> Self {
+        self.on_event = Arc::new(on_event);
         self
     }
 }

@@ -57,7 +57,7 @@ pub(crate) struct Read {
 
 /// That something may have changed, until it was looked at.
 #[derive(Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct Updates {
     changed: Notify,
     is_there: AtomicBool,
     /// The version that this replica knows already, from what it has read or written.
@@ -104,13 +104,13 @@ impl Place {
     }
 
     /// Follows the Secret for ever, and says when there may be something new.
-    pub(crate) async fn follow(&self, news: &News) {
+    pub(crate) async fn follow(&self, updates: &Updates) {
         let mut pause = SHORTEST_PAUSE;
         loop {
             match self.watch().await {
                 Ok(events) => {
                     // What has happened before the watch began is nothing that it tells of.
-                    news.announce();
+                    updates.announce();
                     let mut events = std::pin::pin!(events);
                     let longest = WATCH + PATIENCE;
                     let listening = async {
@@ -118,9 +118,9 @@ impl Place {
                             pause = SHORTEST_PAUSE;
                             match event {
                                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                                    news.hears(object.metadata.resource_version.as_deref());
+                                    updates.hears(object.metadata.resource_version.as_deref());
                                 }
-                                WatchEvent::Deleted(_) => news.hears(None),
+                                WatchEvent::Deleted(_) => updates.hears(None),
                                 WatchEvent::Bookmark(_) => {}
                                 WatchEvent::Error(_) => break,
                             }
@@ -134,7 +134,7 @@ impl Place {
                     tracing::debug!(secret = %self, %error, "cannot watch the Secret");
                     sleep(jittered(pause)).await;
                     // Without a watch it is polled.
-                    news.announce();
+                    updates.announce();
                 }
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -217,7 +217,7 @@ impl Answer {
     }
 }
 
-impl News {
+impl Updates {
     /// Waits until there may be something new.
     pub(crate) async fn arrive(&self) {
         self.changed.notified().await;
@@ -290,7 +290,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Conflict => formatter.write_str("somebody has written it meanwhile"),
+            Self::Conflict => formatter.write_str("another replica wrote it in the meantime"),
             Self::Forbidden(why) | Self::Other(why) => formatter.write_str(why),
         }
     }

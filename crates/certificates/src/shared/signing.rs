@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::happening::Happening;
+use super::events::RotationEvent;
 use super::publication::Publication;
 use super::replica::{Leaf, Serve};
 use super::root::Root;
@@ -48,7 +48,7 @@ impl Work<'_> {
             return Ok(LONGEST_NAP);
         };
         let (identity, leaf) = self.signed(state, at).await?;
-        let happening = Happening::Signed {
+        let event = RotationEvent::Signed {
             generation: state.generation,
             expires: leaf.not_after,
         };
@@ -56,7 +56,7 @@ impl Work<'_> {
         self.root = Some(state.current.without_key());
         self.replica.serves(leaf);
         self.rotation.identities.send_replace(Some(identity));
-        self.tell(&happening);
+        self.emit(&event);
         Ok(pause.unwrap_or_default())
     }
 

@@ -4,7 +4,25 @@ use tokio::sync::watch;
 
 use crate::{CertificateError, CertificateSource, Identity, names};
 
-/// The source of what a [`Rotation`](crate::Rotation) signs. It yields only while that one runs.
+/// Source of the certificates that a [`Rotation`](crate::Rotation) signs. It yields only while the rotation runs.
+///
+/// ```
+/// use kube::Client;
+/// use kubewright_apiserver::ApiServer;
+/// use kubewright_certificates::{CertificateSource, SharedAuthority};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = Client::new(ApiServer::start().service(), "default");
+/// let authority = SharedAuthority::in_secret("policy-certs").for_service("policy");
+/// let (mut source, rotation) = authority.connect(client, "default");
+/// tokio::spawn(rotation.run(()));
+/// let identity = source.next().await?;
+/// let (_, certificate) = x509_parser::parse_x509_certificate(&identity.chain()[0])?;
+/// assert_eq!(certificate.subject().to_string(), "CN=policy.default.svc");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct SharedSource {
     identities: watch::Receiver<Option<Identity>>,

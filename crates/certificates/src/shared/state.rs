@@ -46,7 +46,14 @@ pub(crate) struct Previous<A> {
     pub(crate) switched_at: SystemTime,
 }
 
-/// How far a rotation is.
+/// Phase of the rotation of a shared authority.
+///
+/// ```
+/// use kubewright_certificates::Phase;
+///
+/// let names = Phase::ALL.map(Phase::as_str);
+/// assert_eq!(names, ["stable", "publishing", "settling", "retiring"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
@@ -255,7 +262,7 @@ impl<A: Ca> State<A> {
     }
 
     /// The state as it is written over a Secret that was lost or set back. Meanwhile somebody may have signed with what was
-    /// there, so that what was replaced is trusted for a whole life of a leaf from now. That is news: a copy of this state from
+    /// there, so that what was replaced is trusted for a whole life of a leaf from now. That is updates: a copy of this state from
     /// before must not take its place.
     pub(crate) fn restored(&self, now: SystemTime) -> Self {
         if self.previous.is_empty() {
@@ -302,7 +309,14 @@ impl Phase {
         Self::Retiring,
     ];
 
-    /// The phase as a word for metrics and logs.
+    /// Returns the phase as a word, for metrics and logs.
+    ///
+    /// ```
+    /// use kubewright_certificates::Phase;
+    ///
+    /// assert_eq!(Phase::Publishing.as_str(), "publishing");
+    /// assert_eq!(Phase::Publishing.to_string(), Phase::Publishing.as_str());
+    /// ```
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stable => "stable",

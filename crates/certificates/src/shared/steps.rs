@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::happening::Happening;
+use super::events::RotationEvent;
 use super::publication::Publication;
 use super::record::Record;
 use super::replica::Wish;
@@ -27,7 +27,7 @@ impl Work<'_> {
         why: String,
         at: &Moment,
         publication: &impl Publication,
-    ) -> Result<Option<(State<Root>, Happening)>, String> {
+    ) -> Result<Option<(State<Root>, RotationEvent)>, String> {
         let make = async |generation| {
             let Rotation {
                 keys,
@@ -45,11 +45,11 @@ impl Work<'_> {
                 let now = self.rotation.clock.moment().now;
                 return Ok(Some((
                     state.restored(now),
-                    Happening::Restored { why, writer },
+                    RotationEvent::Restored { why, writer },
                 )));
             }
             Wish::Make if self.replica.state().is_none() => {
-                return Ok(Some((State::first(make(1).await?), Happening::Created)));
+                return Ok(Some((State::first(make(1).await?), RotationEvent::Created)));
             }
             Wish::Make => Due::Replace,
             Wish::Step(due) => due,
@@ -61,12 +61,12 @@ impl Work<'_> {
         let wanted = match due {
             Due::Replace => {
                 let new = make(generation).await?;
-                let happening = Happening::Replaced { generation };
-                (state.replaced(at.now, || new), happening)
+                let event = RotationEvent::Replaced { generation };
+                (state.replaced(at.now, || new), event)
             }
             Due::Stage => {
-                let happening = Happening::Staged { generation };
-                (state.staged(make(generation).await?), happening)
+                let event = RotationEvent::Staged { generation };
+                (state.staged(make(generation).await?), event)
             }
             Due::Publish | Due::Switch => {
                 let is_published = self.is_published(state.trusted(), publication).await?;
@@ -75,19 +75,19 @@ impl Work<'_> {
                     (Due::Publish, true) => {
                         // From now on, not from before it was asked.
                         let now = self.rotation.clock.moment().now;
-                        (state.published(Some(now)), Happening::Published)
+                        (state.published(Some(now)), RotationEvent::Published)
                     }
-                    (_, false) => (state.published(None), Happening::Unpublished),
+                    (_, false) => (state.published(None), RotationEvent::Unpublished),
                     (_, true) => {
                         // It counts from when nothing can be signed any more, which is after this.
                         let now = self.rotation.clock.moment().now;
-                        (state.switched(now), Happening::Switched { generation })
+                        (state.switched(now), RotationEvent::Switched { generation })
                     }
                 }
             }
             Due::Retire => (
                 state.retired(at.now, &self.rotation.timing),
-                Happening::Retired,
+                RotationEvent::Retired,
             ),
             Due::Wait(..) => return Ok(None),
         };

@@ -28,7 +28,16 @@ pub struct Timing {
 const LONGEST_SPREAD: Duration = Duration::from_secs(30);
 
 impl Timing {
-    /// The defaults.
+    /// Returns the default durations.
+    ///
+    /// ```
+    /// use kubewright_certificates::Timing;
+    /// use std::time::Duration;
+    ///
+    /// let (day, minute) = (Duration::from_hours(24), Duration::from_mins(1));
+    /// let spelled_out = Timing::new().leaf(7 * day).authority(365 * day).settle(minute).skew(5 * minute);
+    /// assert_eq!(spelled_out, Timing::new());
+    /// ```
     pub fn new() -> Self {
         Self {
             leaf: 7 * DAY,
@@ -39,14 +48,48 @@ impl Timing {
         }
     }
 
-    /// Sets how long the certificate of a replica lives; 7 days unless set, and two seconds at least, as its dates are whole
-    /// seconds. It is renewed at two thirds of that.
+    /// Sets the lifetime of a replica's certificate. The default is 7 days, the minimum two seconds, as the dates of a certificate
+    /// are whole seconds. The certificate is renewed at two thirds of its lifetime.
+    ///
+    /// ```
+    /// use kubewright_certificates::{CertificateSource, SharedAuthority, Timing};
+    /// use std::time::{Duration, SystemTime};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = kube::Client::new(kubewright_apiserver::ApiServer::start().service(), "default");
+    /// let day = Duration::from_hours(24);
+    /// let authority = SharedAuthority::in_secret("certs").for_service("policy").timing(Timing::new().leaf(day));
+    /// let (mut source, rotation) = authority.connect(client, "default");
+    /// tokio::spawn(rotation.run(()));
+    /// assert!(source.next().await?.expires() <= SystemTime::now() + day);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn leaf(mut self, lifetime: Duration) -> Self {
         self.leaf = lifetime.max(SHORTEST);
         self
     }
 
-    /// Sets how long an authority lives; a year unless set. The next one is staged at two thirds of that.
+    /// Sets the lifetime of an authority. The default is a year. The next authority is staged at two thirds of that.
+    ///
+    /// ```
+    /// use kubewright_certificates::{SharedAuthority, Timing};
+    /// use std::time::{Duration, SystemTime};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = kube::Client::new(kubewright_apiserver::ApiServer::start().service(), "default");
+    /// let day = Duration::from_hours(24);
+    /// let authority = SharedAuthority::in_secret("certs").for_service("policy").timing(Timing::new().authority(30 * day));
+    /// let (_source, rotation) = authority.connect(client, "default");
+    /// let mut status = rotation.status();
+    /// tokio::spawn(rotation.run(()));
+    /// let status = status.wait_for(|status| status.authority_expires.is_some()).await?;
+    /// assert!(status.authority_expires.unwrap() <= SystemTime::now() + 30 * day);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn authority(mut self, lifetime: Duration) -> Self {
         self.authority = lifetime.max(SHORTEST);
         self

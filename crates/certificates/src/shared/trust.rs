@@ -14,7 +14,25 @@ use crate::identity::from_unix;
 /// An expired authority stays in bundles for so long: nobody is sure what time it is.
 const EXPIRED_FOR: Duration = Duration::from_hours(1);
 
-/// What clients must trust now, and what they must trust no longer.
+/// The CAs that clients have to trust now, and those that they must not trust any more.
+///
+/// ```
+/// use kube::Client;
+/// use kubewright_apiserver::ApiServer;
+/// use kubewright_certificates::{Phase, SharedAuthority};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let client = Client::new(ApiServer::start().service(), "default");
+/// let (_source, rotation) = SharedAuthority::in_secret("policy-certs").for_service("policy").connect(client, "default");
+/// let mut trust = rotation.trust();
+/// tokio::spawn(rotation.run(()));
+/// let trust = trust.wait_for(Option::is_some).await?.clone().unwrap();
+/// assert_eq!(trust.phase(), Phase::Stable);
+/// assert_eq!(trust.trusted().certificates().len(), 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trust {
     trusted: TrustBundle,
@@ -36,36 +54,110 @@ impl Trust {
         }
     }
 
-    /// The authorities that every bundle must hold, the current one first.
+    /// Returns the CAs that every bundle has to contain, the current one first.
+    ///
+    /// ```
+    #[doc = include_str!("trust.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let trust = trust_of_a_rotation().await;
+    /// let ca_bundle = trust.trusted().to_ca_bundle(); // for the objects that refer to the program
+    /// # assert!(ca_bundle.starts_with("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"));
+    /// assert!(trust.is_ours(&trust.trusted().certificates()[0]));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn trusted(&self) -> &TrustBundle {
         &self.trusted
     }
 
-    /// The authorities that must leave every bundle, and never come back.
+    /// Returns the fingerprints of the CAs that every bundle has to drop for good.
+    ///
+    /// ```
+    #[doc = include_str!("trust.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let trust = trust_of_a_rotation().await;
+    /// assert!(trust.retired().is_empty(), "no rotation has ended yet");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn retired(&self) -> &BTreeSet<Fingerprint> {
         &self.retired
     }
 
-    /// How far a rotation is.
+    /// Returns the phase of the rotation.
+    ///
+    /// ```
+    #[doc = include_str!("trust.md")]
+    /// use kubewright_certificates::Phase;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// assert_eq!(trust_of_a_rotation().await.phase(), Phase::Stable);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// The number of the current authority, from one.
+    /// Returns the number of the current authority, counted from one.
+    ///
+    /// ```
+    #[doc = include_str!("trust.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// assert_eq!(trust_of_a_rotation().await.generation(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Whether a certificate of a bundle is one that this program has put there, or will: by its subject.
+    /// Returns whether a certificate of a bundle belongs to this program, by its subject.
+    ///
+    /// ```
+    #[doc = include_str!("trust.md")]
+    /// use kubewright_certificates::Authority;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let trust = trust_of_a_rotation().await;
+    /// let theirs = Authority::new("theirs")?.trust();
+    /// assert!(trust.is_ours(&trust.trusted().certificates()[0]));
+    /// assert!(!trust.is_ours(&theirs.certificates()[0]));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn is_ours(&self, certificate: &CertificateDer<'_>) -> bool {
         x509_parser::parse_x509_certificate(certificate)
             .is_ok_and(|(_, certificate)| self.owner.owns(&certificate))
     }
 
-    /// Whether a certificate has to leave a bundle: it was retired, or is ours and has expired.
+    /// Returns whether a bundle has to drop a certificate: it was retired, or belongs to this program and has expired.
     ///
     /// That is all that ever leaves. A certificate that is only unknown stays: somebody may have published it that knows
     /// more, for a replica that serves it already.
+    ///
+    /// ```
+    #[doc = include_str!("trust.md")]
+    /// use std::time::{Duration, SystemTime};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let trust = trust_of_a_rotation().await;
+    /// let ours = &trust.trusted().certificates()[0];
+    /// let now = SystemTime::now();
+    /// assert!(!trust.must_leave(ours, now));
+    /// assert!(trust.must_leave(ours, now + Duration::from_hours(2 * 365 * 24)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn must_leave(&self, certificate: &CertificateDer<'_>, now: SystemTime) -> bool {
         if self.retired.contains(&Fingerprint::of(certificate)) {
             return true;
@@ -78,6 +170,21 @@ impl Trust {
 
     /// What a bundle is to become: its own certificates in their order, those that [must leave](Self::must_leave) taken out,
     /// and what is trusted and missing at its end. An equal bundle comes back when there is nothing to change.
+    ///
+    /// ```
+    #[doc = include_str!("trust.md")]
+    /// use kubewright_certificates::Authority;
+    /// use std::time::SystemTime;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let trust = trust_of_a_rotation().await;
+    /// let theirs = Authority::new("theirs")?.trust();
+    /// let merged = trust.merged_into(&theirs, SystemTime::now());
+    /// assert_eq!(merged, theirs.and(trust.trusted()));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn merged_into(&self, bundle: &TrustBundle, now: SystemTime) -> TrustBundle {
         let merged = merged(

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::happening::Happening;
+use super::events::RotationEvent;
 use super::publication::Publication;
 use super::record::{Content, LABEL, Record, TYPE};
 use super::replica::{Found, Replica, Wish};
 use super::root::Root;
 use super::rotation::Rotation;
-use super::secret::{News, Place, jittered};
+use super::secret::{Place, Updates, jittered};
 use super::state::Moment;
 use super::timing::Timing;
 
@@ -32,7 +32,7 @@ const MENDED_EVERY: Duration = Duration::from_secs(10);
 
 pub(super) struct Work<'a> {
     pub(super) rotation: Rotation,
-    pub(super) news: &'a News,
+    pub(super) updates: &'a Updates,
     pub(super) replica: Replica<Root>,
     /// The authority that has signed what is served.
     pub(super) root: Option<Root>,
@@ -52,12 +52,12 @@ impl Rotation {
     /// It can be dropped at any moment, as a process can end at any moment: another replica carries on, or this one with a
     /// new `Rotation`.
     pub async fn run(self, publication: impl Publication) {
-        let news = News::default();
+        let updates = Updates::default();
         let place = self.place.clone();
         let mut work = Work {
             replica: Replica::new(self.timing),
             rotation: self,
-            news: &news,
+            updates: &updates,
             root: None,
             plan: None,
             failures: 0,
@@ -65,7 +65,7 @@ impl Rotation {
             mended: Duration::ZERO,
         };
         tokio::select! {
-            () = place.follow(&news) => {}
+            () = place.follow(&updates) => {}
             () = work.go_on(&publication) => {}
         }
     }
@@ -85,7 +85,7 @@ impl Work<'_> {
         loop {
             let pause = self.turn(publication).await;
             tokio::select! {
-                () = self.news.arrive() => {}
+                () = self.updates.arrive() => {}
                 () = self.rest(pause) => {}
             }
         }
@@ -119,7 +119,7 @@ impl Work<'_> {
             .unwrap_or_else(|| Record::absent(namespace, name));
         let (found, why) = match record.content() {
             Content::Foreign(why) => {
-                let what = format!("the Secret is somebody else's: {why}");
+                let what = format!("the Secret belongs to another program: {why}");
                 self.meets_trouble(what);
                 return LONGEST_NAP;
             }
@@ -132,9 +132,9 @@ impl Work<'_> {
                 (Found::State { state, is_asked }, why)
             }
         };
-        self.news.knows(record.version());
+        self.updates.knows(record.version());
         self.replica.sees(&found, &at);
-        self.tell_trust();
+        self.update_trust();
         let served = self.serve(&at, publication).await;
         let (pause, is_well) = match served {
             Ok(pause) => (pause, true),
@@ -219,7 +219,7 @@ impl Work<'_> {
         at: &Moment,
         publication: &impl Publication,
     ) -> Duration {
-        let (state, happening) = match self.wanted(wish, record, why, at, publication).await {
+        let (state, event) = match self.wanted(wish, record, why, at, publication).await {
             Ok(Some(wanted)) => wanted,
             Ok(None) => {
                 self.recovers();
@@ -233,19 +233,19 @@ impl Work<'_> {
             }
         };
         self.misses = 0;
-        let takes_request = matches!(happening, Happening::Staged { .. });
+        let takes_request = matches!(event, RotationEvent::Staged { .. });
         let mut written = record.with(&state, takes_request);
         if record.version().is_empty() {
             written = written.owned_by(self.rotation.place.account().await);
         }
-        if self.news.has_any() {
+        if self.updates.has_any() {
             // Somebody has done it, while this one was finding out whether it could be done.
             return Duration::ZERO;
         }
         match self.rotation.place.write(&written).await {
             Ok(record) => {
-                self.news.knows(record.version());
-                self.tell(&happening);
+                self.updates.knows(record.version());
+                self.emit(&event);
                 Duration::ZERO
             }
             Err(failure) => self.fails("write", &failure),

@@ -181,7 +181,7 @@ impl Borrowed {
             }
         }
         Err(Failure::new(format!(
-            "the {} is changed by somebody else all the time",
+            "the {} is changed by another client all the time",
             called(object)
         )))
     }
@@ -279,7 +279,7 @@ impl Borrowed {
                 }
                 (Some(live), _) if self.is_of_others(entry, &live) => {
                     return Ok(format!(
-                        "the {called} was made anew by somebody else, and is left as it is"
+                        "the {called} was created again by another client, and is left as it is"
                     ));
                 }
                 (Some(live), None) => return self.remove(entry, &place, &live).await,
@@ -295,7 +295,7 @@ impl Borrowed {
             }
         }
         Err(Failure::new(format!(
-            "cannot make the {called} what it was: somebody else changes it all the time"
+            "cannot restore the {called}: another client changes it all the time"
         )))
     }
 
@@ -316,19 +316,22 @@ impl Borrowed {
     /// Removes what was not there before, unless data would go with it.
     async fn remove(&self, entry: &Entry, place: &Place, live: &Value) -> Outcome<Said> {
         let called = called(live);
+        let cluster = Cluster::of(self.client.clone());
         if entry.kind() == DEFINITION {
-            let count = Cluster::of(self.client.clone()).count(live).await?;
+            let count = cluster.count(live).await?;
             if count > 0 {
                 let unmarked = json!({"metadata": {"annotations": {MARK: null}}});
-                place.patch(&unmarked).await?;
+                if let Some(why) = place.patch(&unmarked).await? {
+                    let what = format!("cannot remove the annotation {MARK} of the {called}");
+                    return Err(Failure::new(format!("{what}: {why}")));
+                }
                 return Ok(format!(
                     "the {called} stays: there are {count} objects of it, which would go with it"
                 ));
             }
         }
-        if let Some(why) = place.delete().await? {
-            return Err(Failure::new(format!("cannot remove the {called}: {why}")));
-        }
+        // Another client, or a restore that was killed, may have deleted it since it was read.
+        cluster.delete(live).await?;
         // What may come again under the same name is waited for.
         let is_awaited = !entry.is_of_program || entry.kind() == DEFINITION;
         if is_awaited && !wait::for_no(place).await? {

@@ -9,7 +9,7 @@ use kube::api::{Api, ListParams};
 use kubewright_manifests::self_lock;
 use serde_json::{Value, json};
 
-use super::finding::Finding;
+use super::finding::{Check, Finding};
 use crate::failure::Outcome;
 
 /// What can be said about a webhook that is served in the cluster.
@@ -36,15 +36,12 @@ pub(super) async fn findings(client: &Client, webhook: &Value) -> Outcome<Vec<Fi
     let configuration = json!({"webhooks": [webhook]});
     for own in owns(client, namespace, selector).await? {
         if let Err(error) = self_lock(&configuration, &labels, &own) {
-            return Ok(vec![Finding::problem(format!(
-                "it may keep its own program from starting: {error}"
-            ))]);
+            let found = Finding::of(Check::LocksItselfOut, [("error", &error)]);
+            return Ok(vec![found]);
         }
     }
     if webhook["failurePolicy"] == "Fail" && !webhook["matchConditions"].is_null() {
-        return Ok(vec![Finding::doubt(
-            "it has match conditions: whether they keep it from being called for its own program cannot be told from here",
-        )]);
+        return Ok(vec![Finding::of(Check::MatchConditions, [])]);
     }
     Ok(vec![Finding::good("its own program starts without it")])
 }

@@ -1,4 +1,4 @@
-//! Whether there is somebody who answers for a webhook.
+//! Whether a server answers for a webhook.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use rustls::{ClientConfig, RootCertStore};
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-use super::finding::Finding;
+use super::finding::{Check, Finding};
 use super::trust::read;
 use crate::failure::Outcome;
 
@@ -26,6 +26,7 @@ pub(super) async fn findings(client: &Client, config: &Value) -> Outcome<Vec<Fin
     let service = &config["service"];
     let text = |field: &str| service[field].as_str().unwrap_or_default();
     let (namespace, name) = (text("namespace"), text("name"));
+    let called = format!("{namespace}/{name}");
     let port = service["port"].as_i64().unwrap_or(443);
     let services: Api<Service> = Api::namespaced(client.clone(), namespace);
     let Some(found) = services
@@ -33,14 +34,16 @@ pub(super) async fn findings(client: &Client, config: &Value) -> Outcome<Vec<Fin
         .await
         .context("cannot read Services")?
     else {
-        let text = format!("there is no Service {namespace}/{name}, so every call fails");
-        return Ok(vec![Finding::problem(text)]);
+        let found = Finding::of(Check::NoService, [("service", &called)]);
+        return Ok(vec![found]);
     };
     let ports = found.spec.and_then(|spec| spec.ports).unwrap_or_default();
     if !ports.iter().any(|known| i64::from(known.port) == port) {
-        let text =
-            format!("the Service {namespace}/{name} has no port {port}, so every call fails");
-        return Ok(vec![Finding::problem(text)]);
+        let found = Finding::of(
+            Check::NoServicePort,
+            [("service", &called), ("port", &port)],
+        );
+        return Ok(vec![found]);
     }
     let slices: Api<EndpointSlice> = Api::namespaced(client.clone(), namespace);
     let of_service = ListParams::default().labels(&format!("kubernetes.io/service-name={name}"));
@@ -59,33 +62,35 @@ pub(super) async fn findings(client: &Client, config: &Value) -> Outcome<Vec<Fin
             .unwrap_or(true)
     });
     Ok(vec![match (ready.count(), slices.items.is_empty()) {
-        (0, true) => Finding::doubt(format!(
-            "nobody has written EndpointSlices of the Service {namespace}/{name}: it cannot be told whether anybody answers"
-        )),
-        (0, false) => Finding::problem(format!(
-            "nobody is ready behind the Service {namespace}/{name}, so every call fails"
-        )),
-        (ready, _) => Finding::good(format!(
-            "{ready} are ready behind the Service {namespace}/{name}"
-        )),
+        (0, true) => Finding::of(Check::NoEndpointSlice, [("service", &called)]),
+        (0, false) => Finding::of(Check::NoReadyEndpoint, [("service", &called)]),
+        (ready, _) => Finding::good(format!("ready endpoints of the Service {called}: {ready}")),
     }])
 }
 
-/// A URL is called as an API server would, though from here.
+/// Calls a URL as an API server would, though from here.
 async fn by_url(url: &str, bundle: &Value) -> Finding {
-    let shaken = tokio::time::timeout(PATIENCE, shake_hands(url, bundle.as_str())).await;
+    let shaken = tokio::time::timeout(CALL_TIMEOUT, shake_hands(url, bundle.as_str())).await;
     match shaken {
-        Ok(Ok(())) => Finding::good(format!("{url} answers from here, and can be believed")),
-        Ok(Err(error)) => Finding::problem(format!("{url} cannot be called from here: {error:#}")),
-        Err(_) => Finding::problem(format!("{url} says nothing for {} s", PATIENCE.as_secs())),
+        Ok(Ok(())) => Finding::good(format!(
+            "{url} answers from this machine, and its caBundle verifies the certificate"
+        )),
+        Ok(Err(error)) => {
+            let error = format!("{error:#}");
+            Finding::of(Check::UrlFails, [("url", &url), ("error", &error)])
+        }
+        Err(_) => {
+            let seconds = CALL_TIMEOUT.as_secs();
+            Finding::of(Check::UrlIsSilent, [("url", &url), ("seconds", &seconds)])
+        }
     }
 }
 
 async fn shake_hands(url: &str, bundle: Option<&str>) -> anyhow::Result<()> {
-    let url: Uri = url.parse().context("it is no URL")?;
+    let url: Uri = url.parse().context("not a URL")?;
     let host = url
         .host()
-        .context("it has no host")?
+        .context("the URL has no host")?
         .trim_matches(['[', ']']);
     let mut roots = RootCertStore::empty();
     match bundle.and_then(read) {
@@ -110,4 +115,4 @@ async fn shake_hands(url: &str, bundle: Option<&str>) -> anyhow::Result<()> {
 }
 
 /// As long as an API server waits by default.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CALL_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,23 +1,20 @@
-//! Whether what a webhook shows can be believed, and whether all webhooks of one server say the same.
+//! Whether the `caBundle` of a webhook is valid, and whether all webhooks of one server have the same.
 
 use base64::Engine as _;
 use kubewright_certificates::TrustBundle;
 use serde_json::Value;
 use x509_parser::prelude::parse_x509_certificate;
 
-use super::finding::Finding;
+use super::finding::{Check, Finding};
 
 /// What can be said about the `caBundle` of a webhook, next to those of all others.
 pub(super) fn findings<'a>(webhook: &Value, all: impl Iterator<Item = &'a Value>) -> Vec<Finding> {
     let config = &webhook["clientConfig"];
     let Some(text) = config["caBundle"].as_str().filter(|text| !text.is_empty()) else {
-        let text = "it has no caBundle: only an authority that the API server's machine trusts anyway can have signed for it";
-        return vec![Finding::doubt(text)];
+        return vec![Finding::of(Check::CaBundleMissing, [])];
     };
     let Some(bundle) = read(text) else {
-        return vec![Finding::problem(
-            "its caBundle has no certificate that can be read",
-        )];
+        return vec![Finding::of(Check::CaBundleUnreadable, [])];
     };
     let mut found = Vec::new();
     let expired = |der: &&rustls::pki_types::CertificateDer<'_>| {
@@ -25,15 +22,11 @@ pub(super) fn findings<'a>(webhook: &Value, all: impl Iterator<Item = &'a Value>
     };
     let certificates = bundle.certificates();
     match certificates.iter().filter(expired).count() {
-        0 => found.push(Finding::good("what it trusts can be read and is in force")),
+        0 => found.push(Finding::good("the certificates in its caBundle are valid")),
         some if some < certificates.len() => {
-            found.push(Finding::doubt(
-                "some of what it trusts has expired, or is not in force yet",
-            ));
+            found.push(Finding::of(Check::CaBundlePartlyExpired, []));
         }
-        _ => found.push(Finding::problem(
-            "all that it trusts has expired, or is not in force yet",
-        )),
+        _ => found.push(Finding::of(Check::CaBundleExpired, [])),
     }
     let service = &config["service"];
     let same = all.filter(|other| {
@@ -45,9 +38,7 @@ pub(super) fn findings<'a>(webhook: &Value, all: impl Iterator<Item = &'a Value>
         let bundle = other["clientConfig"]["caBundle"].as_str();
         if bundle.unwrap_or_default() != text {
             let name = other["name"].as_str().unwrap_or_default();
-            found.push(Finding::problem(format!(
-                "{name} has the same Service called, and trusts something else"
-            )));
+            found.push(Finding::of(Check::CaBundleDiffers, [("webhook", &name)]));
         }
     }
     found

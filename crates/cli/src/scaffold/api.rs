@@ -234,9 +234,9 @@ fn control(tree: &mut Tree, project: &Project, target: &Target) -> Result<(), Re
     // One replica at a time is to run controllers, whatever its name for that.
     if !tree
         .text(LIBRARY)
-        .is_some_and(|text| text.contains(".leader_elected("))
+        .is_some_and(|text| text.contains(".leader_election("))
     {
-        let call = format!(".leader_elected(\"{name}\")");
+        let call = format!(".leader_election(\"{name}\")");
         tree.edit(LIBRARY, format!("add `{call}` to the App"), |text| {
             rust::append(text, APP, &call)
         });

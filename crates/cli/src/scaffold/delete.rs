@@ -239,7 +239,7 @@ fn tidy(tree: &mut Tree, project: &Project) {
                     tree,
                     LIBRARY,
                     APP,
-                    &format!(".leader_elected(\"{}\")", project.name()),
+                    &format!(".leader_election(\"{}\")", project.name()),
                 );
                 tree.edit(
                     LIBRARY,

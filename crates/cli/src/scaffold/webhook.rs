@@ -168,7 +168,7 @@ fn serve(tree: &mut Tree, project: &Project) {
     };
     tree.edit(LIBRARY, what, |text| rust::append(text, APP, call));
     // Who has chosen another source of certificates has said so.
-    let sources = [".certificates(", ".publishes_ca(", ".ca_injected_from("];
+    let sources = [".certificates(", ".publish_ca(", ".inject_ca_from("];
     let is_chosen = tree
         .text(LIBRARY)
         .is_some_and(|text| sources.iter().any(|source| text.contains(source)));

@@ -1,10 +1,10 @@
-//! Elections: one of several replicas leads, by holding a Lease.
+//! Leader election: one of several replicas leads, by holding a Lease.
 
-mod campaign;
-mod candidacy;
+mod elector;
+mod events;
+mod guard;
 mod record;
-mod term;
-mod told;
+mod rules;
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-pub use campaign::Campaign;
-use candidacy::Timing;
-pub(crate) use term::NotLeading;
-pub use term::Term;
+pub use elector::LeaderElector;
+pub use guard::LeaderGuard;
+pub(crate) use guard::NotLeading;
+use rules::Timing;
 
-/// How the replicas of a program agree on the one that runs its controllers: they hold a Lease in turn.
+/// Configures the election of the replica that runs the controllers: the replica that holds a Lease leads.
 ///
 /// It is the election of Kubernetes' own controllers, with the same Lease, fields and default times, so that replicas of both
 /// kinds can take turns. It differs where that is safer or quicker:
@@ -25,7 +25,7 @@ pub use term::Term;
 /// * A standby watches the Lease instead of asking every other second: it leads within milliseconds after a release.
 /// * A leader measures its deadline from when it sent a renewal, not from when the answer came, so that an answer that was
 ///   long on its way makes no second leader.
-/// * Who finds the Lease deleted waits for the holder that it last saw.
+/// * A replica that finds the Lease deleted waits for the holder that it last saw.
 ///
 /// | | at first | |
 /// |---|---|---|
@@ -37,25 +37,35 @@ pub use term::Term;
 /// and two never lead at once as long as none runs a third slower than another (with the default times).
 ///
 /// ```
-/// use kubewright_controller::Election;
+/// use kubewright_controller::LeaderElection;
 ///
-/// let election = Election::by_lease("gardens").in_namespace("blue");
+/// let election = LeaderElection::by_lease("gardens").in_namespace("blue");
 /// assert_eq!(election.lease(), "gardens");
 /// assert!(election.check().is_ok());
 /// ```
 #[derive(Clone)]
 #[must_use]
-pub struct Election {
+pub struct LeaderElection {
     lease: Arc<str>,
     namespace: Option<Arc<str>>,
     identity: Option<Arc<str>>,
     timing: Timing,
 }
 
-/// The times of an election do not fit together.
+/// The reason why the times of an election do not fit together.
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_controller::{LeaderElection, LeaderElectionError};
+///
+/// let election = LeaderElection::by_lease("gardens").renew_deadline(Duration::from_secs(20));
+/// let error = election.check().unwrap_err();
+/// assert_eq!(error, LeaderElectionError::RenewDeadline);
+/// assert_eq!(error.to_string(), "the renew deadline is not shorter than the lease duration");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ElectionError {
+pub enum LeaderElectionError {
     /// The lease duration is not a number of whole seconds, which is all that a Lease can say.
     #[error("the lease duration is not a number of whole seconds above zero")]
     LeaseDuration,
@@ -67,8 +77,14 @@ pub enum ElectionError {
     RetryPeriod,
 }
 
-impl Election {
+impl LeaderElection {
     /// Elects by the Lease of this name.
+    ///
+    /// ```
+    /// use kubewright_controller::LeaderElection;
+    ///
+    /// assert_eq!(LeaderElection::by_lease("gardens").lease(), "gardens");
+    /// ```
     pub fn by_lease(name: impl Into<Arc<str>>) -> Self {
         Self {
             lease: name.into(),
@@ -82,65 +98,140 @@ impl Election {
         }
     }
 
-    /// Keeps the Lease in this namespace; in the program's own unless said.
+    /// Keeps the Lease in this namespace. Default: the program's own.
+    ///
+    /// ```
+    /// use kubewright_controller::LeaderElection;
+    ///
+    /// let election = LeaderElection::by_lease("gardens").in_namespace("kube-system");
+    /// assert_eq!(election.namespace(), Some("kube-system"));
+    /// ```
     pub fn in_namespace(mut self, namespace: impl Into<Arc<str>>) -> Self {
         self.namespace = Some(namespace.into());
         self
     }
 
-    /// Names this replica; by its host and a random number unless said. No two replicas may have one name.
+    /// Sets the identity of this replica, which is unique among the replicas. Default: its host name and a random UUID.
+    ///
+    /// ```
+    /// use kubewright_controller::{LeaderElection, LeaderElector};
+    /// use kubewright_testing::TestCluster;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cluster = TestCluster::start().await;
+    /// let election = LeaderElection::by_lease("gardens").identity("gardener-0");
+    /// let elector = LeaderElector::new(&election, cluster.client());
+    /// assert_eq!(elector.identity(), "gardener-0");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn identity(mut self, identity: impl Into<Arc<str>>) -> Self {
         self.identity = Some(identity.into());
         self
     }
 
-    /// Sets how long the others wait for a leader that does not renew, in whole seconds; 15 s unless said.
+    /// Sets how long the other replicas wait for a leader that does not renew, in whole seconds. Default: 15 s.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_controller::{LeaderElection, LeaderElectionError};
+    ///
+    /// let patient = LeaderElection::by_lease("gardens").lease_duration(Duration::from_mins(1));
+    /// assert!(patient.check().is_ok());
+    /// let fraction = LeaderElection::by_lease("gardens").lease_duration(Duration::from_millis(15_500));
+    /// assert_eq!(fraction.check(), Err(LeaderElectionError::LeaseDuration));
+    /// ```
     pub fn lease_duration(mut self, duration: Duration) -> Self {
         self.timing.lease = duration;
         self
     }
 
-    /// Sets how long a leader leads without having renewed; 10 s unless said.
+    /// Sets how long a leader leads without having renewed. Default: 10 s.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_controller::{LeaderElection, LeaderElectionError};
+    ///
+    /// let election = LeaderElection::by_lease("gardens").lease_duration(Duration::from_secs(30));
+    /// assert!(election.clone().renew_deadline(Duration::from_secs(20)).check().is_ok());
+    /// let too_long = election.renew_deadline(Duration::from_secs(30));
+    /// assert_eq!(too_long.check(), Err(LeaderElectionError::RenewDeadline));
+    /// ```
     pub fn renew_deadline(mut self, deadline: Duration) -> Self {
         self.timing.renew_deadline = deadline;
         self
     }
 
-    /// Sets how often a leader renews, and how often a replica tries again what failed; 2 s unless said.
+    /// Sets how often a leader renews, and how long a replica waits after an error. Default: 2 s.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_controller::{LeaderElection, LeaderElectionError};
+    ///
+    /// let election = LeaderElection::by_lease("gardens");
+    /// assert!(election.clone().retry_period(Duration::from_secs(5)).check().is_ok());
+    /// // At most two thirds of the renew deadline of 10 s.
+    /// let too_long = election.retry_period(Duration::from_secs(7));
+    /// assert_eq!(too_long.check(), Err(LeaderElectionError::RetryPeriod));
+    /// ```
     pub fn retry_period(mut self, period: Duration) -> Self {
         self.timing.retry = period;
         self
     }
 
     /// Returns the name of the Lease.
+    ///
+    /// ```
+    /// use kubewright_controller::LeaderElection;
+    ///
+    /// assert_eq!(LeaderElection::from("gardens").lease(), "gardens");
+    /// ```
     pub fn lease(&self) -> &str {
         &self.lease
     }
 
-    /// Returns the namespace of the Lease, if one was said.
+    /// Returns the namespace of the Lease, if it is set.
+    ///
+    /// ```
+    /// use kubewright_controller::LeaderElection;
+    ///
+    /// let election = LeaderElection::by_lease("gardens");
+    /// assert_eq!(election.namespace(), None);
+    /// assert_eq!(election.in_namespace("blue").namespace(), Some("blue"));
+    /// ```
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
 
     /// Checks that the times fit together.
     ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_controller::LeaderElection;
+    ///
+    /// let election = LeaderElection::by_lease("gardens");
+    /// assert!(election.check().is_ok());
+    /// assert!(election.retry_period(Duration::ZERO).check().is_err());
+    /// ```
+    ///
     /// # Errors
     ///
-    /// When two could lead at once with these times, or nobody could for long.
-    pub fn check(&self) -> Result<(), ElectionError> {
+    /// When two replicas could lead at once with these times, or no replica could lead for long.
+    pub fn check(&self) -> Result<(), LeaderElectionError> {
         let Timing {
             lease,
             renew_deadline,
             retry,
         } = self.timing;
         if lease.is_zero() || lease.subsec_nanos() != 0 {
-            return Err(ElectionError::LeaseDuration);
+            return Err(LeaderElectionError::LeaseDuration);
         }
         if renew_deadline >= lease {
-            return Err(ElectionError::RenewDeadline);
+            return Err(LeaderElectionError::RenewDeadline);
         }
         if retry.is_zero() || retry > renew_deadline * 2 / 3 {
-            return Err(ElectionError::RetryPeriod);
+            return Err(LeaderElectionError::RetryPeriod);
         }
         Ok(())
     }
@@ -157,22 +248,22 @@ impl Election {
     }
 }
 
-impl From<&str> for Election {
+impl From<&str> for LeaderElection {
     fn from(lease: &str) -> Self {
         Self::by_lease(lease)
     }
 }
 
-impl From<String> for Election {
+impl From<String> for LeaderElection {
     fn from(lease: String) -> Self {
         Self::by_lease(lease)
     }
 }
 
-impl fmt::Debug for Election {
+impl fmt::Debug for LeaderElection {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Election")
+            .debug_struct("LeaderElection")
             .field("lease", &self.lease)
             .field("namespace", &self.namespace)
             .field("timing", &self.timing)
@@ -187,28 +278,28 @@ mod tests {
     #[test]
     fn times_that_make_two_leaders_or_none_are_refused() {
         let seconds = Duration::from_secs;
-        let election = || Election::by_lease("a");
+        let election = || LeaderElection::by_lease("a");
         for (election, checked) in [
             (election(), Ok(())),
             (
                 election().lease_duration(seconds(0)),
-                Err(ElectionError::LeaseDuration),
+                Err(LeaderElectionError::LeaseDuration),
             ),
             (
                 election().lease_duration(Duration::from_millis(15_500)),
-                Err(ElectionError::LeaseDuration),
+                Err(LeaderElectionError::LeaseDuration),
             ),
             (
                 election().renew_deadline(seconds(15)),
-                Err(ElectionError::RenewDeadline),
+                Err(LeaderElectionError::RenewDeadline),
             ),
             (
                 election().retry_period(seconds(7)),
-                Err(ElectionError::RetryPeriod),
+                Err(LeaderElectionError::RetryPeriod),
             ),
             (
                 election().retry_period(seconds(0)),
-                Err(ElectionError::RetryPeriod),
+                Err(LeaderElectionError::RetryPeriod),
             ),
         ] {
             assert_eq!(election.check(), checked, "{election:?}");
@@ -217,7 +308,7 @@ mod tests {
 
     #[test]
     fn two_replicas_have_two_names() {
-        let election = Election::by_lease("a");
+        let election = LeaderElection::by_lease("a");
         assert_ne!(election.name(), election.name());
         assert_eq!(&*election.identity("me").name(), "me");
     }

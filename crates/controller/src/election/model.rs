@@ -31,7 +31,7 @@ struct Stored {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Candidate {
-    rules: Candidacy<u8>,
+    rules: Rules<u8>,
     request: Option<Request>,
     /// A request that it has given up, and that the API server may yet come to.
     forgotten: Option<Wish>,
@@ -82,7 +82,7 @@ impl World {
             writes: 0,
             candidates: vec![
                 Candidate {
-                    rules: Candidacy::new(timing),
+                    rules: Rules::new(timing),
                     request: None,
                     forgotten: None,
                 };
@@ -237,7 +237,7 @@ impl World {
 
     fn leads(&self, number: usize) -> bool {
         let rules = &self.candidates[number].rules;
-        rules.term(self.moment(number)).is_some()
+        rules.leads_until(self.moment(number)).is_some()
     }
 
     fn leaders(&self) -> usize {

@@ -8,11 +8,29 @@ use kube::core::params::{Patch, PatchParams};
 use super::request::{ask_about, requests};
 use crate::{Connection, Object, ObjectRef, RequestError, Scope};
 
-/// Applies objects of a kind: the fields that are set become as they are said to be, and the others stay as they are.
+/// Applies objects of a kind with server-side apply: sets the fields that the object has, and leaves the others alone.
 /// Clones are cheap.
 ///
 /// The field manager is the program. Fields that somebody else manages are taken over, as Kubernetes advises controllers
 /// to; [`apply_unless_managed`](Self::apply_unless_managed) leaves them alone.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::{Applier, Scope};
+/// use kubewright_testing::yaml;
+#[doc = include_str!("example.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (cluster, connection) = connected().await;
+/// cluster.create(&settings("quiet")).await.expect_allowed();
+/// let applier: Applier<ConfigMap> = Applier::new(&connection, Scope::all());
+/// let colour = yaml("{metadata: {namespace: default, name: settings}, data: {colour: green}}");
+/// let data = applier.apply(&colour).await?.data.unwrap();
+/// assert_eq!((&*data["mode"], &*data["colour"]), ("quiet", "green"));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Applier<K> {
     connection: Connection,
     scope: Scope,
@@ -20,7 +38,21 @@ pub struct Applier<K> {
 }
 
 impl<K: Object> Applier<K> {
-    /// Applies objects of a scope by a connection.
+    /// Creates a handle for the objects of a scope.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Applier, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (_cluster, connection) = connected().await;
+    /// let applier: Applier<ConfigMap> = Applier::new(&connection, Scope::all().named("other"));
+    /// assert!(applier.apply(&settings("quiet")).await.unwrap_err().is_forbidden());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(connection: &Connection, scope: Scope) -> Self {
         Self {
             connection: connection.clone(),
@@ -29,7 +61,24 @@ impl<K: Object> Applier<K> {
         }
     }
 
-    /// Applies an object, and returns it as it is then. What changes nothing is no write.
+    /// Applies an object, and returns it as stored. Takes over fields that another field manager owns. An object that already has
+    /// these values is not written.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Applier, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (_cluster, connection) = connected().await;
+    /// let applier: Applier<ConfigMap> = Applier::new(&connection, Scope::all());
+    /// let first = applier.apply(&settings("quiet")).await?;
+    /// let second = applier.apply(&settings("quiet")).await?;
+    /// assert_eq!(first.metadata.resource_version, second.metadata.resource_version);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -42,7 +91,23 @@ impl<K: Object> Applier<K> {
         self.send(object, true).await
     }
 
-    /// Applies an object unless somebody else manages one of its fields and has set it to something else.
+    /// Applies an object, unless another field manager owns one of its fields with another value.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Applier, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, connection) = connected().await;
+    /// cluster.create(&settings("quiet")).await.expect_allowed();
+    /// let applier: Applier<ConfigMap> = Applier::new(&connection, Scope::all());
+    /// assert!(applier.apply_unless_managed(&settings("loud")).await.unwrap_err().is_conflict());
+    /// applier.apply_unless_managed(&settings("quiet")).await?; // the same value: no conflict
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ use crate::informer::{Entry, Informer};
 use crate::object::OutsideScope;
 use crate::{Informers, Kind, Object, ObjectRef, Scope};
 
-/// Reads objects of a kind from a cache that follows the cluster. Clones are cheap, and all who ask for the same kind and
+/// Reads objects of a kind from a cache that follows the cluster. Clones are cheap, and all handles for the same kind and
 /// scope share one cache.
 ///
 /// What is read is as new as the last news from the API server, which is usually milliseconds old. A read before the cache
@@ -20,12 +20,47 @@ use crate::{Informers, Kind, Object, ObjectRef, Scope};
 ///
 /// The cache holds bytes; an object is decoded when it is read. A reader that needs a few fields of large objects names a
 /// type that has only those ([`decode_as`](Self::decode_as)).
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::{Cached, Informers, Scope};
+#[doc = include_str!("example.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (cluster, _) = connected().await;
+/// cluster.create(&settings("quiet")).await.expect_allowed();
+/// let informers = Informers::new();
+/// let maps: Cached<ConfigMap> = Cached::new(&informers, Scope::all());
+/// follow(informers, &cluster); // runs the informers
+/// let map = maps.get(("default", "settings")).await?.unwrap();
+/// assert_eq!(map.data.unwrap()["mode"], "quiet");
+/// # Ok(())
+/// # }
+/// ```
 pub struct Cached<K, T = K> {
     informer: Informer,
     types: PhantomData<fn() -> (K, T)>,
 }
 
-/// Why an object cannot be read from a cache.
+/// The reason why an object cannot be read from a cache.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::{Cached, Informers, Scope};
+#[doc = include_str!("example.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (cluster, _) = connected().await;
+/// let informers = Informers::new();
+/// let maps: Cached<ConfigMap> = Cached::new(&informers, Scope::all().in_namespace("default"));
+/// follow(informers, &cluster); // runs the informers
+/// let error = maps.get(("blue", "settings")).await.unwrap_err();
+/// assert_eq!(error.to_string(), "cannot read ConfigMap blue/settings");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what}")]
 pub struct ReadError {
@@ -34,7 +69,21 @@ pub struct ReadError {
 }
 
 impl<K: Object> Cached<K> {
-    /// Reads from the cache of a kind and scope.
+    /// Creates a handle for the objects of a scope. Create it before the informers run.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Cached, Informers, Scope};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let informers = Informers::new();
+    /// let one: Cached<ConfigMap> = Cached::new(&informers, Scope::all());
+    /// let other: Cached<ConfigMap> = Cached::new(&informers, Scope::all());
+    /// assert_eq!(informers.missing(), ["configmaps"], "one list and watch for both");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(informers: &Informers, scope: Scope) -> Self {
         Self {
             informer: informers.informer(Kind::of::<K>(), scope),
@@ -42,7 +91,34 @@ impl<K: Object> Cached<K> {
         }
     }
 
-    /// Reads the same objects as another type, which knows only the fields that matter.
+    /// Returns a handle that decodes the same objects into another type, with only the fields that the reader needs.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Cached, Informers, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Settings {
+    ///     data: Data,
+    /// }
+    /// #[derive(serde::Deserialize)]
+    /// struct Data {
+    ///     mode: String,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, _) = connected().await;
+    /// cluster.create(&settings("quiet")).await.expect_allowed();
+    /// let informers = Informers::new();
+    /// let maps: Cached<ConfigMap> = Cached::new(&informers, Scope::all());
+    /// let modes: Cached<ConfigMap, Settings> = maps.decode_as();
+    /// follow(informers, &cluster); // runs the informers
+    /// assert_eq!(modes.get(("default", "settings")).await?.unwrap().data.mode, "quiet");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn decode_as<T: DeserializeOwned>(&self) -> Cached<K, T> {
         Cached {
             informer: self.informer.clone(),
@@ -52,7 +128,25 @@ impl<K: Object> Cached<K> {
 }
 
 impl<K: Object, T: DeserializeOwned> Cached<K, T> {
-    /// Returns an object, if there is one.
+    /// Returns an object, or `None` if it does not exist. Waits until the cache has synced.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Cached, Informers, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, _) = connected().await;
+    /// cluster.create(&settings("quiet")).await.expect_allowed();
+    /// let informers = Informers::new();
+    /// let maps: Cached<ConfigMap> = Cached::new(&informers, Scope::all());
+    /// follow(informers, &cluster); // runs the informers
+    /// assert!(maps.get(("default", "settings")).await?.is_some());
+    /// assert!(maps.get(("default", "other")).await?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -72,7 +166,24 @@ impl<K: Object, T: DeserializeOwned> Cached<K, T> {
         entry.map(|entry| self.decode(&entry)).transpose()
     }
 
-    /// Returns all objects, sorted by namespace and name.
+    /// Returns all objects, sorted by namespace and name. Waits until the cache has synced.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Cached, Informers, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, _) = connected().await;
+    /// cluster.create(&settings("quiet")).await.expect_allowed();
+    /// let informers = Informers::new();
+    /// let maps: Cached<ConfigMap> = Cached::new(&informers, Scope::all().named("settings"));
+    /// follow(informers, &cluster); // runs the informers
+    /// assert_eq!(maps.list().await?[0].data.as_ref().unwrap()["mode"], "quiet");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -86,7 +197,25 @@ impl<K: Object, T: DeserializeOwned> Cached<K, T> {
         self.decode_all(&self.entries())
     }
 
-    /// Returns the objects of a namespace, sorted by name.
+    /// Returns the objects of a namespace, sorted by name. Waits until the cache has synced.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Cached, Informers, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, _) = connected().await;
+    /// cluster.create(&settings("quiet")).await.expect_allowed();
+    /// let informers = Informers::new();
+    /// let maps: Cached<ConfigMap> = Cached::new(&informers, Scope::all().named("settings"));
+    /// follow(informers, &cluster); // runs the informers
+    /// assert_eq!(maps.list_in("default").await?.len(), 1);
+    /// assert!(maps.list_in("kube-system").await?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -107,13 +236,50 @@ impl<K: Object, T: DeserializeOwned> Cached<K, T> {
         self.decode_all(&entries)
     }
 
-    /// Returns what is known now, without waiting and without decoding anything: for what has to look through many objects.
+    /// Returns the entries of the cache without decoding them, to look through many objects. Does not wait for the first list.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Cached, Informers, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, _) = connected().await;
+    /// cluster.create(&settings("quiet")).await.expect_allowed();
+    /// let informers = Informers::new();
+    /// let maps: Cached<ConfigMap> = Cached::new(&informers, Scope::all().named("settings"));
+    /// assert!(maps.entries().is_empty(), "not synced yet");
+    /// follow(informers, &cluster); // runs the informers
+    /// maps.list().await?;
+    /// assert_eq!(maps.entries()[0].key().name(), "settings");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn entries(&self) -> Vec<Arc<Entry>> {
         self.informer.select(|_| true)
     }
 
-    /// Returns where the objects of a namespace are that are known now, without waiting: for the functions that say what
-    /// is [`related`](crate::related).
+    /// Returns references to the objects of a namespace, for the functions of [`related`](crate::related). Does not wait for the
+    /// first list.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Cached, Informers, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, _) = connected().await;
+    /// cluster.create(&settings("quiet")).await.expect_allowed();
+    /// let informers = Informers::new();
+    /// let maps: Cached<ConfigMap> = Cached::new(&informers, Scope::all().named("settings"));
+    /// follow(informers, &cluster); // runs the informers
+    /// maps.list().await?;
+    /// assert_eq!(maps.references_in("default"), [("default", "settings").into()]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn references_in(&self, namespace: &str) -> Vec<ObjectRef<K>> {
         self.informer
             .select(|key| key.namespace() == Some(namespace))

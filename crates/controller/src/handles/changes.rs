@@ -67,8 +67,27 @@ impl<K: Object, T: DeserializeOwned> Changes<K, T> {
         }
     }
 
-    /// Waits until the object is another than it was, and returns it; `None` if there is none. The first call returns what
-    /// it is now. Of several changes in a row only the last may be seen.
+    /// Waits until the object differs from the last call, and returns it; `None` if it does not exist. The first call returns the
+    /// present state. Changes in quick succession may be merged into one.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Cached, Informers, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, _) = connected().await;
+    /// cluster.create(&settings("quiet")).await.expect_allowed();
+    /// let informers = Informers::new();
+    /// let mut changes = Cached::<ConfigMap>::new(&informers, Scope::all()).follow(("default", "settings"));
+    /// follow(informers, &cluster); // runs the informers
+    /// assert_eq!(changes.next().await?.unwrap().data.unwrap()["mode"], "quiet");
+    /// cluster.delete::<ConfigMap>("settings").await.expect_allowed();
+    /// assert!(changes.next().await?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Cleaning up before an object goes.
+//! Finalizers: cleaning up before an object is deleted.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,20 +10,20 @@ use serde_json::{Value, json};
 use super::request::{ask, requests};
 use crate::{Action, Connection, Error, Kind, Object, ObjectRef, RequestError};
 
-/// Holds objects of a kind back from going until they are cleaned up after. Clones are cheap.
+/// Delays the deletion of objects of a kind, by a finalizer, until their cleanup has succeeded. Clones are cheap.
 ///
 /// # Guarantees
 ///
-/// If [`Life::Apply`] has ever begun for an object, [`Life::Cleanup`] succeeds before the object is gone: the finalizer is on
-/// the object before the first, and taken off after the last.
+/// If [`Event::Apply`] has ever begun for an object, [`Event::Cleanup`] succeeds before the object is gone: the finalizer is
+/// added before the first, and removed after the last.
 ///
 /// # Assumptions
 ///
 /// * The name of the finalizer is this program's alone.
-/// * Both are idempotent: they may be called again, also after they were broken off.
-/// * `Cleanup` puts up with `Apply` never having run.
+/// * Both are idempotent: they may be called again, also after a cancelled call.
+/// * `Cleanup` copes with an `Apply` that never ran.
 ///
-/// An object whose cleanup fails stays, and so does every object while no program runs that takes the finalizer off.
+/// An object whose cleanup fails stays, and so does every object while no program runs that removes the finalizer.
 ///
 /// # Example: a reconcile that is all finalizer
 ///
@@ -31,7 +31,7 @@ use crate::{Action, Connection, Error, Kind, Object, ObjectRef, RequestError};
 /// use std::sync::Arc;
 ///
 /// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_controller::{Action, Context, Error, Finalizer, Life, Reconcile};
+/// use kubewright_controller::{Action, Context, Error, Finalizer, Reconcile, finalizer};
 ///
 /// struct Buckets {
 ///     finalizer: Finalizer<ConfigMap>, // needs.finalizer("buckets.example.com/empty")
@@ -39,11 +39,11 @@ use crate::{Action, Connection, Error, Kind, Object, ObjectRef, RequestError};
 ///
 /// impl Reconcile<ConfigMap> for Buckets {
 ///     async fn reconcile(&self, bucket: Arc<ConfigMap>, _: Context) -> Result<Action, Error> {
-///         let lived = self.finalizer.run(bucket, async |life| match life {
-///             Life::Apply(_bucket) => Ok(Action::await_change()),
-///             Life::Cleanup(_bucket) => Ok(Action::await_change()),
+///         let run = self.finalizer.run(bucket, async |event| match event {
+///             finalizer::Event::Apply(_bucket) => Ok(Action::await_change()),
+///             finalizer::Event::Cleanup(_bucket) => Ok(Action::await_change()),
 ///         });
-///         lived.await
+///         run.await
 ///     }
 /// }
 /// ```
@@ -53,21 +53,21 @@ pub struct Finalizer<K> {
     kind: PhantomData<fn() -> K>,
 }
 
-/// What an object that is held by a finalizer needs.
+/// What a reconcile has to do for an object with a finalizer, as in kube-rs' `finalizer::Event`.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "an object lives or is being deleted, and each has to be dealt with"
+    reason = "an object is being deleted or not, and a reconcile has to handle both"
 )]
-pub enum Life<K> {
-    /// It lives: the world is to be as it wants it.
+pub enum Event<K> {
+    /// The object is not being deleted: bring the world into its desired state.
     Apply(Arc<K>),
-    /// It is being deleted: what was made for it is to go.
+    /// The object is being deleted: remove everything that was made for it.
     Cleanup(Arc<K>),
 }
 
 impl<K: Object> Finalizer<K> {
-    /// Holds objects by a finalizer of this name, such as `buckets.example.com/empty`.
+    /// Creates a handle for the finalizer of this name, such as `buckets.example.com/empty`.
     pub fn new(connection: &Connection, name: impl Into<Arc<str>>) -> Self {
         Self {
             connection: connection.clone(),
@@ -76,19 +76,20 @@ impl<K: Object> Finalizer<K> {
         }
     }
 
-    /// Reconciles an object whose end has to wait for a cleanup. It is all that a reconcile does.
+    /// Reconciles an object whose deletion waits for a cleanup: adds the finalizer, calls `reconcile`, and removes the finalizer
+    /// after a successful cleanup.
     ///
     /// # Errors
     ///
-    /// What the function returns, or that the finalizer cannot be put on or taken off.
+    /// When `reconcile` returns an error, or the finalizer cannot be added or removed.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future drops that of the function; the finalizer stays.
+    /// Dropping the future drops that of `reconcile`; the finalizer stays.
     pub async fn run(
         &self,
         object: Arc<K>,
-        reconcile: impl AsyncFnOnce(Life<K>) -> Result<Action, Error>,
+        reconcile: impl AsyncFnOnce(Event<K>) -> Result<Action, Error>,
     ) -> Result<Action, Error> {
         let finalizers = object.meta().finalizers.as_deref().unwrap_or_default();
         let place = finalizers.iter().position(|name| **name == *self.name);
@@ -97,21 +98,20 @@ impl<K: Object> Finalizer<K> {
             (None, true) => Ok(Action::await_change()),
             // The patch changes the object, so that it is reconciled again.
             (None, false) => {
-                self.patch(PUT_ON, &object, &self.put_on(finalizers))
-                    .await?;
+                self.patch(ADD, &object, &self.add(finalizers)).await?;
                 Ok(Action::await_change())
             }
-            (Some(_), false) => reconcile(Life::Apply(object)).await,
+            (Some(_), false) => reconcile(Event::Apply(object)).await,
             (Some(place), true) => {
-                let action = reconcile(Life::Cleanup(Arc::clone(&object))).await?;
-                self.patch(TAKE_OFF, &object, &self.take_off(place)).await?;
+                let action = reconcile(Event::Cleanup(Arc::clone(&object))).await?;
+                self.patch(REMOVE, &object, &self.remove(place)).await?;
                 Ok(action)
             }
         }
     }
 
     /// Builds the patch that adds the finalizer. It fails if the finalizers of the object have changed since it was read.
-    fn put_on(&self, finalizers: &[String]) -> Value {
+    fn add(&self, finalizers: &[String]) -> Value {
         let path = "/metadata/finalizers";
         if finalizers.is_empty() {
             return json!([
@@ -125,7 +125,7 @@ impl<K: Object> Finalizer<K> {
         ])
     }
 
-    fn take_off(&self, place: usize) -> Value {
+    fn remove(&self, place: usize) -> Value {
         let path = format!("/metadata/finalizers/{place}");
         json!([
             {"op": "test", "path": path, "value": *self.name},
@@ -151,8 +151,8 @@ impl<K: Object> Finalizer<K> {
     }
 }
 
-const PUT_ON: &str = "put a finalizer on";
-const TAKE_OFF: &str = "take a finalizer off";
+const ADD: &str = "add a finalizer to";
+const REMOVE: &str = "remove a finalizer from";
 /// Requests metadata only in the response.
 const METADATA: &str =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
@@ -190,18 +190,18 @@ mod tests {
     }
 
     #[test]
-    fn a_finalizer_is_put_on_and_taken_off_only_where_the_others_are_as_they_were() {
+    fn a_finalizer_is_added_and_removed_only_where_the_others_are_unchanged() {
         let own = Finalizer::<ConfigMap>::new(&Connection::new(), "a.b/own");
         let (others, other) = (["x.y/z".to_owned()], json!({"finalizers": ["x.y/z"]}));
         let both = json!({"finalizers": ["x.y/z", "a.b/own"]});
         let none = json!({"finalizers": null});
         let alone = Some(json!({"finalizers": ["a.b/own"]}));
-        assert_eq!(patched(&other, &own.put_on(&others)), Some(both.clone()));
-        assert_eq!(patched(&both, &own.put_on(&others)), None);
-        assert_eq!(patched(&none, &own.put_on(&[])), alone);
-        assert_eq!(patched(&other, &own.put_on(&[])), None);
-        assert_eq!(patched(&both, &own.take_off(1)), Some(other.clone()));
-        assert_eq!(patched(&both, &own.take_off(0)), None);
-        assert_eq!(patched(&other, &own.take_off(1)), None);
+        assert_eq!(patched(&other, &own.add(&others)), Some(both.clone()));
+        assert_eq!(patched(&both, &own.add(&others)), None);
+        assert_eq!(patched(&none, &own.add(&[])), alone);
+        assert_eq!(patched(&other, &own.add(&[])), None);
+        assert_eq!(patched(&both, &own.remove(1)), Some(other.clone()));
+        assert_eq!(patched(&both, &own.remove(0)), None);
+        assert_eq!(patched(&other, &own.remove(1)), None);
     }
 }

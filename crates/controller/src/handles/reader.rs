@@ -10,9 +10,26 @@ use kube::core::params::{GetParams, ListParams};
 use super::request::{ask, requests};
 use crate::{Connection, Kind, Object, ObjectRef, RequestError, Scope};
 
-/// Reads objects of a kind from the API server itself, as they are at this moment. Clones are cheap.
+/// Reads objects of a kind from the API server, not from a cache. Clones are cheap.
 ///
 /// Every call is a request: a [`Cached`](crate::Cached) is the better choice for whatever is read often.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::{Reader, Scope};
+#[doc = include_str!("example.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (cluster, connection) = connected().await;
+/// let reader: Reader<ConfigMap> = Reader::new(&connection, Scope::all());
+/// assert!(reader.get(("default", "settings")).await?.is_none());
+/// cluster.create(&settings("quiet")).await.expect_allowed();
+/// // A cache might not have seen the object yet.
+/// assert!(reader.get(("default", "settings")).await?.is_some());
+/// # Ok(())
+/// # }
+/// ```
 pub struct Reader<K> {
     connection: Connection,
     scope: Scope,
@@ -20,7 +37,22 @@ pub struct Reader<K> {
 }
 
 impl<K: Object> Reader<K> {
-    /// Reads by a connection.
+    /// Creates a handle for the objects of a scope.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Reader, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, connection) = connected().await;
+    /// cluster.create(&settings("quiet")).await.expect_allowed();
+    /// let reader: Reader<ConfigMap> = Reader::new(&connection, Scope::all().in_namespace("kube-system"));
+    /// assert!(reader.get(("default", "settings")).await.unwrap_err().is_forbidden());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(connection: &Connection, scope: Scope) -> Self {
         Self {
             connection: connection.clone(),
@@ -29,7 +61,24 @@ impl<K: Object> Reader<K> {
         }
     }
 
-    /// Returns an object, if there is one.
+    /// Returns an object, or `None` if it does not exist.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+    /// use kubewright_controller::{Reader, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, connection) = connected().await;
+    /// cluster.create(&settings("quiet")).await.expect_allowed();
+    /// let maps: Reader<ConfigMap> = Reader::new(&connection, Scope::all());
+    /// assert_eq!(maps.get(("default", "settings")).await?.unwrap().data.unwrap()["mode"], "quiet");
+    /// let namespaces: Reader<Namespace> = Reader::new(&connection, Scope::all());
+    /// assert!(namespaces.get("green").await?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -51,7 +100,22 @@ impl<K: Object> Reader<K> {
         }
     }
 
-    /// Returns all objects of its scope.
+    /// Returns all objects of the scope, read in pages of 500.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Reader, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, connection) = connected().await;
+    /// cluster.create(&settings("quiet")).await.expect_allowed();
+    /// let reader: Reader<ConfigMap> = Reader::new(&connection, Scope::all().named("settings"));
+    /// assert_eq!(reader.list().await?.len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

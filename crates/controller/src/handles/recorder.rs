@@ -8,9 +8,30 @@ use tokio::time::Instant;
 use crate::events::{Event, EventType, Series, Subject};
 use crate::{Connection, Kind, Object, ObjectRef, RequestError, Scope};
 
-/// Tells people what was done about an object, by Events. Clones are cheap.
+/// Records Events about objects, which `kubectl describe` lists. Clones are cheap.
 ///
 /// The same Event again within a few minutes is counted, not repeated.
+///
+/// ```
+/// use k8s_openapi::api::{core::v1::ConfigMap, events::v1::Event};
+/// use kube::{Api, api::ListParams};
+/// use kubewright_controller::{Recorder, Scope};
+#[doc = include_str!("example.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (cluster, connection) = connected().await;
+/// let map: ConfigMap = cluster.create(&settings("quiet")).await.expect_allowed();
+/// let recorder = Recorder::new(&connection, Scope::all());
+/// for _ in 0..3 {
+///     recorder.normal(&map, "Loaded", "the settings are in use").await?;
+/// }
+/// let events = Api::<Event>::namespaced(cluster.client(), "default").list(&ListParams::default()).await?;
+/// let event = events.items.iter().find(|event| event.reason.as_deref() == Some("Loaded")).unwrap();
+/// assert_eq!(event.series.as_ref().unwrap().count, 3);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Recorder {
     connection: Connection,
@@ -19,7 +40,22 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records what is done about objects of a scope, by a connection.
+    /// Creates a handle for Events about the objects of a scope.
+    ///
+    /// ```
+    /// use kubewright_controller::{Recorder, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, connection) = connected().await;
+    /// let map = cluster.create(&settings("quiet")).await.expect_allowed();
+    /// let recorder = Recorder::new(&connection, Scope::all().in_namespace("blue"));
+    /// let outside = recorder.normal(&map, "Loaded", "the settings are in use").await;
+    /// assert!(outside.unwrap_err().is_forbidden());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(connection: &Connection, scope: Scope) -> Self {
         Self {
             connection: connection.clone(),
@@ -28,7 +64,26 @@ impl Recorder {
         }
     }
 
-    /// Tells that something went as it should: a reason in one word, such as `Created`, and a sentence.
+    /// Records an Event of type `Normal`: a reason in CamelCase, such as `Created`, and a sentence.
+    ///
+    /// ```
+    /// use k8s_openapi::api::events::v1::Event;
+    /// use kube::{Api, api::ListParams};
+    /// use kubewright_controller::{Recorder, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, connection) = connected().await;
+    /// let map = cluster.create(&settings("quiet")).await.expect_allowed();
+    /// Recorder::new(&connection, Scope::all()).normal(&map, "Loaded", "the settings are in use").await?;
+    /// let events = Api::<Event>::namespaced(cluster.client(), "default").list(&ListParams::default()).await?;
+    /// let event = events.items.iter().find(|event| event.reason.as_deref() == Some("Loaded")).unwrap();
+    /// assert_eq!(event.type_.as_deref(), Some("Normal"));
+    /// assert_eq!(event.reporting_controller.as_deref(), Some("gardener"));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -47,7 +102,26 @@ impl Recorder {
             .await
     }
 
-    /// Tells that somebody should look: a reason in one word, such as `IllegalImage`, and a sentence.
+    /// Records an Event of type `Warning`: a reason in CamelCase, such as `IllegalImage`, and a sentence.
+    ///
+    /// ```
+    /// use k8s_openapi::api::events::v1::Event;
+    /// use kube::{Api, api::ListParams};
+    /// use kubewright_controller::{Recorder, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, connection) = connected().await;
+    /// let map = cluster.create(&settings("shrill")).await.expect_allowed();
+    /// Recorder::new(&connection, Scope::all()).warning(&map, "UnknownMode", "mode `shrill` is unknown").await?;
+    /// let events = Api::<Event>::namespaced(cluster.client(), "default").list(&ListParams::default()).await?;
+    /// let event = events.items.iter().find(|event| event.reason.as_deref() == Some("UnknownMode")).unwrap();
+    /// assert_eq!(event.type_.as_deref(), Some("Warning"));
+    /// assert_eq!(event.note.as_deref(), Some("mode `shrill` is unknown"));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

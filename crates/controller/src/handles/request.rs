@@ -11,14 +11,28 @@ use kube::core::{Request as Requests, Status};
 use serde::de::DeserializeOwned;
 
 use super::answer::Answer;
-use crate::election::{NotLeading, Term};
+use crate::election::{LeaderGuard, NotLeading};
 use crate::object::OutsideScope;
 use crate::{Key, Kind, Object, Scope};
 
-/// Why the API server did not do what it was asked.
+/// The reason why the API server rejected or did not answer a request.
 ///
 /// It is fit for a log: where the API server quotes the object that it refuses, the fields are named and the values left out.
 /// What it has said to the letter is [`status`](Self::status).
+///
+/// ```
+/// use kubewright_controller::{Scope, Writer};
+#[doc = include_str!("example.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (_cluster, connection) = connected().await;
+/// let error = Writer::new(&connection, Scope::all()).replace(&settings("quiet")).await.unwrap_err();
+/// assert_eq!(error.to_string(), "cannot update ConfigMap default/settings");
+/// assert!(error.is_not_found());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct RequestError {
     what: String,
@@ -83,33 +97,109 @@ impl RequestError {
 
     /// Refuses to write for a leader that leads no more.
     pub(crate) fn unless_leading(verb: &str, kind: &Kind, key: &Key) -> Result<(), Self> {
-        Term::check().map_err(|over| Self {
+        LeaderGuard::check().map_err(|over| Self {
             what: format!("cannot {verb} {}", kind.reference(key)),
             cause: Cause::NotLeading(over),
         })
     }
 
-    /// Returns whether somebody else has changed the object meanwhile, or manages what was to be applied.
+    /// Returns whether the object was changed concurrently, or another field manager owns an applied field.
+    ///
+    /// ```
+    /// use kubewright_controller::{Scope, Writer};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, connection) = connected().await;
+    /// let read = cluster.create(&settings("quiet")).await.expect_allowed();
+    /// cluster.replace(&settings("loud")).await.expect_allowed();
+    /// let mut stale = read;
+    /// stale.data = None;
+    /// let error = Writer::new(&connection, Scope::all()).replace(&stale).await.unwrap_err();
+    /// assert!(error.is_conflict());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn is_conflict(&self) -> bool {
         self.has(409, "Conflict")
     }
 
-    /// Returns whether there is no such object.
+    /// Returns whether the object does not exist.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Scope, Writer};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (_cluster, connection) = connected().await;
+    /// let writer: Writer<ConfigMap> = Writer::new(&connection, Scope::all());
+    /// let error = writer.merge(("default", "settings"), &serde_json::json!({"data": {}})).await.unwrap_err();
+    /// assert!(error.is_not_found() && !error.is_conflict());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn is_not_found(&self) -> bool {
         self.has(404, "NotFound")
     }
 
-    /// Returns whether there is such an object already.
+    /// Returns whether an object of this name already exists.
+    ///
+    /// ```
+    /// use kubewright_controller::{Scope, Writer};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, connection) = connected().await;
+    /// cluster.create(&settings("quiet")).await.expect_allowed();
+    /// let error = Writer::new(&connection, Scope::all()).create(&settings("quiet")).await.unwrap_err();
+    /// assert!(error.is_already_exists());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn is_already_exists(&self) -> bool {
         self.has(409, "AlreadyExists")
     }
 
-    /// Returns whether the program may not do this: its roles do not grant it, or its handle was asked for less.
+    /// Returns whether the program lacks the permission: no role grants it, or the object is outside the scope of the handle.
+    ///
+    /// ```
+    /// use kubewright_controller::{Scope, Writer};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (_cluster, connection) = connected().await;
+    /// let writer = Writer::new(&connection, Scope::all().in_namespace("blue"));
+    /// assert!(writer.create(&settings("quiet")).await.unwrap_err().is_forbidden());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn is_forbidden(&self) -> bool {
         matches!(self.cause, Cause::Scope(_)) || self.has(403, "Forbidden")
     }
 
-    /// Returns the answer of the API server, if there was one. It may quote values of the object.
+    /// Returns the `Status` of the response, if the API server has answered. It may quote values of the object.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Scope, Writer};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (_cluster, connection) = connected().await;
+    /// let writer: Writer<ConfigMap> = Writer::new(&connection, Scope::all());
+    /// let invalid = kubewright_testing::yaml("metadata: {namespace: default, name: Not_A_Name}");
+    /// let error = writer.create(&invalid).await.unwrap_err();
+    /// let status = error.status().unwrap();
+    /// assert_eq!((status.code, &*status.reason), (422, "Invalid"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn status(&self) -> Option<&Status> {
         match &self.cause {
             Cause::Api(answer) => answer.status(),

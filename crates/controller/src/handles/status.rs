@@ -1,4 +1,4 @@
-//! Writing the status of objects, and nothing else of them.
+//! Writing the status of objects, and no other field.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::request::requests;
 use super::writer::Handle;
-use crate::{Connection, Kept, Kind, Object, ObjectRef, RequestError, Scope};
+use crate::{Connection, Kind, Object, ObjectRef, OperationResult, RequestError, Scope};
 
-/// Writes the status of objects of a kind, and nothing else of them. Clones are cheap.
+/// Writes the status of objects of a kind, and no other field. Clones are cheap.
 pub struct StatusWriter<K>(Handle<K>);
 
 impl<K: Object> StatusWriter<K> {
@@ -37,7 +37,7 @@ impl<K: Object> StatusWriter<K> {
         self.patch(&object.into(), &json!({"status": status})).await
     }
 
-    /// Has the status of an object be as it is wanted: nothing is written if it is so already.
+    /// Updates the status of an object if it differs from `wanted`, by a JSON merge patch of the difference.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -65,7 +65,7 @@ impl<K: Object> StatusWriter<K> {
     ///         let mut status = garden.status.clone().unwrap_or_default();
     ///         let ready = cx.condition("Ready", true, "Watered", "its beds are wet");
     ///         set_condition(&mut status.conditions, ready);
-    ///         self.statuses.keep(&garden, &status).await?;
+    ///         self.statuses.update(&garden, &status).await?;
     ///         Ok(Action::await_change())
     ///     }
     /// }
@@ -73,13 +73,17 @@ impl<K: Object> StatusWriter<K> {
     ///
     /// # Errors
     ///
-    /// When the object has been changed since it was read, which another reconcile mends, is gone or its kind has no status, or
-    /// when the API server refuses or does not answer.
+    /// When the object has been changed since it was read (the next reconcile reads the new version), has been deleted, its kind
+    /// has no status, or the API server rejects the request or does not answer.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future leaves open whether the status is changed.
-    pub async fn keep(&self, object: &K, wanted: &K::Status) -> Result<Kept, RequestError>
+    pub async fn update(
+        &self,
+        object: &K,
+        wanted: &K::Status,
+    ) -> Result<OperationResult, RequestError>
     where
         K: HasStatus<Status: Serialize>,
     {
@@ -92,14 +96,14 @@ impl<K: Object> StatusWriter<K> {
         };
         let (found, wanted) = (read(object.status())?, read(Some(wanted))?);
         if found == wanted {
-            return Ok(Kept::Unchanged);
+            return Ok(OperationResult::Unchanged);
         }
         let mut patch = json!({"status": difference(&found, &wanted)});
         if let Some(version) = &object.meta().resource_version {
             patch["metadata"] = json!({"resourceVersion": version});
         }
         self.patch(&reference, &patch).await?;
-        Ok(Kept::Updated)
+        Ok(OperationResult::Updated)
     }
 
     async fn patch(&self, object: &ObjectRef<K>, patch: &Value) -> Result<K, RequestError> {

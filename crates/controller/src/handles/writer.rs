@@ -9,13 +9,48 @@ use serde_json::Value;
 use super::request::{ask_about, body, requests};
 use crate::{Connection, Object, ObjectRef, RequestError, Scope};
 
-/// Creates, replaces, changes and deletes objects of a kind. Clones are cheap.
+/// Creates, updates, patches and deletes objects of a kind. Clones are cheap.
 ///
 /// Where less is enough there are handles with less: [`Applier`](crate::Applier), [`StatusWriter`](crate::StatusWriter) and
 /// [`Deleter`].
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::{Scope, Writer};
+#[doc = include_str!("example.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (cluster, connection) = connected().await;
+/// let writer: Writer<ConfigMap> = Writer::new(&connection, Scope::all());
+/// let mut map = writer.create(&settings("quiet")).await?;
+/// map.data = Some([("mode".into(), "loud".into())].into());
+/// writer.replace(&map).await?;
+/// let stored: ConfigMap = cluster.get("settings").await.unwrap();
+/// assert_eq!(stored.data, map.data);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Writer<K>(Handle<K>);
 
-/// Deletes objects of a kind, and does nothing else. Clones are cheap.
+/// Deletes objects of a kind, and has no other verb. Clones are cheap.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kubewright_controller::{Deleter, Scope};
+#[doc = include_str!("example.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (cluster, connection) = connected().await;
+/// let map = cluster.create(&settings("quiet")).await.expect_allowed();
+/// let deleter: Deleter<ConfigMap> = Deleter::new(&connection, Scope::all());
+/// deleter.delete(&map).await?;
+/// deleter.delete(&map).await?; // already gone: not an error
+/// assert!(cluster.get::<ConfigMap>("settings").await.is_none());
+/// # Ok(())
+/// # }
+/// ```
 pub struct Deleter<K>(Handle<K>);
 
 pub(super) struct Handle<K> {
@@ -25,12 +60,42 @@ pub(super) struct Handle<K> {
 }
 
 impl<K: Object> Writer<K> {
-    /// Writes objects of a scope by a connection.
+    /// Creates a handle for the objects of a scope.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Scope, Writer};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (_cluster, connection) = connected().await;
+    /// let writer: Writer<ConfigMap> = Writer::new(&connection, Scope::all().named("other"));
+    /// // The handle refuses what is outside of its scope.
+    /// assert!(writer.create(&settings("quiet")).await.unwrap_err().is_forbidden());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(connection: &Connection, scope: Scope) -> Self {
         Self(Handle::new(connection, scope))
     }
 
-    /// Creates an object.
+    /// Creates an object, and returns it as stored.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Scope, Writer};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (_cluster, connection) = connected().await;
+    /// let writer: Writer<ConfigMap> = Writer::new(&connection, Scope::all());
+    /// assert!(writer.create(&settings("quiet")).await?.metadata.uid.is_some());
+    /// assert!(writer.create(&settings("loud")).await.unwrap_err().is_already_exists());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -53,7 +118,25 @@ impl<K: Object> Writer<K> {
             .await
     }
 
-    /// Replaces an object. If it names a resource version, nobody must have changed the object since.
+    /// Replaces an object (the verb `update`). If `metadata.resourceVersion` is set, a concurrent change is a conflict.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Scope, Writer};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (_cluster, connection) = connected().await;
+    /// let writer: Writer<ConfigMap> = Writer::new(&connection, Scope::all());
+    /// let read = writer.create(&settings("quiet")).await?;
+    /// writer.replace(&settings("loud")).await?; // without a resource version
+    /// let mut stale = read;
+    /// stale.data = Some([("mode".into(), "shrill".into())].into());
+    /// assert!(writer.replace(&stale).await.unwrap_err().is_conflict());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -71,7 +154,24 @@ impl<K: Object> Writer<K> {
         self.0.ask("update", &reference, request).await
     }
 
-    /// Changes parts of an object, by a JSON merge patch.
+    /// Patches an object with a JSON merge patch (RFC 7396), and returns it as stored.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Scope, Writer};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (_cluster, connection) = connected().await;
+    /// let writer: Writer<ConfigMap> = Writer::new(&connection, Scope::all());
+    /// writer.create(&settings("quiet")).await?;
+    /// let patch = serde_json::json!({"data": {"mode": null, "colour": "green"}});
+    /// let patched = writer.merge(("default", "settings"), &patch).await?;
+    /// assert_eq!(patched.data, Some([("colour".to_owned(), "green".to_owned())].into()));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -92,7 +192,26 @@ impl<K: Object> Writer<K> {
         self.0.ask("patch", &reference, request).await
     }
 
-    /// Deletes an object: this one, and not another that has come to bear its name. One that is gone already is no error.
+    /// Deletes an object, but not another one that was created with its name since. A missing object is not an error.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Scope, Writer};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, connection) = connected().await;
+    /// let writer: Writer<ConfigMap> = Writer::new(&connection, Scope::all());
+    /// let map = writer.create(&settings("quiet")).await?;
+    /// writer.delete(&map).await?;
+    /// assert!(cluster.get::<ConfigMap>("settings").await.is_none());
+    ///
+    /// writer.create(&settings("quiet")).await?;
+    /// assert!(writer.delete(&map).await.unwrap_err().is_conflict(), "another UID");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -107,12 +226,42 @@ impl<K: Object> Writer<K> {
 }
 
 impl<K: Object> Deleter<K> {
-    /// Deletes objects of a scope by a connection.
+    /// Creates a handle for the objects of a scope.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Deleter, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, connection) = connected().await;
+    /// let map = cluster.create(&settings("quiet")).await.expect_allowed();
+    /// let deleter: Deleter<ConfigMap> = Deleter::new(&connection, Scope::all().in_namespace("blue"));
+    /// assert!(deleter.delete(&map).await.unwrap_err().is_forbidden());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(connection: &Connection, scope: Scope) -> Self {
         Self(Handle::new(connection, scope))
     }
 
-    /// Deletes an object: this one, and not another that has come to bear its name. One that is gone already is no error.
+    /// Deletes an object, but not another one that was created with its name since. A missing object is not an error.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Deleter, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, connection) = connected().await;
+    /// let map = cluster.create(&settings("quiet")).await.expect_allowed();
+    /// Deleter::new(&connection, Scope::all()).delete(&map).await?;
+    /// assert!(cluster.get::<ConfigMap>("settings").await.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -125,7 +274,23 @@ impl<K: Object> Deleter<K> {
         self.0.delete(object).await
     }
 
-    /// Deletes an object as it is here: if somebody has changed it since it was read, there may be no reason any more.
+    /// Deletes an object unless it was changed since it was read: the reason for the deletion may be gone.
+    ///
+    /// ```
+    /// use kubewright_controller::{Deleter, Scope};
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, connection) = connected().await;
+    /// let read = cluster.create(&settings("quiet")).await.expect_allowed();
+    /// let changed = cluster.replace(&settings("loud")).await.expect_allowed();
+    /// let deleter = Deleter::new(&connection, Scope::all());
+    /// assert!(deleter.delete_unchanged(&read).await.unwrap_err().is_conflict());
+    /// deleter.delete_unchanged(&changed).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

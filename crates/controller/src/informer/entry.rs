@@ -12,18 +12,43 @@ use serde_json::value::RawValue;
 use super::text::{Packer, Text};
 use crate::Key;
 
-/// An object as a cache holds it.
+/// An object in a cache.
 ///
 /// It is kept as the JSON that the API server sent, without `managedFields`, and packed against other objects of its kind:
 /// a pod takes a tenth of the memory that a typed one would in the leanest of caches. It is decoded when it is read, into
 /// the full type or into one with the few fields that matter.
+///
+/// ```
+#[doc = include_str!("example.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let entry = cached_entry("{metadata: {name: settings}, data: {mode: quiet}}").await;
+/// assert_eq!(entry.key().to_string(), "default/settings");
+/// assert!(entry.json().contains(r#""mode":"quiet""#));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Entry {
     key: Key,
     metadata: Metadata,
     json: Text,
 }
 
-/// What a cache knows of an object without decoding it.
+/// Metadata of an object that a cache knows without decoding the object.
+///
+/// ```
+#[doc = include_str!("example.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let entry = cached_entry("metadata: {name: settings, labels: {app: web}}").await;
+/// let metadata = entry.metadata();
+/// assert_eq!(metadata.label("app"), Some("web"));
+/// assert!(!metadata.is_being_deleted());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Metadata {
     uid: Box<str>,
@@ -90,22 +115,73 @@ impl Entry {
         Self { json, ..self }
     }
 
-    /// Returns where the object is.
+    /// Returns namespace and name of the object.
+    ///
+    /// ```
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let entry = cached_entry("metadata: {name: settings}").await;
+    /// assert_eq!((entry.key().namespace(), entry.key().name()), (Some("default"), "settings"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn key(&self) -> &Key {
         &self.key
     }
 
-    /// Returns what is known of the object without decoding it.
+    /// Returns the metadata that is known without decoding the object.
+    ///
+    /// ```
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let entry = cached_entry("metadata: {name: settings, labels: {app: web}}").await;
+    /// assert_eq!(entry.metadata().label("app"), Some("web"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// Returns the object as the API server sent it, without `managedFields`.
+    /// Returns the JSON of the object as the API server sent it, without `managedFields`.
+    ///
+    /// ```
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let entry = cached_entry("{metadata: {name: settings}, data: {mode: quiet}}").await;
+    /// let object: serde_json::Value = serde_json::from_str(&entry.json())?;
+    /// assert_eq!(object["data"]["mode"], "quiet");
+    /// assert!(object["metadata"].get("managedFields").is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn json(&self) -> Cow<'_, str> {
         self.json.read()
     }
 
     /// Decodes the object into its type, or into one with only the fields that matter.
+    ///
+    /// ```
+    #[doc = include_str!("example.md")]
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Settings {
+    ///     data: std::collections::BTreeMap<String, String>,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let entry = cached_entry("{metadata: {name: settings}, data: {mode: quiet}}").await;
+    /// assert_eq!(entry.decode::<Settings>()?.data["mode"], "quiet");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -121,27 +197,84 @@ impl Entry {
 }
 
 impl Metadata {
-    /// Returns the unique ID, which a new object of the same name does not share.
+    /// Returns the UID, which differs between two objects that had the same name one after the other.
+    ///
+    /// ```
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (one, other) = (cached_entry("metadata: {name: a}").await, cached_entry("metadata: {name: b}").await);
+    /// assert_ne!(one.metadata().uid(), other.metadata().uid());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn uid(&self) -> &str {
         &self.uid
     }
 
-    /// Returns the resource version.
+    /// Returns `metadata.resourceVersion`.
+    ///
+    /// ```
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let entry = cached_entry("metadata: {name: settings}").await;
+    /// let object: serde_json::Value = serde_json::from_str(&entry.json())?;
+    /// assert_eq!(object["metadata"]["resourceVersion"], entry.metadata().resource_version());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn resource_version(&self) -> &str {
         &self.version
     }
 
-    /// Returns the generation, which counts changes of the desired state where the kind has one.
+    /// Returns `metadata.generation`, which counts changes of the desired state; `None` for kinds without it.
+    ///
+    /// ```
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let entry = cached_entry("metadata: {name: settings}").await;
+    /// assert_eq!(entry.metadata().generation(), None, "a ConfigMap has no generation");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn generation(&self) -> Option<i64> {
         self.generation
     }
 
-    /// Returns whether the object is being deleted and only waits for its finalizers.
+    /// Returns whether the object is being deleted and waits for its finalizers.
+    ///
+    /// ```
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let entry = cached_entry("metadata: {name: settings}").await;
+    /// assert!(!entry.metadata().is_being_deleted());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn is_being_deleted(&self) -> bool {
         self.is_deleted
     }
 
     /// Returns the value of a label.
+    ///
+    /// ```
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let entry = cached_entry("metadata: {name: settings, labels: {app: web}}").await;
+    /// assert_eq!(entry.metadata().label("app"), Some("web"));
+    /// assert_eq!(entry.metadata().label("tier"), None);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn label(&self, name: &str) -> Option<&str> {
         let place = self
             .labels

@@ -1,6 +1,13 @@
 //! The outcome of a reconcile, as metrics and traces name it.
 
-/// How a reconcile ended.
+/// Outcome of a reconcile.
+///
+/// ```
+/// use kubewright_controller::Outcome;
+///
+/// let failures = [Outcome::Failed, Outcome::Panicked, Outcome::Terminal];
+/// assert_eq!(failures.map(Outcome::as_str), ["failed", "panicked", "terminal"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -19,7 +26,13 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Returns the word for it in metrics and traces.
+    /// Returns the outcome as a word, for metrics and traces.
+    ///
+    /// ```
+    /// use kubewright_controller::Outcome;
+    ///
+    /// assert_eq!(Outcome::Done.as_str(), "done");
+    /// ```
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

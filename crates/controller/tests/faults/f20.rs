@@ -83,7 +83,7 @@ async fn f20_a_conflict_is_no_warning_unless_it_goes_on() {
         let mut world = World::start(&faults).await;
         let told = Warnings::default();
         let _listening = set_default(tracing_subscriber::registry().with(told.clone()));
-        let conflict = Refusal::new(409, "Conflict", "somebody else was faster");
+        let conflict = Refusal::new(409, "Conflict", "another client was faster");
         let writes = Requests::of::<Secret>().writes();
         faults.on(writes).times(conflicts).answer(conflict);
         world.want([1], "a").await;

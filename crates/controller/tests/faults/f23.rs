@@ -6,8 +6,8 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::ResourceExt;
 use kubewright_controller::{
-    Action, Applier, Context, Controller, Error, Finalizer, Life, Reader, Reconcile, Scope, Writer,
-    owned,
+    Action, Applier, Context, Controller, Error, Finalizer, Reader, Reconcile, Scope, Writer,
+    finalizer, owned,
 };
 use kubewright_manager::{App, Needs};
 use kubewright_testing::{End, Faults, Refusal, Requests, TestCluster, eventually, yaml};
@@ -26,15 +26,15 @@ struct Keeper {
 
 impl Reconcile<ConfigMap> for Keeper {
     async fn reconcile(&self, map: Arc<ConfigMap>, context: Context) -> Result<Action, Error> {
-        let run = self.finalizer.run(map, async |life| {
-            match life {
-                Life::Apply(map) => {
+        let run = self.finalizer.run(map, async |event| {
+            match event {
+                finalizer::Event::Apply(map) => {
                     let mut secret = Secret::default();
                     secret.metadata.name = Some(map.name_any());
                     secret.labels_mut().insert("value".to_owned(), value(&*map));
                     context.apply(&self.applier, secret).await?;
                 }
-                Life::Cleanup(map) => {
+                finalizer::Event::Cleanup(map) => {
                     let (name, namespace) = (map.name_any(), map.namespace().unwrap_or_default());
                     if let Some(secret) = self.reader.get((&*namespace, &*name)).await? {
                         self.writer.delete(&secret).await?;

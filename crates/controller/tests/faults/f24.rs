@@ -6,7 +6,8 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright_controller::{
-    Action, Changed, Context, Controller, Election, Error, ObjectRef, Reconcile, Scope, Writer,
+    Action, Context, Controller, Error, LeaderElection, ObjectRef, Predicate, Reconcile, Scope,
+    Writer,
 };
 use kubewright_manager::{App, Needs, Program};
 use kubewright_testing::{Faults, Requests, TestCluster, yaml};
@@ -35,12 +36,12 @@ fn replica(name: &'static str) -> impl FnOnce(&mut Needs) -> App {
         let writer = needs.named("witness").writer();
         let controller = Controller::new("writes", Writes { name, writer });
         App::new("writers")
-            .leader_elected(Election::by_lease("writers").identity(name))
+            .leader_election(LeaderElection::by_lease("writers").identity(name))
             // What it writes itself is no reason to write.
             .controller(
                 controller
                     .within(Scope::all().named("witness"))
-                    .when(Changed::labels()),
+                    .filter(Predicate::labels_changed()),
             )
     }
 }

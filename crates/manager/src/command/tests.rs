@@ -45,10 +45,17 @@ fn to_run_is_the_default() {
 #[test]
 fn every_flag_of_run_is_read() {
     let flags = run_flags::<NoOptions>(
-        "hook --listen 127.0.0.1:0 --monitor 127.0.0.1:8080 --self-signed 127.0.0.1,hook.blue.svc --write-ca ca.crt --grace 60 --propagation 0 --log-format json --log-level debug",
+        "hook --listen 127.0.0.1:0 --metrics-bind-address 127.0.0.1:8080 --health-probe-bind-address 127.0.0.1:8081 --self-signed 127.0.0.1,hook.blue.svc --write-ca ca.crt --grace 60 --propagation 0 --log-format json --log-level debug",
     );
     assert_eq!(flags.listen.to_string(), "127.0.0.1:0");
-    assert_eq!(flags.monitor, Some(([127, 0, 0, 1], 8080).into()));
+    assert_eq!(
+        flags.metrics_bind_address,
+        Some(([127, 0, 0, 1], 8080).into())
+    );
+    assert_eq!(
+        flags.health_probe_bind_address,
+        Some(([127, 0, 0, 1], 8081).into())
+    );
     assert_eq!(flags.identity.self_signed, ["127.0.0.1", "hook.blue.svc"]);
     assert_eq!(flags.write_ca, Some(PathBuf::from("ca.crt")));
     assert_eq!((flags.grace, flags.propagation), (60, 0));

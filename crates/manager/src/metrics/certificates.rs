@@ -1,4 +1,4 @@
-//! How it stands with certificates, and with the trust in them.
+//! Metrics of certificates, and of the trust in them.
 
 use std::fmt;
 use std::time::UNIX_EPOCH;
@@ -13,7 +13,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
 use tokio::sync::watch;
 
-use crate::trust::Board;
+use crate::trust::TrustStatus;
 
 /// When certificates expire, and how far a rotation is.
 #[derive(Debug)]
@@ -59,22 +59,22 @@ impl Collector for Lives {
     }
 }
 
-/// What is known of the objects that lead to the program.
+/// Trust status of the objects that lead API servers to the program.
 #[derive(Debug)]
-pub(super) struct Trusted(pub(super) Board);
+pub(super) struct Trusted(pub(super) TrustStatus);
 
 impl Collector for Trusted {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let standings = self.0.standings();
+        let conditions = self.0.conditions();
         let mut metric = encoder.encode_descriptor(
             "kubewright_certificate_trust_in_sync",
             "Whether the object's caBundle contains every trusted CA (1) or not (0)",
             None,
             MetricType::Gauge,
         )?;
-        for standing in &standings {
-            let labels = [("object", standing.object.as_str())];
-            let is_in_sync = i64::from(standing.is_in_sync);
+        for condition in &conditions {
+            let labels = [("object", condition.object.as_str())];
+            let is_in_sync = i64::from(condition.is_in_sync);
             ConstGauge::new(is_in_sync).encode(metric.encode_family(&labels)?)?;
         }
         let mut metric = encoder.encode_descriptor(
@@ -83,9 +83,9 @@ impl Collector for Trusted {
             None,
             MetricType::Counter,
         )?;
-        for standing in &standings {
-            let labels = [("object", standing.object.as_str())];
-            ConstCounter::new(standing.writes).encode(metric.encode_family(&labels)?)?;
+        for condition in &conditions {
+            let labels = [("object", condition.object.as_str())];
+            ConstCounter::new(condition.writes).encode(metric.encode_family(&labels)?)?;
         }
         Ok(())
     }

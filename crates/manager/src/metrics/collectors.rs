@@ -1,10 +1,10 @@
-//! What is read off whenever somebody asks, instead of being counted along the way.
+//! Metrics that are read at each scrape, instead of being counted along the way.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use kubewright_controller::{Follows, Informers, Term};
+use kubewright_controller::{Follows, Informers, LeaderGuard};
 use kubewright_server::Counters;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -17,12 +17,12 @@ use crate::configuration::State;
 #[derive(Debug)]
 pub(super) struct Leads {
     pub(super) lease: String,
-    pub(super) term: Term,
+    pub(super) guard: LeaderGuard,
 }
 
 impl Collector for Leads {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let leads = i64::from(!self.term.is_over());
+        let leads = i64::from(self.guard.is_leader());
         let mut metric = encoder.encode_descriptor(
             "leader_election_master_status",
             "Whether this replica is the leader (1) or not (0)",

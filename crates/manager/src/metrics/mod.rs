@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use http::Method;
 use kubewright_certificates::Status;
-use kubewright_controller::{Informers, Meter, Outcome, Reconciled, Term};
+use kubewright_controller::{Informers, LeaderGuard, Meter, Outcome, Reconciled};
 use kubewright_server::{Counters, LiveIdentity};
 use kubewright_webhook::{Answered, Decision, Operation};
 use prometheus_client::collector::Collector;
@@ -33,7 +33,7 @@ use queues::Queues;
 use crate::client::Asked;
 use crate::configuration::State;
 use crate::process;
-use crate::trust::Board;
+use crate::trust::TrustStatus;
 
 /// The metrics of a program. Clones share them.
 #[derive(Clone)]
@@ -227,10 +227,10 @@ impl Metrics {
     }
 
     /// Tells whether the program leads, too.
-    pub(crate) fn election(&self, lease: &str, term: Term) {
+    pub(crate) fn election(&self, lease: &str, guard: LeaderGuard) {
         self.collect(Leads {
             lease: lease.to_owned(),
-            term,
+            guard,
         });
     }
 
@@ -256,8 +256,8 @@ impl Metrics {
     }
 
     /// Tells how it stands with the objects that lead here, too.
-    pub(crate) fn trust(&self, board: Board) {
-        self.collect(Trusted(board));
+    pub(crate) fn trust(&self, status: TrustStatus) {
+        self.collect(Trusted(status));
     }
 
     fn collect(&self, collector: impl Collector) {

@@ -10,7 +10,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
 
-/// How full the queues are, whenever somebody asks.
+/// The lengths and counters of the work queues, read at each scrape.
 #[derive(Debug)]
 pub(super) struct Queues(pub(super) Vec<Meter>);
 
@@ -96,7 +96,7 @@ fn labels(controller: &str) -> [(&'static str, &str); 2] {
 
 #[expect(
     clippy::cast_precision_loss,
-    reason = "nobody counts more objects than a float can"
+    reason = "no queue has more objects than a float can count"
 )]
 fn number(count: usize) -> f64 {
     count as f64

@@ -120,7 +120,7 @@ impl Exporter {
     }
 }
 
-/// The spans of this toolkit, those of the program's own that are no chatter, and what is told within them.
+/// Selects the toolkit's spans from the level `debug`, and all other spans and events from the level `info`.
 fn is_sent(metadata: &Metadata<'_>) -> bool {
     let is_ours = metadata.is_span() && metadata.target().starts_with("kubewright_");
     let least = if is_ours { Level::DEBUG } else { Level::INFO };

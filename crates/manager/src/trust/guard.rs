@@ -1,12 +1,12 @@
-//! How often a program puts back what others overwrite.
+//! Limits how often a program restores a `caBundle` that other clients overwrite.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Remembers how often somebody has undone what the program wrote. Now and then it is put back at once; whoever does it again
-/// and again is answered with pauses that grow, so that two programs do not write against each other for ever.
+/// Counts how often other clients undo the program's writes. The program restores an occasional change at once; when changes keep
+/// coming back, it waits longer each time, so that two programs do not write against each other for ever.
 #[derive(Debug, Default)]
 pub(crate) struct Guard {
     undone: VecDeque<Instant>,
@@ -19,13 +19,13 @@ pub(crate) struct Guard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weather {
     Calm,
-    /// A storm begins: somebody should be told.
+    /// A storm begins: the operator should know.
     Gathering,
     Storm,
 }
 
 impl Guard {
-    /// Takes down that somebody has undone it, and says what that makes of it.
+    /// Records that another client has undone the write, and returns the resulting state.
     pub(crate) fn undone(&mut self, now: Instant) -> Weather {
         let is_over = |last: &Instant| now.duration_since(*last) >= QUIET;
         if self.undone.back().is_some_and(is_over) {

@@ -1,14 +1,14 @@
-//! Trust in the program: every object that leads here says by which authorities it is known, and is kept saying so.
+//! Trust in the program: the `caBundle` of every object that leads API servers here contains the trusted CAs, and keeps them.
 
-mod board;
+mod events;
 mod guard;
 mod others;
 mod publication;
 mod publish;
 mod publisher;
 mod request;
+mod status;
 mod target;
-mod told;
 mod wanted;
 
 use std::ops::ControlFlow;
@@ -19,10 +19,10 @@ use kubewright_certificates::Trust;
 use kubewright_server::{LiveIdentity, Readiness};
 use tokio::sync::watch;
 
-pub(crate) use board::Board;
+pub(crate) use events::EventRecorder;
 pub(crate) use publication::Objects;
+pub(crate) use status::TrustStatus;
 pub(crate) use target::Target;
-pub(crate) use told::Teller;
 pub(crate) use wanted::Wanted;
 
 use crate::tasks::Tasks;
@@ -31,38 +31,38 @@ use publisher::Publisher;
 
 /// The publishers of a program at work.
 pub(crate) struct Publishing {
-    pub(crate) board: Board,
+    pub(crate) status: TrustStatus,
     wanted: watch::Sender<Option<Wanted>>,
 }
 
 impl Publishing {
-    /// Starts to keep these objects. Nothing is written until it is said what is [wanted](Self::wants).
+    /// Starts a publisher for each object. It writes nothing until the trusted CAs are known.
     pub(crate) fn start(
         client: &Client,
         program: &Arc<str>,
         targets: Vec<Target>,
-        teller: &Teller,
+        recorder: &EventRecorder,
         tasks: &mut Tasks,
     ) -> Self {
         let wanted = watch::Sender::new(None);
-        let board = Board::of(targets);
-        for target in board.targets() {
+        let status = TrustStatus::of(targets);
+        for target in status.targets() {
             let publisher = Publisher {
                 client: client.clone(),
                 program: Arc::clone(program),
                 target: target.clone(),
-                board: board.clone(),
+                status: status.clone(),
                 wanted: wanted.subscribe(),
-                teller: teller.clone(),
+                recorder: recorder.clone(),
             };
             tasks.spawn("the publication of trust", publisher.run());
         }
-        Self { board, wanted }
+        Self { status, wanted }
     }
 
-    /// Has every object say what a server's certificate needs, now and when it is replaced.
+    /// Publishes the CA of a server's certificate to every object, now and after each renewal.
     pub(crate) fn follow(self, publish: Publish, identity: LiveIdentity, tasks: &mut Tasks) {
-        self.board.serves(identity.clone());
+        self.status.serves(identity.clone());
         tasks.spawn("the publication of trust", async move {
             let follow = identity.follow(|identity| {
                 let wanted = match &publish {
@@ -80,30 +80,30 @@ impl Publishing {
 }
 
 impl Publishing {
-    /// Has every object say what a rotation wants, and returns what the rotation asks.
+    /// Publishes the trusted CAs of a rotation to every object, and returns the objects for the rotation to check.
     pub(crate) fn follow_rotation(
         self,
         client: Client,
         mut trust: watch::Receiver<Option<Trust>>,
         tasks: &mut Tasks,
     ) -> Objects {
-        let Self { board, wanted } = self;
+        let Self { status, wanted } = self;
         tasks.spawn("the publication of trust", async move {
             loop {
                 let now = trust.borrow_and_update().clone();
                 wanted.send_replace(now.map(Wanted::of_rotation));
                 if trust.changed().await.is_err() {
-                    // What was wanted last stays wanted.
+                    // The last trusted CAs stay published.
                     std::future::pending::<()>().await;
                 }
             }
         });
-        Objects { client, board }
+        Objects { client, status }
     }
 }
 
-/// Holds calls back from a replica whose certificate would not be believed.
-pub(crate) fn check(board: &Board, readiness: &Readiness) {
-    let board = board.clone();
-    readiness.check("trust", move || board.is_believed());
+/// Adds a readiness check that fails while a client could not verify the certificate of this replica.
+pub(crate) fn check(status: &TrustStatus, readiness: &Readiness) {
+    let status = status.clone();
+    readiness.check("trust", move || status.is_verified());
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// Who has written a `caBundle` of an object after the program, by the name that it gives itself. Whoever takes one out leaves
-/// no trace, and is nobody to be named.
+/// Returns the field manager that wrote a `caBundle` of an object after the program did. Removals are not attributed:
+/// `managedFields` do not record them.
 pub(crate) fn last_writer(object: &Value, program: &str) -> Option<String> {
     let managers = object["metadata"]["managedFields"].as_array()?;
     // Times in this form are in the order of their letters. They are whole seconds.
@@ -53,7 +53,7 @@ mod tests {
         let name = Some("kubectl-edit".to_owned());
         assert_eq!(writer(&[&helm, &editor, &labels, &before]), name);
         assert_eq!(writer(&[&helm, &editor]), name);
-        // Whoever has written one before has not undone what came after.
+        // A field manager that wrote before the program has not undone the program's write.
         assert_eq!(writer(&[&helm, &editor, &after]), None);
         assert_eq!(writer(&[&labels, &before]), None);
         assert_eq!(last_writer(&json!({}), "policy"), None);

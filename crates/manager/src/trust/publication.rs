@@ -5,13 +5,13 @@ use std::error::Error;
 use kube::Client;
 use kubewright_certificates::{Publication, TrustBundle};
 
-use super::board::Board;
 use super::request;
+use super::status::TrustStatus;
 
 /// Looks at the objects themselves, not at what is known of them.
 pub(crate) struct Objects {
     pub(crate) client: Client,
-    pub(crate) board: Board,
+    pub(crate) status: TrustStatus,
 }
 
 impl Publication for Objects {
@@ -21,8 +21,8 @@ impl Publication for Objects {
         &self,
         trust: &TrustBundle,
     ) -> Result<bool, Box<dyn Error + Send + Sync>> {
-        let have_lost = self.board.take_losses();
-        for target in self.board.targets() {
+        let have_lost = self.status.take_losses();
+        for target in self.status.targets() {
             let Some(object) = request::get(&self.client, target).await? else {
                 continue;
             };

@@ -15,12 +15,12 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::board::{Board, Seen};
+use super::events::EventRecorder;
 use super::guard::{Guard, Weather};
 use super::others;
 use super::request::{self, Failure};
+use super::status::{Seen, TrustStatus};
 use super::target::{Sort, Target};
-use super::told::Teller;
 use super::wanted::{Edit, Wanted};
 use crate::sentence::sentence;
 
@@ -30,9 +30,9 @@ pub(crate) struct Publisher {
     /// By which the API server knows who wrote what.
     pub(crate) program: Arc<str>,
     pub(crate) target: Target,
-    pub(crate) board: Board,
+    pub(crate) status: TrustStatus,
     pub(crate) wanted: watch::Receiver<Option<Wanted>>,
-    pub(crate) teller: Teller,
+    pub(crate) recorder: EventRecorder,
 }
 
 /// A publisher at work.
@@ -40,7 +40,7 @@ struct Keeping {
     publisher: Publisher,
     wanted: Option<Wanted>,
     view: View,
-    /// What is wanted now was seen there.
+    /// Whether the object has matched `wanted` since `wanted` last changed.
     was_in_sync: bool,
     guard: Guard,
     failures: u32,
@@ -144,7 +144,7 @@ impl Keeping {
         let is_undone = self.was_in_sync && !is_in_sync;
         let target = &self.publisher.target;
         self.publisher
-            .board
+            .status
             .saw(target, seen, is_in_sync, is_undone);
         self.was_in_sync |= is_in_sync;
     }
@@ -159,7 +159,7 @@ impl Keeping {
         }
         let now = Instant::now();
         let bundles = self.publisher.target.bundles(object);
-        let wish = if self.publisher.board.is_believed_by(&bundles) {
+        let wish = if self.publisher.status.is_verified_by(&bundles) {
             // Calls succeed as it is, and every replica has seen the same: one of them comes first.
             let jitter = JITTER.mul_f64(fastrand::f64());
             self.due.unwrap_or(now + jitter)
@@ -193,8 +193,8 @@ impl Keeping {
             client,
             program,
             target,
-            board,
-            teller,
+            status,
+            recorder,
             ..
         } = &self.publisher;
         let Some(object) = request::get(client, target).await? else {
@@ -212,7 +212,7 @@ impl Keeping {
         if self.was_in_sync {
             let now = Instant::now();
             let other = others::last_writer(&object, program);
-            let other = other.as_deref().unwrap_or("somebody");
+            let other = other.as_deref().unwrap_or("another field manager");
             match self.guard.undone(now) {
                 Weather::Calm => {
                     tracing::info!(object = %target, other, "putting the trust in this program back");
@@ -220,7 +220,7 @@ impl Keeping {
                 Weather::Gathering => {
                     let note = format!("{other} overwrites the trust in {target} again and again");
                     tracing::warn!(object = %target, other, "{note}; it is put back ever more slowly");
-                    teller.warn("TrustOverwritten", note);
+                    recorder.warn("TrustOverwritten", note);
                 }
                 Weather::Storm => {}
             }
@@ -233,7 +233,7 @@ impl Keeping {
         }
         let written =
             request::replace(client, target, program, &Edit::apply(edits, object)).await?;
-        board.wrote(target);
+        status.wrote(target);
         self.view = View::Found(written);
         Ok(())
     }
@@ -242,7 +242,7 @@ impl Keeping {
         let object = &self.publisher.target;
         let (cause, failures) = (sentence(failure), self.failures);
         if failure.is_conflict() {
-            tracing::debug!(%object, failures, "somebody else was faster");
+            tracing::debug!(%object, failures, "another client was faster");
         } else if failures.is_power_of_two() {
             tracing::warn!(%object, cause, failures, "cannot publish the trust in this program; trying again");
         }

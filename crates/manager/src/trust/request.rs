@@ -15,7 +15,7 @@ use super::target::Target;
 pub(crate) enum Failure {
     #[error("the API server says {} ({})", .0.reason, .0.code)]
     Refused(Box<Status>),
-    /// Who lacks which permission is said by nobody else.
+    /// Kept verbatim: only the API server's message names the user and the missing permission.
     #[error("{}", .0.message)]
     Forbidden(Box<Status>),
     #[error("the API server does not answer")]
@@ -25,7 +25,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Whether somebody else has written the object meanwhile.
+    /// Whether another client has written the object meanwhile.
     pub(crate) fn is_conflict(&self) -> bool {
         matches!(self, Self::Refused(status) if status.code == 409)
     }
@@ -53,7 +53,7 @@ pub(crate) async fn get(client: &Client, target: &Target) -> Result<Option<Value
     }
 }
 
-/// Replaces an object, unless somebody else has written it since it was read.
+/// Replaces an object, unless another client has written it since it was read.
 pub(crate) async fn replace(
     client: &Client,
     target: &Target,

@@ -52,7 +52,7 @@ impl Wanted {
         }
     }
 
-    /// What has to change in an object; nothing if it says what is wanted.
+    /// Returns the changes that an object needs, or none if it has the wanted `caBundle` or annotation.
     pub(crate) fn edits(&self, target: &Target, object: &Value) -> Vec<Edit> {
         match self {
             Self::Bundle {

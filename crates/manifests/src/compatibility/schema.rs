@@ -44,7 +44,7 @@ fn compare(path: &str, old: &Value, new: &Value, found: &mut Vec<(String, String
                 compare(&place, schema, &new["additionalProperties"], found);
             }
             None if is(new, PRESERVED) || new["additionalProperties"] == true => {}
-            None => found.push((place, "is gone: what stands in it is dropped".to_owned())),
+            None => found.push((place, "is gone: its value is dropped".to_owned())),
         }
     }
     for (key, suffix) in [("items", "[]"), ("additionalProperties", "{}")] {
@@ -57,7 +57,7 @@ fn compare(path: &str, old: &Value, new: &Value, found: &mut Vec<(String, String
     let allows_more = more.is_object() || *more == true;
     if allows_more && new["additionalProperties"].is_null() && !is(new, PRESERVED) {
         let place = format!("{path}{{}}");
-        found.push((place, "is gone: what stands in it is dropped".to_owned()));
+        found.push((place, "is gone: its value is dropped".to_owned()));
     }
 }
 

@@ -7,11 +7,20 @@ use crate::install::Mounted;
 use crate::{Install, ManifestError, Manifests, Tree};
 
 impl Installer {
-    /// The files of a Helm chart: the same objects, in the namespace of the release, and with values for the image, the number
-    /// of replicas, their resources and where they run. Helm makes the namespace (`--create-namespace`).
+    /// Returns the files of a Helm chart: the same objects, in the namespace of the release, and with values for the image, the
+    /// number of replicas, their resources and where they run. Helm creates the namespace (`--create-namespace`).
     ///
-    /// Definitions stay when a release is uninstalled: with them would go every object of theirs. Names are those of the
+    /// Definitions stay when a release is uninstalled: otherwise every object of theirs would be deleted. Names are those of the
     /// program, so that a cluster has one release of it.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Install, Installer, Parts};
+    ///
+    /// let chart = Installer::chart(&Parts::new("policy"), &Install::default().replicas(3))?;
+    /// assert!(chart.text("values.yaml").unwrap().contains("replicas: 3\n"));
+    /// assert!(chart.text("templates/program.yaml").unwrap().contains("replicas: {{ toJson .Values.replicas }}\n"));
+    /// # Ok::<(), kubewright_manifests::ManifestError>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -23,6 +23,22 @@ use crate::{
 ///
 /// A webhook with match conditions is not judged: they may say anything.
 ///
+/// ```
+/// use std::collections::BTreeMap;
+/// use kubewright_manifests::{ManifestError, self_lock};
+/// use serde_json::json;
+///
+/// let configuration = |policy: &str| json!({"webhooks": [{
+///     "name": "images.policy.example.com",
+///     "failurePolicy": policy,
+///     "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "scope": "*"}],
+/// }]});
+/// let labels = BTreeMap::new();
+/// assert_eq!(self_lock(&configuration("Ignore"), &labels, &labels), Ok(()));
+/// let error = self_lock(&configuration("Fail"), &labels, &labels).unwrap_err();
+/// assert!(matches!(error, ManifestError::SelfLock { hook, .. } if hook == "images.policy.example.com"));
+/// ```
+///
 /// # Errors
 ///
 /// When one is called for that: [`ManifestError::SelfLock`].
@@ -34,7 +50,17 @@ pub fn self_lock(
     lock::check(configuration, namespace, own)
 }
 
-/// What the code of a program says about its deployment.
+/// The part of a program's deployment that its code determines.
+///
+/// ```
+/// use kubewright_manifests::{Install, Installer, Parts, PolicyRule};
+///
+/// let mut parts = Parts::new("cleaner");
+/// parts.permissions.grant(None, PolicyRule::new("", "pods", ["delete"]));
+/// let objects = Installer::new(&parts, &Install::default())?.program();
+/// assert!(objects.objects().iter().any(|object| object["kind"] == "ClusterRoleBinding"));
+/// # Ok::<(), kubewright_manifests::ManifestError>(())
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Parts {
@@ -58,7 +84,16 @@ pub struct Parts {
     pub log_levels: Option<String>,
 }
 
-/// How many replicas run the controllers of a program.
+/// Number of replicas that run the controllers of a program.
+///
+/// ```
+/// use kubewright_manifests::{Controllers, Install, Installer, ManifestError, Parts};
+///
+/// let mut parts = Parts::new("gardens");
+/// parts.controllers = Controllers::EveryReplica;
+/// let error = Installer::new(&parts, &Install::default().replicas(2)).unwrap_err();
+/// assert_eq!(error, ManifestError::NoLeader(2));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is no other number")]
 pub enum Controllers {
@@ -112,7 +147,18 @@ pub struct Installer {
 }
 
 impl Installer {
-    /// Makes the objects. The same parts and the same installation always make the same objects.
+    /// Generates the objects. The same parts and the same installation always generate the same objects.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Install, Installer, ManifestError, Parts};
+    #[doc = include_str!("../images.md")]
+    /// use kubewright_webhook::{Webhooks, validating};
+    ///
+    /// let mut parts = Parts::new("policy");
+    /// parts.webhooks = Webhooks::new("policy.example.com").with(validating("images", images));
+    /// assert_eq!(Installer::new(&parts, &Install::default()), Err(ManifestError::NoIdentity));
+    /// assert!(Installer::new(&parts, &Install::default().cert_manager()).is_ok());
+    /// ```
     ///
     /// # Errors
     ///
@@ -153,7 +199,18 @@ impl Installer {
         Ok(installer)
     }
 
-    /// Everything, in the order in which it should be applied.
+    /// Returns all objects, in the order in which to apply them.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Install, Installer, Parts};
+    ///
+    /// let installer = Installer::new(&Parts::new("policy"), &Install::default())?;
+    /// let objects = installer.manifests();
+    /// let kinds: Vec<_> = objects.objects().iter().map(|object| &object["kind"]).collect();
+    /// assert_eq!(kinds[..2], ["Namespace", "ServiceAccount"]);
+    /// assert!(kinds.contains(&&"Deployment".into()));
+    /// # Ok::<(), kubewright_manifests::ManifestError>(())
+    /// ```
     #[must_use]
     pub fn manifests(&self) -> Manifests {
         let parts = [&self.program[..self.namespaces()], &self.crds];
@@ -161,26 +218,60 @@ impl Installer {
         parts.into_iter().chain(rest).flatten().cloned().collect()
     }
 
-    /// The definitions of custom resources.
+    /// Returns the CustomResourceDefinitions.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Install, Installer, Parts};
+    ///
+    /// let mut parts = Parts::new("gardens");
+    /// parts.crds.push(serde_json::json!({
+    ///     "kind": "CustomResourceDefinition",
+    ///     "metadata": {"name": "gardens.example.com"},
+    ///     "spec": {"group": "example.com", "names": {"plural": "gardens"}},
+    /// }));
+    /// let crds = Installer::new(&parts, &Install::default())?.crds();
+    /// assert_eq!(crds.objects()[0]["metadata"]["labels"]["app.kubernetes.io/name"], "gardens");
+    /// # Ok::<(), kubewright_manifests::ManifestError>(())
+    /// ```
     #[must_use]
     pub fn crds(&self) -> Manifests {
         self.crds.iter().cloned().collect()
     }
 
-    /// The program itself: what it runs as, what it may do, and where it is reached.
+    /// Returns the objects of the program itself, such as its ServiceAccount, roles, Service and Deployment.
     #[must_use]
     pub fn program(&self) -> Manifests {
         self.program.iter().cloned().collect()
     }
 
-    /// What has API servers call the program.
+    /// Returns the webhook configurations.
     #[must_use]
     pub fn webhooks(&self) -> Manifests {
         self.webhooks.iter().cloned().collect()
     }
 
-    /// What would break if these definitions, of a cluster or of a release, were replaced by those of the program. Definitions
-    /// of others are passed over.
+    /// Finds what would break if the program's CustomResourceDefinitions replaced these, of a cluster or of a release.
+    /// Definitions that the program does not have are skipped.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Install, Installer, Parts};
+    /// use serde_json::json;
+    ///
+    /// let definition = |version: &str| json!({
+    ///     "kind": "CustomResourceDefinition",
+    ///     "metadata": {"name": "gardens.example.com"},
+    ///     "spec": {"group": "example.com", "names": {"plural": "gardens"}, "versions": [
+    ///         {"name": version, "served": true, "storage": true},
+    ///     ]},
+    /// });
+    /// let mut parts = Parts::new("gardens");
+    /// parts.crds.push(definition("v2"));
+    /// let installer = Installer::new(&parts, &Install::default())?;
+    /// let found = installer.breaks(&[definition("v1")]);
+    /// assert_eq!(found[0].to_string(), "gardens.example.com: v1 is gone, and objects are stored in it");
+    /// assert!(installer.breaks(&[definition("v2")]).is_empty());
+    /// # Ok::<(), kubewright_manifests::ManifestError>(())
+    /// ```
     #[must_use]
     pub fn breaks(&self, old: &[Value]) -> Vec<Break> {
         let replaced = old.iter().flat_map(|old| {
@@ -194,7 +285,15 @@ impl Installer {
         replaced.collect()
     }
 
-    /// The files of a Kustomize tree: `kubectl apply -k` applies all of it, and each file by itself is a step.
+    /// Returns the files of a Kustomize tree: `kubectl apply -k` applies all of it, and each file by itself is a step.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Install, Installer, Parts};
+    ///
+    /// let tree = Installer::new(&Parts::new("policy"), &Install::default())?.tree();
+    /// assert!(tree.text("kustomization.yaml").unwrap().contains("- program.yaml\n"));
+    /// # Ok::<(), kubewright_manifests::ManifestError>(())
+    /// ```
     pub fn tree(&self) -> Tree {
         let files = [
             ("crds.yaml", self.crds()),

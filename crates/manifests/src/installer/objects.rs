@@ -182,7 +182,7 @@ impl Settled<'_> {
             "metadata": self.metadata(&self.parts.name),
             "spec": {
                 "selector": {"matchLabels": self.labels()},
-                "podMetricsEndpoints": [{"port": "monitor", "path": "/metrics"}],
+                "podMetricsEndpoints": [{"port": "metrics", "path": "/metrics"}],
             },
         })
     }
@@ -205,7 +205,7 @@ impl Settled<'_> {
 /// Who may connect to a port. The kubelet's probes come from the node of the pod, which no policy keeps out.
 fn ingress(port: &Value) -> Value {
     let ports = json!([{"port": port["containerPort"], "protocol": "TCP"}]);
-    if port["name"] == "monitor" {
+    if port["name"] == "metrics" {
         let scrapers = json!({"namespaceSelector": {"matchLabels": {"metrics": "enabled"}}});
         return json!({"from": [scrapers], "ports": ports});
     }

@@ -62,7 +62,7 @@ impl Settled<'_> {
     }
 
     fn container(&self) -> Value {
-        let probe = |path: &str| json!({"httpGet": {"path": path, "port": "monitor"}});
+        let probe = |path: &str| json!({"httpGet": {"path": path, "port": "metrics"}});
         let mut ready = probe("/readyz");
         ready["periodSeconds"] = json!(5);
         let memory = self.install.memory.as_ref();
@@ -105,7 +105,7 @@ impl Settled<'_> {
         if self.mounted_secret().is_some() {
             arguments.push(format!("--certificates={CERTIFICATES}"));
         }
-        arguments.push(format!("--monitor=0.0.0.0:{MONITOR}"));
+        arguments.push(format!("--metrics-bind-address=0.0.0.0:{METRICS}"));
         arguments.push("--log-format=json".to_owned());
         if self.install.grace.is_some() {
             arguments.push(format!("--grace={}", self.grace()));
@@ -116,9 +116,9 @@ impl Settled<'_> {
 
     pub(super) fn ports(&self) -> Vec<Value> {
         let webhooks = json!({"name": "webhooks", "containerPort": WEBHOOKS});
-        let monitor = json!({"name": "monitor", "containerPort": MONITOR});
+        let metrics = json!({"name": "metrics", "containerPort": METRICS});
         let webhooks = self.parts.is_called().then_some(webhooks);
-        webhooks.into_iter().chain([monitor]).collect()
+        webhooks.into_iter().chain([metrics]).collect()
     }
 
     /// What is mounted, and where.
@@ -141,9 +141,9 @@ impl Settled<'_> {
 
 /// The user of images without a distribution, who owns nothing.
 const NOBODY: u32 = 65532;
-/// Where a program listens unless it is told otherwise.
+/// The default port of a program's webhooks.
 const WEBHOOKS: u16 = 9443;
-const MONITOR: u16 = 8080;
+const METRICS: u16 = 8080;
 const CERTIFICATES: &str = "/etc/certificates";
 /// How much longer than its own grace a program may take before the kubelet kills it, in seconds: so long as a log needs to be
 /// written and a process to end.

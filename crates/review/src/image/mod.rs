@@ -17,7 +17,19 @@ pub use write::ImageError;
 use crate::json::{JsonError, Reader};
 
 impl Image {
-    /// Takes the image of an object. The hint is the size of its JSON, if it is known.
+    /// Serializes an object into an image. The hint is the size of its JSON in bytes, or 0 if it is not known.
+    ///
+    /// ```
+    #[doc = include_str!("../request.md")]
+    /// use kubewright_review::Image;
+    ///
+    /// let text = r#"{"size":1}"#;
+    /// let object: serde_json::Value = serde_json::from_str(text)?;
+    /// let (before, after) = (Image::of(&object, text.len())?, Image::of(&object, text.len())?);
+    /// let review = review("CREATE", r#""object":{"size":1}"#);
+    /// assert!(review.graft(&before, &after)?.is_empty(), "equal objects have equal images");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -31,7 +43,18 @@ impl Image {
         Ok(image)
     }
 
-    /// Takes the image of the same object later. Long texts that did not change are shared.
+    /// Serializes the same object later. Long strings that did not change are shared.
+    ///
+    /// ```
+    #[doc = include_str!("../request.md")]
+    /// use kubewright_review::Image;
+    ///
+    /// let before = Image::of(&serde_json::json!({"size": 1}), 0)?;
+    /// let after = before.then(&serde_json::json!({"size": 2}))?;
+    /// let patch = review("CREATE", r#""object":{"size":1}"#).graft(&before, &after)?;
+    /// assert_eq!(patch.to_json(), br#"[{"op":"replace","path":"/size","value":2}]"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -6,7 +6,21 @@ use std::sync::Arc;
 
 use super::node::Node;
 
-/// What a typed object looks like as JSON, taken before or after a handler may change it.
+/// The JSON of a typed object, before or after a handler may change it. Two images give the changes between them:
+/// [`AdmissionReview::graft`](crate::AdmissionReview::graft).
+///
+/// ```
+#[doc = include_str!("../request.md")]
+/// use kubewright_review::Image;
+///
+/// let mut object = serde_json::json!({"size": 1});
+/// let before = Image::of(&object, 0)?;
+/// object["size"] = 2.into();
+/// let after = before.then(&object)?;
+/// let patch = review("CREATE", r#""object":{"size":1}"#).graft(&before, &after)?;
+/// assert_eq!(patch.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Default)]
 pub struct Image {
     pub(super) tape: Vec<u8>,

@@ -21,7 +21,16 @@ pub(super) const DEEPEST: u8 = 128;
 /// The name under which serde_json's `Number` offers its text, if any crate asks serde_json for arbitrary precision.
 const NUMBER: &str = "$serde_json::private::Number";
 
-/// Why an object has no image.
+/// The reason why an object has no image.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use kubewright_review::Image;
+///
+/// let keyed_by_pairs = BTreeMap::from([((1, 2), "a")]);
+/// let error = Image::of(&keyed_by_pairs, 0).unwrap_err();
+/// assert!(error.to_string().starts_with("cannot write the object as JSON"));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the object as JSON: {0}")]
 pub struct ImageError(String);

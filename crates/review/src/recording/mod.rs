@@ -44,7 +44,18 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// What is kept of a review that came to a hook at a path, and of its answer, if there was one.
+    /// Records a review that came to a hook at a path, and the answer to it, if there was one.
+    ///
+    /// ```
+    /// use kubewright_review::Recording;
+    ///
+    /// let review = r#"{"request":{"uid":"7","object":{"kind":"Secret","data":{"password":"c2VjcmV0"}}}}"#;
+    /// let recording = Recording::of("/secrets", "secrets", review, None)?;
+    /// assert_eq!((recording.path(), recording.hook()), ("/secrets", "secrets"));
+    /// assert!(!recording.review().to_string().contains("c2VjcmV0"));
+    /// assert!(recording.answer().is_none());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -67,7 +78,18 @@ impl Recording {
         })
     }
 
-    /// The same review with another answer.
+    /// Records another answer to the same review.
+    ///
+    /// ```
+    /// use kubewright_review::Recording;
+    ///
+    /// let review = r#"{"request":{"uid":"7","object":{"kind":"Pod"}}}"#;
+    /// let recording = Recording::of("/pods", "pods", review, Some(br#"{"response":{"allowed":true}}"#))?;
+    /// let other = recording.answered(Some(br#"{"response":{"allowed":false}}"#))?;
+    /// assert_eq!(other.review(), recording.review());
+    /// assert_ne!(other, recording, "the two builds answer differently");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -77,22 +99,32 @@ impl Recording {
         Self::of(&self.path, &self.hook, &review, answer)
     }
 
-    /// The path at which the hook was called.
+    /// Returns the path at which the hook was called.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The short name of the hook.
+    /// Returns the short name of the hook.
     pub fn hook(&self) -> &str {
         &self.hook
     }
 
-    /// The AdmissionReview.
+    /// Returns the AdmissionReview.
     pub fn review(&self) -> &Value {
         &self.review
     }
 
-    /// The `response` of the answer, with its patch as JSON; none if the hook has failed.
+    /// Returns the `response` of the answer, with its patch as JSON, or `None` if the hook failed.
+    ///
+    /// ```
+    /// use kubewright_review::Recording;
+    ///
+    /// let review = r#"{"request":{"uid":"7","object":{"kind":"Pod"}}}"#;
+    /// let answer = br#"{"response":{"uid":"7","allowed":true,"patchType":"JSONPatch","patch":"W10="}}"#;
+    /// let recording = Recording::of("/pods", "pods", review, Some(answer))?;
+    /// assert_eq!(recording.answer(), Some(&serde_json::json!({"allowed": true, "patch": []})));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn answer(&self) -> Option<&Value> {
         self.answer.as_ref()
     }

@@ -35,7 +35,7 @@ impl Caller {
 
     /// The client's verdict. Signatures are checked for the first call of a connection, and again when the trust has changed
     /// or the verdict is old.
-    pub(super) fn judge(
+    pub(super) fn verify(
         &self,
         trust: &Arc<ClientTrust>,
         time: SystemTime,
@@ -48,7 +48,7 @@ impl Caller {
                 last.verdict.clone()
             }
             _ => {
-                let verdict = trust.judge(&self.chain, time);
+                let verdict = trust.verify(&self.chain, time);
                 if let Ok(name) = &verdict {
                     tracing::debug!(client = ?name, "a client is believed");
                 }
@@ -86,13 +86,13 @@ mod tests {
         let authority = Authority::new("test").unwrap();
         let (trust, caller) = (trust(&authority), caller(&authority));
         let now = SystemTime::now();
-        assert_eq!(caller.judge(&trust, now), Ok(()));
+        assert_eq!(caller.verify(&trust, now), Ok(()));
 
         tokio::time::advance(Duration::from_secs(59)).await;
-        assert_eq!(caller.judge(&trust, now + 2 * HOUR), Ok(()), "not yet");
+        assert_eq!(caller.verify(&trust, now + 2 * HOUR), Ok(()), "not yet");
         tokio::time::advance(Duration::from_secs(1)).await;
-        let refused = caller.judge(&trust, now + 2 * HOUR).unwrap_err();
-        assert!(matches!(refused, ClientError::NotBelieved { .. }));
+        let refused = caller.verify(&trust, now + 2 * HOUR).unwrap_err();
+        assert!(matches!(refused, ClientError::NotVerified { .. }));
     }
 
     #[tokio::test(start_paused = true)]
@@ -100,8 +100,8 @@ mod tests {
         let (mine, other) = (Authority::new("a").unwrap(), Authority::new("a").unwrap());
         let caller = caller(&mine);
         let now = SystemTime::now();
-        assert_eq!(caller.judge(&trust(&mine), now), Ok(()));
-        assert!(caller.judge(&trust(&other), now).is_err());
-        assert_eq!(caller.judge(&trust(&mine), now), Ok(()));
+        assert_eq!(caller.verify(&trust(&mine), now), Ok(()));
+        assert!(caller.verify(&trust(&other), now).is_err());
+        assert_eq!(caller.verify(&trust(&mine), now), Ok(()));
     }
 }

@@ -51,13 +51,58 @@ pub(super) enum Mode {
 }
 
 impl ClientCheck {
-    /// Believes clients that the authorities in this PEM file have signed for, and follows the file. The server waits for it
-    /// if it is not there yet.
+    /// Verifies clients by the CA certificates in this PEM file, and follows the file. The server waits for it if it does not
+    /// exist yet.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_certificates::{Authority, SelfSigned};
+    /// use kubewright_server::{ClientCheck, Server};
+    /// use tower::service_fn;
+    #[doc = include_str!("../client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let authority = Authority::new("clients")?;
+    /// let file = std::env::temp_dir().join(format!("kubewright-client-ca-{}.crt", std::process::id()));
+    /// std::fs::write(&file, authority.trust().to_pem())?;
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]))
+    ///     .listen(([127, 0, 0, 1], 0))
+    ///     .clients(ClientCheck::by_file(&file))
+    ///     .bind()
+    ///     .await?;
+    /// let api_server = authority.sign_client("kube-apiserver", "system", Duration::from_secs(60))?.identity()?;
+    /// assert_eq!(ask_as(server, Some(&api_server), get("/")).await?.status(), 200);
+    /// # std::fs::remove_file(&file)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn by_file(path: impl Into<PathBuf>) -> Self {
         Self::by(Authorities::File(TrustFile::at(path)))
     }
 
-    /// Believes clients that these authorities have signed for.
+    /// Verifies clients by these CA certificates.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_certificates::{Authority, SelfSigned};
+    /// use kubewright_server::{ClientCheck, Server};
+    /// use tower::service_fn;
+    #[doc = include_str!("../client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let authority = Authority::new("clients")?;
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]))
+    ///     .listen(([127, 0, 0, 1], 0))
+    ///     .clients(ClientCheck::by_authorities(authority.trust()))
+    ///     .bind()
+    ///     .await?;
+    /// let other = Authority::new("others")?.sign_client("kube-apiserver", "system", Duration::from_secs(60))?.identity()?;
+    /// assert_eq!(ask_as(server, Some(&other), get("/")).await?.status(), 403);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn by_authorities(authorities: TrustBundle) -> Self {
         Self::by(Authorities::Fixed(authorities))
     }
@@ -73,14 +118,54 @@ impl ClientCheck {
         }
     }
 
-    /// Lets only clients call whose certificate has one of these common names; every name will do unless set.
+    /// Accepts only clients whose certificate has one of these common names. By default every name is accepted.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_certificates::{Authority, SelfSigned};
+    /// use kubewright_server::{ClientCheck, Server};
+    /// use tower::service_fn;
+    #[doc = include_str!("../client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let authority = Authority::new("clients")?;
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]))
+    ///     .listen(([127, 0, 0, 1], 0))
+    ///     .clients(ClientCheck::by_authorities(authority.trust()).named(["kube-apiserver"]))
+    ///     .bind()
+    ///     .await?;
+    /// let kubelet = authority.sign_client("kubelet", "system:nodes", Duration::from_secs(60))?.identity()?;
+    /// assert_eq!(ask_as(server, Some(&kubelet), get("/")).await?.status(), 403);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn named(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.rules.names.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Lets everybody call these paths. The API server shows its certificate to admission webhooks only: conversions come
+    /// Accepts every client at these paths. The API server shows its certificate to admission webhooks only: conversions come
     /// without one.
+    ///
+    /// ```
+    /// use kubewright_certificates::{Authority, SelfSigned};
+    /// use kubewright_server::{ClientCheck, Server};
+    /// use tower::service_fn;
+    #[doc = include_str!("../client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let check = ClientCheck::by_authorities(Authority::new("clients")?.trust()).except_at(["/convert/widgets.example.com"]);
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]))
+    ///     .listen(([127, 0, 0, 1], 0))
+    ///     .clients(check)
+    ///     .bind()
+    ///     .await?;
+    /// assert_eq!(ask(server, post("/convert/widgets.example.com", "{}")).await?.status(), 200);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn except_at(mut self, paths: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.rules
             .open_paths
@@ -88,7 +173,28 @@ impl ClientCheck {
         self
     }
 
-    /// Refuses nobody: logs and counts whom it would have refused.
+    /// Rejects no client: the server logs and counts the clients that it would reject.
+    ///
+    /// ```
+    /// use kubewright_certificates::{Authority, SelfSigned};
+    /// use kubewright_server::{ClientCheck, Server};
+    /// use tower::service_fn;
+    #[doc = include_str!("../client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let check = ClientCheck::by_authorities(Authority::new("clients")?.trust()).observing();
+    /// let server = Server::new(service_fn(echo), SelfSigned::for_names(["localhost"]))
+    ///     .listen(([127, 0, 0, 1], 0))
+    ///     .clients(check)
+    ///     .bind()
+    ///     .await?;
+    /// let counters = server.counters();
+    /// assert_eq!(ask(server, get("/")).await?.status(), 200);
+    /// assert_eq!(counters.read().clients_observed, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn observing(mut self) -> Self {
         self.rules.mode = Mode::Observe;
         self

@@ -47,7 +47,7 @@ impl LiveClients {
         if self.rules.open_paths.contains(path) {
             return Ok(());
         }
-        let Err(error) = caller.judge(&self.trust.load_full(), SystemTime::now()) else {
+        let Err(error) = caller.verify(&self.trust.load_full(), SystemTime::now()) else {
             return Ok(());
         };
         match self.rules.mode {

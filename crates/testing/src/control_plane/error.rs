@@ -6,7 +6,18 @@ use std::time::Duration;
 
 use kubewright_certificates::CertificateError;
 
-/// Why a control plane did not start.
+/// An error of starting a [`ControlPlane`](super::ControlPlane).
+///
+/// ```
+/// use kubewright_testing::{ControlPlane, ControlPlaneError};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let empty = tempfile::tempdir().unwrap();
+/// let error = ControlPlane::builder().assets(empty.path()).start().await.unwrap_err();
+/// let ControlPlaneError::NoPrograms { looked_in } = error else { panic!("{error}") };
+/// assert_eq!(looked_in, [empty.path()]);
+/// # });
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ControlPlaneError {

@@ -127,7 +127,7 @@ impl ControlPlane {
 }
 
 impl ControlPlaneBuilder {
-    /// Takes the programs from this folder.
+    /// Takes kube-apiserver and etcd from this folder. The default is the folder that `KUBEBUILDER_ASSETS` names.
     pub fn assets(mut self, folder: impl Into<PathBuf>) -> Self {
         self.assets = Some(folder.into());
         self

@@ -15,7 +15,22 @@ use tower::BoxError;
 
 use super::refusal::Refusal;
 
-/// How an answer ends before its time.
+/// How the body of a response ends before its time.
+///
+/// ```
+/// use futures::StreamExt as _;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::Api;
+/// use kubewright_testing::{End, Requests, TestCluster};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let cluster = TestCluster::start().await;
+/// let maps: Api<ConfigMap> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+/// let mut watch = maps.watch(&Default::default(), "0").await.unwrap().boxed();
+/// cluster.faults().end_watches(&Requests::all(), &End::Broken);
+/// assert!(watch.next().await.unwrap().is_err());
+/// # });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum End {

@@ -82,7 +82,30 @@ struct State {
     first: usize,
 }
 
-/// Something that is about to go wrong with requests. What exactly is for its last method to say.
+/// A fault in the making: which requests it is for, how often and how long. Its last method, such as
+/// [`answer`](Self::answer), says what goes wrong and adds it.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::Api;
+/// use kubewright_testing::{Refusal, Requests, TestCluster};
+///
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() {
+/// let cluster = TestCluster::start().await;
+/// let gets = Requests::of::<ConfigMap>().verb("get");
+/// let minute = Duration::from_secs(60);
+/// cluster.faults().on(gets).after(1).lasting(minute).answer(Refusal::unavailable());
+///
+/// let maps: Api<ConfigMap> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+/// assert!(maps.get_opt("web").await.is_ok());
+/// assert!(maps.get_opt("web").await.is_err());
+/// tokio::time::sleep(minute).await;
+/// assert!(maps.get_opt("web").await.is_ok());
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "nothing goes wrong until it is said what, as by `.answer(Refusal::unavailable())`"]
 pub struct Fault<'a> {
@@ -94,13 +117,45 @@ pub struct Fault<'a> {
 }
 
 impl Faults {
-    /// Makes faults to hand to [`Builder::faults`](crate::Builder::faults); a cluster that is running has
+    /// Returns faults without an API server, for [`Builder::faults`](crate::Builder::faults) or
+    /// [`TestCluster::client_under`](crate::TestCluster::client_under). A running cluster has
     /// [its own](crate::TestCluster::faults).
+    ///
+    /// ```
+    /// use kube::Client;
+    /// use kubewright_testing::{Faults, Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let faults = Faults::new();
+    /// faults.on(Requests::all()).once().unreachable();
+    /// let replica: Client = cluster.client_under(&faults);
+    /// assert!(replica.list_api_groups().await.is_err());
+    /// assert!(replica.list_api_groups().await.is_ok());
+    /// # });
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Begins to say what goes wrong with requests: with all of them, from now on, unless more is said.
+    /// Begins a fault of these requests: of all of them, from now on, until its methods narrow it.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kube::Api;
+    /// use kubewright_testing::{Refusal, Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// cluster.faults().on(Requests::of::<Secret>()).answer(Refusal::unavailable());
+    ///
+    /// let (client, namespace) = (cluster.client_under_test(), cluster.namespace());
+    /// let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    /// let maps: Api<ConfigMap> = Api::namespaced(client, namespace);
+    /// assert!(secrets.get_opt("web").await.is_err());
+    /// assert!(maps.get_opt("web").await.is_ok());
+    /// # });
+    /// ```
     pub fn on(&self, requests: Requests) -> Fault<'_> {
         Fault {
             faults: self,
@@ -111,12 +166,45 @@ impl Faults {
         }
     }
 
-    /// Ends all watches that are open, as an API server does that restarts.
+    /// Ends all open watches, as an API server does that restarts.
+    ///
+    /// ```
+    /// use futures::StreamExt as _;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Api;
+    /// use kubewright_testing::TestCluster;
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let maps: Api<ConfigMap> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+    /// let mut watch = maps.watch(&Default::default(), "0").await.unwrap().boxed();
+    /// cluster.faults().drop_watches();
+    /// assert!(watch.next().await.is_none());
+    /// # });
+    /// ```
     pub fn drop_watches(&self) {
         self.end_watches(&Requests::all(), &End::Clean);
     }
 
-    /// Ends watches that are open.
+    /// Ends the open watches of these requests, in this way.
+    ///
+    /// ```
+    /// use futures::StreamExt as _;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Api;
+    /// use kube::api::WatchEvent;
+    /// use kubewright_testing::{End, Refusal, Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let maps: Api<ConfigMap> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+    /// let mut watch = maps.watch(&Default::default(), "0").await.unwrap().boxed();
+    /// let end = End::Error(Refusal::unavailable());
+    /// cluster.faults().end_watches(&Requests::of::<ConfigMap>(), &end);
+    /// let Some(Ok(WatchEvent::Error(status))) = watch.next().await else { panic!("no error") };
+    /// assert_eq!(status.code, 503);
+    /// # });
+    /// ```
     pub fn end_watches(&self, watches: &Requests, end: &End) {
         let mut state = self.state();
         let open = std::mem::take(&mut state.open);
@@ -130,24 +218,95 @@ impl Faults {
         }
     }
 
-    /// Answers the next update or patch of an object of a kind with a conflict.
+    /// Answers the next update or patch of an object of a kind with 409 Conflict.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Api;
+    /// use kube::api::PostParams;
+    /// use kubewright_testing::{TestCluster, yaml};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let map: ConfigMap = yaml("metadata: {name: web}");
+    /// let map = cluster.create(&map).await.expect_allowed();
+    /// cluster.faults().conflict_once::<ConfigMap>();
+    ///
+    /// let maps: Api<ConfigMap> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+    /// let conflict = maps.replace("web", &PostParams::default(), &map).await.unwrap_err();
+    /// assert!(matches!(conflict, kube::Error::Api(status) if status.is_conflict()));
+    /// assert!(maps.replace("web", &PostParams::default(), &map).await.is_ok());
+    /// # });
+    /// ```
     pub fn conflict_once<K: Resource<DynamicType = ()>>(&self) {
         self.on(Requests::of::<K>().changes())
             .once()
             .answer(Refusal::conflict());
     }
 
-    /// Holds every request back for a time.
+    /// Delays every request by a time. The default is none.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use kubewright_testing::TestCluster;
+    /// use tokio::time::Instant;
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let cluster = TestCluster::start().await;
+    /// let minute = Duration::from_secs(60);
+    /// cluster.faults().slow(minute);
+    /// let start = Instant::now();
+    /// cluster.client_under_test().list_api_groups().await.unwrap();
+    /// assert!(start.elapsed() >= minute);
+    /// # }
+    /// ```
     pub fn slow(&self, delay: Duration) {
         self.on(Requests::all()).slow(delay);
     }
 
-    /// Answers the next request of each watch that is open with 410, and ends it: all is listed anew.
+    /// Ends every open watch with a 410 Expired event, after which clients list anew.
+    ///
+    /// ```
+    /// use futures::StreamExt as _;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Api;
+    /// use kube::api::WatchEvent;
+    /// use kubewright_testing::TestCluster;
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let maps: Api<ConfigMap> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+    /// let mut watch = maps.watch(&Default::default(), "0").await.unwrap().boxed();
+    /// cluster.faults().gone();
+    /// let Some(Ok(WatchEvent::Error(status))) = watch.next().await else { panic!("no error") };
+    /// assert_eq!(status.code, 410);
+    /// # });
+    /// ```
     pub fn gone(&self) {
         self.end_watches(&Requests::all(), &End::Error(Refusal::gone()));
     }
 
-    /// Answers every request with 503 for a time, and ends the watches that are open.
+    /// Answers every request with 503 for a time, and ends the open watches.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use kubewright_testing::TestCluster;
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let cluster = TestCluster::start().await;
+    /// let minute = Duration::from_secs(60);
+    /// cluster.faults().unavailable(minute);
+    /// let client = cluster.client_under_test();
+    /// let error = client.list_api_groups().await.unwrap_err();
+    /// assert!(matches!(error, kube::Error::Api(status) if status.code == 503));
+    /// tokio::time::sleep(minute).await;
+    /// assert!(client.list_api_groups().await.is_ok());
+    /// # }
+    /// ```
     pub fn unavailable(&self, time: Duration) {
         self.on(Requests::all())
             .lasting(time)
@@ -156,25 +315,73 @@ impl Faults {
     }
 
     /// Refuses every connection for a time, and breaks those that are open.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use kubewright_testing::TestCluster;
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let cluster = TestCluster::start().await;
+    /// cluster.faults().outage(Duration::from_secs(600));
+    /// let client = cluster.client_under_test();
+    /// assert!(matches!(client.list_api_groups().await, Err(kube::Error::Service(_))));
+    /// // Time is paused: the ten minutes pass at once.
+    /// tokio::time::sleep(Duration::from_secs(600)).await;
+    /// assert!(client.list_api_groups().await.is_ok());
+    /// # }
+    /// ```
     pub fn outage(&self, time: Duration) {
         self.on(Requests::all()).lasting(time).unreachable();
         self.end_watches(&Requests::all(), &End::Broken);
     }
 
-    /// Refuses streamed lists as an API server on an old etcd does, which grants the watch and then says `ERROR` within it.
-    /// One that does not know of them refuses in other words: [`Refusal::streamed_lists_forbidden`].
+    /// Refuses streamed lists as an API server on an old etcd does: it grants the watch and ends it with an `ERROR` event.
+    ///
+    /// An API server that does not know streamed lists refuses them in other words: [`Refusal::streamed_lists_forbidden`].
+    ///
+    /// ```
+    /// use futures::StreamExt as _;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Api;
+    /// use kube::api::{WatchEvent, WatchParams};
+    /// use kubewright_testing::TestCluster;
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// cluster.faults().refuse_streamed_lists();
+    /// let maps: Api<ConfigMap> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+    /// let streamed = WatchParams::default().initial_events();
+    /// let mut watch = maps.watch(&streamed, "0").await.unwrap().boxed();
+    /// let Some(Ok(WatchEvent::Error(status))) = watch.next().await else { panic!("no error") };
+    /// assert!(status.message.contains("RequestWatchProgress"));
+    /// # });
+    /// ```
     pub fn refuse_streamed_lists(&self) {
         let lists = Requests::all().streamed_lists();
         self.on(lists).answer_within(Refusal::no_watch_progress());
     }
 
-    /// Lets nothing go wrong any more. Watches that were made silent stay so.
+    /// Removes all faults. Watches that a fault made silent stay silent.
+    ///
+    /// ```
+    /// use kubewright_testing::{Refusal, Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// cluster.faults().on(Requests::all()).answer(Refusal::unavailable());
+    /// let client = cluster.client_under_test();
+    /// assert!(client.list_api_groups().await.is_err());
+    /// cluster.faults().clear();
+    /// assert!(client.list_api_groups().await.is_ok());
+    /// # });
+    /// ```
     pub fn clear(&self) {
         self.state().rules.clear();
     }
 
-    /// Returns what was sent of these requests by whoever these faults are for, in order, those included that something befell
-    /// on the way.
+    /// Returns these requests in the order in which clients under these faults sent them, with those that a fault stopped.
     pub fn sent(&self, requests: &Requests) -> Vec<Sent> {
         let state = self.state();
         let sent = state
@@ -184,7 +391,7 @@ impl Faults {
         sent.cloned().collect()
     }
 
-    /// Forgets what was sent until now, so that a test counts from here.
+    /// Forgets the requests that were sent until now, so that a test counts from here.
     pub fn forget_sent(&self) {
         let mut state = self.state();
         state.first += state.sent.len();
@@ -235,40 +442,121 @@ impl Fault<'_> {
         self.times(1)
     }
 
-    /// Befalls only the next ones.
+    /// Befalls only the next `times` requests. The default is all of them.
+    ///
+    /// ```
+    /// use kubewright_testing::{Refusal, Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// cluster.faults().on(Requests::all()).times(2).answer(Refusal::unavailable());
+    /// let client = cluster.client_under_test();
+    /// assert!(client.apiserver_version().await.is_err());
+    /// assert!(client.apiserver_version().await.is_err());
+    /// assert!(client.apiserver_version().await.is_ok());
+    /// # });
+    /// ```
     pub fn times(mut self, times: usize) -> Self {
         self.times = Some(times);
         self
     }
 
-    /// Lets so many pass first.
+    /// Spares the first `requests`. The default is none.
+    ///
+    /// ```
+    /// use kubewright_testing::{Refusal, Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// cluster.faults().on(Requests::all()).after(1).answer(Refusal::unavailable());
+    /// let client = cluster.client_under_test();
+    /// assert!(client.apiserver_version().await.is_ok());
+    /// assert!(client.apiserver_version().await.is_err());
+    /// # });
+    /// ```
     pub fn after(mut self, requests: usize) -> Self {
         self.spared = requests;
         self
     }
 
-    /// Ends by itself after a time.
+    /// Ends the fault after a time. The default is that it lasts until [`Faults::clear`].
     pub fn lasting(mut self, time: Duration) -> Self {
         self.time = Some(time);
         self
     }
 
-    /// Answers with a refusal; the API server does not get to see the request.
+    /// Answers with a refusal; the request does not reach the API server.
+    ///
+    /// ```
+    /// use kubewright_testing::{Refusal, Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// cluster.faults().on(Requests::all()).once().answer(Refusal::too_many_requests());
+    /// let error = cluster.client_under_test().apiserver_version().await.unwrap_err();
+    /// assert!(matches!(error, kube::Error::Api(status) if status.code == 429));
+    /// # });
+    /// ```
     pub fn answer(self, refusal: Refusal) {
         self.add(Effect::Instead(Instead::Refusal(refusal)));
     }
 
-    /// Grants a watch and refuses it within, by an `ERROR` event, before anything else is told.
+    /// Grants a watch and ends it with an `ERROR` event before any other event.
+    ///
+    /// ```
+    /// use futures::StreamExt as _;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Api;
+    /// use kube::api::WatchEvent;
+    /// use kubewright_testing::{Refusal, Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// cluster.faults().on(Requests::all().watches()).once().answer_within(Refusal::gone());
+    /// let maps: Api<ConfigMap> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+    /// let mut watch = maps.watch(&Default::default(), "0").await.unwrap().boxed();
+    /// let Some(Ok(WatchEvent::Error(status))) = watch.next().await else { panic!("no error") };
+    /// assert_eq!(status.reason, "Expired");
+    /// # });
+    /// ```
     pub fn answer_within(self, refusal: Refusal) {
         self.add(Effect::Instead(Instead::RefusalWithin(refusal)));
     }
 
     /// Refuses the connection.
+    ///
+    /// ```
+    /// use kubewright_testing::{Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// cluster.faults().on(Requests::all()).once().unreachable();
+    /// let client = cluster.client_under_test();
+    /// assert!(matches!(client.apiserver_version().await, Err(kube::Error::Service(_))));
+    /// assert_eq!(cluster.sent(&Requests::all())[0].status(), None);
+    /// # });
+    /// ```
     pub fn unreachable(self) {
         self.add(Effect::Instead(Instead::Unreachable));
     }
 
-    /// Has the API server do what it is asked, and breaks the connection before the answer comes.
+    /// Lets the API server serve the request, and breaks the connection before the response arrives.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Api;
+    /// use kube::api::PostParams;
+    /// use kubewright_testing::{Requests, TestCluster, yaml};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// cluster.faults().on(Requests::all().verb("create")).once().reset();
+    /// let maps: Api<ConfigMap> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+    /// let map = yaml("metadata: {name: web}");
+    /// assert!(maps.create(&PostParams::default(), &map).await.is_err());
+    /// assert!(cluster.get::<ConfigMap>("web").await.is_some(), "the object exists all the same");
+    /// # });
+    /// ```
     pub fn reset(self) {
         self.add(Effect::Instead(Instead::Reset));
     }
@@ -278,17 +566,69 @@ impl Fault<'_> {
         self.add(Effect::Slow(delay));
     }
 
-    /// Has the API server do what it is asked at once, and holds the answer back for a time.
+    /// Lets the API server serve the request at once, and delays the response by a time.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Api;
+    /// use kube::api::PostParams;
+    /// use kubewright_testing::{Requests, TestCluster, eventually, yaml};
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let cluster = TestCluster::start().await;
+    /// let hour = Duration::from_secs(3600);
+    /// cluster.faults().on(Requests::all().writes()).slow_answer(hour);
+    /// let maps: Api<ConfigMap> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+    /// let writing = tokio::spawn(async move {
+    ///     let map = yaml("metadata: {name: web}");
+    ///     maps.create(&PostParams::default(), &map).await
+    /// });
+    /// eventually("the object", async || cluster.get::<ConfigMap>("web").await).await;
+    /// assert!(!writing.is_finished(), "the client does not know yet");
+    /// assert!(writing.await.unwrap().is_ok());
+    /// # }
+    /// ```
     pub fn slow_answer(self, delay: Duration) {
         self.add(Effect::SlowAnswer(delay));
     }
 
-    /// Lets no more bytes of the answer through in a second.
+    /// Limits the response to this many bytes per second.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use kubewright_testing::{Requests, TestCluster};
+    /// use tokio::time::Instant;
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let cluster = TestCluster::start().await;
+    /// cluster.faults().on(Requests::all()).trickle(10);
+    /// let start = Instant::now();
+    /// cluster.client_under_test().apiserver_version().await.unwrap();
+    /// assert!(start.elapsed() > Duration::from_secs(5), "its JSON has more than 50 bytes");
+    /// # }
+    /// ```
     pub fn trickle(self, bytes: usize) {
         self.add(Effect::Pace(bytes));
     }
 
-    /// Ends the body of the answer after so many bytes, be it amid an object.
+    /// Ends the body of the response after this many bytes, even amid an object.
+    ///
+    /// ```
+    /// use kubewright_testing::{End, Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// cluster.faults().on(Requests::all()).once().end_after(10, End::Clean);
+    /// let client = cluster.client_under_test();
+    /// let error = client.apiserver_version().await.unwrap_err();
+    /// assert!(matches!(error, kube::Error::SerdeError(_)), "{error}");
+    /// # });
+    /// ```
     pub fn end_after(self, bytes: usize, end: End) {
         self.add(Effect::Cut(bytes, end));
     }

@@ -33,7 +33,20 @@ enum Message {
 }
 
 impl Refusal {
-    /// Refuses with an HTTP status code, a reason such as `InternalError` (empty for none) and a message.
+    /// Returns a refusal with an HTTP status code, a reason such as `InternalError` (empty for none) and a message.
+    ///
+    /// ```
+    /// use kubewright_testing::{Refusal, Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let refusal = Refusal::new(500, "InternalError", "etcd has no leader");
+    /// cluster.faults().on(Requests::all()).once().answer(refusal);
+    /// let error = cluster.client_under_test().apiserver_version().await.unwrap_err();
+    /// let kube::Error::Api(status) = error else { panic!("{error}") };
+    /// assert_eq!((status.code, &*status.message), (500, "etcd has no leader"));
+    /// # });
+    /// ```
     pub fn new(code: u16, reason: &str, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -44,7 +57,7 @@ impl Refusal {
         }
     }
 
-    /// 409: somebody has changed the object since it was read.
+    /// Returns 409 Conflict: the object has been changed since it was read.
     pub fn conflict() -> Self {
         Self {
             message: Message::Conflict,
@@ -57,7 +70,20 @@ impl Refusal {
         Self::new(410, "Expired", "too old resource version: 1 (2)")
     }
 
-    /// 504: the resource version is newer than all that the API server knows, as after a backup was restored.
+    /// Returns 504 Timeout: the resource version is newer than the newest of the API server, as after a backup was restored.
+    ///
+    /// ```
+    /// use kubewright_testing::{Refusal, Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// cluster.faults().on(Requests::all()).once().answer(Refusal::too_new());
+    /// let error = cluster.client_under_test().apiserver_version().await.unwrap_err();
+    /// let kube::Error::Api(status) = error else { panic!("{error}") };
+    /// let causes = status.details.unwrap().causes;
+    /// assert_eq!(causes[0].reason, "ResourceVersionTooLarge");
+    /// # });
+    /// ```
     pub fn too_new() -> Self {
         Self {
             cause: Some(("ResourceVersionTooLarge", "Too large resource version")),
@@ -103,7 +129,24 @@ impl Refusal {
         )
     }
 
-    /// Also says how long to stay away, in whole seconds: the header `Retry-After`.
+    /// Adds how long the client should wait, in whole seconds: the header `Retry-After` and `details.retryAfterSeconds`.
+    ///
+    /// A part of a second counts as a whole one.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use kubewright_testing::{Refusal, Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let busy = Refusal::too_many_requests().retry_after(Duration::from_millis(29_500));
+    /// cluster.faults().on(Requests::all()).once().answer(busy);
+    /// let error = cluster.client_under_test().apiserver_version().await.unwrap_err();
+    /// let kube::Error::Api(status) = error else { panic!("{error}") };
+    /// assert_eq!(status.details.unwrap().retry_after_seconds, 30);
+    /// # });
+    /// ```
     pub fn retry_after(mut self, pause: Duration) -> Self {
         self.retry_after = Some(
             pause

@@ -29,7 +29,15 @@ impl Requests {
         Self::default()
     }
 
-    /// Requests about objects of a kind, their sub-resources included.
+    /// Returns the requests for objects of a kind, with those for its sub-resources.
+    ///
+    /// ```
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use kubewright_testing::Requests;
+    ///
+    /// let deployments = Requests::all().resource("apps", "deployments");
+    /// assert_eq!(Requests::of::<Deployment>(), deployments);
+    /// ```
     pub fn of<K: Resource<DynamicType = ()>>() -> Self {
         Self::all().resource(&K::group(&()), &K::plural(&()))
     }
@@ -40,18 +48,48 @@ impl Requests {
         self
     }
 
-    /// Only about this sub-resource, such as `status`; an empty one is the objects themselves.
+    /// Keeps the requests for this sub-resource, such as `status`. An empty name keeps those for the objects themselves.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube::Api;
+    /// use kubewright_testing::{Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let pods: Api<Pod> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+    /// let _ = pods.get_status("web").await;
+    /// let _ = pods.get("web").await;
+    /// assert_eq!(cluster.sent(&Requests::of::<Pod>()).len(), 2);
+    /// assert_eq!(cluster.sent(&Requests::of::<Pod>().subresource("status")).len(), 1);
+    /// # });
+    /// ```
     pub fn subresource(mut self, name: &str) -> Self {
         self.subresource = Some(name.to_owned());
         self
     }
 
-    /// Only with this verb, in the words of RBAC: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`.
+    /// Keeps the requests with this verb of RBAC: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or
+    /// `deletecollection`.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Api;
+    /// use kubewright_testing::{Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let maps: Api<ConfigMap> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+    /// maps.list(&Default::default()).await.unwrap();
+    /// maps.get_opt("web").await.unwrap();
+    /// assert_eq!(cluster.sent(&Requests::all().verb("list")).len(), 1);
+    /// # });
+    /// ```
     pub fn verb(self, verb: &str) -> Self {
         self.verbs(&[verb])
     }
 
-    /// Only those that write: `create`, `update`, `patch`, `delete` and `deletecollection`.
+    /// Keeps the requests that write: `create`, `update`, `patch`, `delete` and `deletecollection`.
     pub fn writes(self) -> Self {
         self.verbs(WRITES)
     }
@@ -61,7 +99,7 @@ impl Requests {
         self.verbs(&["update", "patch"])
     }
 
-    /// Only watches.
+    /// Keeps the watches.
     pub fn watches(self) -> Self {
         self.verb("watch")
     }
@@ -78,8 +116,22 @@ impl Requests {
         self
     }
 
-    /// Only about the object of this name. A list or a watch of this one name counts, the creation of an object does not:
-    /// its name stands in the body.
+    /// Keeps the requests for the object of this name, and lists and watches of this name alone. A `create` does not count: its
+    /// name is in the body.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Api;
+    /// use kubewright_testing::{Requests, TestCluster};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::start().await;
+    /// let maps: Api<ConfigMap> = Api::namespaced(cluster.client_under_test(), cluster.namespace());
+    /// maps.get_opt("web").await.unwrap();
+    /// maps.get_opt("db").await.unwrap();
+    /// assert_eq!(cluster.sent(&Requests::all().named("web")).len(), 1);
+    /// # });
+    /// ```
     pub fn named(mut self, name: &str) -> Self {
         self.name = Some(name.to_owned());
         self

@@ -11,7 +11,22 @@ use super::definition::{DefinitionError, Known, Versioned};
 use super::object::{self, Failure};
 use crate::declaration::ConversionDeclaration;
 
-/// The conversion of a custom resource: a [`Converting`](super::Converting) that is complete.
+/// A complete conversion of a custom resource, made from a [`Converting`](super::Converting). A test converts objects with it:
+///
+/// ```
+/// # mod kube { pub use kube_core as core; }
+#[doc = include_str!("widgets.md")]
+/// # renamed!(); fn main() {
+/// use kubewright_webhook::{Conversion, converting};
+///
+/// let widgets: Conversion = converting::<v1::Widget>().spoke::<v2::Widget>().into();
+/// let old = serde_json::json!({
+///     "apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": 3},
+/// });
+/// let new = widgets.convert(&old, "example.com/v2").unwrap();
+/// assert_eq!(widgets.convert(&new, "example.com/v1").unwrap(), old, "nothing is lost on the way and back");
+/// # }
+/// ```
 pub struct Conversion {
     pub(crate) known: Result<Known, DefinitionError>,
     pub(crate) path: String,
@@ -20,7 +35,22 @@ pub struct Conversion {
     pub(super) threads: Arc<Semaphore>,
 }
 
-/// Why an object could not be converted, as the API server reports it to the client.
+/// The reason why an object could not be converted, as the API server reports it to the client.
+///
+/// ```
+/// # mod kube { pub use kube_core as core; }
+#[doc = include_str!("widgets.md")]
+/// # renamed!(); fn main() {
+/// use kubewright_webhook::{Conversion, converting};
+///
+/// let widgets: Conversion = converting::<v1::Widget>().spoke::<v2::Widget>().into();
+/// let broken = serde_json::json!({
+///     "apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": "big"},
+/// });
+/// let error = widgets.convert(&broken, "example.com/v2").unwrap_err();
+/// assert!(error.to_string().contains("object.spec.size"), "{error}");
+/// # }
+/// ```
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct Unconvertible {
@@ -29,6 +59,21 @@ pub struct Unconvertible {
 
 impl Conversion {
     /// Converts an object as the webhook does. `api_version` is a group and version, such as `example.com/v2`.
+    ///
+    /// ```
+    /// # mod kube { pub use kube_core as core; }
+    #[doc = include_str!("widgets.md")]
+    /// # renamed!(); fn main() {
+    /// use kubewright_webhook::{Conversion, converting};
+    ///
+    /// let widgets: Conversion = converting::<v1::Widget>().spoke::<v2::Widget>().into();
+    /// let old = serde_json::json!({
+    ///     "apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": 3},
+    /// });
+    /// assert_eq!(widgets.convert(&old, "example.com/v2").unwrap()["spec"]["length"], 3);
+    /// assert!(widgets.convert(&old, "example.com/v3").is_err());
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -41,7 +86,20 @@ impl Conversion {
         })
     }
 
-    /// The CustomResourceDefinition with all versions, without its `spec.conversion`.
+    /// Returns the CustomResourceDefinition with all versions, without its `spec.conversion`.
+    ///
+    /// ```
+    /// # mod kube { pub use kube_core as core; }
+    #[doc = include_str!("widgets.md")]
+    /// # renamed!(); fn main() {
+    /// use kubewright_webhook::{Conversion, converting};
+    ///
+    /// let widgets: Conversion = converting::<v1::Widget>().spoke::<v2::Widget>().into();
+    /// let definition = widgets.definition().unwrap();
+    /// assert_eq!(definition["metadata"]["name"], "widgets.example.com");
+    /// assert_eq!(definition["spec"]["versions"].as_array().unwrap().len(), 2);
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -53,7 +111,18 @@ impl Conversion {
         }
     }
 
-    /// The groups and versions, such as `example.com/v1`, the hub's first.
+    /// Returns the groups and versions, such as `example.com/v1`, the hub's first.
+    ///
+    /// ```
+    /// # mod kube { pub use kube_core as core; }
+    #[doc = include_str!("widgets.md")]
+    /// # renamed!(); fn main() {
+    /// use kubewright_webhook::{Conversion, converting};
+    ///
+    /// let widgets: Conversion = converting::<v1::Widget>().spoke::<v2::Widget>().into();
+    /// assert_eq!(widgets.api_versions(), ["example.com/v1", "example.com/v2"]);
+    /// # }
+    /// ```
     pub fn api_versions(&self) -> Vec<String> {
         let sorts = self.versions.sorts().into_iter();
         sorts.map(|sort| sort.api_version.clone()).collect()

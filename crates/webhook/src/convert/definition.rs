@@ -46,7 +46,18 @@ pub(crate) trait Versioned: Send + Sync {
     fn convert(&self, text: &str, from: &str, to: &str) -> Option<Result<(Value, Value), Cause>>;
 }
 
-/// Why the versions of a conversion are not those of one custom resource.
+/// The reason why the versions of a conversion are not those of one custom resource.
+///
+/// ```
+/// # mod kube { pub use kube_core as core; }
+#[doc = include_str!("widgets.md")]
+/// # renamed!(); fn main() {
+/// use kubewright_webhook::{Conversion, DefinitionError, converting};
+///
+/// let widgets: Conversion = converting::<v1::Widget>().spoke::<v2::Widget>().stored("v3").into();
+/// assert!(matches!(widgets.definition(), Err(DefinitionError::Stored { version, .. }) if version == "v3"));
+/// # }
+/// ```
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DefinitionError {

@@ -41,6 +41,7 @@ use version::Version;
 /// ```
 /// # mod kube { pub use kube_core as core; }
 #[doc = include_str!("widgets.md")]
+#[doc = include_str!("renamed.md")]
 ///
 /// # fn main() {
 /// use kubewright_webhook::{Conversion, Webhooks, converting};
@@ -64,7 +65,18 @@ pub fn converting<Hub: Convertible>() -> Converting<Hub> {
     Converting::new()
 }
 
-/// How the versions of a custom resource become each other.
+/// The versions of a custom resource and the functions that convert between them, as [`converting`] begins it.
+///
+/// ```
+/// # mod kube { pub use kube_core as core; }
+#[doc = include_str!("widgets.md")]
+/// # renamed!(); fn main() {
+/// use kubewright_webhook::{Conversion, converting};
+///
+/// let conversion: Conversion = converting::<v2::Widget>().spoke::<v1::Widget>().stored("v1").into();
+/// assert_eq!(conversion.api_versions(), ["example.com/v2", "example.com/v1"]);
+/// # }
+/// ```
 #[must_use]
 pub struct Converting<Hub> {
     versions: Vec<Version<Hub>>,
@@ -85,10 +97,24 @@ impl<Hub: Convertible> Converting<Hub> {
         }
     }
 
-    /// Adds a version that says by `TryFrom`, or by `From`, how it goes to the hub and comes from it.
+    /// Adds a version that implements `TryFrom`, or `From`, to and from the hub.
     ///
-    /// An error of `try_from` is shown to whoever asked for the object, so it says in a sentence what cannot be said in the
-    /// other version.
+    /// An error of `try_from` is shown to the client that asked for the object, so its message says what cannot be expressed in
+    /// the other version.
+    ///
+    /// ```
+    /// # mod kube { pub use kube_core as core; }
+    #[doc = include_str!("widgets.md")]
+    /// # renamed!(); fn main() {
+    /// use kubewright_webhook::{Conversion, converting};
+    ///
+    /// let widgets: Conversion = converting::<v1::Widget>().spoke::<v2::Widget>().into();
+    /// let new = serde_json::json!({
+    ///     "apiVersion": "example.com/v2", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"length": 3},
+    /// });
+    /// assert_eq!(widgets.convert(&new, "example.com/v1").unwrap()["spec"]["size"], 3);
+    /// # }
+    /// ```
     pub fn spoke<Spoke>(self) -> Self
     where
         Spoke: Convertible + TryFrom<Hub, Error: Into<Cause>>,
@@ -100,7 +126,30 @@ impl<Hub: Convertible> Converting<Hub> {
         )
     }
 
-    /// Adds a version by two functions: for types that are not your own.
+    /// Adds a version by two functions, for types that are not your own.
+    ///
+    /// ```
+    /// # mod kube { pub use kube_core as core; }
+    #[doc = include_str!("widgets.md")]
+    /// # renamed!(); fn main() {
+    /// use kubewright_webhook::{Conversion, converting};
+    ///
+    /// let widgets: Conversion = converting::<v1::Widget>()
+    ///     .spoke_by(
+    ///         |new: v2::Widget| Ok::<_, String>(v1::Widget::from(new)),
+    ///         |old: v1::Widget| match old.spec.size {
+    ///             0 => Err("v2 has no widgets of size 0".to_owned()),
+    ///             _ => Ok(v2::Widget::from(old)),
+    ///         },
+    ///     )
+    ///     .into();
+    /// let old = serde_json::json!({
+    ///     "apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": 0},
+    /// });
+    /// let error = widgets.convert(&old, "example.com/v2").unwrap_err();
+    /// assert!(error.to_string().ends_with("v2 has no widgets of size 0"));
+    /// # }
+    /// ```
     pub fn spoke_by<Spoke, ToError, FromError>(
         mut self,
         to_hub: impl Fn(Spoke) -> Result<Hub, ToError> + Send + Sync + 'static,
@@ -117,18 +166,57 @@ impl<Hub: Convertible> Converting<Hub> {
     }
 
     /// Stores objects in this version, such as `v1`, instead of the hub's.
+    ///
+    /// ```
+    /// # mod kube { pub use kube_core as core; }
+    #[doc = include_str!("widgets.md")]
+    /// # renamed!(); fn main() {
+    /// use kubewright_webhook::{Conversion, converting};
+    ///
+    /// let widgets: Conversion = converting::<v1::Widget>().spoke::<v2::Widget>().stored("v2").into();
+    /// let versions = &widgets.definition().unwrap()["spec"]["versions"];
+    /// assert_eq!((&versions[0]["storage"], &versions[1]["storage"]), (&false.into(), &true.into()));
+    /// # }
+    /// ```
     pub fn stored(mut self, version: impl Into<String>) -> Self {
         self.stored = Some(version.into());
         self
     }
 
-    /// Sets the path of its URL.
+    /// Sets the path of its URL. The default is `/convert/<plural>.<group>`.
+    ///
+    /// ```
+    /// # mod kube { pub use kube_core as core; }
+    #[doc = include_str!("widgets.md")]
+    /// # renamed!(); fn main() {
+    /// use kubewright_webhook::{Webhooks, converting};
+    ///
+    /// let widgets = converting::<v1::Widget>().spoke::<v2::Widget>().at("/widgets");
+    /// let webhooks = Webhooks::new("example.com").with(widgets);
+    /// assert_eq!(webhooks.conversions()[0].path, "/widgets");
+    /// # }
+    /// ```
     pub fn at(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self
     }
 
     /// Sets the versions of the conversion protocol, the preferred one first. The default is `v1` alone.
+    ///
+    /// ```
+    /// # mod kube { pub use kube_core as core; }
+    #[doc = include_str!("widgets.md")]
+    /// # renamed!(); fn main() {
+    /// use kubewright_webhook::{ConversionVersion, DeclarationError, Webhooks, converting};
+    ///
+    /// let widgets = converting::<v1::Widget>().spoke::<v2::Widget>();
+    /// let webhooks = Webhooks::new("example.com").with(widgets.review_versions([]));
+    /// let name = "widgets.example.com".to_owned();
+    /// assert_eq!(webhooks.check(), Err(DeclarationError::ReviewVersions(name)));
+    /// # let both = converting::<v1::Widget>().review_versions([ConversionVersion::V1, ConversionVersion::V1Beta1]);
+    /// # assert_eq!(Webhooks::new("example.com").with(both).conversions()[0].review_versions.len(), 2);
+    /// # }
+    /// ```
     pub fn review_versions(
         mut self,
         versions: impl IntoIterator<Item = ConversionVersion>,

@@ -4,7 +4,7 @@ use kubewright_review::printable;
 use serde_json::{Map, Value};
 
 use super::definition::{Cause, Known, Versioned};
-use crate::lane::catch;
+use crate::executor::catch;
 
 /// Why an object could not be converted, in words for whoever asked for it.
 #[derive(Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright_controller::{
-    Action, Changed, Context, Controller, Election, Error, ObjectRef, Reconcile, Scope, Writer,
+    Action, Context, Controller, Error, LeaderElection, ObjectRef, Predicate, Reconcile, Scope,
+    Writer,
 };
 use kubewright_manager::{App, Needs};
 use replicas::hand_over::{LEASE, NAMESPACE, WITNESS};
@@ -36,7 +37,7 @@ impl Reconcile<ConfigMap> for Writes {
 
 fn app(options: Options, needs: &mut Needs) -> App {
     let writer = needs.in_namespace(NAMESPACE).named(WITNESS).writer();
-    let election = Election::by_lease(LEASE)
+    let election = LeaderElection::by_lease(LEASE)
         .in_namespace(NAMESPACE)
         .identity(options.name.as_str())
         .lease_duration(Duration::from_secs(1))
@@ -49,9 +50,9 @@ fn app(options: Options, needs: &mut Needs) -> App {
     let controller = Controller::new("writes", writes)
         .within(Scope::all().in_namespace(NAMESPACE).named(WITNESS))
         // What it writes itself is no reason to write.
-        .when(Changed::labels());
+        .filter(Predicate::labels_changed());
     App::new("leader")
-        .leader_elected(election)
+        .leader_election(election)
         .controller(controller)
 }
 

@@ -36,7 +36,7 @@ fn app(options: Options, _: &mut Needs) -> App {
         .also_for(["127.0.0.1"])
         .timing(timing);
     App::new("rotation")
-        .configuration(CONFIGURATION)
+        .webhook_configuration_name(CONFIGURATION)
         .webhooks(
             Webhooks::new("rotation.example.com").with(validating("calls", answer).on([Create])),
         )

@@ -238,7 +238,7 @@ impl Trial {
         let arguments = [
             "--listen",
             "127.0.0.1:0",
-            "--monitor",
+            "--metrics-bind-address",
             "127.0.0.1:0",
             "--settle",
             &settle,
@@ -246,7 +246,7 @@ impl Trial {
             "error",
         ];
         let started = Replica::start(&self.program, &name, &arguments, self.kubeconfig.path());
-        let (replica, [probes, serves]) = started.await?;
+        let (replica, [_metrics, probes, serves]) = started.await?;
         let address = |said: &str, before: &str| {
             let address = said.trim().strip_prefix(before);
             let address = address.and_then(|address| address.parse().ok());
@@ -255,7 +255,7 @@ impl Trial {
         self.service.add(
             &name,
             address(&serves, "serving webhooks on https://")?,
-            address(&probes, "answering probes on http://")?,
+            address(&probes, "serving health probes on http://")?,
         );
         self.replicas.push(replica);
         Ok(())

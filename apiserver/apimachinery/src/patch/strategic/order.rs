@@ -1,53 +1,9 @@
 //! The order of merged lists: elements of the patch as the patch orders them, the server's own kept around them.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{
-    GoText, Result, SET_ELEMENT_ORDER, Schema, StrategicError, Strategy, failed, go_type,
-    merge_lists, no_merge_key,
-};
-
-/// Carries out every `$setElementOrder/<list>` of the patch, with the list it belongs to.
-pub(super) fn set_element_orders<S: Schema>(
-    original: &mut Map<String, Value>,
-    patch: &mut Map<String, Value>,
-    schema: Option<&S>,
-) -> Result<()> {
-    let directives: Vec<String> = patch
-        .keys()
-        .filter(|key| key.starts_with(SET_ELEMENT_ORDER))
-        .cloned()
-        .collect();
-    for directive in directives {
-        let name = directive[SET_ELEMENT_ORDER.len()..].to_owned();
-        let wanted = list(patch.remove(&directive))?.unwrap_or_default();
-        let field = schema.and_then(|schema| schema.field(&name));
-        let Some(field) = field.filter(|field| field.strategy == Strategy::Merge) else {
-            continue;
-        };
-        let key = field.merge_key.as_str();
-        let server = list(original.remove(&name))?;
-        let patched = match patch.remove(&name) {
-            None => None,
-            Some(Value::Null) => {
-                patch.insert(name, Value::Null);
-                continue;
-            }
-            given => list(given)?,
-        };
-        if server.is_none() && patched.is_none() {
-            continue;
-        }
-        let server = server.unwrap_or_default();
-        check_listed(patched.as_deref().unwrap_or_default(), &wanted, key)?;
-        for item in &wanted {
-            id(item, key)?;
-        }
-        let merged = merge_lists(server.clone(), patched.unwrap_or_default(), Some(&field))?;
-        original.insert(name, Value::Array(arrange(merged, &wanted, &server, key)));
-    }
-    Ok(())
-}
+use super::error::{Result, failed, no_merge_key, wrong_type};
+use crate::go_text::GoText;
 
 /// Orders `merged`: what `patch_order` names stands in its order, the rest in `server_order`, and where both say
 /// something about two neighbours the server's order decides.
@@ -92,7 +48,7 @@ fn place(order: &[Value], item: &Value, key: &str) -> Option<usize> {
 }
 
 /// The elements of the patch must stand in the order, and in its order, else the order would lose them.
-fn check_listed(patched: &[Value], wanted: &[Value], key: &str) -> Result<()> {
+pub(super) fn check_listed(patched: &[Value], wanted: &[Value], key: &str) -> Result<()> {
     if patched.is_empty() || wanted.is_empty() {
         return Ok(());
     }
@@ -116,7 +72,7 @@ fn check_listed(patched: &[Value], wanted: &[Value], key: &str) -> Result<()> {
 }
 
 /// What tells an element apart: the value of the merge key, or the element itself.
-fn id<'a>(item: &'a Value, key: &str) -> Result<&'a Value> {
+pub(super) fn id<'a>(item: &'a Value, key: &str) -> Result<&'a Value> {
     match item {
         item if key.is_empty() => Ok(item),
         Value::Object(map) => match map.get(key) {
@@ -125,17 +81,4 @@ fn id<'a>(item: &'a Value, key: &str) -> Result<&'a Value> {
         },
         other => Err(wrong_type("map[string]interface {}", other)),
     }
-}
-
-fn list(value: Option<Value>) -> Result<Option<Vec<Value>>> {
-    match value {
-        None => Ok(None),
-        Some(Value::Array(list)) => Ok(Some(list)),
-        Some(other) => Err(wrong_type("[]interface {}", &other)),
-    }
-}
-
-fn wrong_type(expected: &str, found: &Value) -> StrategicError {
-    let found = go_type(found);
-    failed(format!("expected a {expected}, but received a {found}"))
 }

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::syntax::refuse;
-use crate::eval::Failure;
+use crate::failure::Failure;
 
 /// A class that matches nothing.
 pub(super) const NOTHING: &str = "\\P{any}";
@@ -72,7 +71,10 @@ fn range<'p>(start: &'p str, whole: &str, items: &mut String) -> Result<&'p str,
     {
         (high, rest) = class_character(after, whole)?;
         if high < low {
-            return Err(refuse(RANGE, &start[..start.len() - rest.len()]));
+            return Err(Failure::invalid_pattern(
+                RANGE,
+                &start[..start.len() - rest.len()],
+            ));
         }
     }
     // No text has surrogates.
@@ -87,7 +89,7 @@ fn range<'p>(start: &'p str, whole: &str, items: &mut String) -> Result<&'p str,
 
 fn class_character<'p>(rest: &'p str, whole: &str) -> Result<(u32, &'p str), Failure> {
     match rest.chars().next() {
-        None => Err(refuse("missing closing ]", whole)),
+        None => Err(Failure::invalid_pattern("missing closing ]", whole)),
         Some('\\') => character(rest),
         Some(other) => Ok((u32::from(other), &rest[other.len_utf8()..])),
     }
@@ -101,7 +103,7 @@ fn named(rest: &str) -> Result<Option<(&str, &str)>, Failure> {
     let (written, after) = rest.split_at(end + 4);
     let name = &written[2..end + 2];
     if !is_among(POSIX, name.strip_prefix('^').unwrap_or(name)) {
-        return Err(refuse(RANGE, written));
+        return Err(Failure::invalid_pattern(RANGE, written));
     }
     Ok(Some((written, after)))
 }
@@ -128,9 +130,9 @@ pub(super) fn escaped(rest: &str) -> Result<Option<(String, &str)>, Failure> {
 /// `\pL`, `\p{Greek}`, `\p{^Greek}` or `\P{Greek}`.
 fn unicode(rest: &str) -> Result<(String, &str), Failure> {
     let end = match rest[2..].chars().next() {
-        None => return Err(refuse(RANGE, rest)),
+        None => return Err(Failure::invalid_pattern(RANGE, rest)),
         Some('{') => match rest.find('}') {
-            None => return Err(refuse(RANGE, rest)),
+            None => return Err(Failure::invalid_pattern(RANGE, rest)),
             Some(end) => end + 1,
         },
         Some(one) => 2 + one.len_utf8(),
@@ -152,7 +154,7 @@ fn unicode(rest: &str) -> Result<(String, &str), Failure> {
         }
         _ if is_among(CATEGORIES, &name) => format!("gc={name}"),
         _ if is_among(SCRIPTS, &name) => format!("sc={name}"),
-        _ => return Err(refuse(RANGE, shown)),
+        _ => return Err(Failure::invalid_pattern(RANGE, shown)),
     };
     let sign = if negated { 'P' } else { 'p' };
     Ok((format!("\\{sign}{{{property}}}"), after))
@@ -178,12 +180,15 @@ fn is_among(names: &str, name: &str) -> bool {
 /// The character that an escape means. It may be a surrogate.
 pub(super) fn character(rest: &str) -> Result<(u32, &str), Failure> {
     let Some(escaped) = rest[1..].chars().next() else {
-        return Err(refuse("trailing backslash at end of expression", ""));
+        return Err(Failure::invalid_pattern(
+            "trailing backslash at end of expression",
+            "",
+        ));
     };
     let after = &rest[1 + escaped.len_utf8()..];
     let invalid = |after: &str| {
         let shown = &rest[..rest.len() - after.len()];
-        Err(refuse("invalid escape sequence", shown))
+        Err(Failure::invalid_pattern("invalid escape sequence", shown))
     };
     let octal = |text: &str| text.starts_with(|digit| ('0'..='7').contains(&digit));
     let code = match escaped {

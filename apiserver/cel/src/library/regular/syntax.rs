@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::class::{self, class};
-use crate::eval::Failure;
+use crate::failure::Failure;
 
 /// How often a part may be repeated by all repetitions around it.
 const MAX_REPEAT: u32 = 1_000;
@@ -27,7 +27,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, Failure> {
         last_repeat = translator.step(character, last_repeat)?;
     }
     if translator.groups.len() > 1 {
-        return Err(refuse("missing closing )", pattern));
+        return Err(Failure::invalid_pattern("missing closing )", pattern));
     }
     Ok(translator.out)
 }
@@ -108,7 +108,10 @@ impl<'p> Translator<'p> {
                     return Ok(None);
                 };
                 if !count.is_valid() {
-                    return Err(refuse("invalid repeat count", &here[..length]));
+                    return Err(Failure::invalid_pattern(
+                        "invalid repeat count",
+                        &here[..length],
+                    ));
                 }
                 self.rest = &here[length..];
                 self.repeat(here, last_repeat, Some(count))?;
@@ -162,7 +165,10 @@ impl<'p> Translator<'p> {
         self.out.push_str("(?:");
         self.groups.push(Group::default());
         if self.groups.len() > MAX_GROUPS {
-            return Err(refuse("expression nests too deeply", self.pattern));
+            return Err(Failure::invalid_pattern(
+                "expression nests too deeply",
+                self.pattern,
+            ));
         }
         self.rest = &self.rest[length..];
         Ok(())
@@ -170,7 +176,7 @@ impl<'p> Translator<'p> {
 
     fn close(&mut self) -> Result<(), Failure> {
         if self.groups.len() == 1 {
-            return Err(refuse("unexpected )", self.pattern));
+            return Err(Failure::invalid_pattern("unexpected )", self.pattern));
         }
         let inside = self.groups.pop().unwrap_or_default().parts;
         self.write_flags();
@@ -197,13 +203,16 @@ impl<'p> Translator<'p> {
         let until = |from: &'p str| &from[..from.len() - self.rest.len()];
         if let Some(last) = last {
             let (reason, at) = ("invalid nested repetition operator", until(last));
-            return Err(refuse(reason, at));
+            return Err(Failure::invalid_pattern(reason, at));
         }
         let shown = until(start);
         let group = self.group();
         let last = group.parts.pop().filter(|_| group.repeatable);
         let Some(last) = last else {
-            return Err(refuse("missing argument to repetition operator", shown));
+            return Err(Failure::invalid_pattern(
+                "missing argument to repetition operator",
+                shown,
+            ));
         };
         let part = match &count {
             Some(count) => Part {
@@ -214,7 +223,7 @@ impl<'p> Translator<'p> {
         };
         let is_repeated = count.as_ref().is_some_and(Count::repeats);
         if is_repeated && !part.fits(MAX_REPEAT) {
-            return Err(refuse("invalid repeat count", shown));
+            return Err(Failure::invalid_pattern("invalid repeat count", shown));
         }
         group.parts.push(part);
         match count {
@@ -235,12 +244,15 @@ impl<'p> Translator<'p> {
             .find(|start| rest.starts_with(start) && rest.len() > start.len());
         if let Some(start) = named {
             let Some(end) = rest.find('>') else {
-                return Err(refuse("invalid named capture", rest));
+                return Err(Failure::invalid_pattern("invalid named capture", rest));
             };
             let name = &rest[start.len()..end];
             let word = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
             if name.is_empty() || !name.bytes().all(word) {
-                return Err(refuse("invalid named capture", &rest[..=end]));
+                return Err(Failure::invalid_pattern(
+                    "invalid named capture",
+                    &rest[..=end],
+                ));
             }
             return self.open(end + 1);
         }
@@ -261,11 +273,17 @@ impl<'p> Translator<'p> {
                 }
                 _ => {
                     let read = &rest[..at + flag.len_utf8()];
-                    return Err(refuse("invalid or unsupported Perl syntax", read));
+                    return Err(Failure::invalid_pattern(
+                        "invalid or unsupported Perl syntax",
+                        read,
+                    ));
                 }
             }
         }
-        Err(refuse("invalid or unsupported Perl syntax", rest))
+        Err(Failure::invalid_pattern(
+            "invalid or unsupported Perl syntax",
+            rest,
+        ))
     }
 
     fn escape(&mut self) -> Result<(), Failure> {
@@ -383,8 +401,4 @@ fn number(digits: &str) -> Option<u32> {
         return None;
     }
     Some(digits.parse().unwrap_or(u32::MAX))
-}
-
-pub(super) fn refuse(reason: &str, at: &str) -> Failure {
-    Failure::new(format!("error parsing regexp: {reason}: `{at}`"))
 }

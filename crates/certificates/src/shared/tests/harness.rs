@@ -28,7 +28,7 @@ use crate::shared::record::{Content, ROTATE, Record};
 use crate::shared::root::Root;
 use crate::shared::state::State;
 use crate::{
-    CertificateSource as _, Happening, Identity, Phase, Publication, SharedAuthority, Status,
+    CertificateSource as _, Identity, Phase, Publication, RotationEvent, SharedAuthority, Status,
     Timing, Trust, TrustBundle,
 };
 
@@ -61,7 +61,7 @@ struct Way {
 pub(super) struct Running {
     task: JoinHandle<()>,
     identities: Arc<Mutex<Vec<Identity>>>,
-    pub(super) happenings: Arc<Mutex<Vec<Happening>>>,
+    pub(super) events: Arc<Mutex<Vec<RotationEvent>>>,
     pub(super) status: tokio::sync::watch::Receiver<Status>,
     pub(super) trust: tokio::sync::watch::Receiver<Option<Trust>>,
 }
@@ -176,9 +176,9 @@ impl Cluster {
     pub(super) fn replica_of(&self, authority: &SharedAuthority, clock: Clock) -> Running {
         let (mut source, rotation) = authority.connect_by(clock, self.client(), "default");
         let identities: Arc<Mutex<Vec<Identity>>> = Arc::default();
-        let happenings: Arc<Mutex<Vec<Happening>>> = Arc::default();
-        let told = Arc::clone(&happenings);
-        let rotation = rotation.telling(move |happening| locked(&told).push(happening.clone()));
+        let events: Arc<Mutex<Vec<RotationEvent>>> = Arc::default();
+        let told = Arc::clone(&events);
+        let rotation = rotation.on_event(move |event| locked(&told).push(event.clone()));
         let (status, trust) = (rotation.status(), rotation.trust());
         let (served, bundle) = (Arc::clone(&identities), Arc::clone(&self.bundle));
         let mut published = trust.clone();
@@ -203,7 +203,7 @@ impl Cluster {
         Running {
             task,
             identities,
-            happenings,
+            events,
             status,
             trust,
         }
@@ -350,8 +350,8 @@ impl Running {
     }
 
     pub(super) fn reasons(&self) -> Vec<&'static str> {
-        let happenings = locked(&self.happenings);
-        happenings.iter().map(Happening::reason).collect()
+        let events = locked(&self.events);
+        events.iter().map(RotationEvent::reason).collect()
     }
 
     pub(super) fn trouble(&self) -> Option<String> {

@@ -9,7 +9,7 @@ use super::harness::{Cluster, Running, SECRET, eventually, is_believed, locked, 
 use crate::shared::record::{Content, Record};
 use crate::shared::root::Root;
 use crate::shared::state::State;
-use crate::{Happening, Identity, Timing};
+use crate::{Identity, RotationEvent, Timing};
 
 async fn served(cluster: &Cluster) -> (Running, Identity) {
     let replica = cluster.replica(Timing::new());
@@ -66,8 +66,8 @@ async fn what_is_emptied_or_broken_is_mended_and_who_did_it_is_named() {
     ] {
         cluster.patch("a-janitor", &broken).await;
         heals(&cluster, &before).await;
-        let last = locked(&replica.happenings).last().cloned();
-        let Some(Happening::Restored { why, writer }) = last else {
+        let last = locked(&replica.events).last().cloned();
+        let Some(RotationEvent::Restored { why, writer }) = last else {
             panic!("{last:?}");
         };
         assert_eq!(writer.as_deref(), by);
@@ -132,7 +132,7 @@ async fn a_secret_of_another_type_is_left_alone_and_the_old_pair_is_served() {
     let trouble = replica.trouble().unwrap();
     assert_eq!(
         trouble,
-        "the Secret is somebody else's: its type is Opaque, not kubewright.dev/authority"
+        "the Secret belongs to another program: its type is Opaque, not kubewright.dev/authority"
     );
     cluster.delete().await;
     eventually("the Secret", async || {
@@ -248,8 +248,8 @@ async fn nothing_shows_a_key() {
     let secret = cluster.secret().await;
     let state = cluster.state().await;
     let record = Record::of(secret.clone());
-    let happenings = locked(&replica.happenings).clone();
-    let shown = format!("{record:?} {state:?} {happenings:?} {:?}", replica.trust);
+    let events = locked(&replica.events).clone();
+    let shown = format!("{record:?} {state:?} {events:?} {:?}", replica.trust);
     let data = secret.data.unwrap();
     let key = String::from_utf8(data["ca.key"].0.clone()).unwrap();
     let canary = key.lines().nth(1).unwrap();

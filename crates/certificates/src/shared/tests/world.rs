@@ -194,7 +194,7 @@ impl World {
         }
         self.writes
             .retain(|write| write.sent + LONGEST_WAY >= self.now);
-        self.judge()
+        self.verify()
     }
 
     /// Goes on for a time in which nothing fails.
@@ -208,7 +208,7 @@ impl World {
                     self.arrives();
                 }
                 self.publishes(node, false);
-                self.judge()?;
+                self.verify()?;
             }
         }
         Ok(())
@@ -417,7 +417,7 @@ impl World {
     }
 
     /// What must hold whatever happens: a call to a replica that is ready is believed by every API server.
-    fn judge(&mut self) -> Result<(), String> {
+    fn verify(&mut self) -> Result<(), String> {
         let now = self.now;
         for history in &mut self.objects {
             history.retain(|(until, _)| until.saturating_add(LAG) > now);

@@ -197,8 +197,10 @@ async fn sign(ui: &Ui, client: &Client, arguments: &Arguments, request: String) 
                          kube-controller-manager only by names that begin with kubernetes.io/, and the embedded server has none",
                     )
             } else {
-                Failure::new(format!("nobody has approved {name} within {seconds} s"))
-                    .hint("pass --approve, or have it approved with kubectl certificate approve")
+                Failure::new(format!(
+                    "waiting for the approval of {name}: not approved within {seconds} s"
+                ))
+                .hint("pass --approve, or have it approved with kubectl certificate approve")
             });
         }
         tokio::time::sleep(PAUSE).await;

@@ -167,7 +167,7 @@ async fn inject(
         let places = target.places(&mut after);
         if places.is_empty() {
             return Err(Failure::new(format!(
-                "the {called} has nobody called that could be trusted"
+                "the {called} has no client configuration for a caBundle"
             ))
             .hint("see that it has a webhook, or a Service"));
         }

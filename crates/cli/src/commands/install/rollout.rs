@@ -64,7 +64,7 @@ pub(super) async fn wait(ui: &Ui, cluster: &Cluster, object: &Value, timeout: Du
 fn progress(deployment: &Deployment) -> Progress {
     let status = deployment.status.clone().unwrap_or_default();
     if status.observed_generation < deployment.metadata.generation {
-        return Progress::Waiting("nobody has looked at it yet".to_owned());
+        return Progress::Waiting("its controller has not observed it yet".to_owned());
     }
     let mut conditions = status.conditions.iter().flatten();
     let late = conditions.find(|known| known.reason.as_deref() == Some("ProgressDeadlineExceeded"));
@@ -206,7 +206,7 @@ mod tests {
         };
         waits(
             json!({"observedGeneration": 2}),
-            "nobody has looked at it yet",
+            "its controller has not observed it yet",
         );
         let mut status = json!({"observedGeneration": 3, "replicas": 3, "updatedReplicas": 1});
         waits(status.clone(), "1 of 2 new pods are made");

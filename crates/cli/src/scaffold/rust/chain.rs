@@ -217,7 +217,7 @@ fn path(function: &Expr) -> String {
 }
 
 /// Calls that set something, of which the last one counts.
-const SETTERS: [&str; 3] = [".webhooks", ".certificates", ".leader_elected"];
+const SETTERS: [&str; 3] = [".webhooks", ".certificates", ".leader_election"];
 
 #[cfg(test)]
 mod tests {

@@ -184,7 +184,7 @@ async fn reviews_reconciles_and_their_calls_are_traced_from_whoever_asked_to_the
         }
     };
     let of_review = parent_of(&format!("00-{TRACE}-{CALLER}-01")).await;
-    // Whoever asks not to be traced is not, and neither is what is asked for its sake.
+    // A caller that opts out of tracing is not traced, and neither are the calls that the program makes for it.
     let of_quiet = parent_of(&format!("00-{QUIET}-{CALLER}-00")).await;
     assert!(of_quiet.starts_with(&format!("00-{QUIET}-")), "{of_quiet}");
     assert!(of_quiet.ends_with("-00"), "{of_quiet}");
@@ -230,7 +230,7 @@ async fn reviews_reconciles_and_their_calls_are_traced_from_whoever_asked_to_the
     let reconciled = find("reconcile", of_reconcile.split('-').nth(1).unwrap());
     assert!(
         reconciled.parent_span_id.is_empty(),
-        "nobody has asked for it"
+        "no caller has a trace for it"
     );
     let told = attributes(reconciled);
     assert_eq!((&*told["controller"], &*told["name"]), ("pods", "a"));

@@ -1,3 +1,3 @@
-//! What the program keeps as it is to be.
+//! The controllers of the program.
 
 pub(crate) mod deployment;

@@ -1,15 +1,15 @@
-//! guard, a program for Kubernetes.
+//! guard: admission webhooks and controllers for Kubernetes.
 
 pub mod api;
 mod controllers;
 
 use kubewright::prelude::*;
 
-/// What this program is made of. Called to run it, to test it and to write its manifests.
+/// Defines the program. Called to run it, to test it and to generate its manifests.
 pub fn app(needs: &mut Needs) -> App {
     App::new("guard")
         .version(env!("CARGO_PKG_VERSION"))
         .crd::<api::police::v1::Harbor>()
         .controller(controllers::harbor::controller(needs))
-        .leader_elected("guard")
+        .leader_election("guard")
 }

@@ -1,4 +1,4 @@
-//! The kinds that this program has types of: their groups, and the versions of those.
+//! Types of the kinds that this program uses, by group and version.
 
 /// `police.example.com`
 pub mod police {

@@ -1,10 +1,10 @@
-//! The webhooks of this program.
+//! The webhooks of the program.
 
 pub mod white_list_conversion;
 
 use kubewright::prelude::*;
 
-/// All of them. Their names end with the domain.
+/// Returns all webhooks. Their names end with the domain.
 pub fn all() -> Webhooks {
     Webhooks::new("example.com").with(white_list_conversion::conversion())
 }

@@ -1,4 +1,4 @@
-//! What the program keeps as it is to be.
+//! The controllers of the program.
 
 pub(crate) mod ship_patrol;
 pub(crate) mod white_list;

@@ -1,4 +1,4 @@
-//! guard, a program for Kubernetes.
+//! guard: admission webhooks and controllers for Kubernetes.
 
 pub mod api;
 mod controllers;
@@ -6,12 +6,12 @@ pub mod webhooks;
 
 use kubewright::prelude::*;
 
-/// What this program is made of. Called to run it, to test it and to write its manifests.
+/// Defines the program. Called to run it, to test it and to generate its manifests.
 pub fn app(needs: &mut Needs) -> App {
     App::new("guard")
         .version(env!("CARGO_PKG_VERSION"))
         .crd::<api::police::v1::WhiteList>()
-        .leader_elected("guard")
+        .leader_election("guard")
         .crd::<api::ship::v1::Patrol>()
         .controller(controllers::ship_patrol::controller(needs))
         .webhooks(webhooks::all())

@@ -13,7 +13,7 @@ pub fn app(_: &mut Needs) -> App {
         .version(env!("CARGO_PKG_VERSION"))
         // Visitors come in the evening: two replicas by then.
         .webhooks(webhooks::all())
-        .publishes_ca();
+        .publish_ca();
     prices::warm_up();
     app
 }

@@ -15,10 +15,10 @@ pub fn app(needs: &mut Needs) -> App {
         .version(env!("CARGO_PKG_VERSION"))
         // Visitors come in the evening: two replicas by then.
         .webhooks(webhooks::all())
-        .publishes_ca()
+        .publish_ca()
         .crd::<api::police::v1beta1::WhiteList>()
         .controller(controllers::white_list::controller(needs))
-        .leader_elected("guard");
+        .leader_election("guard");
     prices::warm_up();
     app
 }

@@ -1,4 +1,4 @@
-//! The webhooks of this program.
+//! The webhooks of the program.
 
 mod harbor;
 mod namespace;
@@ -8,7 +8,7 @@ pub mod white_list_conversion;
 
 use kubewright::prelude::*;
 
-/// All of them. Their names end with the domain.
+/// Returns all webhooks. Their names end with the domain.
 pub fn all() -> Webhooks {
     Webhooks::new("example.com")
         .with(white_list::mutator())

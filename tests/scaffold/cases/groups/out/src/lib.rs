@@ -1,4 +1,4 @@
-//! guard, a program for Kubernetes.
+//! guard: admission webhooks and controllers for Kubernetes.
 
 pub mod api;
 mod controllers;
@@ -6,7 +6,7 @@ pub mod webhooks;
 
 use kubewright::prelude::*;
 
-/// What this program is made of. Called to run it, to test it and to write its manifests.
+/// Defines the program. Called to run it, to test it and to generate its manifests.
 pub fn app(needs: &mut Needs) -> App {
     App::new("guard")
         .version(env!("CARGO_PKG_VERSION"))
@@ -14,7 +14,7 @@ pub fn app(needs: &mut Needs) -> App {
         .certificates(SharedAuthority::in_secret("guard-certificates").for_service("guard"))
         .crd::<api::police::v1::Patrol>()
         .controller(controllers::patrol::controller(needs))
-        .leader_elected("guard")
+        .leader_election("guard")
         .crd::<api::ship::v1::Patrol>()
         .controller(controllers::ship_patrol::controller(needs))
         .crd::<api::ship::v1::Pod>()

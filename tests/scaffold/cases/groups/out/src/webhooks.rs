@@ -1,4 +1,4 @@
-//! The webhooks of this program.
+//! The webhooks of the program.
 
 mod pod;
 mod ship_patrol;
@@ -6,7 +6,7 @@ mod ship_pod;
 
 use kubewright::prelude::*;
 
-/// All of them. Their names end with the domain.
+/// Returns all webhooks. Their names end with the domain.
 pub fn all() -> Webhooks {
     Webhooks::new("example.com")
         .with(pod::validator())

@@ -1,8 +1,8 @@
-//! Runs the program, or writes its manifests.
+//! Runs the program, or prints its manifests.
 
 use std::process::ExitCode;
 
-/// Gives memory back after a burst of requests; the allocator of the system may keep it.
+/// Returns memory to the system after a burst of requests.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,37 +1,39 @@
-//! Keeps a ConfigMap for every Deployment with a team: an example, to be replaced by what your program is for.
+//! Reconciles every Deployment with a team label: creates a ConfigMap for it. Replace this example with your own logic.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
+use kubewright::controller::{Context, Error};
 use kubewright::prelude::*;
 
-/// Looks at an object when it or its ConfigMap has changed. What it asks `needs` for is what it may do.
+/// Reconciles an object after a change of it or of its ConfigMap. The handles are its permissions.
 pub(crate) fn controller(needs: &mut Needs) -> Controller<Deployment> {
     let reconciler = DeploymentReconciler {
-        config_maps: needs.keeper(),
+        config_maps: needs.create_or_update(),
     };
     Controller::new("deployments", reconciler).watch(owned::<ConfigMap>())
 }
 
 struct DeploymentReconciler {
-    config_maps: Keeper<ConfigMap>,
+    config_maps: CreateOrUpdate<ConfigMap>,
 }
 
 impl Reconcile<Deployment> for DeploymentReconciler {
     async fn reconcile(&self, object: Arc<Deployment>, cx: Context) -> Result<Action, Error> {
-        // Without this, every Deployment of the cluster would have one.
+        // Without this, every Deployment of the cluster would get a ConfigMap.
         if !object.labels().contains_key("example.com/team") {
             return Ok(Action::await_change());
         }
-        // Made if it is missing, put back if it has been changed, deleted with its owner.
-        cx.keep(&self.config_maps, config_map(&object)).await?;
+        // Created if it is missing, updated if it differs, deleted with its owner.
+        let config_map = config_map(&object);
+        cx.create_or_update(&self.config_maps, config_map).await?;
         Ok(Action::await_change())
     }
 }
 
-/// The ConfigMap of an object, as it is to be.
+/// Returns the desired ConfigMap of an object.
 fn config_map(object: &Deployment) -> ConfigMap {
     let mut config_map = ConfigMap::default();
     config_map.metadata.name = Some(format!("{}-deployment", object.name_any()));

@@ -1,4 +1,4 @@
-//! What the controller makes of Deployments.
+//! Tests of the controller of Deployments.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -16,14 +16,14 @@ fn sample() -> Deployment {
     object
 }
 
-/// The ConfigMap of an object, once it is there.
+/// Waits for the ConfigMap of an object.
 async fn config_map(cluster: &TestCluster, object: &Deployment) -> ConfigMap {
     let name = format!("{}-deployment", object.name_any());
     eventually("the ConfigMap", async || cluster.get(&name).await).await
 }
 
 #[tokio::test]
-async fn a_config_map_is_made() {
+async fn a_config_map_is_created() {
     let cluster = cluster().await;
     let object = cluster.create(&sample()).await.expect_allowed();
     let config_map = config_map(&cluster, &object).await;
@@ -35,14 +35,14 @@ async fn a_config_map_is_made() {
 }
 
 #[tokio::test]
-async fn a_config_map_that_somebody_deletes_is_made_again() {
+async fn a_deleted_config_map_is_created_again() {
     let cluster = cluster().await;
     let object = cluster.create(&sample()).await.expect_allowed();
     let first = config_map(&cluster, &object).await;
-    deleted_and_made_again(&cluster, &first).await;
+    delete_and_await_another(&cluster, &first).await;
 }
 
-async fn deleted_and_made_again(cluster: &TestCluster, config_map: &ConfigMap) {
+async fn delete_and_await_another(cluster: &TestCluster, config_map: &ConfigMap) {
     let name = config_map.name_any();
     cluster.delete::<ConfigMap>(&name).await.expect_allowed();
     eventually("another ConfigMap", async || {

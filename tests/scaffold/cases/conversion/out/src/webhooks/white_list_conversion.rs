@@ -1,11 +1,11 @@
-//! How the versions of WhiteList become each other: each becomes v1, the hub, and comes from it.
+//! Converts WhiteList between its versions, through the hub v1.
 
 use kubewright::prelude::*;
 use kubewright::webhook::Converting;
 
 use crate::api::police;
 
-/// What is converted.
+/// Returns the conversion webhook of WhiteList.
 pub fn conversion() -> Converting<police::v1::WhiteList> {
     converting::<police::v1::WhiteList>().spoke::<police::v2::WhiteList>()
 }

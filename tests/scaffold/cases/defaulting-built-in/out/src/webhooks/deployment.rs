@@ -1,14 +1,15 @@
-//! What Deployments are to be like.
+//! Webhooks for Deployments.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kubewright::prelude::*;
 
-/// Called before a Deployment is created.
+/// Declares the webhook: the API server calls it before it creates a Deployment.
 pub(super) fn mutator() -> Hook {
     mutating("default-deployment", complete).on([Create])
 }
 
-/// An example of a default: what names no team is of an unknown one. The patch is made of what is returned.
+/// An example of a default: a Deployment without a team label belongs to the team `unknown`. The patch is computed from the
+/// returned object.
 async fn complete(change: Change<Deployment>, _: Review) -> Mutated<Deployment> {
     let mut object = change.into_object();
     object

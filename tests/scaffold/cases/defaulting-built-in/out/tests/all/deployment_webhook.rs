@@ -1,4 +1,4 @@
-//! What becomes of Deployments on their way into the cluster.
+//! Tests of the webhooks for Deployments.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kubewright::prelude::*;
@@ -13,13 +13,13 @@ fn sample() -> Deployment {
 }
 
 #[tokio::test]
-async fn what_names_no_team_is_of_an_unknown_one() {
+async fn an_object_without_a_team_belongs_to_the_team_unknown() {
     let stored = cluster().await.create(&sample()).await.expect_allowed();
     assert_eq!(stored.labels()["example.com/team"], "unknown");
 }
 
 #[tokio::test]
-async fn a_team_that_is_named_stays() {
+async fn a_team_label_is_kept() {
     let mut object = sample();
     object
         .labels_mut()

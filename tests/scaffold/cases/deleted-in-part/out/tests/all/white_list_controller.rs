@@ -1,4 +1,4 @@
-//! What the controller makes of WhiteLists.
+//! Tests of the controller of WhiteLists.
 
 use guard::api::police::v1::WhiteList;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -13,13 +13,13 @@ fn sample() -> WhiteList {
     object
 }
 
-/// The ConfigMap of an object, once it is there.
+/// Waits for the ConfigMap of an object.
 async fn config_map(cluster: &TestCluster, object: &WhiteList) -> ConfigMap {
     let name = format!("{}-white-list", object.name_any());
     eventually("the ConfigMap", async || cluster.get(&name).await).await
 }
 
-/// An object, once it is ready.
+/// Waits for an object with the condition Ready.
 async fn ready(cluster: &TestCluster, name: &str) -> WhiteList {
     eventually("the condition Ready", async || {
         let object: WhiteList = cluster.get(name).await?;
@@ -32,7 +32,7 @@ async fn ready(cluster: &TestCluster, name: &str) -> WhiteList {
 }
 
 #[tokio::test]
-async fn a_config_map_is_made() {
+async fn a_config_map_is_created() {
     let cluster = cluster().await;
     let object = cluster.create(&sample()).await.expect_allowed();
     let config_map = config_map(&cluster, &object).await;
@@ -44,28 +44,28 @@ async fn a_config_map_is_made() {
 }
 
 #[tokio::test]
-async fn a_config_map_that_somebody_deletes_is_made_again() {
+async fn a_deleted_config_map_is_created_again() {
     let cluster = cluster().await;
     let object = cluster.create(&sample()).await.expect_allowed();
     let first = config_map(&cluster, &object).await;
-    deleted_and_made_again(&cluster, &first).await;
+    delete_and_await_another(&cluster, &first).await;
 }
 
 #[tokio::test]
-async fn what_is_ready_stays_as_it_is() {
+async fn a_ready_object_is_not_updated_again() {
     let cluster = cluster().await;
     let object = cluster.create(&sample()).await.expect_allowed();
     let before = ready(&cluster, &object.name_any()).await;
-    // An object is reconciled once at a time: who makes the second ConfigMap is done with the first.
+    // One reconcile runs at a time for an object: the second one starts after the first has ended.
     for _ in 0..2 {
         let config_map = config_map(&cluster, &object).await;
-        deleted_and_made_again(&cluster, &config_map).await;
+        delete_and_await_another(&cluster, &config_map).await;
     }
     let after = ready(&cluster, &object.name_any()).await;
     assert_eq!(after.resource_version(), before.resource_version());
 }
 
-async fn deleted_and_made_again(cluster: &TestCluster, config_map: &ConfigMap) {
+async fn delete_and_await_another(cluster: &TestCluster, config_map: &ConfigMap) {
     let name = config_map.name_any();
     cluster.delete::<ConfigMap>(&name).await.expect_allowed();
     eventually("another ConfigMap", async || {

@@ -1,14 +1,15 @@
-//! What Pods are to be like.
+//! Webhooks for Pods.
 
 use k8s_openapi::api::core::v1::Pod;
 use kubewright::prelude::*;
 
-/// Called before a Pod is created.
+/// Declares the webhook: the API server calls it before it creates a Pod.
 pub(super) fn mutator() -> Hook {
     mutating("default-pod", complete).on([Create])
 }
 
-/// An example of a default: what names no team is of an unknown one. The patch is made of what is returned.
+/// An example of a default: a Pod without a team label belongs to the team `unknown`. The patch is computed from the
+/// returned object.
 async fn complete(change: Change<Pod>, _: Review) -> Mutated<Pod> {
     let mut object = change.into_object();
     object
@@ -18,16 +19,16 @@ async fn complete(change: Change<Pod>, _: Review) -> Mutated<Pod> {
     Ok(object)
 }
 
-/// Called before a Pod is created or changed.
+/// Declares the webhook: the API server calls it before it creates or updates a Pod.
 pub(super) fn validator() -> Hook {
     validating("validate-pod", validate)
 }
 
-/// An example of a rule: a team that is named has a name. What is not denied in words is allowed.
+/// An example of a rule: the team label must not be empty.
 async fn validate(change: Change<Pod>, _: Review) -> Validated {
     let team = change.object().labels().get("example.com/team");
     if team.is_some_and(String::is_empty) {
-        return deny("the label `example.com/team` has to name a team");
+        return deny("the label `example.com/team` must not be empty");
     }
     Ok(())
 }

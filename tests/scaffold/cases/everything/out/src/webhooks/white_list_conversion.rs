@@ -1,11 +1,11 @@
-//! How the versions of WhiteList become each other: each becomes v1beta1, the hub, and comes from it.
+//! Converts WhiteList between its versions, through the hub v1beta1.
 
 use kubewright::prelude::*;
 use kubewright::webhook::Converting;
 
 use crate::api::police;
 
-/// What is converted.
+/// Returns the conversion webhook of WhiteList.
 pub fn conversion() -> Converting<police::v1beta1::WhiteList> {
     converting::<police::v1beta1::WhiteList>()
         .spoke::<police::v1::WhiteList>()

@@ -1,4 +1,4 @@
-//! What becomes of Harbors on their way into the cluster.
+//! Tests of the webhooks for Harbors.
 
 use guard::api::ship::v1alpha1::Harbor;
 use kubewright::prelude::*;
@@ -13,7 +13,7 @@ fn sample() -> Harbor {
 }
 
 #[tokio::test]
-async fn a_team_with_a_name_is_allowed() {
+async fn a_team_label_is_allowed() {
     let mut object = sample();
     object
         .labels_mut()
@@ -22,7 +22,7 @@ async fn a_team_with_a_name_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_team_without_a_name_is_denied() {
+async fn an_empty_team_label_is_denied() {
     let mut object = sample();
     object
         .labels_mut()
@@ -31,6 +31,6 @@ async fn a_team_without_a_name_is_denied() {
     assert_eq!(denied.by(), "validate-harbor.example.com");
     assert_eq!(
         denied.message(),
-        "the label `example.com/team` has to name a team"
+        "the label `example.com/team` must not be empty"
     );
 }

@@ -1,4 +1,4 @@
-//! That nothing is lost between the versions of WhiteList.
+//! Tests that conversions of WhiteList lose no field.
 
 use guard::api::police::{v1, v1beta1};
 use guard::webhooks::white_list_conversion::conversion;
@@ -8,12 +8,12 @@ use kubewright::testing::{round_trips, unique, yaml};
 use super::cluster;
 
 #[test]
-fn every_version_survives_the_way_to_the_others_and_back() {
+fn every_version_survives_a_round_trip() {
     round_trips(conversion());
 }
 
 #[tokio::test]
-async fn what_is_created_in_one_version_is_read_in_another() {
+async fn an_object_of_one_version_can_be_read_in_another() {
     let cluster = cluster().await;
     let mut object: v1beta1::WhiteList = yaml(include_str!("../../demo/white-list.yaml"));
     object.metadata.name = Some(unique("sample"));

@@ -1,15 +1,16 @@
-//! What Tickets are to be like.
+//! Webhooks for Tickets.
 
 use kubewright::prelude::*;
 
 use crate::api::example_org::v1::Ticket;
 
-/// Called before a Ticket is created.
+/// Declares the webhook: the API server calls it before it creates a Ticket.
 pub(super) fn mutator() -> Hook {
     mutating("default-ticket", complete).on([Create])
 }
 
-/// An example of a default: what names no team is of an unknown one. The patch is made of what is returned.
+/// An example of a default: a Ticket without a team label belongs to the team `unknown`. The patch is computed from the
+/// returned object.
 async fn complete(change: Change<Ticket>, _: Review) -> Mutated<Ticket> {
     let mut object = change.into_object();
     object
@@ -19,16 +20,16 @@ async fn complete(change: Change<Ticket>, _: Review) -> Mutated<Ticket> {
     Ok(object)
 }
 
-/// Called before a Ticket is created or changed.
+/// Declares the webhook: the API server calls it before it creates or updates a Ticket.
 pub(super) fn validator() -> Hook {
     validating("validate-ticket", validate)
 }
 
-/// An example of a rule: a team that is named has a name. What is not denied in words is allowed.
+/// An example of a rule: the team label must not be empty.
 async fn validate(change: Change<Ticket>, _: Review) -> Validated {
     let team = change.object().labels().get("example.com/team");
     if team.is_some_and(String::is_empty) {
-        return deny("the label `example.com/team` has to name a team");
+        return deny("the label `example.com/team` must not be empty");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The program beside an API server of its own, in the process of the tests.
+//! Tests of the program against an API server in the test process.
 
 mod ticket_webhook;
 
@@ -8,7 +8,7 @@ use guard::app;
 use kubewright::Program;
 use kubewright::testing::TestCluster;
 
-/// A cluster with the program, which may do what it asks for and nothing else.
+/// Starts a cluster with the program, which has the permissions of its handles and no others.
 async fn cluster() -> TestCluster {
     TestCluster::builder()
         .definitions("crds")
@@ -23,9 +23,9 @@ async fn the_program_starts() {
 }
 
 #[test]
-fn it_can_be_installed_and_what_installs_it_is_current() {
+fn the_manifests_are_valid_and_up_to_date() {
     let deployment = Program::new(app).deployment().unwrap();
-    // `kubewright manifests` writes the folder. From then on it is held to the code.
+    // `kubewright manifests` generates the folder. From then on this test compares it with the code.
     if Path::new("deploy").exists() {
         deployment.tree().check("deploy").unwrap();
     }

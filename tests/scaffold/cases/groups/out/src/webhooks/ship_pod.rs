@@ -1,15 +1,16 @@
-//! What Pods are to be like.
+//! Webhooks for Pods.
 
 use kubewright::prelude::*;
 
 use crate::api::ship::v1::Pod;
 
-/// Called before a Pod is created.
+/// Declares the webhook: the API server calls it before it creates a Pod.
 pub(super) fn mutator() -> Hook {
     mutating("default-ship-pod", complete).on([Create])
 }
 
-/// An example of a default: what names no team is of an unknown one. The patch is made of what is returned.
+/// An example of a default: a Pod without a team label belongs to the team `unknown`. The patch is computed from the
+/// returned object.
 async fn complete(change: Change<Pod>, _: Review) -> Mutated<Pod> {
     let mut object = change.into_object();
     object

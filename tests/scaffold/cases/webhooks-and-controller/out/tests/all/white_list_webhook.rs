@@ -1,4 +1,4 @@
-//! What becomes of WhiteLists on their way into the cluster.
+//! Tests of the webhooks for WhiteLists.
 
 use guard::api::police::v1beta1::WhiteList;
 use kubewright::prelude::*;
@@ -13,13 +13,13 @@ fn sample() -> WhiteList {
 }
 
 #[tokio::test]
-async fn what_names_no_team_is_of_an_unknown_one() {
+async fn an_object_without_a_team_belongs_to_the_team_unknown() {
     let stored = cluster().await.create(&sample()).await.expect_allowed();
     assert_eq!(stored.labels()["example.com/team"], "unknown");
 }
 
 #[tokio::test]
-async fn a_team_that_is_named_stays() {
+async fn a_team_label_is_kept() {
     let mut object = sample();
     object
         .labels_mut()
@@ -29,7 +29,7 @@ async fn a_team_that_is_named_stays() {
 }
 
 #[tokio::test]
-async fn a_team_with_a_name_is_allowed() {
+async fn a_team_label_is_allowed() {
     let mut object = sample();
     object
         .labels_mut()
@@ -38,7 +38,7 @@ async fn a_team_with_a_name_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_team_without_a_name_is_denied() {
+async fn an_empty_team_label_is_denied() {
     let mut object = sample();
     object
         .labels_mut()
@@ -47,6 +47,6 @@ async fn a_team_without_a_name_is_denied() {
     assert_eq!(denied.by(), "validate-white-list.example.com");
     assert_eq!(
         denied.message(),
-        "the label `example.com/team` has to name a team"
+        "the label `example.com/team` must not be empty"
     );
 }

@@ -1,4 +1,4 @@
-//! Ticket of example.org, which another project defines: `crds/tickets.example.org.yaml`.
+//! The kind Ticket of example.org, which another project defines in `crds/tickets.example.org.yaml`.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,7 @@ use kube::CustomResource;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a Ticket asks for, with as much structure as this program needs: give a field a type of its own, or leave it as it
-/// is.
+/// Desired state of a Ticket, with the fields of the definition. Replace `Value` with a type of your own where you need one.
 #[derive(Clone, Debug, Default, CustomResource, Serialize, Deserialize)]
 #[kube(
     group = "example.org",

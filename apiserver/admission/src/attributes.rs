@@ -1,0 +1,91 @@
+//! What is being asked, by whom, about which object: the input of every admission step.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use kubewright_apimachinery::conform::{Medium, write_empties};
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::user::User;
+use kubewright_fieldmanagement as managed_fields;
+use kubewright_registry::Resource;
+use serde_json::Value;
+
+/// The operation word of an admission review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the words are Kubernetes' own")]
+#[non_exhaustive]
+pub enum Operation {
+    Create,
+    Update,
+    Delete,
+    Connect,
+}
+
+impl Operation {
+    /// The word as it stands in rules and reviews.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "CREATE",
+            Self::Update => "UPDATE",
+            Self::Delete => "DELETE",
+            Self::Connect => "CONNECT",
+        }
+    }
+}
+
+/// One request on its way through admission.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "built by the handlers inside this crate"
+)]
+pub struct Attributes {
+    /// The operation.
+    pub operation: Operation,
+    /// The resource of the request's own version.
+    pub resource: Arc<Resource>,
+    /// The sub-resource; empty for the object itself.
+    pub subresource: String,
+    /// The kind of `object` and `old_object`: the resource's own, or the sub-resource's (`Scale`).
+    pub kind: GroupVersionKind,
+    /// The namespace; empty for cluster-scoped resources, the object's own name for namespaces.
+    pub namespace: String,
+    /// The name; empty where the request has none (generateName, deletecollection).
+    pub name: String,
+    /// Who asks.
+    pub user: User,
+    /// Whether nothing will be stored.
+    pub dry_run: bool,
+    /// CreateOptions, UpdateOptions or DeleteOptions with apiVersion and kind; null for CONNECT.
+    pub options: Value,
+    /// The object as it shall be; null for DELETE.
+    pub object: Value,
+    /// Whether the object may have lists or maps that are empty: in memory they are not the same as none.
+    pub empties: bool,
+    /// Whether a webhook patched the object.
+    pub patched: bool,
+    /// The `managedFields` as they were before a webhook's patch reached them, if one did.
+    pub managed_fields: Option<Value>,
+    /// The JSON of the `managedFields` of a new object, as long as nobody had to read them: `object` has none then.
+    pub owners: Option<Bytes>,
+    /// The object as it is stored; null for CREATE and CONNECT.
+    pub old_object: Value,
+    /// When the request must be answered.
+    pub deadline: tokio::time::Instant,
+}
+
+impl Attributes {
+    /// Has the `managedFields` stand in the object, where they can be read and changed.
+    pub fn settle_owners(&mut self) {
+        if let Some(owners) = self.owners.take() {
+            managed_fields::put(&mut self.object, &owners);
+        }
+    }
+
+    /// Makes the object what comes back from where it is written.
+    pub fn write_empties(&mut self, medium: Medium) {
+        if std::mem::take(&mut self.empties) {
+            write_empties(&self.kind, &mut self.object, medium);
+        }
+    }
+}

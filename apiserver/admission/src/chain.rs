@@ -1,0 +1,183 @@
+//! The order of the admission steps.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kubewright_apimachinery::status::Result;
+use kubewright_webhook_client::{Client, ClientCertificate, Reach, ServiceTable};
+
+use super::attributes::Attributes;
+use super::cluster::Cluster;
+use super::notes::Notes;
+use super::observer::Observer;
+use super::plugins::{AdmissionPlugin, Enabled, Plugins};
+use super::webhook::{Reinvocation, Webhooks};
+
+/// The admission chain of one server.
+#[derive(Debug)]
+pub struct Chain {
+    plugins: Plugins,
+    webhooks: Webhooks,
+}
+
+/// What can be set about a [`Chain`].
+#[derive(Default)]
+pub struct ChainBuilder {
+    plugins: Enabled,
+    observer: Option<Arc<dyn Observer>>,
+    services: ServiceTable,
+    remote_hooks: bool,
+    client_certificate: Option<ClientCertificate>,
+}
+
+impl Chain {
+    /// A chain without an observer, without services, that calls webhooks on loopback addresses only.
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// A chain with settings of its own.
+    pub fn builder() -> ChainBuilder {
+        ChainBuilder::default()
+    }
+
+    /// The addresses of services; what is set there is seen by the next call.
+    pub fn services(&self) -> &ServiceTable {
+        self.webhooks.services()
+    }
+
+    /// How webhooks are reached that are asked for something else than admission.
+    pub fn reach<'a>(&'a self, cluster: &'a dyn Cluster) -> Reach<'a> {
+        self.webhooks.reach(cluster)
+    }
+
+    /// Lets every mutating step change the object, and once more where a late change asks for it.
+    ///
+    /// # Errors
+    /// The Status that the client gets: a denial, a webhook that failed, a patch that does not apply.
+    ///
+    /// # Cancel safety
+    /// Dropping the future ends the webhook call in flight; `attributes` may hold a part of the changes.
+    pub async fn mutate(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &mut Attributes,
+        notes: &Notes,
+    ) -> Result<()> {
+        if self.webhooks.are_observed() {
+            attributes.settle_owners();
+        }
+        let mut reinvocation = Reinvocation::default();
+        self.mutate_round(cluster, attributes, notes, &mut reinvocation)
+            .await?;
+        if reinvocation.begin_second_round() {
+            self.mutate_round(cluster, attributes, notes, &mut reinvocation)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Lets every validating step judge the object as it is about to be stored.
+    ///
+    /// `attributes.name` is the final name by now, also for an object that came with `generateName`.
+    ///
+    /// # Errors
+    /// The Status that the client gets; of several denials, the first to arrive.
+    ///
+    /// # Cancel safety
+    /// Dropping the future ends the webhook calls in flight.
+    pub async fn validate(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &Attributes,
+        notes: &Notes,
+    ) -> Result<()> {
+        self.plugins.validate(cluster, attributes, notes)?;
+        if self
+            .plugins
+            .has(AdmissionPlugin::ValidatingAdmissionWebhook)
+        {
+            self.webhooks.validate(cluster, attributes, notes).await?;
+        }
+        Ok(())
+    }
+
+    async fn mutate_round(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &mut Attributes,
+        notes: &Notes,
+        reinvocation: &mut Reinvocation,
+    ) -> Result<()> {
+        self.plugins.mutate(cluster, attributes).await?;
+        if self.plugins.has(AdmissionPlugin::MutatingAdmissionWebhook) {
+            self.webhooks
+                .mutate(cluster, attributes, notes, reinvocation)
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+impl Default for Chain {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ChainBuilder {
+    /// Runs these plugins.
+    #[must_use]
+    pub fn plugins(mut self, plugins: Enabled) -> Self {
+        self.plugins = plugins;
+        self
+    }
+
+    /// Shows every webhook call to `observer`.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// Finds services in `services`; the caller keeps a clone and adds to it.
+    #[must_use]
+    pub fn services(mut self, services: ServiceTable) -> Self {
+        self.services = services;
+        self
+    }
+
+    /// Calls webhook URLs outside loopback too. Off by default: whoever may write a webhook configuration could
+    /// otherwise make this process send requests to any host that it reaches.
+    #[must_use]
+    pub fn allow_remote_hooks(mut self) -> Self {
+        self.remote_hooks = true;
+        self
+    }
+
+    /// Shows this certificate to admission webhooks that ask for one, as a real API server does by its admission
+    /// configuration. Webhooks that convert are shown none, as by a real one.
+    #[must_use]
+    pub fn client_certificate(mut self, certificate: ClientCertificate) -> Self {
+        self.client_certificate = Some(certificate);
+        self
+    }
+
+    /// The chain.
+    pub fn build(self) -> Chain {
+        let client = Client::new(self.services, self.remote_hooks, self.client_certificate);
+        Chain {
+            plugins: Plugins::new(self.plugins),
+            webhooks: Webhooks::new(client, self.observer),
+        }
+    }
+}
+
+impl fmt::Debug for ChainBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChainBuilder")
+            .field("services", &self.services)
+            .field("remote_hooks", &self.remote_hooks)
+            .finish_non_exhaustive()
+    }
+}

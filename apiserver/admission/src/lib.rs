@@ -1,0 +1,23 @@
+#![doc = include_str!("../README.md")]
+
+mod attributes;
+mod chain;
+mod cluster;
+mod level;
+mod notes;
+mod observer;
+mod plugins;
+mod webhook;
+
+#[cfg(test)]
+mod tests;
+
+pub use attributes::{Attributes, Operation};
+pub use chain::{Chain, ChainBuilder};
+pub use cluster::Cluster;
+pub use kubewright_apimachinery::user::User;
+pub use kubewright_webhook_client::{ClientCertificate, ClientCertificateError, ServiceTable};
+pub use level::Level;
+pub use notes::Notes;
+pub use observer::{Call, Observer, Verdict};
+pub use plugins::{AdmissionPlugin, Enabled, UnknownAdmissionPlugin, refuse, refuse_new};

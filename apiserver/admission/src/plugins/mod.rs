@@ -1,0 +1,137 @@
+//! The plugins that are part of the server: a module for each, and the list of them in the order in which they run.
+//!
+//! ServiceAccount is off unless it is enabled, as in envtest. The real server's default set also has LimitRanger and
+//! ResourceQuota (limits and quotas are stored with a warning), the certificate plugins and PodTopologyLabels. PodSecurity
+//! warns that it does not enforce levels where a namespace asks for one.
+
+mod default_ingress_class;
+mod default_storage_class;
+mod default_toleration_seconds;
+mod namespace_lifecycle;
+mod persistent_volume_claim_resize;
+mod pod_security;
+mod priority;
+mod run;
+mod runtime_class;
+mod selection;
+mod service_account;
+mod storage_object_in_use_protection;
+mod subject;
+mod taint_nodes_by_condition;
+#[cfg(test)]
+mod tests;
+mod without_effect;
+
+use kubewright_apimachinery::status::Result;
+
+use super::attributes::Attributes;
+use super::cluster::Cluster;
+use super::notes::Notes;
+
+pub(super) use run::Plugins;
+pub use selection::Enabled;
+pub use selection::UnknownAdmissionPlugin;
+pub use without_effect::{refuse, refuse_new};
+
+/// An admission plugin of this server, with the name that kube-apiserver has for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are Kubernetes' own")]
+#[non_exhaustive]
+pub enum AdmissionPlugin {
+    NamespaceLifecycle,
+    ServiceAccount,
+    TaintNodesByCondition,
+    PodSecurity,
+    Priority,
+    DefaultTolerationSeconds,
+    DefaultStorageClass,
+    StorageObjectInUseProtection,
+    PersistentVolumeClaimResize,
+    RuntimeClass,
+    DefaultIngressClass,
+    MutatingAdmissionWebhook,
+    ValidatingAdmissionWebhook,
+}
+
+/// What plugins remember between requests.
+#[derive(Debug, Default)]
+struct Memory {
+    default_priority: priority::DefaultClass,
+}
+
+impl AdmissionPlugin {
+    /// Every plugin of this server, in the order in which they run.
+    pub const ALL: [Self; 13] = [
+        Self::NamespaceLifecycle,
+        Self::ServiceAccount,
+        Self::TaintNodesByCondition,
+        Self::PodSecurity,
+        Self::Priority,
+        Self::DefaultTolerationSeconds,
+        Self::DefaultStorageClass,
+        Self::StorageObjectInUseProtection,
+        Self::PersistentVolumeClaimResize,
+        Self::RuntimeClass,
+        Self::DefaultIngressClass,
+        Self::MutatingAdmissionWebhook,
+        Self::ValidatingAdmissionWebhook,
+    ];
+
+    /// Whether the plugin runs on a server that is not configured otherwise: all do but `ServiceAccount`, as in envtest.
+    pub fn is_default(self) -> bool {
+        !matches!(self, Self::ServiceAccount)
+    }
+
+    /// Changes the object, or rejects the request.
+    async fn admit(
+        self,
+        memory: &Memory,
+        cluster: &dyn Cluster,
+        attributes: &mut Attributes,
+    ) -> Result<()> {
+        match self {
+            Self::NamespaceLifecycle => namespace_lifecycle::admit(cluster, attributes)?,
+            Self::ServiceAccount => service_account::admit(cluster, attributes).await?,
+            Self::TaintNodesByCondition => taint_nodes_by_condition::admit(attributes),
+            Self::Priority => priority::admit(&memory.default_priority, cluster, attributes)?,
+            Self::DefaultTolerationSeconds => default_toleration_seconds::admit(attributes),
+            Self::DefaultStorageClass => default_storage_class::admit(cluster, attributes),
+            Self::StorageObjectInUseProtection => {
+                storage_object_in_use_protection::admit(attributes);
+            }
+            Self::RuntimeClass => runtime_class::admit(cluster, attributes)?,
+            Self::DefaultIngressClass => default_ingress_class::admit(cluster, attributes),
+            // These only validate, and webhooks are called after all plugins.
+            Self::PodSecurity
+            | Self::PersistentVolumeClaimResize
+            | Self::MutatingAdmissionWebhook
+            | Self::ValidatingAdmissionWebhook => {}
+        }
+        Ok(())
+    }
+
+    /// Rejects the request if its final object breaks a rule of the plugin.
+    fn validate(self, cluster: &dyn Cluster, attributes: &Attributes, notes: &Notes) -> Result<()> {
+        match self {
+            Self::ServiceAccount => service_account::validate(cluster, attributes),
+            Self::PodSecurity => {
+                pod_security::validate(cluster, attributes, notes);
+                Ok(())
+            }
+            Self::Priority => priority::validate(cluster, attributes),
+            Self::PersistentVolumeClaimResize => {
+                persistent_volume_claim_resize::validate(cluster, attributes)
+            }
+            Self::RuntimeClass => runtime_class::validate(cluster, attributes),
+            // These only change objects, and webhooks are called after all plugins.
+            Self::NamespaceLifecycle
+            | Self::TaintNodesByCondition
+            | Self::DefaultTolerationSeconds
+            | Self::DefaultStorageClass
+            | Self::StorageObjectInUseProtection
+            | Self::DefaultIngressClass
+            | Self::MutatingAdmissionWebhook
+            | Self::ValidatingAdmissionWebhook => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The plugins of one server, run in their order before the webhooks.
+
+use kubewright_apimachinery::status::Result;
+
+use super::selection::Enabled;
+use super::{AdmissionPlugin, Memory, without_effect};
+use crate::attributes::Attributes;
+use crate::cluster::Cluster;
+use crate::notes::Notes;
+
+/// The enabled plugins, and what they remember between requests.
+#[derive(Debug)]
+pub(crate) struct Plugins {
+    enabled: Enabled,
+    memory: Memory,
+}
+
+impl Plugins {
+    pub(crate) fn new(enabled: Enabled) -> Self {
+        let memory = Memory::default();
+        Self { enabled, memory }
+    }
+
+    /// Whether a plugin runs.
+    pub(crate) fn has(&self, plugin: AdmissionPlugin) -> bool {
+        self.enabled.has(plugin)
+    }
+
+    /// Runs the plugins that may change the object.
+    ///
+    /// # Cancel safety
+    /// Dropping the future may leave the changes of some plugins in `attributes`.
+    pub(crate) async fn mutate(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &mut Attributes,
+    ) -> Result<()> {
+        for plugin in self.enabled() {
+            plugin.admit(&self.memory, cluster, attributes).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs the plugins that validate the final object.
+    pub(crate) fn validate(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &Attributes,
+        notes: &Notes,
+    ) -> Result<()> {
+        without_effect::warn(attributes, notes);
+        self.enabled()
+            .try_for_each(|plugin| plugin.validate(cluster, attributes, notes))
+    }
+
+    fn enabled(&self) -> impl Iterator<Item = AdmissionPlugin> {
+        let all = AdmissionPlugin::ALL.into_iter();
+        all.filter(|plugin| self.enabled.has(*plugin))
+    }
+}

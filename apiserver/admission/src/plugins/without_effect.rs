@@ -1,0 +1,78 @@
+//! Objects that take effect on a real server and not here: refused where a client would rely on them, stored with a warning
+//! where it would not.
+
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::view::View as _;
+use kubewright_registry::Resource;
+use serde_json::Value;
+
+use super::subject::creates;
+use crate::attributes::{Attributes, Operation};
+use crate::notes::Notes;
+
+/// Refuses a write that would put such an object into the store, whatever the verb.
+///
+/// # Errors
+/// 501 for admission policies and their bindings, for new APIServices, and for an APIService that names a service.
+pub fn refuse(attributes: &Attributes) -> Result<()> {
+    match attributes.operation {
+        Operation::Create => refuse_new(&attributes.resource),
+        Operation::Update => refuse_changed(&attributes.resource, &attributes.object),
+        Operation::Delete | Operation::Connect => Ok(()),
+    }
+}
+
+/// Refuses a new object by its resource alone: a client learns it before the body is read.
+///
+/// # Errors
+/// 501 for admission policies, their bindings and APIServices.
+pub fn refuse_new(resource: &Resource) -> Result<()> {
+    if is_api_service(resource) {
+        return Err(Status::not_implemented(NO_AGGREGATION));
+    }
+    refuse_policy(resource)
+}
+
+fn refuse_changed(resource: &Resource, object: &Value) -> Result<()> {
+    // The local APIServices that every server starts with may be labelled and reprioritized.
+    if is_api_service(resource) && !object.at("spec").at("service").is_null() {
+        return Err(Status::not_implemented(NO_AGGREGATION));
+    }
+    refuse_policy(resource)
+}
+
+fn refuse_policy(resource: &Resource) -> Result<()> {
+    let is_policy = matches!(
+        resource.plural.as_str(),
+        "validatingadmissionpolicies"
+            | "validatingadmissionpolicybindings"
+            | "mutatingadmissionpolicies"
+            | "mutatingadmissionpolicybindings"
+    );
+    if is_policy && resource.group == "admissionregistration.k8s.io" {
+        return Err(Status::not_implemented(NO_POLICIES));
+    }
+    Ok(())
+}
+
+fn is_api_service(resource: &Resource) -> bool {
+    resource.group == "apiregistration.k8s.io" && resource.plural == "apiservices"
+}
+
+/// Warns that limits and quotas are stored and not enforced.
+pub(super) fn warn(attributes: &Attributes, notes: &Notes) {
+    for (plural, what) in [
+        ("limitranges", "limit ranges"),
+        ("resourcequotas", "resource quotas"),
+    ] {
+        if creates(attributes, "", plural) {
+            notes.warn(&format!(
+                "this server stores {what} but does not enforce them"
+            ));
+        }
+    }
+}
+
+const NO_AGGREGATION: &str = "this server does not forward requests to other API servers";
+const NO_POLICIES: &str =
+    "this server does not evaluate admission policies yet; use an admission webhook";

@@ -1,0 +1,162 @@
+//! The objects of a request in each version that a webhook wants, converted and encoded at most once.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use kubewright_apiextensions::custom::convert;
+use kubewright_apimachinery::conform::{Medium, write_empties};
+use kubewright_apimachinery::json::ordered::write_object;
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::status::Result;
+use kubewright_fieldmanagement as managed_fields;
+use kubewright_webhook_client::Reach;
+use serde_json::Value;
+
+use super::select::Invocation;
+use crate::attributes::Attributes;
+
+/// The forms made so far. Valid until the object changes.
+#[derive(Debug, Default)]
+pub(super) struct Forms {
+    own: Texts,
+    converted: Vec<Converted>,
+}
+
+#[derive(Debug, Default)]
+struct Texts {
+    object: Option<Bytes>,
+    old: Option<Bytes>,
+}
+
+#[derive(Debug)]
+struct Converted {
+    kind: GroupVersionKind,
+    object: Value,
+    old: Value,
+    texts: Texts,
+}
+
+/// The objects as one webhook gets them.
+#[derive(Debug)]
+pub(super) struct Form<'a> {
+    /// Complete where the webhook has conditions that read it.
+    pub(super) object: &'a Value,
+    /// The text of the object's `managedFields` if they do not stand in it.
+    owners: Option<&'a [u8]>,
+    pub(super) old: &'a Value,
+    texts: &'a mut Texts,
+}
+
+impl Forms {
+    /// The objects in the version that the invocation asks for.
+    pub(super) async fn of<'a>(
+        &'a mut self,
+        reach: Reach<'_>,
+        attributes: &'a Attributes,
+        invocation: &Invocation,
+    ) -> Result<Form<'a>> {
+        let read = attributes.owners.is_some() && !invocation.hook.conditions.is_empty();
+        if invocation.kind == attributes.kind && !attributes.empties && !read {
+            return Ok(Form {
+                object: &attributes.object,
+                owners: attributes.owners.as_deref(),
+                old: &attributes.old_object,
+                texts: &mut self.own,
+            });
+        }
+        let known = self
+            .converted
+            .iter()
+            .position(|form| form.kind == invocation.kind);
+        let at = if let Some(at) = known {
+            at
+        } else {
+            let converted = Box::pin(Converted::of(reach, attributes, invocation)).await?;
+            self.converted.push(converted);
+            self.converted.len() - 1
+        };
+        let form = &mut self.converted[at];
+        Ok(Form {
+            object: &form.object,
+            owners: None,
+            old: &form.old,
+            texts: &mut form.texts,
+        })
+    }
+
+    /// Takes the object in the version of the invocation, to be changed and put back. The old one stays.
+    pub(super) fn take_object(
+        &mut self,
+        attributes: &mut Attributes,
+        invocation: &Invocation,
+    ) -> Value {
+        self.own.object = None;
+        let converted = std::mem::take(&mut self.converted);
+        match converted
+            .into_iter()
+            .find(|form| form.kind == invocation.kind)
+        {
+            Some(form) => {
+                // The owners stand in what was converted.
+                attributes.owners = None;
+                form.object
+            }
+            None => std::mem::take(&mut attributes.object),
+        }
+    }
+}
+
+impl Converted {
+    async fn of(
+        reach: Reach<'_>,
+        attributes: &Attributes,
+        invocation: &Invocation,
+    ) -> Result<Self> {
+        let convert = async |object: &Value| {
+            if invocation.kind == attributes.kind || object.is_null() {
+                return Ok(object.clone());
+            }
+            let (from, to) = (&attributes.resource, &invocation.resource);
+            convert::between(reach, from, to, object.clone()).await
+        };
+        let old = convert(&attributes.old_object).await?;
+        let mut own = Cow::Borrowed(&attributes.object);
+        if let Some(owners) = &attributes.owners {
+            managed_fields::put(own.to_mut(), owners);
+        }
+        let mut object = convert(&own).await?;
+        if attributes.empties {
+            write_empties(&invocation.kind, &mut object, Medium::Json);
+        }
+        Ok(Self {
+            kind: invocation.kind.clone(),
+            object,
+            old,
+            texts: Texts::default(),
+        })
+    }
+}
+
+impl Form<'_> {
+    /// The JSON of the object and of the old one.
+    pub(super) fn texts(&mut self) -> (Bytes, Bytes) {
+        let object = self
+            .texts
+            .object
+            .get_or_insert_with(|| encode(self.object, self.owners))
+            .clone();
+        let old = self
+            .texts
+            .old
+            .get_or_insert_with(|| encode(self.old, None))
+            .clone();
+        (object, old)
+    }
+}
+
+/// The JSON of an object, its members in the order of the real server.
+fn encode(value: &Value, owners: Option<&[u8]>) -> Bytes {
+    let mut out = Vec::with_capacity(8192 + owners.map_or(0, <[u8]>::len));
+    write_object(&mut out, value, owners);
+    out.into()
+}

@@ -1,0 +1,138 @@
+//! The webhook plugins: which hooks a request is sent to, what they are sent, and what their answers do.
+
+mod annotations;
+mod answer;
+mod call;
+mod conditions;
+mod configuration;
+mod denial;
+mod forms;
+mod matching;
+mod mutating;
+mod observe;
+mod patch;
+mod reinvocation;
+mod review;
+mod rules;
+mod select;
+mod selector;
+mod validating;
+
+use std::fmt;
+use std::sync::Arc;
+
+use kubewright_apimachinery::status::Result;
+use kubewright_webhook_client::{Client, Reach, ServiceTable};
+
+use super::attributes::Attributes;
+use super::cluster::Cluster;
+use super::notes::Notes;
+use super::observer::Observer;
+
+pub(super) use reinvocation::Reinvocation;
+
+use configuration::Configurations;
+
+/// Both webhook plugins.
+pub(super) struct Webhooks {
+    mutating: Configurations,
+    validating: Configurations,
+    client: Client,
+    observer: Option<Arc<dyn Observer>>,
+}
+
+impl Webhooks {
+    pub(super) fn new(client: Client, observer: Option<Arc<dyn Observer>>) -> Self {
+        Self {
+            mutating: Configurations::new("mutatingwebhookconfigurations"),
+            validating: Configurations::new("validatingwebhookconfigurations"),
+            client,
+            observer,
+        }
+    }
+
+    /// Whether somebody sees the objects of every call.
+    pub(super) fn are_observed(&self) -> bool {
+        self.observer.is_some()
+    }
+
+    pub(super) fn services(&self) -> &ServiceTable {
+        self.client.services()
+    }
+
+    /// How webhooks of a cluster are reached.
+    pub(super) fn reach<'a>(&'a self, cluster: &'a dyn Cluster) -> Reach<'a> {
+        Reach {
+            client: &self.client,
+            cluster,
+        }
+    }
+
+    pub(super) async fn mutate(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &mut Attributes,
+        notes: &Notes,
+        reinvocation: &mut Reinvocation,
+    ) -> Result<()> {
+        if is_exempt(attributes) {
+            return Ok(());
+        }
+        let hooks = self.mutating.current(cluster);
+        reinvocation.begin_webhooks(&attributes.object);
+        let dispatch = mutating::Dispatch {
+            reach: self.reach(cluster),
+            observer: self.observer.as_deref(),
+            cluster,
+            attributes: &mut *attributes,
+            notes,
+            reinvocation: &mut *reinvocation,
+            forms: forms::Forms::default(),
+        };
+        let result = dispatch.run(&hooks).await;
+        reinvocation.end_webhooks(&attributes.object);
+        result
+    }
+
+    pub(super) async fn validate(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &Attributes,
+        notes: &Notes,
+    ) -> Result<()> {
+        if is_exempt(attributes) {
+            return Ok(());
+        }
+        let hooks = self.validating.current(cluster);
+        let dispatch = validating::Dispatch {
+            reach: self.reach(cluster),
+            observer: self.observer.as_deref(),
+            cluster,
+            attributes,
+            notes,
+        };
+        dispatch.run(&hooks).await
+    }
+}
+
+/// Configuration that could lock itself in is never sent to a webhook (A.3).
+fn is_exempt(attributes: &Attributes) -> bool {
+    attributes.resource.group == "admissionregistration.k8s.io"
+        && matches!(
+            attributes.resource.plural.as_str(),
+            "validatingwebhookconfigurations"
+                | "mutatingwebhookconfigurations"
+                | "validatingadmissionpolicies"
+                | "validatingadmissionpolicybindings"
+                | "mutatingadmissionpolicies"
+                | "mutatingadmissionpolicybindings"
+        )
+}
+
+impl fmt::Debug for Webhooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Webhooks")
+            .field("client", &self.client)
+            .finish_non_exhaustive()
+    }
+}

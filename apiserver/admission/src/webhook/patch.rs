@@ -1,0 +1,217 @@
+//! What a webhook's patch does to the object (A.12).
+
+use std::fmt::Display;
+
+use kubewright_apiextensions::custom::convert;
+use kubewright_apimachinery::conform::{Changes, Conformed, Medium, conform, conform_changes};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::patch::json::Patch;
+use kubewright_apimachinery::status::Status;
+use kubewright_apimachinery::types;
+use kubewright_apimachinery::view::{Edit as _, View as _};
+use kubewright_webhook_client::{Reach, go_word, read_json};
+use serde_json::Value;
+
+use super::answer::Answer;
+use super::call::Failure;
+use super::forms::Forms;
+use super::reinvocation::Reinvocation;
+use super::select::Invocation;
+use crate::attributes::Attributes;
+
+/// The call site that the real server's decoder of objects names itself after.
+const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";
+
+/// Where the owners of an object's fields stand.
+const OWNERS: [&str; 2] = ["metadata", "managedFields"];
+
+/// A patch that was applied.
+#[derive(Debug)]
+pub(super) struct Patched {
+    /// Whether the object counts as changed, so that earlier webhooks may be called again.
+    pub(super) changed: bool,
+    /// The object as it was, if it was asked for.
+    pub(super) before: Option<Value>,
+}
+
+/// Reads the patch; `None` if it does nothing.
+pub(super) fn read(answer: &Answer) -> Result<Option<Patch>, Failure> {
+    if answer.patch.is_empty() {
+        return Ok(None);
+    }
+    let undecodable = |why: &dyn Display| {
+        Failure::Call(format!(
+            "received undecodable patch in webhook response: {why}"
+        ))
+    };
+    let document = read_json(&answer.patch).map_err(|why| undecodable(&why))?;
+    let patch = Patch::from_value(document).map_err(|error| undecodable(&error))?;
+    if patch.is_empty() {
+        return Ok(None);
+    }
+    match answer.patch_type.as_deref() {
+        None | Some("JSONPatch") => Ok(Some(patch)),
+        Some(other) => Err(Failure::Call(format!(
+            "unsupported patch type {}",
+            quoted(other)
+        ))),
+    }
+}
+
+/// Applies the patch to the object in the webhook's version, decodes and defaults the result and brings it back.
+///
+/// If it fails the request fails, whatever the policy: the object may then be half patched.
+pub(super) async fn apply(
+    patch: &Patch,
+    attributes: &mut Attributes,
+    invocation: &Invocation,
+    forms: &mut Forms,
+    reinvocation: &mut Reinvocation,
+    reach: Reach<'_>,
+    keep: bool,
+) -> Result<Patched, Failure> {
+    if attributes.object.is_null() {
+        let name = quoted(&invocation.hook.name);
+        return Err(internal(&format!(
+            "admission webhook {name} attempted to modify the object, which is not supported for this operation"
+        )));
+    }
+    let changes = if invocation.kind == attributes.kind {
+        patch.changes()
+    } else {
+        Changes::Whole
+    };
+    if attributes.owners.is_some() && patch.looks_at().reach(&OWNERS) {
+        attributes.settle_owners();
+    }
+    // The patch is of the JSON that the webhook saw.
+    let had_empties = attributes.empties;
+    attributes.write_empties(Medium::Json);
+    let shown = keep.then(|| attributes.object.clone());
+    let mut object = forms.take_object(attributes, invocation);
+    // The real server's own object of a built-in kind has times that are finer than JSON shows, so that the first patch
+    // of a request always counts as a change (measured: corrections, row 9).
+    let counts = reinvocation.first_patch() && is_built_in(&attributes.kind);
+    let before = (!counts).then(|| object.clone());
+    if attributes.managed_fields.is_none() && changes.reach(&OWNERS) {
+        attributes.managed_fields = Some(object.at("metadata").at("managedFields").clone());
+    }
+    patch
+        .apply(&mut object)
+        .map_err(|error| internal(&error.to_string()))?;
+    let empties = decode(&invocation.kind, &mut object, &changes)?;
+    let changed = before.as_ref() != Some(&object);
+    finish(attributes, invocation, reach, object).await?;
+    attributes.empties = empties || had_empties;
+    Ok(Patched {
+        changed,
+        before: shown,
+    })
+}
+
+/// Decodes the patched document as its kind, without strictness: what the kind does not know is dropped. What the patch left
+/// alone was decoded before. Answers whether the object has empty lists or maps now.
+fn decode(kind: &GroupVersionKind, object: &mut Value, changes: &Changes) -> Result<bool, Failure> {
+    if !object.is_object() {
+        return Err(internal(&format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go value of type struct \
+             {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}",
+            go_word(object)
+        )));
+    }
+    let named = |object: &Value, field: &str| !object.text(field).is_empty();
+    let (has_version, has_kind) = (named(object, "apiVersion"), named(object, "kind"));
+    keep_kind(kind, object)?;
+    let conformed = conform_changes(kind, object, changes);
+    let Conformed { empties, .. } = conformed.map_err(|why| internal(&why))?;
+    // The next webhook sees what the patch took away; it comes back when all have been called.
+    if let Value::Object(members) = object {
+        members.retain(|name, _| match name.as_str() {
+            "apiVersion" => has_version,
+            "kind" => has_kind,
+            _ => true,
+        });
+    }
+    Ok(empties)
+}
+
+/// A patch may take apiVersion and kind away, but not make another kind of the object.
+fn keep_kind(kind: &GroupVersionKind, object: &mut Value) -> Result<(), Failure> {
+    name_kind(kind, object);
+    let (api_version, word) = (object.text("apiVersion"), object.text("kind"));
+    if api_version == kind.api_version() && word == kind.kind {
+        return Ok(());
+    }
+    let (group, plain) = api_version.split_once('/').unwrap_or(("", api_version));
+    let named = GroupVersionKind {
+        group: group.to_owned(),
+        version: plain.to_owned(),
+        kind: word.to_owned(),
+    };
+    if !is_built_in(kind) {
+        // Custom objects are of no type: what is left of their kind is validated, but not converted.
+        if api_version == kind.api_version() {
+            return Ok(());
+        }
+        let (group, wanted) = (&named.group, quoted(&kind.api_version()));
+        return Err(Failure::Refused(Status::plain(format!(
+            "{group}/{plain}, Kind={word} is unstructured and is not suitable for converting to {wanted}"
+        ))));
+    }
+    if !is_built_in(&named) {
+        let (word, api_version) = (quoted(word), quoted(api_version));
+        return Err(internal(&format!(
+            "no kind {word} is registered for version {api_version} in scheme \"{SCHEME}\""
+        )));
+    }
+    // The real server reads the object as what it says that it is, and finds this out when it brings it back into its own form,
+    // which it names by the group.
+    conform(&named, &mut object.clone()).map_err(|why| internal(&why))?;
+    let group = kind
+        .group
+        .split('.')
+        .next()
+        .filter(|group| !group.is_empty());
+    Err(Failure::Refused(Status::plain(format!(
+        "converting ({plain}.{word}) to ({}.{}): unknown conversion",
+        group.unwrap_or("core"),
+        kind.kind
+    ))))
+}
+
+async fn finish(
+    attributes: &mut Attributes,
+    invocation: &Invocation,
+    reach: Reach<'_>,
+    mut object: Value,
+) -> Result<(), Failure> {
+    if invocation.kind.kind == invocation.resource.kind {
+        invocation.resource.default(&mut object);
+    }
+    if invocation.kind != attributes.kind {
+        name_kind(&invocation.kind, &mut object);
+        let (from, to) = (&invocation.resource, &attributes.resource);
+        let converted = Box::pin(convert::between(reach, from, to, object)).await;
+        object = converted.map_err(Failure::Refused)?;
+    }
+    attributes.object = object;
+    attributes.patched = true;
+    Ok(())
+}
+
+/// Gives an object the kind and version that it has lost.
+pub(super) fn name_kind(kind: &GroupVersionKind, object: &mut Value) {
+    if object.is_object() {
+        object.fill_text("kind", &kind.kind);
+        object.fill_text("apiVersion", &kind.api_version());
+    }
+}
+
+fn is_built_in(kind: &GroupVersionKind) -> bool {
+    types::root(kind).is_some()
+}
+
+fn internal(why: &str) -> Failure {
+    Failure::Refused(Status::internal(why))
+}

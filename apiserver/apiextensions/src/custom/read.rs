@@ -1,0 +1,110 @@
+//! What becomes of a stored object on its way to a client, and back: the rules of today's definition hold for what was
+//! written before.
+
+use kubewright_apimachinery::accessor::metadata_mut;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::view::View;
+use kubewright_webhook_client::Reach;
+use serde_json::Value;
+
+use super::definition::Version;
+use super::{Custom, metadata};
+
+impl Custom {
+    /// Makes stored objects what clients of this version see.
+    ///
+    /// # Errors
+    /// A version that there is no more, or a conversion that fails.
+    pub async fn read(&self, reach: Reach<'_>, stored: Vec<Value>) -> Result<Vec<Value>> {
+        let definition = &self.definition;
+        let mut objects = stored;
+        let mut others = Vec::new();
+        for (at, object) in objects.iter_mut().enumerate() {
+            let version = object.text("apiVersion");
+            let name = version.rsplit('/').next().unwrap_or_default();
+            let Some(version) = definition.version(name) else {
+                return Err(Status::internal(&format!(
+                    "request to convert CR from an invalid group/version: {version}"
+                )));
+            };
+            version
+                .coerce(object)
+                .map_err(|why| Status::internal(&why))?;
+            version.default(object);
+            if version.name != self.name {
+                others.push(at);
+            }
+        }
+        for at in others {
+            let mut sent = objects[at].take();
+            // The revision is no part of what is stored: a webhook does not see it.
+            let revision = metadata_mut(&mut sent).remove("resourceVersion");
+            let mut object = definition.convert(reach, sent, &self.name).await?;
+            self.coerce(&mut object)
+                .map_err(|why| Status::internal(&why))?;
+            if let Some(revision) = revision {
+                metadata_mut(&mut object).insert("resourceVersion".to_owned(), revision);
+            }
+            objects[at] = object;
+        }
+        Ok(objects)
+    }
+
+    /// Makes an object of this version what is stored.
+    ///
+    /// # Errors
+    /// A conversion that fails.
+    pub async fn store(&self, reach: Reach<'_>, mut object: Value) -> Result<Value> {
+        let definition = &self.definition;
+        if definition.storage == self.name {
+            // A new object has none yet, whatever was sent. It is read back with its default.
+            if let Some(schema) = self.schema.as_ref().filter(|_| self.status) {
+                schema.default_field(&mut object, "status");
+            }
+            return Ok(object);
+        }
+        metadata_mut(&mut object).remove("resourceVersion");
+        let mut object = definition
+            .convert(reach, object, &definition.storage)
+            .await?;
+        if let Some(version) = definition.version(&definition.storage) {
+            version
+                .coerce(&mut object)
+                .map_err(|why| Status::internal(&why))?;
+        }
+        Ok(object)
+    }
+}
+
+impl Version {
+    /// Fills in the defaults.
+    pub fn default(&self, object: &mut Value) {
+        if let Some(schema) = &self.schema {
+            schema.default(object);
+        }
+    }
+
+    /// Makes the metadata of an object what there is of them.
+    ///
+    /// # Errors
+    /// The decoder's words for what does not fit at all.
+    pub fn settle_metadata(object: &mut Value) -> std::result::Result<(), String> {
+        metadata::conform(object).map(drop)
+    }
+
+    /// Makes an object one of this version: its metadata are those that there are, and what the schema does not know goes.
+    /// Answers the paths of what went.
+    ///
+    /// # Errors
+    /// The decoder's words for what does not fit at all.
+    pub fn coerce(&self, object: &mut Value) -> std::result::Result<Vec<String>, String> {
+        let mut unknown = metadata::conform(object)?;
+        unknown.sort_unstable();
+        if let Some(schema) = &self.schema {
+            let mut pruned = schema.prune(object)?;
+            pruned.sort_unstable();
+            unknown.extend(pruned);
+        }
+        Ok(unknown)
+    }
+}

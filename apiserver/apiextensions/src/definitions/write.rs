@@ -1,0 +1,43 @@
+//! How the controllers write a definition: its status, as the server itself.
+
+use std::sync::Arc;
+
+use kubewright_apimachinery::view::{Edit, View};
+use kubewright_registry::{Registry, Served};
+use kubewright_storage::{Draft, Object, Store};
+use serde_json::Value;
+
+/// The name of the definitions in the store.
+pub(super) const TABLE: &str = "customresourcedefinitions.apiextensions.k8s.io";
+
+/// Notes in the `managedFields` that the server itself changed a definition's status.
+pub type Track = fn(&Registry, &Value, &mut Value);
+
+/// Where the controllers read and write.
+#[derive(Debug)]
+pub(super) struct Storage {
+    pub(super) store: Arc<Store>,
+    pub(super) served: Arc<Served>,
+    pub(super) track: Track,
+}
+
+impl Storage {
+    /// Stores a changed definition. A definition that somebody else has changed in the meantime is looked at again anyway.
+    pub(super) fn write_status(&self, stored: &Object, old: &Value, mut new: Value) -> bool {
+        let served = self.served.now();
+        (self.track)(&served, old, &mut new);
+        let (path, expected) = (&stored.path, stored.revision);
+        let waits = !new.at("metadata").list("finalizers").is_empty();
+        if new.at("metadata").has("deletionTimestamp") && !waits {
+            let last = Draft::new(&stored.value());
+            return self.store.delete(TABLE, path, expected, last).is_ok();
+        }
+        if new.at("metadata").list("finalizers").is_empty()
+            && let Some(metadata) = new.part("metadata")
+        {
+            metadata.drop_field("finalizers");
+        }
+        let draft = Draft::new(&new);
+        self.store.replace(TABLE, path, expected, draft).is_ok()
+    }
+}

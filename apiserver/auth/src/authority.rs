@@ -1,0 +1,177 @@
+//! The server's own certificate authority: its serving certificate and the admin's client certificate.
+
+use std::net::IpAddr;
+use std::sync::OnceLock;
+
+use jiff::Timestamp;
+use kubewright_apimachinery::user::{AUTHENTICATED, MASTERS, User};
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, DnValue,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType,
+};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use thiserror::Error;
+use time::OffsetDateTime;
+
+use super::sec1;
+
+/// A certificate authority that lives as long as the server.
+#[derive(Debug)]
+pub struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    certificate: CertificateDer<'static>,
+    certificate_pem: String,
+    admin: OnceLock<AdminPem>,
+}
+
+/// The admin's client certificate and its key as PEM.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AdminPem {
+    /// The certificate.
+    pub certificate: String,
+    /// The private key.
+    pub key: String,
+}
+
+/// A certificate with its key.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ServingCertificate {
+    /// The certificate and those that lead to the authority.
+    pub chain: Vec<CertificateDer<'static>>,
+    /// The private key.
+    pub key: PrivateKeyDer<'static>,
+}
+
+/// Why a certificate could not be made.
+#[derive(Debug, Error)]
+#[error("cannot make the API server's certificates")]
+pub struct AuthorityError(#[from] rcgen::Error);
+
+/// The user with all rights.
+pub fn admin() -> User {
+    User {
+        username: "kubernetes-admin".to_owned(),
+        groups: vec![MASTERS.to_owned(), AUTHENTICATED.to_owned()],
+        ..User::default()
+    }
+}
+
+impl Authority {
+    /// Makes the authority.
+    ///
+    /// # Errors
+    /// The system has no random numbers, or a name does not fit into a certificate.
+    pub fn new() -> Result<Self, AuthorityError> {
+        let mut params = params("kubewright-apiserver-ca", &[])?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![
+            KeyUsagePurpose::KeyCertSign,
+            KeyUsagePurpose::CrlSign,
+            KeyUsagePurpose::DigitalSignature,
+        ];
+        let key = KeyPair::generate()?;
+        let certificate = params.self_signed(&key)?;
+        let certificate_pem = certificate.pem();
+        let issuer = Issuer::new(params, key);
+        Ok(Self {
+            issuer,
+            certificate: certificate.der().clone(),
+            certificate_pem,
+            admin: OnceLock::new(),
+        })
+    }
+
+    /// Makes a serving certificate for the names of the API server and an address.
+    ///
+    /// # Errors
+    /// The system has no random numbers, or a name does not fit into a certificate.
+    pub fn serving(&self, address: IpAddr) -> Result<ServingCertificate, AuthorityError> {
+        const NAMES: [&str; 5] = [
+            "localhost",
+            "kubernetes",
+            "kubernetes.default",
+            "kubernetes.default.svc",
+            "kubernetes.default.svc.cluster.local",
+        ];
+        let mut params = params("kube-apiserver", &[])?;
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        for name in NAMES {
+            params
+                .subject_alt_names
+                .push(SanType::DnsName(name.try_into()?));
+        }
+        let mut addresses = vec![
+            [127, 0, 0, 1].into(),
+            IpAddr::from(std::net::Ipv6Addr::LOCALHOST),
+        ];
+        if !address.is_unspecified() && !addresses.contains(&address) {
+            addresses.push(address);
+        }
+        let alternatives = addresses.into_iter().map(SanType::IpAddress);
+        params.subject_alt_names.extend(alternatives);
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, &self.issuer)?;
+        Ok(ServingCertificate {
+            chain: vec![certificate.der().clone()],
+            key: PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+        })
+    }
+
+    /// The authority's certificate, which clients trust and which signs the admin's.
+    pub fn certificate(&self) -> &CertificateDer<'static> {
+        &self.certificate
+    }
+
+    /// The same as PEM.
+    pub fn certificate_pem(&self) -> &str {
+        &self.certificate_pem
+    }
+
+    /// The admin's client certificate, made when it is first asked for: a server that starts does not wait for it.
+    ///
+    /// # Errors
+    /// The system has no random numbers, or a name does not fit into a certificate.
+    pub fn admin(&self) -> Result<&AdminPem, AuthorityError> {
+        if let Some(admin) = self.admin.get() {
+            return Ok(admin);
+        }
+        let user = admin();
+        let groups: Vec<&str> = user
+            .groups
+            .iter()
+            .map(String::as_str)
+            .filter(|group| *group != AUTHENTICATED)
+            .collect();
+        let mut params = params(&user.username, &groups)?;
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, &self.issuer)?;
+        let made = AdminPem {
+            certificate: certificate.pem(),
+            key: sec1::from_pkcs8(&key.serialize_pem()),
+        };
+        Ok(self.admin.get_or_init(|| made))
+    }
+}
+
+fn params(common_name: &str, organizations: &[&str]) -> Result<CertificateParams, AuthorityError> {
+    const HOUR: i64 = 3600;
+    const YEAR: i64 = 365 * 24 * HOUR;
+    let mut params = CertificateParams::new(Vec::new())?;
+    let mut subject = DistinguishedName::new();
+    subject.push(DnType::CommonName, common_name);
+    for organization in organizations {
+        let name = DnValue::Utf8String((*organization).to_owned());
+        subject.push(DnType::OrganizationName, name);
+    }
+    params.distinguished_name = subject;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    let now = Timestamp::now().as_second();
+    let at =
+        |second| OffsetDateTime::from_unix_timestamp(second).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    params.not_before = at(now - HOUR);
+    params.not_after = at(now + YEAR);
+    Ok(params)
+}

@@ -1,0 +1,408 @@
+//! `Impersonate-*` headers: `kubectl --as`. There are several modes of impersonation, tried from the one that needs the
+//! narrowest permission to the one that needs the widest.
+
+use std::collections::HashMap;
+
+use http::HeaderMap;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED};
+use kubewright_apimachinery::{percent, user::User};
+use parking_lot::Mutex;
+
+use super::authorizer::{Authorizer, check, forbidden};
+use super::question::{About, Question};
+
+/// Somebody whom a request acts as.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Impersonated {
+    /// The user.
+    pub user: User,
+    /// What the sender may do that allows it; empty for the permission that has always been.
+    pub constraint: String,
+}
+
+/// How somebody may be impersonated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// The node that the sender, a service account, runs on.
+    AssociatedNode,
+    AnyNode,
+    ServiceAccount,
+    /// Everybody else.
+    UserInfo,
+    /// Anybody, whatever the request does.
+    Legacy,
+}
+
+/// The mode that last worked for each user, which is tried first the next time.
+#[derive(Debug, Default)]
+pub struct LastModes(Mutex<HashMap<String, Mode>>);
+
+/// One attempt to impersonate somebody.
+struct Attempt<'a> {
+    authorizer: &'a dyn Authorizer,
+    sender: &'a User,
+    wanted: &'a User,
+    mode: Mode,
+}
+
+const MODES: [Mode; 5] = [
+    Mode::AssociatedNode,
+    Mode::AnyNode,
+    Mode::ServiceAccount,
+    Mode::UserInfo,
+    Mode::Legacy,
+];
+
+/// The user whom the request acts as, if that is another than its sender; `request` is what the request itself asks for.
+///
+/// # Errors
+/// 403 if the sender may not impersonate, 400 for parts without a user.
+pub fn impersonated(
+    authorizer: &dyn Authorizer,
+    last: &LastModes,
+    headers: &HeaderMap,
+    request: &Question<'_>,
+) -> Result<Option<Impersonated>> {
+    let wanted = wanted(headers);
+    if wanted.username.is_empty() {
+        if wanted.groups.is_empty() && wanted.uid.is_empty() && wanted.extra.is_empty() {
+            return Ok(None);
+        }
+        return Err(Status::bad_request(format!(
+            "requested {} without impersonating a user name",
+            shown(&wanted)
+        )));
+    }
+    let sender = request.user;
+    let preferred = last.of(sender);
+    let others = MODES.into_iter().filter(|mode| Some(*mode) != preferred);
+    let mut refusal = None;
+    for mode in preferred.into_iter().chain(others) {
+        let attempt = Attempt {
+            authorizer,
+            sender,
+            wanted: &wanted,
+            mode,
+        };
+        match attempt.user(request) {
+            None => {}
+            Some(Ok(user)) => {
+                last.set(sender, mode);
+                let constraint = match mode {
+                    Mode::Legacy => String::new(),
+                    mode => mode.verb(),
+                };
+                return Ok(Some(Impersonated { user, constraint }));
+            }
+            Some(Err(status)) => refusal = refusal.or(Some(status)),
+        }
+    }
+    // The last mode is for anybody, so that there is a refusal.
+    Err(refusal.unwrap_or_else(|| Status::plain("all impersonation modes failed")))
+}
+
+/// Whom the headers name, as they are.
+fn wanted(headers: &HeaderMap) -> User {
+    let text = |name: &str| {
+        let value = headers.get(name).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default().to_owned()
+    };
+    let groups = headers.get_all("impersonate-group").iter();
+    let groups = groups.filter_map(|value| value.to_str().ok());
+    let mut wanted = User {
+        username: text("impersonate-user"),
+        uid: text("impersonate-uid"),
+        groups: groups.map(str::to_owned).collect(),
+        ..User::default()
+    };
+    for (header, value) in headers {
+        let Some(key) = header.as_str().strip_prefix("impersonate-extra-") else {
+            continue;
+        };
+        if let Ok(value) = value.to_str() {
+            let key = percent::decode(key).to_lowercase();
+            wanted.extra.entry(key).or_default().push(value.to_owned());
+        }
+    }
+    wanted
+}
+
+impl LastModes {
+    fn of(&self, user: &User) -> Option<Mode> {
+        self.0.lock().get(&user.username).copied()
+    }
+
+    fn set(&self, user: &User, mode: Mode) {
+        const MOST: usize = 1024;
+        let mut modes = self.0.lock();
+        if modes.len() >= MOST {
+            modes.clear();
+        }
+        modes.insert(user.username.clone(), mode);
+    }
+}
+
+impl Mode {
+    fn name(self) -> &'static str {
+        match self {
+            Self::AssociatedNode => "associated-node",
+            Self::AnyNode => "arbitrary-node",
+            Self::ServiceAccount => "serviceaccount",
+            Self::UserInfo => "user-info",
+            Self::Legacy => "",
+        }
+    }
+
+    /// The verb that is needed on whom the request acts as.
+    fn verb(self) -> String {
+        match self {
+            Self::Legacy => "impersonate".to_owned(),
+            mode => format!("impersonate:{}", mode.name()),
+        }
+    }
+
+    fn fits(self, wanted: &User, sender: &User) -> bool {
+        let named_only =
+            wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty();
+        let (node, account) = (node(&wanted.username), service_account(&wanted.username));
+        match self {
+            Self::AssociatedNode => {
+                let runs_on = match sender.extra.get(NODE_NAME).map(Vec::as_slice) {
+                    Some([node]) => Some(node.as_str()),
+                    _ => None,
+                };
+                let is_account = service_account(&sender.username).is_some();
+                named_only && node.is_some() && is_account && runs_on == node
+            }
+            Self::AnyNode => named_only && node.is_some(),
+            Self::ServiceAccount => named_only && account.is_some(),
+            Self::UserInfo => node.is_none() && account.is_none(),
+            Self::Legacy => true,
+        }
+    }
+}
+
+impl Attempt<'_> {
+    /// The user that comes of it; nothing if the mode is not for such users.
+    fn user(&self, request: &Question<'_>) -> Option<Result<User>> {
+        if !self.mode.fits(self.wanted, self.sender) {
+            return None;
+        }
+        Some(self.may_do(request).and_then(|()| self.may_be()))
+    }
+
+    fn constrained(&self) -> bool {
+        self.mode != Mode::Legacy
+    }
+
+    /// Whether the sender may do what it asks for as somebody else.
+    fn may_do(&self, request: &Question<'_>) -> Result<()> {
+        if !self.constrained() {
+            return Ok(());
+        }
+        let verb = format!("impersonate-on:{}:{}", self.mode.name(), request.verb);
+        let question = Question {
+            verb: &verb,
+            ..*request
+        };
+        check(self.authorizer, &question).map(drop)
+    }
+
+    /// Whether the sender may be somebody else, in all parts.
+    fn may_be(&self) -> Result<User> {
+        let mut user = self.wanted.clone();
+        self.may_be_named(&mut user)?;
+        if !user.uid.is_empty() {
+            self.ask(AUTHENTICATION, "uids", "", "", &user.uid)?;
+        }
+        self.may_be_in_groups()?;
+        self.may_have_extra()?;
+        let everybody = if user.username == ANONYMOUS {
+            UNAUTHENTICATED
+        } else {
+            AUTHENTICATED
+        };
+        let is_in = |name: &str| user.groups.iter().any(|group| group == name);
+        if !is_in(everybody) && !is_in(UNAUTHENTICATED) {
+            user.groups.push(everybody.to_owned());
+        }
+        Ok(user)
+    }
+
+    fn may_be_named(&self, user: &mut User) -> Result<()> {
+        let group = self.group_of_users();
+        let name = user.username.clone();
+        if let Some((namespace, account)) = service_account(&name) {
+            if user.groups.is_empty() {
+                user.groups = User::service_account(namespace, account).groups;
+            }
+            return self.ask(group, "serviceaccounts", "", namespace, account);
+        }
+        match node(&name).filter(|_| self.constrained()) {
+            Some(node) => {
+                user.groups = vec!["system:nodes".to_owned()];
+                let of_all = self.mode == Mode::AssociatedNode;
+                self.ask(group, "nodes", "", "", if of_all { "*" } else { node })
+            }
+            None => self.ask(group, "users", "", "", &name),
+        }
+    }
+
+    fn may_be_in_groups(&self) -> Result<()> {
+        let (groups, of) = (&self.wanted.groups, self.group_of_users());
+        if self.constrained() {
+            if groups.iter().any(String::is_empty) {
+                let why = "impersonating the empty string group is not allowed";
+                return Err(self.refused(of, "groups", "", why));
+            }
+            if groups.iter().any(|group| group == MASTERS) {
+                let why = "impersonating the system:masters group is not allowed";
+                return Err(self.refused(of, "groups", MASTERS, why));
+            }
+            if groups.len() >= MANY && self.ask(of, "groups", "", "", "*").is_ok() {
+                return Ok(());
+            }
+        }
+        groups
+            .iter()
+            .try_for_each(|group| self.ask(of, "groups", "", "", group))
+    }
+
+    fn may_have_extra(&self) -> Result<()> {
+        let extra = &self.wanted.extra;
+        let (of, resource) = (AUTHENTICATION, "userextras");
+        if self.constrained() {
+            if let Some(why) = extra.iter().find_map(|(key, values)| faulty(key, values)) {
+                return Err(self.refused(of, resource, "", &why));
+            }
+            let many = extra.values().map(Vec::len).sum::<usize>() >= MANY;
+            if many && self.ask(of, resource, "*", "", "*").is_ok() {
+                return Ok(());
+            }
+        }
+        extra.iter().try_for_each(|(key, values)| {
+            let mut values = values.iter();
+            values.try_for_each(|value| self.ask(of, resource, key, "", value))
+        })
+    }
+
+    /// The API group in which users and groups are things that one has permissions on.
+    fn group_of_users(&self) -> &'static str {
+        if self.constrained() {
+            AUTHENTICATION
+        } else {
+            ""
+        }
+    }
+
+    fn ask(
+        &self,
+        group: &str,
+        resource: &str,
+        subresource: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Result<()> {
+        let about = About::Resource {
+            group,
+            resource,
+            subresource,
+            namespace,
+            name,
+            fields: None,
+        };
+        let question = Question {
+            user: self.sender,
+            verb: &self.mode.verb(),
+            about,
+        };
+        check(self.authorizer, &question).map(drop)
+    }
+
+    fn refused(&self, group: &str, resource: &str, name: &str, why: &str) -> Status {
+        let about = About::Resource {
+            group,
+            resource,
+            subresource: "",
+            namespace: "",
+            name,
+            fields: None,
+        };
+        let question = Question {
+            user: self.sender,
+            verb: &self.mode.verb(),
+            about,
+        };
+        forbidden(&question, why)
+    }
+}
+
+/// What is wrong with an extra attribute of somebody to impersonate in a constrained mode.
+fn faulty(key: &str, values: &[String]) -> Option<String> {
+    let prefixed = key.split_once('/').is_some_and(|(domain, path)| {
+        names::dns1123_subdomain(domain).is_empty() && !path.is_empty()
+    });
+    if !prefixed {
+        let path = Path::new("extra.key");
+        let why = "must be a domain-prefixed path (such as \"acme.io/foo\")";
+        let error = FieldError::invalid(&path, key, why);
+        return Some(format!(
+            "impersonating an invalid key in extra is not allowed: {error}"
+        ));
+    }
+    let empty = values.iter().any(String::is_empty);
+    empty.then(|| "impersonating the empty string value in extra is not allowed".to_owned())
+}
+
+/// The user as Go prints its struct.
+fn shown(user: &User) -> String {
+    let list = |values: &[String]| {
+        let values: Vec<String> = values.iter().map(|value| quoted(value)).collect();
+        format!("[]string{{{}}}", values.join(", "))
+    };
+    let groups = match user.groups.as_slice() {
+        [] => "[]string(nil)".to_owned(),
+        groups => list(groups),
+    };
+    let extra = if user.extra.is_empty() {
+        "map[string][]string(nil)".to_owned()
+    } else {
+        let entries = user.extra.iter();
+        let entries: Vec<String> = entries
+            .map(|(key, values)| format!("{}:{}", quoted(key), list(values)))
+            .collect();
+        format!("map[string][]string{{{}}}", entries.join(", "))
+    };
+    format!(
+        "&user.DefaultInfo{{Name:\"\", UID:{}, Groups:{groups}, Extra:{extra}}}",
+        quoted(&user.uid)
+    )
+}
+
+fn service_account(name: &str) -> Option<(&str, &str)> {
+    let (namespace, account) = name
+        .strip_prefix("system:serviceaccount:")?
+        .split_once(':')?;
+    let valid =
+        names::dns1123_label(namespace).is_empty() && names::dns1123_subdomain(account).is_empty();
+    valid.then_some((namespace, account))
+}
+
+fn node(name: &str) -> Option<&str> {
+    let node = name.strip_prefix("system:node:")?;
+    names::dns1123_subdomain(node).is_empty().then_some(node)
+}
+
+/// Where the node of a pod stands in the token of its service account.
+const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
+
+/// The API group of what can be impersonated in parts.
+const AUTHENTICATION: &str = "authentication.k8s.io";
+
+/// From so many on, all groups or attributes are asked for at once.
+const MANY: usize = 4;

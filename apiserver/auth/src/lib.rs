@@ -1,0 +1,24 @@
+#![doc = include_str!("../README.md")]
+
+mod authentication;
+mod authority;
+mod authorizer;
+mod bound_tokens;
+mod derived;
+mod impersonation;
+mod modes;
+mod node;
+mod question;
+pub mod rbac;
+pub mod sec1;
+mod tokens;
+mod websocket;
+
+pub use authentication::{Access, Caller, Known};
+pub use authority::{AdminPem, Authority, AuthorityError, ServingCertificate, admin};
+pub use authorizer::{Authorizer, Decision, Rules, answer_expression, check, forbidden};
+pub use impersonation::{Impersonated, LastModes, impersonated};
+pub use modes::{AuthorizationMode, Modes};
+pub use question::{About, Question};
+pub use tokens::{ServiceAccountTokens, TokenKeyError};
+pub use websocket::{is_websocket, protocols as websocket_protocols};

@@ -1,0 +1,62 @@
+//! What an environment declares: variables, object types and functions, by their names.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::library::{Function, Functions};
+use crate::types::Type;
+
+/// The declarations of an environment. A clone shares object types and functions with the original.
+#[derive(Clone, Debug)]
+pub(crate) struct Declarations {
+    pub(crate) variables: HashMap<Arc<str>, Type>,
+    pub(crate) objects: Arc<HashMap<Arc<str>, Fields>>,
+    pub(crate) functions: Arc<Functions>,
+}
+
+/// The fields of an object type.
+pub(crate) type Fields = Arc<BTreeMap<String, Type>>;
+
+impl Declarations {
+    pub(crate) fn new(functions: &Arc<Functions>) -> Self {
+        Self {
+            variables: HashMap::new(),
+            objects: Arc::default(),
+            functions: Arc::clone(functions),
+        }
+    }
+
+    pub(crate) fn variable(&self, name: &str) -> Option<&Type> {
+        self.variables.get(name)
+    }
+
+    pub(crate) fn object(&self, name: &str) -> Option<&BTreeMap<String, Type>> {
+        self.objects.get(name).map(|fields| &**fields)
+    }
+
+    pub(crate) fn function(&self, name: &str) -> Option<&Arc<Function>> {
+        self.functions.find(name)
+    }
+
+    /// The type that a name stands for when it is written in an expression.
+    pub(crate) fn named_type(&self, name: &str) -> Option<Type> {
+        Some(match name {
+            "bool" => Type::Bool,
+            "bytes" => Type::Bytes,
+            "double" => Type::Double,
+            "google.protobuf.Duration" => Type::Duration,
+            "int" => Type::Int,
+            "list" => Type::list(Type::Dyn),
+            "map" => Type::map(Type::Dyn, Type::Dyn),
+            "null_type" => Type::Null,
+            "string" => Type::String,
+            "google.protobuf.Timestamp" => Type::Timestamp,
+            "type" => Type::Type(None),
+            "uint" => Type::Uint,
+            "optional_type" => Type::optional(Type::Dyn),
+            "net.IP" | "net.CIDR" => Type::Opaque(name.into(), Arc::new([])),
+            _ if self.objects.contains_key(name) => Type::object(name),
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! Events that controllers tell about objects: the same one again is counted, not written anew.
+
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::client::{Client, EVENTS, Who};
+use super::object::text;
+
+/// Remembers which events were told.
+#[derive(Debug, Default)]
+pub(super) struct Recorder {
+    told: Mutex<HashMap<String, (String, u32)>>,
+}
+
+/// How an event is meant.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Normal,
+    Warning,
+}
+
+/// What a controller has to say about an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event<'a> {
+    pub(super) controller: &'a str,
+    pub(super) object: &'a Value,
+    pub(super) kind: Kind,
+    pub(super) reason: &'a str,
+    pub(super) message: &'a str,
+}
+
+impl Recorder {
+    /// Tells an event about an object, as a controller by its account. One that cannot be written is lost, as it is with
+    /// the real recorder.
+    pub(super) async fn tell(&self, client: &Client, now: &str, event: Event<'_>) {
+        /// A full memory is emptied: what is told again then is told anew.
+        const MOST: usize = 4096;
+        let Event {
+            controller,
+            object,
+            kind,
+            reason,
+            message,
+        } = event;
+        let [name, uid] = ["/metadata/name", "/metadata/uid"].map(|at| text(object, at));
+        let namespace = match text(object, "/metadata/namespace") {
+            "" => "default",
+            namespace => namespace,
+        };
+        let component = component(controller);
+        let same = format!("{component} {uid} {reason} {message}");
+        let told = {
+            let mut told = self.told.lock();
+            if told.len() >= MOST {
+                told.clear();
+            }
+            told.get_mut(&same).map(|(event, count)| {
+                *count += 1;
+                (event.clone(), *count)
+            })
+        };
+        let who = Who::Controller(controller);
+        if let Some((event, count)) = told {
+            let path = EVENTS.path(namespace, &event);
+            let again = json!({"count": count, "lastTimestamp": now});
+            if client.merge(who, &path, &again).await.is_ok() {
+                return;
+            }
+        }
+        let random = Uuid::new_v4().simple().to_string();
+        let event = format!("{name}.{}", &random[..16]);
+        let kind = match kind {
+            Kind::Normal => "Normal",
+            Kind::Warning => "Warning",
+        };
+        let body = json!({
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": event, "namespace": namespace},
+            "involvedObject": {
+                "apiVersion": object["apiVersion"],
+                "kind": object["kind"],
+                "name": name,
+                "namespace": object["metadata"]["namespace"],
+                "uid": uid,
+                "resourceVersion": object["metadata"]["resourceVersion"],
+            },
+            "reason": reason,
+            "message": message,
+            "source": {"component": component},
+            "reportingComponent": component,
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+            "type": kind,
+        });
+        if let Err(failure) = client.create(who, &EVENTS, namespace, &body).await {
+            tracing::debug!(%failure, reason, "an event is lost");
+            return;
+        }
+        self.told.lock().insert(same, (event, 1));
+    }
+}
+
+/// The source of a controller's events: most have the name of their account.
+fn component(controller: &str) -> &str {
+    match controller {
+        "generic-garbage-collector" => "garbage-collector-controller",
+        "daemon-set-controller" => "daemonset-controller",
+        same => same,
+    }
+}

@@ -1,0 +1,90 @@
+//! The workload simulator: controllers that make pods, a scheduler that gives them to nodes, and kubelets that say they
+//! run. No container does.
+
+mod affinity;
+mod claims;
+mod containers;
+pub(super) mod daemon_sets;
+pub(super) mod deployments;
+mod hash;
+pub(super) mod jobs;
+pub(super) mod kubelet;
+pub(super) mod nodes;
+mod pod_control;
+pub(super) mod replica_sets;
+mod revisions;
+pub(super) mod scheduler;
+pub(super) mod stateful_sets;
+mod status;
+
+use tokio::time::Duration;
+
+/// How the workload simulator behaves.
+///
+/// It is simulated: no container runs, no image is pulled, no probe is asked, no volume is bound. Deployments,
+/// ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets and Jobs make pods under the names of the real controllers, a scheduler gives the
+/// pods to nodes, and the pods say that they run and are ready; those of Jobs succeed. A pod with the annotation
+/// `kubewright.dev/simulate` does not: with `unready` it runs and never becomes ready, with `failure` its containers fail,
+/// once in a Job and again and again elsewhere.
+///
+/// What is not there: resources are not counted, priorities and preferences not looked at. A StatefulSet's claims are
+/// kept, whatever its retention policy says. Jobs have neither success nor pod failure policies nor back-off limits per
+/// index. There are no CronJobs, no endpoints, no autoscalers.
+///
+/// # Example: pods that take a second to become ready, on three nodes
+///
+/// ```
+/// use std::time::Duration;
+/// use kubewright_controllers::{Controllers, Workloads};
+///
+/// let workloads = Workloads::default()
+///     .nodes(3)
+///     .ready_after(Duration::from_secs(1));
+/// let controllers = Controllers::all().workloads(workloads);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Workloads {
+    pub(super) nodes: usize,
+    pub(super) ready: Duration,
+    pub(super) finished: Duration,
+    pub(super) stopped: Duration,
+}
+
+impl Default for Workloads {
+    /// One node, and pods that are ready, finished and gone at once.
+    fn default() -> Self {
+        Self {
+            nodes: 1,
+            ready: Duration::ZERO,
+            finished: Duration::ZERO,
+            stopped: Duration::ZERO,
+        }
+    }
+}
+
+impl Workloads {
+    /// Starts with so many nodes, `simulated-0` and on. Nodes that others create take pods too, once nothing taints them.
+    pub fn nodes(mut self, count: usize) -> Self {
+        self.nodes = count;
+        self
+    }
+
+    /// How long a pod on a node takes until it is ready.
+    pub fn ready_after(mut self, time: Duration) -> Self {
+        self.ready = time;
+        self
+    }
+
+    /// How long a pod of a Job runs until it has succeeded.
+    pub fn finished_after(mut self, time: Duration) -> Self {
+        self.finished = time;
+        self
+    }
+
+    /// How long a pod that is deleted takes to end, if its grace period is not over before.
+    pub fn stopped_after(mut self, time: Duration) -> Self {
+        self.stopped = time;
+        self
+    }
+}

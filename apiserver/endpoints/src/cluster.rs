@@ -1,0 +1,103 @@
+//! What admission reads of the cluster: the store, with the objects that it reads again and again kept parsed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use kubewright_admission::Cluster;
+use kubewright_apimachinery::status::qualified;
+use kubewright_apimachinery::user::User;
+use kubewright_auth::Authorizer;
+use kubewright_cel::{AccessCheck, Decision};
+use kubewright_registry::{Resource, Served};
+use kubewright_storage::{At, Object, Store};
+use kubewright_webhook_client::Services;
+use parking_lot::Mutex;
+use serde_json::Value;
+
+/// Table and path.
+type Place = (String, String);
+
+/// The store as admission sees it.
+#[derive(Debug)]
+pub struct StoredCluster {
+    store: Arc<Store>,
+    served: Arc<Served>,
+    authorizer: Arc<dyn Authorizer>,
+    /// Parsed objects by table and path, each valid for one revision.
+    parsed: Mutex<HashMap<Place, (u64, Arc<Value>)>>,
+}
+
+impl StoredCluster {
+    /// Reads a store; `authorizer` answers the access checks of match conditions.
+    pub fn new(store: Arc<Store>, served: Arc<Served>, authorizer: Arc<dyn Authorizer>) -> Self {
+        Self {
+            store,
+            served,
+            authorizer,
+            parsed: Mutex::default(),
+        }
+    }
+
+    /// Parses an object, or finds it parsed. Few objects are asked for (namespaces above all), so a full memory is
+    /// simply emptied.
+    fn value(&self, table: &str, object: &Object) -> Arc<Value> {
+        const MOST: usize = 256;
+        let key = (table.to_owned(), object.path.clone());
+        let mut parsed = self.parsed.lock();
+        if let Some((revision, value)) = parsed.get(&key)
+            && *revision == object.revision
+        {
+            return value.clone();
+        }
+        let value = Arc::new(object.value());
+        if parsed.len() >= MOST {
+            parsed.clear();
+        }
+        parsed.insert(key, (object.revision, value.clone()));
+        value
+    }
+}
+
+impl Services for StoredCluster {
+    fn service(&self, namespace: &str, name: &str) -> Option<Arc<Value>> {
+        self.get("", "services", namespace, name)
+    }
+}
+
+impl Cluster for StoredCluster {
+    fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
+        let table = qualified(resource, group);
+        let path = if namespace.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{namespace}/{name}")
+        };
+        let object = self.store.get(&table, &path)?;
+        Some(self.value(&table, &object))
+    }
+
+    fn list(&self, group: &str, resource: &str, namespace: &str) -> Vec<Arc<Value>> {
+        let table = qualified(resource, group);
+        let listed = self
+            .store
+            .list(&table, namespace, "", usize::MAX, At::Now)
+            .map(|listed| listed.objects)
+            .unwrap_or_default();
+        listed
+            .iter()
+            .map(|object| Arc::new(object.value()))
+            .collect()
+    }
+
+    fn change_number(&self, group: &str, resource: &str) -> u64 {
+        self.store.changed(&qualified(resource, group))
+    }
+
+    fn equivalents(&self, resource: &Resource) -> Vec<Arc<Resource>> {
+        self.served.now().equivalents(resource)
+    }
+
+    fn authorize(&self, requester: &User, check: &AccessCheck<'_>) -> Decision {
+        kubewright_auth::answer_expression(&*self.authorizer, requester, check)
+    }
+}

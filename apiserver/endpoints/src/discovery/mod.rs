@@ -1,0 +1,213 @@
+//! Every path that is not about a resource: discovery, version, health, OpenAPI.
+
+mod aggregated;
+mod openapi;
+mod plain;
+
+use std::fmt::Write as _;
+
+use http::header::{
+    CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderValue, Method, Response, StatusCode};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::version::GIT_VERSION;
+use serde_json::{Map, Value, json};
+
+use crate::body::Body;
+use crate::rest::answer;
+use crate::rest::negotiate::{Encoding, Output, accepted};
+use crate::rest::not_found::{not_found, nowhere};
+use crate::rest::request::Request;
+use crate::rest::shared::Shared;
+
+/// Answers a path that names no resource.
+pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Result<Response<Body>> {
+    // The other paths are served whatever the method is: only these have routes.
+    let routed = matches!(words, ["version" | "api"] | ["api", _] | ["apis", _, _]);
+    if routed && request.parts.method != Method::GET {
+        return Err(Status::method_not_allowed());
+    }
+    let registry = &shared.served.now();
+    Ok(match words {
+        [] | ["index.html"] => answer::value(StatusCode::OK, &Output::json(), &paths(shared)),
+        ["version"] => {
+            wants_json(request)?;
+            json_answer(request, &version(), Negotiated::ByRouter)?
+        }
+        ["healthz" | "livez" | "readyz", rest @ ..] => health(request, words[0], rest),
+        ["api"] => match aggregated::wanted(request) {
+            Some(version) => aggregated(request, version, &aggregated::core(registry)),
+            None => json_answer(request, &plain::versions(request), Negotiated::ByRouter)?,
+        },
+        ["apis"] => match aggregated::wanted(request) {
+            Some(version) => aggregated(request, version, &aggregated::groups(registry)),
+            None => json_answer(request, &plain::groups(registry), Negotiated::ByHandler)?,
+        },
+        ["api", version] => match plain::resources(registry, "", version) {
+            Some(list) => json_answer(request, &list, Negotiated::ByRouter)?,
+            None => return Err(Status::no_such_resource()),
+        },
+        ["apis", group] => match plain::group(registry, group) {
+            Some(group) => json_answer(request, &group, Negotiated::ByHandler)?,
+            None => not_found(),
+        },
+        ["apis", group, version] => match plain::resources(registry, group, version) {
+            Some(list) => json_answer(request, &list, Negotiated::ByRouter)?,
+            None => return nowhere(shared, Some(group)),
+        },
+        ["openapi", "v2"] => openapi::swagger(request)?,
+        ["openapi", "v3"] => openapi::index(shared),
+        ["openapi", "v3", place @ ..] => openapi::document(shared, request, place),
+        ["metrics"] => {
+            return Err(Status::not_implemented(
+                "this server does not serve metrics",
+            ));
+        }
+        _ => not_found(),
+    })
+}
+
+fn version() -> Value {
+    json!({
+        "major": "1",
+        "minor": "36",
+        "emulationMajor": "1",
+        "emulationMinor": "36",
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": "35",
+        "gitVersion": GIT_VERSION,
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "",
+        "compiler": "rustc",
+        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+    })
+}
+
+fn paths(shared: &Shared) -> Value {
+    let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
+    for group in shared.served.now().groups() {
+        if group.name.is_empty() {
+            continue;
+        }
+        paths.push(format!("/apis/{}", group.name));
+        let versions = group.versions.iter();
+        paths.extend(versions.map(|version| format!("/apis/{}/{}", group.name, version.version)));
+    }
+    let others = ["/healthz", "/livez", "/openapi/v3", "/readyz", "/version"];
+    paths.extend(others.map(str::to_owned));
+    paths.sort();
+    json!({ "paths": paths })
+}
+
+/// `ok`, or with `?verbose` one line per check: this server has one part that could be missing, itself. What stores its
+/// objects has the name that probes know.
+fn health(request: &Request, which: &str, rest: &[&str]) -> Response<Body> {
+    const CHECKS: [&str; 3] = ["ping", "log", "etcd"];
+    match rest {
+        [] if request.query.get("verbose").is_some() => {
+            let excluded: Vec<&str> = request.query.all("exclude").collect();
+            let mut text = String::new();
+            for check in CHECKS {
+                let how = if excluded.contains(&check) {
+                    "excluded: ok"
+                } else {
+                    "ok"
+                };
+                let _ = writeln!(text, "[+]{check} {how}");
+            }
+            let mut unknown: Vec<String> = excluded
+                .iter()
+                .filter(|check| !CHECKS.contains(check))
+                .map(|check| quoted(check))
+                .collect();
+            unknown.sort_unstable();
+            if !unknown.is_empty() {
+                let unknown = unknown.join(", ");
+                let _ = writeln!(
+                    text,
+                    "warn: some health checks cannot be excluded: no matches for {unknown}"
+                );
+            }
+            let _ = writeln!(text, "{which} check passed");
+            answer::text(StatusCode::OK, text)
+        }
+        [] => answer::text(StatusCode::OK, "ok"),
+        [check] if CHECKS.contains(check) => {
+            let mut response = answer::text(StatusCode::OK, "ok");
+            response.headers_mut().remove(X_CONTENT_TYPE_OPTIONS);
+            response
+        }
+        _ => not_found(),
+    }
+}
+
+/// Who looks at the Accept list first: a path with a route has its answer refused by the router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Negotiated {
+    ByRouter,
+    ByHandler,
+}
+
+fn json_answer(request: &Request, value: &Value, by: Negotiated) -> Result<Response<Body>> {
+    let output = match (&request.output, by) {
+        (Ok(output), _) if output.encoding == Encoding::Protobuf && value.get("kind").is_none() => {
+            Output::json()
+        }
+        (Ok(output), _) => output.of_the_object(),
+        (Err(status), Negotiated::ByRouter) => return Err(status.clone()),
+        (Err(_), Negotiated::ByHandler) => return Err(Output::not_acceptable()),
+    };
+    Ok(answer::value(StatusCode::OK, &output, value))
+}
+
+/// The version is told in JSON only.
+fn wants_json(request: &Request) -> Result<()> {
+    let ranges = accepted(&request.parts.headers);
+    if ranges.is_empty()
+        || ranges
+            .iter()
+            .any(|range| matches!(range.kind, "application/json" | "*/*"))
+    {
+        return Ok(());
+    }
+    let message = "406: Not Acceptable\n\nAvailable representations: application/json";
+    Err(Status::new(406, "NotAcceptable", message).with_details(Map::new()))
+}
+
+/// Answers an aggregated document, or 304 if the client has it already.
+fn aggregated(request: &Request, version: &'static str, items: &[Value]) -> Response<Body> {
+    let list = json!({
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": format!("apidiscovery.k8s.io/{version}"),
+        "metadata": {},
+        "items": items,
+    });
+    let mut response = answer::value(StatusCode::OK, &Output::json(), &list);
+    let digest = ring::digest::digest(&ring::digest::SHA512, list.to_string().as_bytes());
+    let mut tag = "\"".to_owned();
+    for byte in digest.as_ref() {
+        let _ = write!(tag, "{byte:02X}");
+    }
+    tag.push('"');
+    let known = request.parts.headers.get_all(IF_NONE_MATCH).iter();
+    if known
+        .filter_map(|value| value.to_str().ok())
+        .any(|known| known == tag)
+    {
+        response = Response::new(Body::from(""));
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    let headers = response.headers_mut();
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(ETAG, tag);
+    }
+    let kind = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(VARY, HeaderValue::from_static("Accept"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
+    response
+}

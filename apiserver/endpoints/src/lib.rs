@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+
+pub mod audit;
+mod body;
+mod cluster;
+mod discovery;
+pub mod openapi;
+mod rest;
+mod watch;
+
+pub use body::Body;
+pub use cluster::StoredCluster;
+pub use rest::request::{BoxError, Incoming};
+pub use rest::serve;
+pub use rest::shared::Shared;
+pub use rest::target::RequestInfo;

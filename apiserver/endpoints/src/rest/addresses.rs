@@ -1,0 +1,129 @@
+//! Cluster addresses and node ports of services: taken with the write, given back if it fails; and the IPAddresses, which
+//! say whose the addresses are.
+
+use std::net::Ipv4Addr;
+
+use kubewright_apimachinery::accessor::meta_text;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::time::now;
+use kubewright_registry::services::{self, Pool, Refused, allocate};
+use kubewright_storage::Draft;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::call::Call;
+
+/// What a service took from the pool. Dropped without [`Allocation::keep`], the pool has it again.
+#[derive(Debug)]
+pub(crate) struct Allocation<'a> {
+    pool: &'a Mutex<Pool>,
+    /// What the pool gets back: until the service is written what it took, and then what it no longer has.
+    returned: Pool,
+    no_longer_had: Pool,
+    had: Vec<Ipv4Addr>,
+}
+
+impl<'a> Allocation<'a> {
+    /// Gives a service the addresses and ports that it needs; other kinds need none.
+    ///
+    /// # Errors
+    /// What cannot be had.
+    pub(crate) fn take(
+        call: &'a Call,
+        new: &mut Value,
+        old: Option<&Value>,
+    ) -> Result<Option<Self>> {
+        if !is_about_services(call) || !call.path.subresource.is_empty() {
+            return Ok(None);
+        }
+        if old.is_none() {
+            services::normalize_addresses(new, None);
+        }
+        let mut pool = call.shared.addresses.lock();
+        // A failed allocation may have taken some of what it wanted: only a whole one counts.
+        let mut tried = pool.clone();
+        allocate(new, old, &mut tried).map_err(|refused| match refused {
+            Refused::Invalid(errors) => call.invalid_object(new, &errors),
+            Refused::Internal(why) => Status::internal(&why),
+            Refused::Plain(why) => Status::plain(why),
+        })?;
+        let (taken, no_longer_had) = pool.take_over(&tried);
+        drop(pool);
+        Ok(Some(Self {
+            pool: &call.shared.addresses,
+            returned: taken,
+            no_longer_had,
+            had: old.map_or_else(Vec::new, services::addresses),
+        }))
+    }
+
+    /// The service was written: it has what it took.
+    pub(crate) fn keep(mut self, call: &Call, service: &Value) {
+        self.returned = std::mem::take(&mut self.no_longer_had);
+        let had = std::mem::take(&mut self.had);
+        let has = services::addresses(service);
+        for address in had.iter().filter(|address| !has.contains(address)) {
+            strike(call, *address);
+        }
+        for address in has.into_iter().filter(|address| !had.contains(address)) {
+            enter(call, address, service);
+        }
+    }
+}
+
+impl Drop for Allocation<'_> {
+    fn drop(&mut self) {
+        self.pool.lock().give_back(&self.returned);
+    }
+}
+
+/// Gives back what a deleted object had, also where an update of its status ended the deletion.
+pub(crate) fn release(call: &Call, object: &Value) {
+    if is_about_services(call) {
+        call.shared.addresses.lock().release(object);
+        for address in services::addresses(object) {
+            strike(call, address);
+        }
+    }
+}
+
+const IP_ADDRESSES: &str = "ipaddresses.networking.k8s.io";
+
+/// Writes down that a service has an address. One that somebody has written down by hand stays.
+fn enter(call: &Call, address: Ipv4Addr, service: &Value) {
+    let name = address.to_string();
+    let object = json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "IPAddress",
+        "metadata": {
+            "name": name,
+            "uid": Uuid::new_v4().to_string(),
+            "creationTimestamp": now(),
+            "labels": {
+                "ipaddress.kubernetes.io/ip-family": "IPv4",
+                "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
+            },
+        },
+        "spec": {"parentRef": {
+            "resource": "services",
+            "namespace": meta_text(service, "namespace"),
+            "name": meta_text(service, "name"),
+        }},
+    });
+    let store = &call.shared.store;
+    drop(store.create(IP_ADDRESSES, &name, Draft::new(&object)));
+}
+
+/// Takes out of the book what [`enter`] wrote.
+fn strike(call: &Call, address: Ipv4Addr) {
+    let (store, name) = (&call.shared.store, address.to_string());
+    if let Some(object) = store.get(IP_ADDRESSES, &name) {
+        let last = Draft::new(&object.value());
+        drop(store.delete(IP_ADDRESSES, &name, object.revision, last));
+    }
+}
+
+fn is_about_services(call: &Call) -> bool {
+    call.resource.group.is_empty() && call.resource.plural == "services"
+}

@@ -1,0 +1,37 @@
+//! One request as it comes in: its head, its user and its body.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http_body_util::combinators::UnsyncBoxBody;
+use kubewright_admission::Notes;
+use kubewright_apimachinery::status::Result;
+use kubewright_apimachinery::user::User;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::negotiate::Output;
+use super::query::Query;
+use crate::audit::Trail;
+
+/// An error of whatever carries the request body.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A request body of any origin.
+pub type Incoming = UnsyncBoxBody<Bytes, BoxError>;
+
+/// What a request brings along besides its path.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) parts: Parts,
+    pub(crate) query: Query,
+    pub(crate) output: Result<Output>,
+    /// Nobody, until it is known who.
+    pub(crate) user: User,
+    pub(crate) deadline: Instant,
+    pub(crate) notes: Arc<Notes>,
+    pub(crate) trail: Option<Arc<Trail>>,
+    pub(crate) stopped: watch::Receiver<bool>,
+    pub(crate) body: Bytes,
+}

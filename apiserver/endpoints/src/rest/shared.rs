@@ -1,0 +1,47 @@
+//! What all handlers of one server share: where objects are, and who decides about them.
+
+use std::sync::Arc;
+
+use kubewright_admission::Chain;
+use kubewright_apiextensions::definitions::Definitions;
+use kubewright_auth::Access;
+use kubewright_registry::Served;
+use kubewright_registry::services::Pool;
+use kubewright_storage::Store;
+use kubewright_webhook_client::Reach;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::audit::Audit;
+use crate::cluster::StoredCluster;
+
+/// What the handlers of one server share.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "the composition root makes it")]
+pub struct Shared {
+    /// Where the objects are.
+    pub store: Arc<Store>,
+    /// The resources that are served.
+    pub served: Arc<Served>,
+    /// The controllers of CustomResourceDefinitions.
+    pub definitions: Arc<Definitions>,
+    /// Admission.
+    pub chain: Chain,
+    /// What admission reads.
+    pub cluster: StoredCluster,
+    /// The addresses of services.
+    pub addresses: Mutex<Pool>,
+    /// Authentication and authorization.
+    pub access: Access,
+    /// The audit log, if there is one.
+    pub audit: Option<Audit>,
+    /// Becomes true when the watches of in-process clients and the controllers end.
+    pub stopped: watch::Sender<bool>,
+}
+
+impl Shared {
+    /// How webhooks are reached that convert.
+    pub(crate) fn reach(&self) -> Reach<'_> {
+        self.chain.reach(&self.cluster)
+    }
+}

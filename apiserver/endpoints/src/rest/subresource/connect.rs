@@ -1,0 +1,239 @@
+//! `exec`, `attach`, `portforward` and `proxy`: admission sees the connection; then there is nothing to connect to.
+
+use std::net::IpAddr;
+
+use http::{Response, StatusCode};
+use kubewright_admission::Operation;
+use kubewright_apimachinery::accessor::meta_text;
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::status::{Result, Status};
+use serde_json::{Map, Value};
+
+use crate::body::Body;
+use crate::rest::answer;
+use crate::rest::call::Call;
+
+/// Whether a sub-resource of the core group is a connection.
+pub(super) fn is_connect(name: &str) -> bool {
+    matches!(name, "attach" | "exec" | "portforward" | "proxy")
+}
+
+/// Takes a connection through admission.
+///
+/// # Errors
+/// Always: what the real server says of pods without a node and services without endpoints, else 501, for this server
+/// runs no containers.
+pub(super) async fn connect(call: &Call) -> Result<Response<Body>> {
+    if !call.query.text("dryRun").is_empty() {
+        return Err(Status::bad_request("dryRun is not supported"));
+    }
+    let part = call.path.subresource.as_str();
+    let kind = kind(&call.resource.kind, part);
+    let mut attributes = call.attributes(Operation::Connect, Value::Null);
+    attributes.object = options(call, part, &kind);
+    attributes.kind = GroupVersionKind {
+        group: String::new(),
+        version: "v1".to_owned(),
+        kind,
+    };
+    call.mutate(&mut attributes).await?;
+    call.validate(&attributes).await?;
+    match (call.resource.plural.as_str(), part) {
+        ("pods", "proxy") => to_pod(call).await?,
+        ("pods", _) => to_container(call, part, &attributes.object).await?,
+        ("services", _) => to_service(call).await?,
+        _ => drop(call.stored()?),
+    }
+    Err(Status::not_implemented(&format!(
+        "this server runs no containers and no nodes, so {}/{part} has nothing to connect to",
+        call.resource.plural
+    )))
+}
+
+/// The log of a container. A pod without a node has none, which the real server tells as an answer without a body.
+pub(super) async fn log(call: &Call) -> Result<Response<Body>> {
+    let pod = call.value(&*call.stored()?).await?;
+    check_container(&pod, call.query.text("container"))?;
+    if pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty) {
+        return Ok(answer::empty(StatusCode::NO_CONTENT));
+    }
+    Err(Status::not_implemented(
+        "this server runs no containers, so there are no logs to read",
+    ))
+}
+
+/// What stands in the way to a container.
+async fn to_container(call: &Call, part: &str, options: &Value) -> Result<()> {
+    let pod = call.value(&*call.stored()?).await?;
+    if part != "portforward" {
+        let container = options["container"].as_str().unwrap_or_default();
+        check_container(&pod, container)?;
+    }
+    let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
+    if node.is_empty() {
+        return Err(Status::bad_request(format!(
+            "pod {} does not have a host assigned",
+            call.path.name
+        )));
+    }
+    match call.shared.store.get("nodes", node) {
+        Some(_) => Ok(()),
+        None => Err(Status::not_found("", "nodes", node)),
+    }
+}
+
+fn check_container(pod: &Value, container: &str) -> Result<()> {
+    let spec = &pod["spec"];
+    let names = |list: &str| {
+        let list = spec[list].as_array().cloned().unwrap_or_default();
+        let name = |item: &Value| item["name"].as_str().unwrap_or_default().to_owned();
+        list.iter().map(name).collect::<Vec<_>>()
+    };
+    let own = names("containers");
+    let all = [
+        names("initContainers"),
+        own.clone(),
+        names("ephemeralContainers"),
+    ]
+    .concat();
+    let pod = meta_text(pod, "name");
+    if container.is_empty() && own.len() == 1 || all.iter().any(|name| name == container) {
+        return Ok(());
+    }
+    Err(Status::bad_request(if container.is_empty() {
+        let all = all.join(" ");
+        format!("a container name must be specified for pod {pod}, choose one of: [{all}]")
+    } else {
+        format!("container {container} is not valid for pod {pod}")
+    }))
+}
+
+/// What stands in the way to a pod's own address: the name may have a scheme before it and a port behind.
+async fn to_pod(call: &Call) -> Result<()> {
+    let (name, _) = named(call, "pod")?;
+    let pod = call.value(&*call.stored_as(name)?).await?;
+    let address = pod["status"]["podIP"].as_str().unwrap_or_default();
+    let is_public = |address: IpAddr| {
+        let is_local = match address {
+            IpAddr::V4(address) => address.is_link_local() || address.is_broadcast(),
+            IpAddr::V6(address) => address.is_unicast_link_local(),
+        };
+        !is_local && !address.is_unspecified() && !address.is_loopback() && !address.is_multicast()
+    };
+    if address.parse().is_ok_and(is_public) {
+        Ok(())
+    } else {
+        Err(Status::bad_request("address not allowed"))
+    }
+}
+
+/// What stands in the way to a service's endpoints.
+async fn to_service(call: &Call) -> Result<()> {
+    let (name, port) = named(call, "service")?;
+    if let Ok(port) = port.parse::<i64>() {
+        let service = call.value(&*call.stored_as(name)?).await?;
+        let mut ports = service["spec"]["ports"].as_array().into_iter().flatten();
+        if !ports.any(|known| known["port"] == port) {
+            let name = quoted(name);
+            return Err(unavailable(format!(
+                "no service port {port} found for service {name}"
+            )));
+        }
+    }
+    let endpoints = call.shared.store.get("endpoints", &call.key(name));
+    let Some(endpoints) = endpoints else {
+        return Err(Status::not_found("", "services", name));
+    };
+    let value = endpoints.value();
+    let subsets = value["subsets"].as_array().into_iter().flatten();
+    let mut addresses =
+        subsets.flat_map(|subset| subset["addresses"].as_array().into_iter().flatten());
+    if addresses.any(|address| address["targetRef"]["kind"] == "Pod") {
+        return Ok(());
+    }
+    let name = quoted(name);
+    Err(unavailable(format!(
+        "no endpoints available for service {name}"
+    )))
+}
+
+fn unavailable(message: String) -> Status {
+    Status::new(503, "ServiceUnavailable", message)
+}
+
+/// The name and the port of `name`, `name:port` or `scheme:name:port`.
+fn named<'a>(call: &'a Call, what: &str) -> Result<(&'a str, &'a str)> {
+    let whole = call.path.name.as_str();
+    let parts: Vec<&str> = whole.split(':').collect();
+    let (scheme, name, port) = match parts[..] {
+        [name] => ("", name, ""),
+        [name, port] => ("", name, port),
+        [scheme, name, port] => (scheme, name, port),
+        _ => ("", "", ""),
+    };
+    if name.is_empty() || !matches!(scheme, "" | "http" | "https") {
+        let whole = quoted(whole);
+        return Err(Status::bad_request(format!(
+            "invalid {what} request {whole}"
+        )));
+    }
+    Ok((name, port))
+}
+
+fn kind(parent: &str, part: &str) -> String {
+    let what = match part {
+        "attach" => "Attach",
+        "exec" => "Exec",
+        "portforward" => "PortForward",
+        _ => "Proxy",
+    };
+    format!("{parent}{what}Options")
+}
+
+/// The query as the options object that admission sees.
+fn options(call: &Call, part: &str, kind: &str) -> Value {
+    let query = &call.query;
+    let mut options = Map::new();
+    options.insert("kind".to_owned(), kind.into());
+    options.insert("apiVersion".to_owned(), "v1".into());
+    match part {
+        "attach" | "exec" => {
+            for name in ["stdin", "stdout", "stderr", "tty"] {
+                if query.flag(name) {
+                    options.insert(name.to_owned(), true.into());
+                }
+            }
+            if let Some(container) = query.get("container") {
+                options.insert("container".to_owned(), container.into());
+            }
+            let command: Vec<&str> = query.all("command").collect();
+            if part == "exec" {
+                let command = Some(command).filter(|command| !command.is_empty());
+                options.insert("command".to_owned(), command.into());
+            }
+        }
+        "portforward" => {
+            let ports: Vec<i64> = query
+                .all("ports")
+                .filter_map(|port| port.parse().ok())
+                .collect();
+            if !ports.is_empty() {
+                options.insert("ports".to_owned(), ports.into());
+            }
+        }
+        _ => {
+            let rest = &call.path.rest;
+            let path = match (rest.is_empty(), call.path.slash) {
+                (true, false) => String::new(),
+                (true, true) => "/".to_owned(),
+                (false, false) => format!("/{rest}"),
+                (false, true) => format!("/{rest}/"),
+            };
+            if !path.is_empty() {
+                options.insert("path".to_owned(), path.into());
+            }
+        }
+    }
+    Value::Object(options)
+}

@@ -1,0 +1,211 @@
+//! `scale`: the replicas of a workload as an `autoscaling/v1 Scale`.
+
+use http::{Response, StatusCode};
+use kubewright_admission::Operation;
+use kubewright_apiextensions::custom::{Custom, Scale, Version, scale};
+use kubewright_apimachinery::accessor::{meta_text, metadata, metadata_mut};
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_fieldmanagement as managed_fields;
+use kubewright_fieldmanagement::Places;
+use kubewright_storage::Raced;
+use serde_json::Value;
+
+use crate::body::Body;
+use crate::rest::call::Call;
+use crate::rest::decode::{self, Decoded};
+use crate::rest::metadata::settle_namespace;
+use crate::rest::patch::{self, Patch};
+use crate::rest::query::WriteOptions;
+use crate::rest::{answer, tracking, write};
+
+/// Answers the scale of the object.
+pub(super) async fn get(call: &Call) -> Result<Response<Body>> {
+    let stored = call.stored()?;
+    let object = call.value(&stored).await?;
+    if let Some(paths) = paths(call) {
+        let (scale, is_there) = scale::read(paths, &object).map_err(Status::plain)?;
+        if !is_there {
+            let path = quoted(&paths.spec_replicas);
+            let why = format!("the spec replicas field {path} does not exist");
+            return Err(Status::internal(&why));
+        }
+        return Ok(shown(call, &scale));
+    }
+    let scale = kubewright_registry::scale::read(&call.resource, &object);
+    Ok(shown(call, &scale))
+}
+
+/// Replaces the scale.
+pub(super) async fn update(call: &Call) -> Result<Response<Body>> {
+    let options = WriteOptions::read(&call.query, "UpdateOptions")?;
+    let mut wanted = decode::body(call, &kind(), &options)?;
+    call.audit(&kind(), &wanted.object);
+    settle_namespace(call, &mut wanted.object)?;
+    let (name, url) = (meta_text(&wanted.object, "name"), &call.path.name);
+    if !name.is_empty() && name != url {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({name}) does not match the name on the URL ({url})"
+        )));
+    }
+    change(call, &options, |_| Ok(wanted.clone())).await
+}
+
+/// Patches the scale.
+pub(super) async fn patch(call: &Call) -> Result<Response<Body>> {
+    patch::check_type(call)?;
+    let options = patch::options(call)?;
+    call.audit_patch();
+    let patch = Patch::read(call, &options);
+    let kind = kind();
+    change(call, &options, |current| {
+        patch.apply(call, &kind, &options, current)
+    })
+    .await
+}
+
+async fn change(
+    call: &Call,
+    options: &WriteOptions,
+    next: impl Fn(&Value) -> Result<Decoded>,
+) -> Result<Response<Body>> {
+    let name = &call.path.name;
+    loop {
+        let stored = call.stored()?;
+        let old = call.value(&stored).await?;
+        let mut current = current(call, &old)?;
+        let version = call.resource.api_version();
+        let places = places(call);
+        let owners = metadata(&old).get("managedFields").unwrap_or(&Value::Null);
+        put_owners(&mut current, managed_fields::to_scale(owners, &places));
+        let mut attributes = call.attributes(Operation::Update, options.to_value("UpdateOptions"));
+        attributes.kind = kind();
+        attributes.dry_run = options.dry_run;
+        let Decoded { object, empties } = next(&current)?;
+        attributes.object = object;
+        attributes.empties = empties;
+        attributes.old_object = current;
+        tracking::mutate(call, options, &mut attributes).await?;
+        let scale = &attributes.object;
+        let said = meta_text(scale, "resourceVersion");
+        if !matches!(said, "" | "0") && said.parse() != Ok(stored.revision) {
+            return Err(write::modified(call));
+        }
+        let replicas = scale["spec"]["replicas"].as_i64().unwrap_or_default();
+        if let Some(paths) = paths(call) {
+            if replicas == NOT_SET {
+                let path = quoted(&paths.spec_replicas);
+                let why = format!("the spec replicas field {path} cannot be empty");
+                return Err(Status::bad_request(why));
+            }
+        } else if replicas < 0 {
+            let path = Path::new("spec.replicas");
+            let error = FieldError::invalid(&path, replicas, "must be greater than or equal to 0");
+            return Err(Status::invalid("autoscaling", "Scale", name, &[error]));
+        }
+        let mut new = old.clone();
+        write(call, &mut new, scale);
+        let owners_of_scale = metadata(scale).get("managedFields");
+        let owners_of_scale = owners_of_scale.unwrap_or(&Value::Null);
+        put_owners(
+            &mut new,
+            managed_fields::to_parent(owners, owners_of_scale, &version, &places),
+        );
+        call.resource.prepare_for_update("", &mut new, &old);
+        if call.resource.strategy.is_unstructured() {
+            let errors = call.told(call.resource.validate_update("", &new, &old));
+            if !errors.is_empty() {
+                return Err(call.invalid(name, &errors));
+            }
+        }
+        for warning in call.resource.strategy.warnings(&new, &old) {
+            call.notes.warn(&warning);
+        }
+        // Validating admission sees the scale of the workload as it would be, not what the client sent.
+        attributes.object = read(call, &new)?;
+        attributes.empties = false;
+        put_owners(&mut attributes.old_object, None);
+        call.validate(&attributes).await?;
+        match write::store(call, options.dry_run, &new, &stored).await? {
+            Ok(written) => {
+                let written = written.value(call).await?;
+                return Ok(shown(call, &read(call, &written)?));
+            }
+            Err(Raced(_)) => tokio::task::yield_now().await,
+        }
+    }
+}
+
+/// Where the definition of a custom resource puts the members of its scale.
+fn paths(call: &Call) -> Option<&Scale> {
+    Custom::of(&call.resource)?.scale.as_ref()
+}
+
+/// Where each version has the replicas.
+fn places(call: &Call) -> Places<'_> {
+    let Some(custom) = Custom::of(&call.resource) else {
+        let version = call.resource.api_version();
+        return Places::from([(version, Some(kubewright_fieldmanagement::REPLICAS))]);
+    };
+    let group = &custom.definition.group;
+    let mut places = Places::new();
+    for Version { name, scale, .. } in &custom.definition.versions {
+        let place = scale.as_ref().map(|scale| scale.spec_replicas.as_str());
+        places.insert(format!("{group}/{name}"), place);
+    }
+    places
+}
+
+/// The number of replicas that says that a custom object has none: no client can mean it.
+const NOT_SET: i64 = i32::MIN as i64;
+
+/// The scale before a change.
+fn current(call: &Call, object: &Value) -> Result<Value> {
+    let Some(paths) = paths(call) else {
+        return read(call, object);
+    };
+    let (mut scale, is_there) = scale::read(paths, object).map_err(Status::plain)?;
+    if !is_there {
+        scale["spec"]["replicas"] = NOT_SET.into();
+    }
+    Ok(scale)
+}
+
+fn read(call: &Call, object: &Value) -> Result<Value> {
+    match paths(call) {
+        Some(paths) => {
+            let (scale, _) = scale::read(paths, object).map_err(Status::plain)?;
+            Ok(scale)
+        }
+        None => Ok(kubewright_registry::scale::read(&call.resource, object)),
+    }
+}
+
+fn write(call: &Call, object: &mut Value, scale: &Value) {
+    match paths(call) {
+        Some(paths) => scale::write(paths, object, scale),
+        None => kubewright_registry::scale::write(object, scale),
+    }
+}
+
+fn put_owners(object: &mut Value, owners: Option<Value>) {
+    let metadata = metadata_mut(object);
+    match owners {
+        Some(owners) => metadata.insert("managedFields".to_owned(), owners),
+        None => metadata.remove("managedFields"),
+    };
+}
+
+fn kind() -> GroupVersionKind {
+    GroupVersionKind {
+        group: "autoscaling".to_owned(),
+        version: "v1".to_owned(),
+        kind: "Scale".to_owned(),
+    }
+}
+
+fn shown(call: &Call, scale: &Value) -> Response<Body> {
+    answer::value(StatusCode::OK, &call.output.of_the_object(), scale)
+}

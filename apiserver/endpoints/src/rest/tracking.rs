@@ -1,0 +1,205 @@
+//! Who a request's changes belong to.
+
+use std::borrow::Cow;
+
+use http::header::USER_AGENT;
+use kubewright_admission::{Attributes, Operation};
+use kubewright_apimachinery::accessor::{metadata, metadata_mut};
+use kubewright_apimachinery::equality;
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::status::Result;
+use kubewright_apimachinery::time::now;
+use kubewright_fieldmanagement as managed_fields;
+use kubewright_fieldmanagement::Tracked;
+use serde_json::Value;
+
+use super::call::Call;
+use super::negotiate::content_type;
+use super::query::WriteOptions;
+
+/// Gives what the request changes to its manager, and then lets the mutating steps of admission change the object.
+pub(crate) async fn mutate(
+    call: &Call,
+    options: &WriteOptions,
+    attributes: &mut Attributes,
+) -> Result<()> {
+    mutate_to_store(call, options, attributes).await?;
+    attributes.settle_owners();
+    Ok(())
+}
+
+/// As [`mutate`], for an object that is stored next: its owners may be left beside it.
+pub(crate) async fn mutate_to_store(
+    call: &Call,
+    options: &WriteOptions,
+    attributes: &mut Attributes,
+) -> Result<()> {
+    // Who applies has said what is theirs.
+    if !is_apply(call) {
+        track(call, options, attributes).await;
+    }
+    call.mutate(attributes).await?;
+    if let Some(before) = attributes.managed_fields.take() {
+        keep_readable(call, before, &mut attributes.object);
+    }
+    Ok(())
+}
+
+/// Whether the request is for a new object of a built-in kind, in the form in which it is stored, that says nothing of owners:
+/// then they need not be read until it is stored.
+fn brings_no_owners(call: &Call, attributes: &Attributes) -> bool {
+    attributes.operation == Operation::Create
+        && attributes.subresource.is_empty()
+        && !managed_fields::may_not_fit(&call.resource)
+        && call.stores_its_own_form()
+        && !metadata(&attributes.object).contains_key("managedFields")
+}
+
+async fn track(call: &Call, options: &WriteOptions, attributes: &mut Attributes) {
+    let manager = manager(call, options);
+    let nothing = || managed_fields::empty(&attributes.kind);
+    let live = Some(&attributes.old_object).filter(|old| !old.is_null());
+    let live = live.map_or_else(|| Cow::Owned(nothing()), Cow::Borrowed);
+    let (kind, empties) = (&attributes.kind, attributes.empties);
+    if brings_no_owners(call, attributes) {
+        let object = &attributes.object;
+        attributes.owners = for_managers(call, kind, |tracked| {
+            managed_fields::create(tracked, &live, object, empties, &manager)
+        });
+        return;
+    }
+    let object = &mut attributes.object;
+    let track = |object: &mut Value| {
+        for_managers(call, kind, |tracked| {
+            managed_fields::update(tracked, &live, object, empties, &manager);
+        });
+    };
+    let sent = by_webhook(call).then(|| object.clone());
+    track(object);
+    if call.resource.strategy.is_unstructured() {
+        track_again(call, track, sent.as_ref(), object).await;
+    }
+}
+
+/// Whether the request is a server-side apply.
+pub(crate) fn is_apply(call: &Call) -> bool {
+    content_type(&call.headers) == APPLY
+}
+
+/// Whether other versions of the objects are made by a webhook.
+fn by_webhook(call: &Call) -> bool {
+    call.resource.strategy.converts_by_webhook()
+}
+
+/// Finds out once more who changed what, as long as a webhook has to be asked for it. Where that fails nobody is known any
+/// more.
+async fn track_again(
+    call: &Call,
+    track: impl Fn(&mut Value),
+    sent: Option<&Value>,
+    object: &mut Value,
+) {
+    loop {
+        match (call.complete_versions().await, sent) {
+            (Ok(true), Some(sent)) => {
+                object.clone_from(sent);
+                track(object);
+            }
+            (Ok(_), _) => return,
+            (Err(why), _) => {
+                tracing::warn!(error = %why, "the managers of an object are forgotten: another version of it could not be made");
+                metadata_mut(object).remove("managedFields");
+                return;
+            }
+        }
+    }
+}
+
+/// The content type of a server-side apply.
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
+
+/// Calls `act` with what the field managers need to know of the request.
+pub(crate) fn for_managers<T>(
+    call: &Call,
+    kind: &GroupVersionKind,
+    act: impl FnOnce(&Tracked<'_>) -> T,
+) -> T {
+    act(&Tracked {
+        resource: &call.resource,
+        kind,
+        subresource: &call.path.subresource,
+        registry: &call.shared.served.now(),
+        versions: &call.versions,
+        now: &now(),
+    })
+}
+
+/// What admission made of the `managedFields` holds only if it can be read.
+fn keep_readable(call: &Call, before: Value, object: &mut Value) {
+    let after = metadata(object).get("managedFields");
+    let Some(why) = after.and_then(|after| managed_fields::check(after).err()) else {
+        return;
+    };
+    call.notes.warn(&format!(
+        ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating \
+         admission controller; please fix your requests: {why}"
+    ));
+    let metadata = metadata_mut(object);
+    if before.is_null() {
+        metadata.remove("managedFields");
+    } else {
+        metadata.insert("managedFields".to_owned(), before);
+    }
+}
+
+/// A change of nothing but the times of `managedFields` is none.
+pub(crate) fn keep_times(kind: &GroupVersionKind, new: &mut Value, old: &Value) {
+    let (before, after) = (
+        metadata(old).get("managedFields"),
+        metadata(new).get("managedFields"),
+    );
+    let (Some(before), Some(after)) = (before, after) else {
+        return;
+    };
+    if before == after || !managed_fields::same_but_times(before, after) {
+        return;
+    }
+    let before = before.clone();
+    let metadata = metadata_mut(new);
+    let after = metadata.insert("managedFields".to_owned(), before);
+    if !equality::same(kind, new, old)
+        && let Some(after) = after
+    {
+        metadata_mut(new).insert("managedFields".to_owned(), after);
+    }
+}
+
+/// The manager that the request names, or else the program that sent it.
+fn manager(call: &Call, options: &WriteOptions) -> String {
+    const LONGEST: usize = 128;
+    let named = options.manager();
+    if !named.is_empty() {
+        return named.to_owned();
+    }
+    let agent = call.headers.get(USER_AGENT);
+    let agent = agent.map_or_else(Default::default, |agent| {
+        String::from_utf8_lossy(agent.as_bytes())
+    });
+    let mut manager = String::new();
+    for letter in agent
+        .split('/')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .filter(|letter| !letter.is_control())
+    {
+        if manager.len() + letter.len_utf8() > LONGEST {
+            break;
+        }
+        manager.push(letter);
+    }
+    if manager.is_empty() {
+        "unknown".clone_into(&mut manager);
+    }
+    manager
+}

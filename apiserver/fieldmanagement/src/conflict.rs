@@ -1,0 +1,99 @@
+//! Why an apply is refused.
+
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::status::Status;
+use serde_json::{Value, json};
+
+use super::element::Element;
+use super::entries::{Identity, Operation};
+
+/// Why an apply is refused.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ApplyError {
+    /// Other managers own fields that would get another value.
+    Conflicts(Vec<Conflict>),
+    /// The request makes no sense.
+    BadRequest(String),
+    /// What the real server answers with 500.
+    Failed(String),
+}
+
+/// A field that another manager owns.
+#[derive(Clone, Debug)]
+pub struct Conflict {
+    pub(super) manager: Identity,
+    pub(super) path: Vec<Element>,
+}
+
+impl Conflict {
+    fn field(&self) -> String {
+        self.path.iter().map(ToString::to_string).collect()
+    }
+
+    fn manager(&self) -> String {
+        let Identity {
+            manager,
+            operation,
+            api_version,
+            subresource,
+        } = &self.manager;
+        let mut text = quoted(manager);
+        if !subresource.is_empty() {
+            text = format!("{text} with subresource {}", quoted(subresource));
+        }
+        if *operation == Operation::Update {
+            text = format!("{text} using {api_version}");
+        }
+        text
+    }
+}
+
+impl ApplyError {
+    /// What the client is told.
+    pub fn into_status(self) -> Status {
+        match self {
+            Self::Conflicts(conflicts) => refused(&conflicts),
+            Self::BadRequest(why) => Status::bad_request(why),
+            Self::Failed(why) => Status::plain(why),
+        }
+    }
+}
+
+fn refused(conflicts: &[Conflict]) -> Status {
+    let causes: Vec<Value> = conflicts
+        .iter()
+        .map(|conflict| {
+            json!({
+                "reason": "FieldManagerConflict",
+                "message": format!("conflict with {}", conflict.manager()),
+                "field": conflict.field(),
+            })
+        })
+        .collect();
+    let message = match conflicts {
+        [conflict] => format!(
+            "Apply failed with 1 conflict: conflict with {}: {}",
+            conflict.manager(),
+            conflict.field()
+        ),
+        conflicts => {
+            let mut lines = Vec::new();
+            let mut last = None;
+            for conflict in conflicts {
+                if last != Some(&conflict.manager) {
+                    lines.push(format!("conflicts with {}:", conflict.manager()));
+                    last = Some(&conflict.manager);
+                }
+                lines.push(format!("- {}", conflict.field()));
+            }
+            format!(
+                "Apply failed with {} conflicts: {}",
+                conflicts.len(),
+                lines.join("\n")
+            )
+        }
+    };
+    let details = serde_json::Map::from_iter([("causes".to_owned(), Value::Array(causes))]);
+    Status::new(409, "Conflict", message).with_details(details)
+}

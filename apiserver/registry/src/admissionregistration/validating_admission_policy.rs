@@ -1,0 +1,89 @@
+//! Validating admission policies.
+
+use jiff::Timestamp;
+use kubewright_apimachinery::view::{Edit, empty};
+use serde_json::Value;
+
+use super::policy::{cells, default};
+use crate::behavior::Behavior;
+use crate::column::Column;
+use crate::columns::Row;
+use crate::columns::titles::text;
+use crate::columns::titles::{AGE, NAME, integer};
+use crate::generation;
+use crate::metadata;
+use crate::strategy::{Creation, Findings, Strategy};
+use kubewright_validation::metadata::Rules;
+
+const KIND: [&str; 3] = [
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingAdmissionPolicy",
+];
+const METADATA: Rules = Rules::cluster_scoped().with_qualified_finalizers();
+
+/// The strategy of validating admission policies.
+#[derive(Debug)]
+pub(crate) struct ValidatingAdmissionPolicy;
+
+impl Strategy for ValidatingAdmissionPolicy {
+    fn default(&self, object: &mut Value) {
+        default(object);
+        object.part("status");
+    }
+
+    fn prepare_for_create(&self, object: &mut Value, _creation: &mut Creation<'_>) {
+        generation::start(object);
+        object.put("status", empty());
+    }
+
+    fn prepare_for_update(&self, subresource: &str, new: &mut Value, old: &Value) {
+        if subresource == "status" {
+            metadata::reset(new, old);
+            return new.take_from(old, "spec");
+        }
+        new.take_from(old, "status");
+        generation::count_spec(KIND, new, old);
+    }
+
+    fn validate(&self, object: &Value, found: &mut Findings) {
+        METADATA.create(object, &mut found.errors);
+    }
+
+    fn validate_update(&self, subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
+        if subresource == "status" {
+            METADATA.changed(new, old, &mut found.errors);
+        } else {
+            METADATA.create(new, &mut found.errors);
+        }
+    }
+
+    fn reset_fields(&self, subresource: &str) -> &'static [&'static [&'static str]] {
+        match subresource {
+            "status" => &[&["metadata"], &["spec"]],
+            _ => &[&["status"]],
+        }
+    }
+
+    fn columns(&self) -> Vec<Column<'_>> {
+        COLUMNS.to_vec()
+    }
+
+    fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+        cells(Row { object, now }, "validations")
+    }
+
+    fn behavior(&self) -> Behavior {
+        Behavior {
+            unconditional_update: false,
+            ..Behavior::default()
+        }
+    }
+}
+
+const COLUMNS: &[Column<'static>] = &[
+    NAME,
+    integer("Validations", "how many rules it has"),
+    text("ParamKind", "the kind of its parameters"),
+    AGE,
+];

@@ -1,0 +1,1 @@
+//! The rows of the smaller kinds: namespaces, nodes, events, configuration, access, admission.

@@ -1,0 +1,246 @@
+//! Nodes. They come with their status.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use kubewright_apimachinery::field::Path;
+use kubewright_apimachinery::view::{Edit, View};
+use serde_json::{Map, Value, json};
+
+use crate::column::Column;
+use crate::columns::Row;
+use crate::columns::text::{condition, or, or_none};
+use crate::columns::titles::text;
+use crate::columns::titles::{AGE, NAME, wide};
+use crate::core::validation::config;
+use crate::defaults::shared::resource_list;
+use crate::fields;
+use crate::strategy::{Creation, Findings, Strategy};
+use crate::warnings::addresses;
+use kubewright_validation::metadata::Rules;
+
+const METADATA: Rules = Rules::cluster_scoped();
+
+const FIELDS: [&str; 1] = ["spec.unschedulable"];
+
+/// The strategy of nodes.
+#[derive(Debug)]
+pub(crate) struct Node;
+
+impl Strategy for Node {
+    fn default(&self, object: &mut Value) {
+        default(object);
+        if let Some(status) = object.part("status") {
+            fill_node_status(status);
+        }
+    }
+
+    fn prepare_for_create(&self, object: &mut Value, _creation: &mut Creation<'_>) {
+        drop_part(object, "spec", "configSource");
+        drop_part(object, "status", "config");
+    }
+
+    fn prepare_for_update(&self, subresource: &str, new: &mut Value, old: &Value) {
+        if subresource == "status" {
+            return new.take_from(old, "spec");
+        }
+        new.take_from(old, "status");
+        if !old.at("spec").has("configSource") {
+            drop_part(new, "spec", "configSource");
+        }
+    }
+
+    fn validate(&self, object: &Value, found: &mut Findings) {
+        let errors = &mut found.errors;
+        METADATA.create(object, errors);
+        config::node(object, errors);
+    }
+
+    fn validate_update(&self, subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
+        let errors = &mut found.errors;
+        match subresource {
+            "" => {
+                METADATA.create(new, errors);
+                config::node(new, errors);
+                METADATA.changed(new, old, errors);
+                config::node_update(new, old, errors);
+            }
+            "status" => {
+                METADATA.changed(new, old, errors);
+                config::node_update(new, old, errors);
+            }
+            _ => {}
+        }
+    }
+
+    fn warnings(&self, new: &Value, _old: &Value) -> Vec<String> {
+        let mut out = Vec::new();
+        let spec = new.at("spec");
+        if !spec.text("externalID").is_empty() {
+            let old = "this field is deprecated, and is unused by Kubernetes";
+            out.push(format!("spec.externalID: {old}"));
+        }
+        let path = Path::new("spec.podCIDRs");
+        addresses::each(&path, spec.list("podCIDRs"), addresses::cidr, &mut out);
+        out
+    }
+
+    fn reset_fields(&self, subresource: &str) -> &'static [&'static [&'static str]] {
+        match subresource {
+            "status" => &[&["spec"]],
+            _ => &[&["status"]],
+        }
+    }
+
+    fn columns(&self) -> Vec<Column<'_>> {
+        COLUMNS.to_vec()
+    }
+
+    fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+        cells(Row { object, now })
+    }
+
+    fn check_field(&self, field: &str) -> Result<(), String> {
+        fields::check(&FIELDS, false, field)
+    }
+
+    fn field_value<'a>(&self, object: &'a Value, field: &str) -> Option<Cow<'a, str>> {
+        if let Some(generic) = fields::generic(object, false, field) {
+            return Some(generic);
+        }
+        if !FIELDS.contains(&field) {
+            return None;
+        }
+        Some(match fields::at(object, field) {
+            // Go's values that are not pointers have one even where it is not written.
+            Value::Null if field == "spec.unschedulable" => "false".into(),
+            other => fields::shown(other),
+        })
+    }
+}
+
+fn drop_part(object: &mut Value, part: &str, field: &str) {
+    if let Some(part) = object.existing(part) {
+        part.drop_field(field);
+    }
+}
+
+fn fill_node_status(status: &mut Value) {
+    if !status.has("daemonEndpoints") {
+        status.put(
+            "daemonEndpoints",
+            json!({ "kubeletEndpoint": { "Port": 0 } }),
+        );
+    }
+    let Some(info) = status.part("nodeInfo") else {
+        return;
+    };
+    for field in [
+        "architecture",
+        "bootID",
+        "containerRuntimeVersion",
+        "kernelVersion",
+        "kubeProxyVersion",
+        "kubeletVersion",
+        "machineID",
+        "operatingSystem",
+        "osImage",
+        "systemUUID",
+    ] {
+        info.fill(field, "");
+    }
+}
+
+fn default(object: &mut Value) {
+    if let Some(spec) = object.part("spec") {
+        let single = spec.text("podCIDR").to_owned();
+        let first = spec.list("podCIDRs").first().cloned();
+        match (single.as_str(), first) {
+            ("", Some(first)) if first != "" => spec.put("podCIDR", first),
+            ("", _) => {}
+            (_, first) => {
+                if first.is_none_or(|first| first != single.as_str()) {
+                    spec.put("podCIDRs", json!([single]));
+                }
+            }
+        }
+    }
+    let Some(status) = object.part("status") else {
+        return;
+    };
+    for list in ["capacity", "allocatable"] {
+        if let Some(list) = status.existing(list) {
+            resource_list(list);
+        }
+    }
+    // What is empty is read back from the storage as none, and gets its default then.
+    let is_none = status.map("allocatable").is_none_or(Map::is_empty);
+    if status.has("capacity") && is_none {
+        let capacity = status.at("capacity").clone();
+        status.put("allocatable", capacity);
+    }
+}
+
+const COLUMNS: &[Column<'static>] = &[
+    NAME,
+    text("Status", "the state of the node"),
+    text("Roles", "the roles of the node"),
+    AGE,
+    text("Version", "the version of its kubelet"),
+    wide("Internal-IP", "its address in the cluster"),
+    wide("External-IP", "its address outside"),
+    wide("OS-Image", "its operating system"),
+    wide("Kernel-Version", "its kernel"),
+    wide("Container-Runtime", "what runs its containers"),
+];
+
+fn cells(row: Row<'_>) -> Vec<Value> {
+    let (spec, status) = (row.spec(), row.status());
+    let ready = status
+        .list("conditions")
+        .iter()
+        .any(|condition| condition.text("type") == "Ready");
+    let mut state = match (ready, condition(status, "Ready")) {
+        (false, _) => "Unknown",
+        (true, true) => "Ready",
+        (true, false) => "NotReady",
+    }
+    .to_owned();
+    if spec.flag("unschedulable") {
+        state.push_str(",SchedulingDisabled");
+    }
+    let roles: BTreeSet<&str> = row
+        .metadata()
+        .entries("labels")
+        .map(
+            |(key, value)| match key.strip_prefix("node-role.kubernetes.io/") {
+                Some(role) => role,
+                None if key == "kubernetes.io/role" => value.as_str().unwrap_or_default(),
+                None => "",
+            },
+        )
+        .filter(|role| !role.is_empty())
+        .collect();
+    let address = |kind: &str| {
+        status
+            .list("addresses")
+            .iter()
+            .find(|address| address.text("type") == kind)
+            .map_or("<none>", |address| address.text("address"))
+    };
+    let info = status.at("nodeInfo");
+    let known = |field: &str| -> Value { or(info.text(field), "<unknown>").into() };
+    vec![
+        row.name(),
+        state.into(),
+        or_none(roles.into_iter().collect::<Vec<_>>().join(",")).into(),
+        row.age(),
+        info.text("kubeletVersion").into(),
+        address("InternalIP").into(),
+        address("ExternalIP").into(),
+        known("osImage"),
+        known("kernelVersion"),
+        known("containerRuntimeVersion"),
+    ]
+}

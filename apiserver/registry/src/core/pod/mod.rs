@@ -1,0 +1,201 @@
+//! Pods.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use kubewright_apimachinery::field::Path;
+use kubewright_apimachinery::view::{Edit, View, empty};
+use serde_json::{Value, json};
+
+use crate::behavior::Behavior;
+use crate::column::Column;
+use crate::columns::Row;
+use crate::columns::titles::text;
+use crate::columns::titles::{AGE, NAME, wide};
+use crate::fields;
+use crate::generation;
+use crate::strategy::{Creation, Findings, Strategy};
+use kubewright_validation::metadata::Rules;
+mod app_armor;
+mod claims;
+mod update;
+mod writes;
+
+use crate::columns::pods;
+use crate::defaults::pod::pod;
+use crate::pod_gates;
+use crate::warnings::name;
+use crate::warnings::pod::template;
+use kubewright_validation::pod as validation;
+
+const KIND: [&str; 3] = ["", "v1", "Pod"];
+const METADATA: Rules = Rules::namespaced();
+
+const FIELDS: [&str; 10] = [
+    "spec.nodeName",
+    "spec.host",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.serviceAccountName",
+    "spec.hostNetwork",
+    "status.phase",
+    "status.podIP",
+    "status.podIPs",
+    "status.nominatedNodeName",
+];
+
+/// The strategy of pods.
+#[derive(Debug)]
+pub(crate) struct Pod;
+
+impl Strategy for Pod {
+    fn default(&self, object: &mut Value) {
+        pod(object);
+        object.part("status");
+    }
+
+    fn prepare_for_create(&self, object: &mut Value, creation: &mut Creation<'_>) {
+        generation::start(object);
+        // A status that clients cannot set on creation starts as Go's zero value.
+        let claimed = object.at("status").at("qosClass").clone();
+        object.put("status", empty());
+        if claimed.is_string() {
+            object.put("status", json!({ "qosClass": claimed }));
+        }
+        pod_gates::close(object, &["spec"]);
+        writes::create(object);
+        creation.warnings.extend(app_armor::sync(object));
+    }
+
+    fn prepare_for_update(&self, subresource: &str, new: &mut Value, old: &Value) {
+        match subresource {
+            "" => {
+                pod_gates::close(new, &["spec"]);
+                new.take_from(old, "status");
+            }
+            "ephemeralcontainers" => writes::ephemeral_containers(new, old),
+            "resize" => writes::resize(new, old),
+            "status" => {
+                if let Some(metadata) = new.part("metadata") {
+                    metadata.take_from(old.at("metadata"), "deletionTimestamp");
+                }
+                return writes::status(new, old);
+            }
+            _ => return,
+        }
+        generation::count_spec(KIND, new, old);
+    }
+
+    fn validate(&self, object: &Value, found: &mut Findings) {
+        let errors = &mut found.errors;
+        METADATA.create(object, errors);
+        validation::create(object, errors);
+    }
+
+    fn validate_update(&self, subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
+        let errors = &mut found.errors;
+        match subresource {
+            "" => update::update(new, old, errors),
+            "status" => update::status(new, old, errors),
+            "ephemeralcontainers" => update::ephemeral_containers(new, old, errors),
+            "resize" => update::resize(new, old, errors),
+            _ => {}
+        }
+    }
+
+    fn warnings(&self, new: &Value, old: &Value) -> Vec<String> {
+        let mut out = Vec::new();
+        if old.is_null() {
+            name(new, "used in the Pod's hostname", &mut out);
+            template(&Path::root(), new, false, &mut out);
+        }
+        out
+    }
+
+    fn reset_fields(&self, subresource: &str) -> &'static [&'static [&'static str]] {
+        match subresource {
+            "status" => &[
+                &["spec"],
+                &["metadata", "deletionTimestamp"],
+                &["metadata", "ownerReferences"],
+            ],
+            _ => &[&["status"]],
+        }
+    }
+
+    fn columns(&self) -> Vec<Column<'_>> {
+        COLUMNS.to_vec()
+    }
+
+    fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+        pods::pod(Row { object, now })
+    }
+
+    fn check_field(&self, field: &str) -> Result<(), String> {
+        fields::check(&FIELDS, true, field)
+    }
+
+    fn field_value<'a>(&self, object: &'a Value, field: &str) -> Option<Cow<'a, str>> {
+        if let Some(generic) = fields::generic(object, true, field) {
+            return Some(generic);
+        }
+        if !FIELDS.contains(&field) {
+            return None;
+        }
+        Some(match field {
+            "status.podIP" => first_address(object, 1).into(),
+            "status.podIPs" => first_address(object, usize::MAX).into(),
+            "spec.host" => object.at("spec").text("nodeName").into(),
+            _ => match fields::at(object, field) {
+                // Go's values that are not pointers have one even where it is not written.
+                Value::Null if field == "spec.hostNetwork" => "false".into(),
+                other => fields::shown(other),
+            },
+        })
+    }
+
+    fn behavior(&self) -> Behavior {
+        Behavior {
+            returns_deleted: true,
+            ..Behavior::default()
+        }
+    }
+
+    /// How many seconds a deletion waits: `None` for kinds that do not wait, 0 for at once.
+    ///
+    /// `requested` is what the client's options say.
+    fn grace_period(&self, object: &Value, requested: Option<i64>) -> Option<i64> {
+        let spec = object.at("spec");
+        let ended = matches!(object.at("status").text("phase"), "Failed" | "Succeeded");
+        if spec.text("nodeName").is_empty() || ended {
+            return Some(0);
+        }
+        let period = requested.or_else(|| spec.int("terminationGracePeriodSeconds"));
+        match period.unwrap_or(0) {
+            period if period < 0 => Some(1),
+            period => Some(period),
+        }
+    }
+}
+
+fn first_address(object: &Value, most: usize) -> String {
+    let addresses = object.at("status").list("podIPs");
+    let texts: Vec<&str> = addresses
+        .iter()
+        .map(|address| address.text("ip"))
+        .take(most)
+        .collect();
+    texts.join(",")
+}
+
+const COLUMNS: &[Column<'static>] = &[
+    NAME,
+    text("Ready", "how many containers are ready"),
+    text("Status", "the state of the pod and of its containers"),
+    text("Restarts", "how often containers were restarted"),
+    AGE,
+    wide("IP", "the address of the pod"),
+    wide("Node", "where the pod runs"),
+    wide("Nominated Node", "where the pod shall run after preemption"),
+    wide("Readiness Gates", "how many readiness gates are passed"),
+];

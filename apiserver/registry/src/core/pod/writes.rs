@@ -1,0 +1,140 @@
+//! Pods: their status at birth, quality of service, and the parts that their sub-resources own.
+
+use kubewright_apimachinery::time::now;
+use kubewright_apimachinery::view::{Edit, View};
+use serde_json::{Value, json};
+
+use crate::metadata;
+use crate::quality_of_service::quality_of_service;
+
+pub(super) fn create(pod: &mut Value) {
+    // The real server believes a pod that names its class.
+    let quality = match pod.at("status").text("qosClass") {
+        "" => quality_of_service(pod),
+        named => named,
+    };
+    let mut status = json!({ "phase": "Pending", "qosClass": quality });
+    if !pod.at("spec").list("schedulingGates").is_empty() {
+        status.put(
+            "conditions",
+            json!([{
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+                "lastProbeTime": null,
+                "lastTransitionTime": now(),
+            }]),
+        );
+    }
+    pod.put("status", status);
+    merge_label_keys(pod);
+}
+
+/// The pod's own labels become part of the selectors that name their keys.
+fn merge_label_keys(pod: &mut Value) {
+    const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+    const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+    let labels = pod.at("metadata").at("labels").clone();
+    let Some(spec) = pod.existing("spec") else {
+        return;
+    };
+    for constraint in spec.each("topologySpreadConstraints") {
+        merge(constraint, &labels);
+    }
+    let Some(affinity) = spec.existing("affinity") else {
+        return;
+    };
+    for kind in ["podAffinity", "podAntiAffinity"] {
+        let Some(pods) = affinity.existing(kind) else {
+            continue;
+        };
+        for term in pods.each(PREFERRED) {
+            if let Some(term) = term.existing("podAffinityTerm") {
+                merge(term, &labels);
+            }
+        }
+        for term in pods.each(REQUIRED) {
+            merge(term, &labels);
+        }
+    }
+}
+
+fn merge(term: &mut Value, labels: &Value) {
+    let mut more = Vec::new();
+    for (field, operator) in [("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")] {
+        for key in term.list(field).iter().filter_map(Value::as_str) {
+            if labels.has(key) {
+                let values = [labels.at(key)];
+                more.push(json!({ "key": key, "operator": operator, "values": values }));
+            }
+        }
+    }
+    if let Some(selector) = term.existing("labelSelector")
+        && !more.is_empty()
+    {
+        let mut all = selector.list("matchExpressions").to_vec();
+        all.extend(more);
+        selector.put("matchExpressions", all);
+    }
+}
+
+/// What `pods/status` may change: the status, and labels and annotations.
+pub(super) fn status(new: &mut Value, old: &Value) {
+    new.take_from(old, "spec");
+    if let Some(metadata) = new.part("metadata") {
+        metadata.take_from(old.at("metadata"), "ownerReferences");
+    }
+    let quality = old.at("status").at("qosClass");
+    if let Some(status) = new.part("status") {
+        // It is behind a feature gate that is off.
+        status.drop_field("nodeAllocatableResourceClaimStatuses");
+        if status.text("qosClass").is_empty() && !quality.is_null() {
+            status.put("qosClass", quality.clone());
+        }
+    }
+}
+
+/// What `pods/ephemeralcontainers` may change: the ephemeral containers.
+pub(super) fn ephemeral_containers(new: &mut Value, old: &Value) {
+    let containers = new.at("spec").at("ephemeralContainers").clone();
+    new.take_from(old, "spec");
+    new.take_from(old, "status");
+    metadata::reset(new, old);
+    if let Some(spec) = new.part("spec") {
+        match containers {
+            Value::Null => spec.drop_field("ephemeralContainers"),
+            containers => spec.put("ephemeralContainers", containers),
+        }
+    }
+}
+
+/// What `pods/resize` may change: the resources and resize policies of containers. An object whose containers are
+/// others goes on as it is, so that validation refuses it.
+pub(super) fn resize(new: &mut Value, old: &Value) {
+    let lists = ["containers", "initContainers"];
+    let names = |object: &Value, list: &str| -> Vec<String> {
+        let containers = object.at("spec").list(list).iter();
+        containers.map(|c| c.text("name").to_owned()).collect()
+    };
+    if lists
+        .iter()
+        .any(|list| names(new, list) != names(old, list))
+    {
+        return;
+    }
+    let wanted = new.at("spec").clone();
+    new.take_from(old, "spec");
+    new.take_from(old, "status");
+    metadata::reset(new, old);
+    let Some(spec) = new.part("spec") else {
+        return;
+    };
+    spec.take_from(&wanted, "resources");
+    for list in lists {
+        for (container, wanted) in spec.each(list).zip(wanted.list(list)) {
+            container.take_from(wanted, "resources");
+            container.take_from(wanted, "resizePolicy");
+        }
+    }
+}

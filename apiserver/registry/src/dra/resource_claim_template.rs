@@ -1,0 +1,70 @@
+//! Templates of claims for devices.
+
+use jiff::Timestamp;
+use kubewright_apimachinery::view::Edit;
+use serde_json::Value;
+
+use super::conversion::has_same_shape;
+use crate::behavior::Behavior;
+use crate::column::Column;
+use crate::columns::Row;
+use crate::columns::titles::{AGE, NAME};
+use crate::defaults::devices::claim;
+use crate::dra::validation;
+use crate::strategy::{Findings, Strategy};
+use kubewright_validation::check::Errors;
+use kubewright_validation::metadata::Rules;
+
+const METADATA: Rules = Rules::namespaced();
+
+const COLUMNS: &[Column<'static>] = &[NAME, AGE];
+
+/// The strategy of templates of claims.
+#[derive(Debug)]
+pub(crate) struct ResourceClaimTemplate;
+
+impl Strategy for ResourceClaimTemplate {
+    fn default(&self, object: &mut Value) {
+        if let Some(spec) = object.part("spec") {
+            claim(spec);
+        }
+    }
+
+    fn validate(&self, object: &Value, found: &mut Findings) {
+        let errors = &mut found.errors;
+        METADATA.create(object, errors);
+        check(object, errors);
+    }
+
+    fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
+        let errors = &mut found.errors;
+        METADATA.create(new, errors);
+        check(new, errors);
+        METADATA.changed(new, old, errors);
+        validation::update("ResourceClaimTemplate", new, old, errors);
+    }
+
+    fn convert(&self, _object: &mut Value, from: (&str, &str), to: (&str, &str)) -> bool {
+        has_same_shape(from, to)
+    }
+
+    fn columns(&self) -> Vec<Column<'_>> {
+        COLUMNS.to_vec()
+    }
+
+    fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+        let row = Row { object, now };
+        vec![row.name(), row.age()]
+    }
+
+    fn behavior(&self) -> Behavior {
+        Behavior {
+            returns_deleted: true,
+            ..Behavior::default()
+        }
+    }
+}
+
+fn check(object: &Value, errors: &mut Errors) {
+    validation::check("ResourceClaimTemplate", object, &Value::Null, errors);
+}

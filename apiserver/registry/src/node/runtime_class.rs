@@ -1,0 +1,97 @@
+//! Runtime classes.
+
+use jiff::Timestamp;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
+use serde_json::{Value, json};
+
+use crate::behavior::Behavior;
+use crate::column::Column;
+use crate::columns::Row;
+use crate::columns::titles::text;
+use crate::columns::titles::{AGE, NAME};
+use crate::strategy::{Findings, Strategy};
+use crate::warnings::pod::deprecated_label;
+use kubewright_validation::check::{Errors, immutable_as, label, labels, required};
+use kubewright_validation::internal::shown;
+use kubewright_validation::metadata::Rules;
+use kubewright_validation::pod::{requirements, tolerations};
+
+const METADATA: Rules = Rules::cluster_scoped().with_qualified_finalizers();
+
+/// The strategy of runtime classes.
+#[derive(Debug)]
+pub(crate) struct RuntimeClass;
+
+impl Strategy for RuntimeClass {
+    fn validate(&self, object: &Value, found: &mut Findings) {
+        METADATA.create(object, &mut found.errors);
+        check(object, &mut found.errors);
+    }
+
+    fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
+        let errors = &mut found.errors;
+        METADATA.create(new, errors);
+        check(new, errors);
+        METADATA.changed(new, old, errors);
+        immutable_as("s", new, old, &Path::root(), "handler", errors);
+    }
+
+    fn warnings(&self, new: &Value, _old: &Value) -> Vec<String> {
+        let selector = new.at("scheduling").entries("nodeSelector");
+        let deprecated = selector.filter_map(|(key, _)| deprecated_label(key));
+        deprecated
+            .map(|message| format!("scheduling.nodeSelector: {message}"))
+            .collect()
+    }
+
+    fn columns(&self) -> Vec<Column<'_>> {
+        COLUMNS.to_vec()
+    }
+
+    fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+        cells(Row { object, now })
+    }
+
+    fn behavior(&self) -> Behavior {
+        Behavior {
+            unconditional_update: false,
+            ..Behavior::default()
+        }
+    }
+}
+
+fn check(object: &Value, errors: &mut Errors) {
+    let root = Path::root();
+    if required(object, &root, "handler", errors) {
+        label(&root.child("handler"), object.text("handler"), errors);
+    }
+    let overhead = object.at("overhead").at("podFixed");
+    if !overhead.is_null() {
+        let limits = json!({ "limits": overhead });
+        requirements(&limits, &[], &root.child("overhead"), errors);
+    }
+    let (scheduling, path) = (object.at("scheduling"), root.child("scheduling"));
+    labels(scheduling, &path, "nodeSelector", errors);
+    let all = scheduling.list("tolerations");
+    let at = path.child("tolerations");
+    tolerations(scheduling, &at, errors);
+    for (index, toleration) in all.iter().enumerate() {
+        let twice = |other: &Value| {
+            let fields = ["key", "operator", "value", "effect"];
+            fields
+                .iter()
+                .all(|field| other.text(field) == toleration.text(field))
+        };
+        if all[..index].iter().any(twice) {
+            let value = shown("Toleration", toleration);
+            errors.push(FieldError::duplicate_shown(&at.index(index), &value));
+        }
+    }
+}
+
+const COLUMNS: &[Column<'static>] = &[NAME, text("Handler", "what runs the containers"), AGE];
+
+fn cells(row: Row<'_>) -> Vec<Value> {
+    vec![row.name(), row.object.text("handler").into(), row.age()]
+}

@@ -1,0 +1,109 @@
+//! Warnings about addresses that are valid and written in an uncommon form.
+
+use std::net::Ipv6Addr;
+
+use kubewright_apimachinery::field::Path;
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::view::View;
+use serde_json::Value;
+
+/// An IPv6 address that is not in canonical form. Other uncommon forms are refused by validation.
+pub(crate) fn ip(path: &Path<'_>, text: &str, out: &mut Vec<String>) {
+    let Ok(address) = text.parse::<Ipv6Addr>() else {
+        return;
+    };
+    let canonical = address.to_string();
+    if canonical != text {
+        out.push(format!(
+            "{path}: IPv6 address {} should be in RFC 5952 canonical format ({})",
+            quoted(text),
+            quoted(&canonical)
+        ));
+    }
+}
+
+/// A range of IPv6 addresses that is not in canonical form.
+pub(crate) fn cidr(path: &Path<'_>, text: &str, out: &mut Vec<String>) {
+    let Some((address, bits)) = text.split_once('/') else {
+        return;
+    };
+    let Ok(address) = address.parse::<Ipv6Addr>() else {
+        return;
+    };
+    let canonical = format!("{address}/{bits}");
+    if canonical != text {
+        out.push(format!(
+            "{path}: IPv6 CIDR value {} should be in RFC 5952 canonical format ({})",
+            quoted(text),
+            quoted(&canonical)
+        ));
+    }
+}
+
+/// The addresses of a list of texts.
+pub(crate) fn each(
+    path: &Path<'_>,
+    list: &[Value],
+    check: fn(&Path<'_>, &str, &mut Vec<String>),
+    out: &mut Vec<String>,
+) {
+    for (index, text) in list.iter().enumerate() {
+        check(&path.index(index), text.as_str().unwrap_or_default(), out);
+    }
+}
+
+/// The blocks of a NetworkPolicy.
+pub(crate) fn policy(spec: &Value, out: &mut Vec<String>) {
+    for (direction, peers) in [("ingress", "from"), ("egress", "to")] {
+        let rules = Path::new("spec");
+        let rules = rules.child(direction);
+        for (rule, value) in spec.list(direction).iter().enumerate() {
+            let rule = rules.index(rule);
+            let all = rule.child(peers);
+            for (peer, value) in value.list(peers).iter().enumerate() {
+                let (peer, block) = (all.index(peer), value.at("ipBlock"));
+                let path = peer.child("ipBlock");
+                cidr(&path.child("cidr"), block.text("cidr"), out);
+                each(&path.child("except"), block.list("except"), cidr, out);
+            }
+        }
+    }
+}
+
+/// The addresses of Endpoints that no controller made.
+pub(crate) fn endpoints(object: &Value, out: &mut Vec<String>) {
+    let labels = object.at("metadata").at("labels");
+    if labels.text("endpoints.kubernetes.io/managed-by") == "endpoint-controller" {
+        return;
+    }
+    let subsets = Path::new("subsets");
+    for (index, subset) in object.list("subsets").iter().enumerate() {
+        let subset_path = subsets.index(index);
+        for list in ["addresses", "notReadyAddresses"] {
+            let addresses = subset_path.child(list);
+            for (index, address) in subset.list(list).iter().enumerate() {
+                let at = addresses.index(index);
+                ip(&at.child("ip"), address.text("ip"), out);
+            }
+        }
+    }
+}
+
+/// The addresses of an EndpointSlice that no controller made; names, which were deprecated, for a new one.
+pub(crate) fn endpoint_slice(object: &Value, is_new: bool, out: &mut Vec<String>) {
+    if is_new && object.text("addressType") == "FQDN" {
+        out.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
+    }
+    let labels = object.at("metadata").at("labels");
+    if matches!(
+        labels.text("endpointslice.kubernetes.io/managed-by"),
+        "endpointslice-controller.k8s.io" | "endpointslicemirroring-controller.k8s.io"
+    ) {
+        return;
+    }
+    let endpoints = Path::new("endpoints");
+    for (index, endpoint) in object.list("endpoints").iter().enumerate() {
+        let at = endpoints.index(index);
+        each(&at.child("addresses"), endpoint.list("addresses"), ip, out);
+    }
+}

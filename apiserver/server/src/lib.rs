@@ -1,0 +1,58 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # What answers 501
+//!
+//! What this server does not do is refused with `501 NotImplemented` and a sentence, never accepted without effect:
+//!
+//! | Request | Instead |
+//! |---|---|
+//! | CBOR bodies and answers | JSON |
+//! | converting custom resources by a webhook | the conversion strategy `None` |
+//! | creating an APIService, or changing one so that it names a service | nothing: no aggregation |
+//! | creating ValidatingAdmissionPolicies, MutatingAdmissionPolicies and their bindings | admission webhooks |
+//! | `exec`, `attach`, `portforward`, `proxy` (admission sees the CONNECT first; a pod without a node answers as the real server does) | nothing: there are no containers |
+//! | `pods/log` of a pod on a node | nothing: there are no containers |
+//! | `/metrics`, `/logs` | nothing |
+//!
+//! # What differs without a word
+//!
+//! * Every authenticated user may do everything: roles and bindings are stored and not gone by, unless the server is built
+//!   with [`Builder::rbac`].
+//! * ClusterRoles with an aggregation rule, such as `view`, have the rules that are written into them: gathering the rules
+//!   of others is the work of a controller that there is not.
+//! * There are no controllers unless [`Controllers`] are asked for, as in a control plane of kube-apiserver and etcd
+//!   alone; and then not all of them: no endpoints but the server's own, CronJobs, ReplicationControllers, autoscalers, disruption budgets or
+//!   volumes.
+//! * ResourceQuotas and LimitRanges are not enforced, Events not forgotten after an hour.
+//! * Objects may be nested 127 levels deep, where a real server takes 10,000.
+//! * History is kept for as long as there is room, unless [`Builder::compaction_interval`] says otherwise.
+//! * An audit log has no event `RequestReceived`, and no annotations about how long each part of the server took.
+//! * WebSockets are for watches over HTTP/1.1 alone.
+//!
+//! Modules that are hidden from this page are the server's own parts and no interface to rely on.
+//!
+#![doc = include_str!("../DIFFERENCES.md")]
+
+pub mod admission;
+pub mod audit;
+mod kubernetes_service;
+mod listen;
+mod seed;
+mod server;
+mod service;
+
+#[doc(hidden)]
+pub use kubewright_apiextensions::structural;
+pub use kubewright_apimachinery::field::FieldError;
+pub use kubewright_apimachinery::meta::GroupVersionKind;
+pub use kubewright_apimachinery::version::GIT_VERSION;
+#[doc(hidden)]
+pub use kubewright_auth::sec1;
+pub use kubewright_auth::{AuthorizationMode, ServiceAccountTokens, TokenKeyError};
+pub use kubewright_controllers::{Controllers, Workloads};
+#[doc(hidden)]
+pub use kubewright_endpoints::openapi;
+pub use kubewright_endpoints::{Body, RequestInfo};
+pub use listen::{ListenError, Listening, SecureServing};
+pub use server::{ApiServer, Builder};
+pub use service::ApiService;

@@ -1,0 +1,385 @@
+//! The API server as a value: made in memory, asked in process or over HTTPS, gone when it is dropped.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use kubewright_admission::{AdmissionPlugin, ChainBuilder, Enabled};
+use kubewright_apiextensions::definitions::Definitions;
+use kubewright_auth::{Access, AuthorizationMode, Authorizer, Caller, Modes, ServiceAccountTokens};
+use kubewright_controllers::Controllers;
+use kubewright_endpoints::{Shared, StoredCluster, audit::Audit};
+use kubewright_fieldmanagement as managed_fields;
+use kubewright_registry::Served;
+use kubewright_registry::services::Pool;
+use kubewright_storage::{Limits, Store, compact_every};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::Duration;
+
+use crate::listen::{self, ListenError, Listening, SecureServing};
+use crate::seed::Seed;
+use crate::service::{self, ApiService, GONE};
+
+/// An embedded Kubernetes API server.
+///
+/// Clones are the same server. Its objects live in memory and are gone with the last clone.
+#[derive(Clone)]
+pub struct ApiServer {
+    shared: Arc<Shared>,
+}
+
+/// What can be set about an [`ApiServer`].
+#[derive(Debug)]
+#[must_use]
+pub struct Builder {
+    limits: Limits,
+    chain: ChainBuilder,
+    plugins: Enabled,
+    audit: Option<Audit>,
+    controllers: Controllers,
+    modes: Vec<AuthorizationMode>,
+    tokens: ServiceAccountTokens,
+    compaction_interval: Option<Duration>,
+    write_latency: Duration,
+}
+
+impl ApiServer {
+    /// Starts a server with the built-in kinds and the objects that every cluster has.
+    pub fn start() -> Self {
+        Self::builder().start()
+    }
+
+    /// Starts with settings of one's own.
+    pub fn builder() -> Builder {
+        Builder {
+            limits: Limits::default(),
+            chain: ChainBuilder::default(),
+            plugins: Enabled::default(),
+            audit: None,
+            controllers: Controllers::none(),
+            modes: vec![AuthorizationMode::AlwaysAllow],
+            tokens: ServiceAccountTokens::default(),
+            compaction_interval: None,
+            write_latency: Duration::ZERO,
+        }
+    }
+
+    /// The server as a tower service, with no socket: hand it to `kube::Client::new`.
+    ///
+    /// Requests act as the admin unless they bring a token or impersonate somebody.
+    pub fn service(&self) -> ApiService {
+        let caller = Caller {
+            user: Some(kubewright_auth::admin()),
+            distrusted: false,
+            address: None,
+            stopped: self.shared.stopped.subscribe(),
+        };
+        ApiService::for_caller(self.shared.clone(), caller)
+    }
+
+    /// Serves HTTPS on an address; port 0 chooses a free one.
+    ///
+    /// # Errors
+    /// The address cannot be bound, or the certificates cannot be made.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind.
+    pub async fn listen(&self, address: impl Into<SocketAddr>) -> Result<Listening, ListenError> {
+        self.listen_with(address, SecureServing::default()).await
+    }
+
+    /// Serves HTTPS on an address with a certificate or a client CA from elsewhere; port 0 chooses a free one.
+    ///
+    /// # Errors
+    /// The address cannot be bound, or the certificates cannot be made.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves nothing behind.
+    pub async fn listen_with(
+        &self,
+        address: impl Into<SocketAddr>,
+        serving: SecureServing,
+    ) -> Result<Listening, ListenError> {
+        listen::listen(self.shared.clone(), address.into(), serving).await
+    }
+
+    /// Ends every watch of in-process clients, and the controllers.
+    pub fn stop(&self) {
+        self.shared.stopped.send_replace(true);
+    }
+
+    /// Forgets the past, as compaction of a real server's database does: older watches and pages get 410.
+    pub fn compact(&self) {
+        let store = &self.shared.store;
+        store.compact(store.revision());
+    }
+}
+
+impl fmt::Debug for ApiServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApiServer")
+            .field("revision", &self.shared.store.revision())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Builder {
+    /// Keeps at most this many changes per resource for watches that resume. The default is 8192.
+    pub fn watch_history(mut self, changes: usize) -> Self {
+        self.limits.events = changes;
+        self
+    }
+
+    /// Forgets changes that are older than this, and by twice this at the latest: watches and pages from before get 410.
+    ///
+    /// A real API server has etcd do so every five minutes. The default is never: a test ends before.
+    pub fn compaction_interval(mut self, interval: Duration) -> Self {
+        self.compaction_interval = Some(interval);
+        self
+    }
+
+    /// Lets every write of a client take so long. The default is no time at all.
+    ///
+    /// A real API server commits to etcd, which takes a millisecond or more. Two changes of one object can follow each other
+    /// faster here than there, so that a controller misses the state between them.
+    pub fn write_latency(mut self, latency: Duration) -> Self {
+        self.write_latency = latency;
+        self
+    }
+
+    /// Sets up the admission chain: where services are found, and who sees the webhook calls.
+    pub fn admission(mut self, chain: ChainBuilder) -> Self {
+        self.chain = chain;
+        self
+    }
+
+    /// Runs these admission plugins besides the default ones: `--enable-admission-plugins` of kube-apiserver.
+    ///
+    /// [`AdmissionPlugin::ServiceAccount`] does not run by default, as in envtest: it rejects pods in a
+    /// namespace without the ServiceAccount `default`, which a controller makes ([`Controllers::service_accounts`]).
+    ///
+    /// # Example: pods that get their service account and its token
+    ///
+    /// ```
+    /// use kubewright_apiserver::admission::AdmissionPlugin;
+    /// use kubewright_apiserver::{ApiServer, Controllers};
+    /// use tower::ServiceExt as _;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = ApiServer::builder()
+    ///     .enable_admission_plugins([AdmissionPlugin::ServiceAccount])
+    ///     .controllers(Controllers::none().service_accounts())
+    ///     .start();
+    /// let pod = r#"{"metadata": {"name": "web"}, "spec": {"containers": [{"name": "web", "image": "nginx"}]}}"#;
+    /// let request = http::Request::post("/api/v1/namespaces/default/pods").header("content-type", "application/json");
+    /// let answer = server.service().oneshot(request.body(pod.to_owned())?).await?;
+    /// assert_eq!(answer.status(), 201);
+    /// # server.stop();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn enable_admission_plugins(
+        mut self,
+        plugins: impl IntoIterator<Item = AdmissionPlugin>,
+    ) -> Self {
+        plugins
+            .into_iter()
+            .for_each(|plugin| self.plugins.enable(plugin));
+        self
+    }
+
+    /// Does not run these admission plugins: `--disable-admission-plugins` of kube-apiserver.
+    pub fn disable_admission_plugins(
+        mut self,
+        plugins: impl IntoIterator<Item = AdmissionPlugin>,
+    ) -> Self {
+        plugins
+            .into_iter()
+            .for_each(|plugin| self.plugins.disable(plugin));
+        self
+    }
+
+    /// Keeps an audit log. There is none unless this is asked for.
+    ///
+    /// # Example: what a request leaves in the log
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// use kubewright_apiserver::ApiServer;
+    /// use kubewright_apiserver::audit::{Audit, Event};
+    /// use tower::ServiceExt as _;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let events = Arc::new(Mutex::new(Vec::new()));
+    /// let seen = events.clone();
+    /// let audit = Audit::to(move |event: &Event| seen.lock().unwrap().push(event.clone()));
+    /// let server = ApiServer::builder().audit(audit).start();
+    ///
+    /// let request = http::Request::get("/api/v1/namespaces/default").body(String::new())?;
+    /// server.service().oneshot(request).await?;
+    ///
+    /// let events = events.lock().unwrap();
+    /// assert_eq!(events[0].verb(), "get");
+    /// assert_eq!(events[0].annotations()["authorization.k8s.io/decision"], "allow");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn audit(mut self, audit: Audit) -> Self {
+        self.audit = Some(audit);
+        self
+    }
+
+    /// Runs controllers beside the server. There are none unless they are asked for.
+    ///
+    /// # Example: a Deployment that becomes available
+    ///
+    /// ```
+    /// use kubewright_apiserver::{ApiServer, Controllers};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let server = ApiServer::builder().controllers(Controllers::all()).start();
+    /// # server.stop();
+    /// # }
+    /// ```
+    pub fn controllers(mut self, controllers: Controllers) -> Self {
+        self.controllers = controllers;
+        self
+    }
+
+    /// Decides in these ways who may do what: one that allows is enough. The default is
+    /// [`AuthorizationMode::AlwaysAllow`]. The group `system:masters` may do everything in every one, and so may the admin,
+    /// who is in it.
+    pub fn authorization(mut self, modes: impl IntoIterator<Item = AuthorizationMode>) -> Self {
+        self.modes = modes.into_iter().collect();
+        self
+    }
+
+    /// Lets nobody do more than roles and bindings say, as clusters do: `--authorization-mode=Node,RBAC`.
+    ///
+    /// Without this, everybody who is authenticated may do everything. With it, the group `system:masters` still may,
+    /// and so may the admin, who is in it; everybody else needs a binding. What is written counts at once.
+    ///
+    /// Kubelets have no bindings: see [`AuthorizationMode::Node`]. Controllers have the bindings to `system:controller:*`
+    /// that every server starts with.
+    ///
+    /// # Example: somebody who may read ConfigMaps, and no more
+    ///
+    /// ```
+    /// use http::{Request, StatusCode};
+    /// use kubewright_apiserver::ApiServer;
+    /// use tower::ServiceExt as _;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = ApiServer::builder().rbac().start();
+    /// let rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
+    /// for (path, body) in [
+    ///     (
+    ///         "roles",
+    ///         r#"{"metadata": {"name": "reader"}, "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"]}]}"#,
+    ///     ),
+    ///     (
+    ///         "rolebindings",
+    ///         r#"{"metadata": {"name": "jane"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
+    ///             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "jane"}]}"#,
+    ///     ),
+    /// ] {
+    ///     let request = Request::post(format!("{rbac}/{path}")).header("content-type", "application/json");
+    ///     let answer = server.service().oneshot(request.body(body.to_owned())?).await?;
+    ///     assert_eq!(answer.status(), StatusCode::CREATED);
+    /// }
+    ///
+    /// let as_jane = |method, path| {
+    ///     let request = Request::builder().method(method).uri(path).header("impersonate-user", "jane");
+    ///     request.body(String::new())
+    /// };
+    /// let path = "/api/v1/namespaces/default/configmaps";
+    /// let listed = server.service().oneshot(as_jane("GET", path)?).await?;
+    /// assert_eq!(listed.status(), StatusCode::OK);
+    /// let deleted = server.service().oneshot(as_jane("DELETE", path)?).await?;
+    /// assert_eq!(deleted.status(), StatusCode::FORBIDDEN);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn rbac(self) -> Self {
+        self.authorization([AuthorizationMode::Node, AuthorizationMode::Rbac])
+    }
+
+    /// Issues and verifies the tokens of service accounts with keys from elsewhere. The default is a key of the server's own.
+    ///
+    /// # Example: tokens that another program can verify
+    ///
+    /// ```
+    /// use kubewright_apiserver::{ApiServer, ServiceAccountTokens};
+    /// use rcgen::KeyPair;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let key = KeyPair::generate()?;
+    /// let tokens = ServiceAccountTokens::signed_with(key.serialize_pem())?
+    ///     .verified_with(key.public_key_pem())?
+    ///     .issuers(["https://issuer.example.com"]);
+    /// let server = ApiServer::builder().service_account_tokens(tokens).start();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn service_account_tokens(mut self, tokens: ServiceAccountTokens) -> Self {
+        self.tokens = tokens;
+        self
+    }
+
+    /// Starts the server.
+    ///
+    /// # Panics
+    /// Controllers or a compaction interval are asked for outside of a tokio runtime.
+    pub fn start(self) -> ApiServer {
+        let store =
+            Store::with_initial_objects(self.limits, Seed::now()).with_latency(self.write_latency);
+        let store = Arc::new(store);
+        if let Some(interval) = self.compaction_interval {
+            tokio::spawn(compact_every(interval, Arc::downgrade(&store)));
+        }
+        let authorizer: Arc<dyn Authorizer> =
+            Arc::new(Modes::new(&self.modes, &store, Seed::node_role));
+        let mut addresses = Pool::new();
+        Seed::adopt(&mut addresses);
+        let served = Arc::new(Served::new(
+            kubewright_apiextensions::builtin::registry_when_asked(),
+        ));
+        let shared = Arc::new(Shared {
+            definitions: Arc::new(Definitions::new(
+                store.clone(),
+                served.clone(),
+                managed_fields::update_definition_status,
+            )),
+            access: Access::new(authorizer.clone(), self.tokens, store.clone()),
+            cluster: StoredCluster::new(store.clone(), served.clone(), authorizer),
+            store,
+            served,
+            chain: self.chain.plugins(self.plugins).build(),
+            addresses: Mutex::new(addresses),
+            audit: self.audit,
+            stopped: watch::Sender::new(false),
+        });
+        if !self.controllers.is_empty() {
+            let weak = Arc::downgrade(&shared);
+            let server = kubewright_controllers::Server {
+                service: service::of_controllers(weak.clone(), shared.stopped.subscribe()),
+                store: shared.store.clone(),
+                served: shared.served.clone(),
+                root_ca: Box::new(move || {
+                    let shared = weak.upgrade().ok_or(GONE)?;
+                    let authority = shared.access.authority();
+                    let pem = authority.map(|authority| authority.certificate_pem().to_owned());
+                    pem.map_err(|error| format!("cannot make an authority: {error}"))
+                }),
+            };
+            self.controllers.start(server, shared.stopped.subscribe());
+        }
+        ApiServer { shared }
+    }
+}

@@ -1,0 +1,135 @@
+//! Where the API server calls a webhook: the client configuration of admission webhooks and of conversion.
+
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::View;
+use serde_json::Value;
+
+use super::check::Errors;
+use crate::formats;
+
+const FORM: &str = "; desired format: https://host[/path]";
+
+/// Checks the `clientConfig` of a webhook.
+pub fn webhook_client(client: &Value, path: &Path<'_>, errors: &mut Errors) {
+    match (client.has("url"), client.has("service")) {
+        (true, false) => url(client.text("url"), &path.child("url"), errors),
+        (false, true) => service(client.at("service"), &path.child("service"), errors),
+        _ => {
+            let detail = "exactly one of url or service is required";
+            errors.push(FieldError::required(path, detail));
+        }
+    }
+}
+
+fn url(text: &str, path: &Path<'_>, errors: &mut Errors) {
+    let (rest, fragment) = text.split_once('#').unwrap_or((text, ""));
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (scheme, rest) = match rest.split_once("://") {
+        Some((scheme, rest)) => (scheme, Some(rest)),
+        None => ("", None),
+    };
+    let authority = rest.map_or("", |rest| rest.split('/').next().unwrap_or_default());
+    let (user, host) = match authority.rsplit_once('@') {
+        Some((user, host)) => (Some(user), host),
+        None => (None, authority),
+    };
+    if let Some(problem) = unparsable(text, host) {
+        let shown = quoted(text);
+        let detail = format!("url must be a valid URL: parse {shown}: {problem}{FORM}");
+        errors.push(FieldError::required(path, &detail));
+        return;
+    }
+    let mut refuse = |value: &str, detail: &str| {
+        errors.push(FieldError::invalid(path, value, detail));
+    };
+    if scheme != "https" {
+        let detail = format!("'https' is the only allowed URL scheme{FORM}");
+        refuse(scheme, &detail);
+    }
+    if host.is_empty() {
+        refuse("", &format!("host must be specified{FORM}"));
+    }
+    if let Some(user) = user {
+        refuse(user, "user information is not permitted in the URL");
+    }
+    if !fragment.is_empty() {
+        refuse(fragment, "fragments are not permitted in the URL");
+    }
+    if !query.is_empty() {
+        refuse(query, "query parameters are not permitted in the URL");
+    }
+}
+
+/// What Go's parser refuses altogether.
+fn unparsable(text: &str, host: &str) -> Option<String> {
+    if text.bytes().any(|b| b < b' ' || b == 0x7f) {
+        return Some("net/url: invalid control character in URL".to_owned());
+    }
+    if text.starts_with(':') {
+        return Some("missing protocol scheme".to_owned());
+    }
+    if host.starts_with('[') && !host.contains(']') {
+        return Some("missing ']' in host".to_owned());
+    }
+    let port = match host.rfind(']') {
+        Some(end) => host[end + 1..].strip_prefix(':'),
+        None => host.split_once(':').map(|(_, port)| port),
+    };
+    if let Some(port) = port
+        && !port.bytes().all(|b| b.is_ascii_digit())
+    {
+        let shown = quoted(&format!(":{port}"));
+        return Some(format!("invalid port {shown} after host"));
+    }
+    if host.contains(' ') {
+        return Some("invalid character \" \" in host name".to_owned());
+    }
+    None
+}
+
+fn service(service: &Value, path: &Path<'_>, errors: &mut Errors) {
+    // Upstream swaps the two, so a missing namespace is reported as the name and the other way round.
+    for (field, reported) in [("namespace", "name"), ("name", "namespace")] {
+        if service.text(field).is_empty() {
+            errors.push(FieldError::required(&path.child(reported), ""));
+        }
+    }
+    let number = service.int("port").unwrap_or(0);
+    if let Some(problem) = formats::port_number(number) {
+        let detail = format!("port is not valid: {problem}");
+        errors.push(FieldError::invalid(&path.child("port"), number, &detail));
+    }
+    if service.has("path") {
+        url_path(service.text("path"), &path.child("path"), errors);
+    }
+}
+
+fn url_path(text: &str, path: &Path<'_>, errors: &mut Errors) {
+    if matches!(text, "" | "/") {
+        return;
+    }
+    let mut refuse = |detail: &str| errors.push(FieldError::invalid(path, text, detail));
+    if text == "//" {
+        refuse("segment[0] may not be empty");
+        return;
+    }
+    if !text.starts_with('/') {
+        refuse("must start with a '/'");
+    }
+    // Upstream cuts one byte, slash or not.
+    let mut rest = text.chars();
+    rest.next();
+    let rest = rest.as_str();
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    for (index, segment) in rest.split('/').enumerate() {
+        if segment.is_empty() {
+            refuse(&format!("segment[{index}] may not be empty"));
+            continue;
+        }
+        for problem in names::dns1123_subdomain(segment) {
+            refuse(&format!("segment[{index}]: {problem}"));
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! A plain HTTP server for the kubelet's health probes and for metrics.
+
+mod slots;
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use self::slots::{Slot, Slots};
+use crate::accept::{self, Acceptor};
+use crate::health::Health;
+use crate::{BindError, Counters, Readiness};
+
+/// A plain HTTP server for health probes (`/healthz`, `/livez`, `/readyz`) and pages such as `/metrics`.
+///
+/// It answers from memory and reads no body. It keeps at most 256 connections: for a new one it closes a connection of the address
+/// with most of them, the one that has been idle for longest. So a probe is answered however many clients are connected, and
+/// however often they connect again. An idle connection is closed after five seconds. While half of the connections are taken,
+/// each is closed after its answer.
+///
+/// # Example: one page
+///
+/// ```
+/// use kubewright_server::{DiagnosticsServer, Readiness};
+/// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+/// use tokio::net::TcpStream;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let diagnostics = DiagnosticsServer::new()
+///     .probes(Readiness::default(), Readiness::default())
+///     .page("/motd", "text/plain", || "welcome".to_owned())
+///     .bind(([127, 0, 0, 1], 0))
+///     .await?;
+/// let address = diagnostics.local_addr();
+/// let ask = async {
+///     let mut stream = TcpStream::connect(address).await?;
+///     stream.write_all(b"GET /motd HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await?;
+///     let mut answer = String::new();
+///     stream.read_to_string(&mut answer).await?;
+///     Ok::<_, std::io::Error>(answer)
+/// };
+/// tokio::select! {
+///     () = diagnostics.run() => {}
+///     answer = ask => assert!(answer?.ends_with("welcome")),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[must_use]
+#[derive(Default)]
+pub struct DiagnosticsServer {
+    health: Option<Health>,
+    pages: Vec<Page>,
+}
+
+struct Page {
+    path: &'static str,
+    content_type: &'static str,
+    write: Box<dyn Fn() -> String + Send + Sync>,
+}
+
+/// A [`DiagnosticsServer`] that listens.
+///
+/// ```
+/// use kubewright_server::{DiagnosticsServer, Readiness};
+#[doc = include_str!("client.md")]
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// let diagnostics = DiagnosticsServer::new()
+///     .probes(Readiness::default(), Readiness::default())
+///     .bind(([127, 0, 0, 1], 0))
+///     .await?;
+/// assert_ne!(diagnostics.local_addr().port(), 0);
+/// let answer = ask_diagnostics(diagnostics, get("/livez")).await?;
+/// assert_eq!((answer.status().as_u16(), answer.body().as_str()), (200, "ok"));
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub struct BoundDiagnostics {
+    listener: TcpListener,
+    address: SocketAddr,
+    server: Arc<DiagnosticsServer>,
+}
+
+impl DiagnosticsServer {
+    /// Creates a server without probes and pages.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Answers `/healthz` and `/livez` by the first checks, and `/readyz` by the second.
+    ///
+    /// ```
+    /// use kubewright_server::{DiagnosticsServer, Readiness};
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let readiness = Readiness::default();
+    /// let synced = readiness.condition("caches");
+    /// let diagnostics = DiagnosticsServer::new()
+    ///     .probes(Readiness::default(), readiness)
+    ///     .bind(([127, 0, 0, 1], 0))
+    ///     .await?;
+    /// let answer = ask_diagnostics(diagnostics, get("/readyz")).await?;
+    /// assert_eq!(answer.status(), 503);
+    /// assert!(answer.body().contains("[-]caches failed"));
+    /// # synced.set(true);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn probes(mut self, liveness: Readiness, readiness: Readiness) -> Self {
+        self.health = Some(Health {
+            liveness,
+            readiness,
+        });
+        self
+    }
+
+    /// Adds a page, which is rendered for each request.
+    ///
+    /// ```
+    /// use kubewright_server::DiagnosticsServer;
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let diagnostics = DiagnosticsServer::new()
+    ///     .page("/version", "application/json", || r#"{"version":"1.2.0"}"#.to_owned())
+    ///     .bind(([127, 0, 0, 1], 0))
+    ///     .await?;
+    /// let answer = ask_diagnostics(diagnostics, get("/version")).await?;
+    /// assert_eq!(answer.headers()["content-type"], "application/json");
+    /// assert_eq!(answer.body(), r#"{"version":"1.2.0"}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn page(
+        mut self,
+        path: &'static str,
+        content_type: &'static str,
+        write: impl Fn() -> String + Send + Sync + 'static,
+    ) -> Self {
+        self.pages.push(Page {
+            path,
+            content_type,
+            write: Box::new(write),
+        });
+        self
+    }
+
+    /// Opens the port. Port 0 takes any that is free.
+    ///
+    /// ```
+    /// use kubewright_server::{BindError, DiagnosticsServer};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let first = DiagnosticsServer::new().bind(([127, 0, 0, 1], 0)).await?;
+    /// let second = DiagnosticsServer::new().bind(first.local_addr()).await;
+    /// assert!(matches!(second, Err(BindError::Listen { .. })), "the address is in use");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the address cannot be listened on.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes the port.
+    #[expect(
+        clippy::unused_async,
+        reason = "it needs the runtime, and is awaited like a server's"
+    )]
+    pub async fn bind(self, listen: impl Into<SocketAddr>) -> Result<BoundDiagnostics, BindError> {
+        let address = listen.into();
+        let cannot = |source| BindError::Listen { address, source };
+        let listener = accept::listen(address).map_err(cannot)?;
+        Ok(BoundDiagnostics {
+            address: listener.local_addr().map_err(cannot)?,
+            listener,
+            server: Arc::new(self),
+        })
+    }
+
+    fn answer(&self, method: &Method, uri: &http::Uri) -> Response<Full<Bytes>> {
+        let health = self.health.as_ref();
+        if let Some((status, text)) = health.and_then(|health| health.answer(method, uri)) {
+            return reply(status, "text/plain; charset=utf-8", text);
+        }
+        match self.pages.iter().find(|page| page.path == uri.path()) {
+            Some(page) if matches!(*method, Method::GET | Method::HEAD) => {
+                reply(StatusCode::OK, page.content_type, (page.write)())
+            }
+            Some(_) => refuse(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "method not allowed: use GET\n",
+            ),
+            None => refuse(StatusCode::NOT_FOUND, "page not found\n"),
+        }
+    }
+}
+
+impl BoundDiagnostics {
+    /// Returns the address that it listens on, with the port that it got.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers until it is dropped.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_server::DiagnosticsServer;
+    /// use tokio::net::TcpStream;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let diagnostics = DiagnosticsServer::new().bind(([127, 0, 0, 1], 0)).await?;
+    /// let address = diagnostics.local_addr();
+    /// // It ends with the future that it is part of.
+    /// assert!(tokio::time::timeout(Duration::from_millis(10), diagnostics.run()).await.is_err());
+    /// assert!(TcpStream::connect(address).await.is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes the port and every connection.
+    pub async fn run(self) {
+        let mut acceptor = Acceptor::new(self.listener, Counters::default());
+        let mut connections = JoinSet::new();
+        let mut slots = Slots::new(CONNECTIONS);
+        loop {
+            let is_free = slots.make_room();
+            tokio::select! {
+                biased;
+                Some(ended) = connections.join_next_with_id() => {
+                    slots.leave(ended.map_or_else(|error| error.id(), |(id, ())| id));
+                }
+                // Connections that have just been accepted are looked at before others are: their requests may be there.
+                () = slots.changed(), if !is_free => {}
+                (stream, from) = acceptor.accept(), if is_free => {
+                    let slot = slots.slot(from);
+                    let serving = serve(stream, Arc::clone(&self.server), Arc::clone(&slot));
+                    slots.enter(slot, connections.spawn(serving));
+                }
+            }
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, server: Arc<DiagnosticsServer>, slot: Arc<Slot>) {
+    let asked = Arc::clone(&slot);
+    let service = service_fn(move |request: Request<Incoming>| {
+        asked.is_asked();
+        let mut answer = server.answer(request.method(), request.uri());
+        if asked.is_wanted() {
+            let close = HeaderValue::from_static("close");
+            answer.headers_mut().insert(header::CONNECTION, close);
+        }
+        async { Ok::<_, Infallible>(answer) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        // It counts from the end of the last answer, too.
+        .header_read_timeout(IDLE)
+        .max_buf_size(HEADER_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(timeout(CONNECTION_TIME, connection));
+    let watched = poll_fn(|cx| {
+        let polled = connection.as_mut().poll(cx);
+        slot.was_looked_at();
+        polled
+    });
+    // The client sees the error; no one else has to.
+    drop(watched.await);
+}
+
+fn reply(status: StatusCode, content_type: &'static str, text: String) -> Response<Full<Bytes>> {
+    let mut reply = Response::new(Full::from(text));
+    *reply.status_mut() = status;
+    let headers = reply.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    let nosniff = HeaderValue::from_static("nosniff");
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    reply
+}
+
+fn refuse(status: StatusCode, sentence: &'static str) -> Response<Full<Bytes>> {
+    reply(status, "text/plain; charset=utf-8", sentence.to_owned())
+}
+
+impl fmt::Debug for DiagnosticsServer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pages: Vec<&str> = self.pages.iter().map(|page| page.path).collect();
+        formatter
+            .debug_struct("DiagnosticsServer")
+            .field("health", &self.health)
+            .field("pages", &pages)
+            .finish()
+    }
+}
+
+impl fmt::Debug for BoundDiagnostics {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("BoundDiagnostics")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+const CONNECTIONS: usize = 256;
+const HEADER_BYTES: usize = 16 * 1024;
+const IDLE: Duration = Duration::from_secs(5);
+const CONNECTION_TIME: Duration = Duration::from_mins(2);
