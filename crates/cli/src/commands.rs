@@ -16,6 +16,7 @@ mod project;
 mod replay;
 mod run;
 mod test;
+mod version;
 
 use std::sync::Arc;
 
@@ -72,6 +73,8 @@ pub(crate) enum Command {
     Doctor(doctor::Arguments),
     /// Prints the shell completion script.
     Completions(completions::Arguments),
+    /// Prints the versions of this command and of the Kubernetes API that it serves.
+    Version(version::Arguments),
 }
 
 impl Command {
@@ -85,6 +88,7 @@ impl Command {
             Self::Deploy(arguments) => arguments.json(),
             Self::Undeploy(arguments) => arguments.json(),
             Self::Doctor(arguments) => arguments.json(),
+            Self::Version(arguments) => arguments.json(),
             _ => false,
         }
     }
@@ -110,6 +114,10 @@ impl Command {
             Self::Doctor(arguments) => doctor::run(ui, &arguments),
             Self::Completions(arguments) => {
                 completions::run(ui, &arguments, CommandLine::command())
+            }
+            Self::Version(arguments) => {
+                version::run(ui, &arguments);
+                Ok(())
             }
         }
     }

@@ -22,3 +22,4 @@ mod running;
 mod shim;
 mod snapshot;
 mod trusting;
+mod version;
