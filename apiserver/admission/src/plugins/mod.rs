@@ -1,12 +1,13 @@
 //! The plugins that are part of the server: a module for each, and the list of them in the order in which they run.
 //!
-//! ServiceAccount is off unless it is enabled, as in envtest. The real server's default set also has LimitRanger and
+//! ServiceAccount is off unless it is enabled, as in envtest, and so is DenyServiceExternalIPs, as in kube-apiserver. The real server's default set also has LimitRanger and
 //! ResourceQuota (limits and quotas are stored with a warning), the certificate plugins and PodTopologyLabels. PodSecurity
 //! warns that it does not enforce levels where a namespace asks for one.
 
 mod default_ingress_class;
 mod default_storage_class;
 mod default_toleration_seconds;
+mod deny_service_external_ips;
 mod namespace_lifecycle;
 mod persistent_volume_claim_resize;
 mod pod_security;
@@ -49,6 +50,7 @@ pub enum AdmissionPlugin {
     PersistentVolumeClaimResize,
     RuntimeClass,
     DefaultIngressClass,
+    DenyServiceExternalIPs,
     MutatingAdmissionWebhook,
     ValidatingAdmissionWebhook,
 }
@@ -61,7 +63,7 @@ struct Memory {
 
 impl AdmissionPlugin {
     /// Every plugin of this server, in the order in which they run.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::NamespaceLifecycle,
         Self::ServiceAccount,
         Self::TaintNodesByCondition,
@@ -73,13 +75,15 @@ impl AdmissionPlugin {
         Self::PersistentVolumeClaimResize,
         Self::RuntimeClass,
         Self::DefaultIngressClass,
+        Self::DenyServiceExternalIPs,
         Self::MutatingAdmissionWebhook,
         Self::ValidatingAdmissionWebhook,
     ];
 
-    /// Whether the plugin runs on a server that is not configured otherwise: all do but `ServiceAccount`, as in envtest.
+    /// Whether the plugin runs on a server that is not configured otherwise: all do but `ServiceAccount`, as in envtest,
+    /// and `DenyServiceExternalIPs`, as in kube-apiserver.
     pub fn is_default(self) -> bool {
-        !matches!(self, Self::ServiceAccount)
+        !matches!(self, Self::ServiceAccount | Self::DenyServiceExternalIPs)
     }
 
     /// Changes the object, or rejects the request.
@@ -104,6 +108,7 @@ impl AdmissionPlugin {
             // These only validate, and webhooks are called after all plugins.
             Self::PodSecurity
             | Self::PersistentVolumeClaimResize
+            | Self::DenyServiceExternalIPs
             | Self::MutatingAdmissionWebhook
             | Self::ValidatingAdmissionWebhook => {}
         }
@@ -123,6 +128,7 @@ impl AdmissionPlugin {
                 persistent_volume_claim_resize::validate(cluster, attributes)
             }
             Self::RuntimeClass => runtime_class::validate(cluster, attributes),
+            Self::DenyServiceExternalIPs => deny_service_external_ips::validate(attributes),
             // These only change objects, and webhooks are called after all plugins.
             Self::NamespaceLifecycle
             | Self::TaintNodesByCondition

@@ -98,6 +98,7 @@ mod tests {
             assert_eq!(enabled.has(plugin), plugin.is_default(), "{plugin}");
         }
         assert!(!enabled.has(AdmissionPlugin::ServiceAccount));
+        assert!(!enabled.has(AdmissionPlugin::DenyServiceExternalIPs));
         enabled.enable(AdmissionPlugin::ServiceAccount);
         enabled.disable(AdmissionPlugin::Priority);
         assert!(enabled.has(AdmissionPlugin::ServiceAccount));

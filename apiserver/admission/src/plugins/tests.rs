@@ -513,3 +513,48 @@ async fn the_default_account_may_come_a_moment_after_the_pod() {
     let (created, ()) = tokio::join!(created, account);
     assert_eq!(created.unwrap()["serviceAccountName"], "default");
 }
+
+fn with_external_ips(addresses: &[&str]) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web", "namespace": "blue"},
+        "spec": {"ports": [{"port": 80}], "externalIPs": addresses},
+    })
+}
+
+#[tokio::test]
+async fn services_get_external_ips_unless_the_plugin_is_enabled() {
+    let setting = Setting::new();
+    let service = with_external_ips(&["203.0.113.7"]);
+    setting.validate(&create(service)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_service_keeps_its_external_ips_and_gets_no_new_ones() {
+    let mut enabled = Enabled::default();
+    enabled.enable(AdmissionPlugin::DenyServiceExternalIPs);
+    let setting = Setting::with(Chain::builder().plugins(enabled));
+    let two = || with_external_ips(&["203.0.113.7", "203.0.113.8"]);
+    let denied =
+        "services \"web\" is forbidden: Use of external IPs is denied by admission control";
+
+    setting
+        .validate(&create(with_external_ips(&[])))
+        .await
+        .unwrap();
+    let created = setting.validate(&create(two())).await.unwrap_err();
+    assert_eq!((created.code(), created.message()), (403, denied));
+
+    let kept = with_external_ips(&["203.0.113.8"]);
+    setting
+        .validate(&request(Operation::Update, kept, two()))
+        .await
+        .unwrap();
+    let other = with_external_ips(&["203.0.113.7", "203.0.113.9"]);
+    let changed = setting
+        .validate(&request(Operation::Update, other, two()))
+        .await
+        .unwrap_err();
+    assert_eq!(changed.message(), denied);
+}
