@@ -131,7 +131,7 @@ fn find(table: &str) -> Option<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use kubewright_apimachinery::status::qualified;
-    use kubewright_storage::{At, Limits, OutOfRange, Raced, Store};
+    use kubewright_storage::{At, CommitError, Limits, OutOfRange, Raced, Store};
 
     use super::*;
 
@@ -198,7 +198,7 @@ mod tests {
         assert!(
             matches!(
                 again.create("namespaces", "default", Draft::new(&default.value())),
-                Err(Raced(Some(_)))
+                Err(CommitError::Raced(Raced(Some(_))))
             ),
             "initial objects exist for a write before the first read"
         );

@@ -12,7 +12,7 @@ use kubewright_endpoints::{Shared, StoredCluster, audit::Audit};
 use kubewright_fieldmanagement as managed_fields;
 use kubewright_registry::Served;
 use kubewright_registry::services::Pool;
-use kubewright_storage::{Limits, Store, compact_every};
+use kubewright_storage::{At, Backend, BackendError, Limits, Store, compact_every};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Duration;
@@ -23,7 +23,7 @@ use crate::service::{self, ApiService, GONE};
 
 /// An embedded Kubernetes API server.
 ///
-/// Clones are the same server. Its objects live in memory and are gone with the last clone.
+/// Clones are the same server. Its objects live in memory and are gone with the last clone, unless [`Builder::storage`] keeps them.
 #[derive(Clone)]
 pub struct ApiServer {
     shared: Arc<Shared>,
@@ -33,6 +33,7 @@ pub struct ApiServer {
 #[derive(Debug)]
 #[must_use]
 pub struct Builder {
+    store: Option<Store>,
     limits: Limits,
     chain: ChainBuilder,
     plugins: Enabled,
@@ -53,6 +54,7 @@ impl ApiServer {
     /// Starts with settings of one's own.
     pub fn builder() -> Builder {
         Builder {
+            store: None,
             limits: Limits::default(),
             chain: ChainBuilder::default(),
             plugins: Enabled::default(),
@@ -129,6 +131,20 @@ impl Builder {
     pub fn watch_history(mut self, changes: usize) -> Self {
         self.limits.events = changes;
         self
+    }
+
+    /// Keeps the objects in a backend, and starts with those that it holds. By default they are gone with the server.
+    ///
+    /// The keys of the server's certificate authority and of service account tokens are not part of it: clients get new
+    /// credentials at each start.
+    ///
+    /// # Errors
+    /// The backend cannot be read, holds entries of another program, or cannot keep the objects that every cluster has.
+    pub fn storage(mut self, backend: impl Backend + 'static) -> Result<Self, BackendError> {
+        let store = Store::open(backend)?;
+        store.initialize(&Seed::now())?;
+        self.store = Some(store);
+        Ok(self)
     }
 
     /// Forgets changes that are older than this, and by twice this at the latest: watches and pages from before get 410.
@@ -335,10 +351,14 @@ impl Builder {
     /// Starts the server.
     ///
     /// # Panics
-    /// Controllers or a compaction interval are asked for outside of a tokio runtime.
+    /// Controllers, a compaction interval or a backend are asked for outside of a tokio runtime.
     pub fn start(self) -> ApiServer {
-        let store =
-            Store::with_initial_objects(self.limits, Seed::now()).with_latency(self.write_latency);
+        let is_kept = self.store.is_some();
+        let in_memory = || Store::with_initial_objects(self.limits, Seed::now());
+        let store = self.store.unwrap_or_else(in_memory);
+        let store = store
+            .with_limits(self.limits)
+            .with_latency(self.write_latency);
         let store = Arc::new(store);
         if let Some(interval) = self.compaction_interval {
             tokio::spawn(compact_every(interval, Arc::downgrade(&store)));
@@ -347,6 +367,9 @@ impl Builder {
             Arc::new(Modes::new(&self.modes, &store, Seed::node_role));
         let mut addresses = Pool::new();
         Seed::adopt(&mut addresses);
+        if is_kept {
+            adopt_services(&store, &mut addresses);
+        }
         let served = Arc::new(Served::new(
             kubewright_apiextensions::builtin::registry_when_asked(),
         ));
@@ -365,6 +388,9 @@ impl Builder {
             audit: self.audit,
             stopped: watch::Sender::new(false),
         });
+        if is_kept {
+            shared.definitions.settle();
+        }
         if !self.controllers.is_empty() {
             let weak = Arc::downgrade(&shared);
             let server = kubewright_controllers::Server {
@@ -381,5 +407,13 @@ impl Builder {
             self.controllers.start(server, shared.stopped.subscribe());
         }
         ApiServer { shared }
+    }
+}
+
+/// Marks the addresses and ports of stored services as taken.
+fn adopt_services(store: &Store, addresses: &mut Pool) {
+    let listed = store.list("services", "", "", usize::MAX, At::Now);
+    for service in listed.map(|listed| listed.objects).unwrap_or_default() {
+        addresses.adopt(&service.value());
     }
 }

@@ -25,6 +25,7 @@ mod objects;
 mod openapi;
 mod patches;
 mod refusals;
+mod restarts;
 mod reviews;
 mod secure;
 mod subresources;

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod backend;
 mod compaction;
 mod event;
 mod follower;
@@ -9,11 +10,12 @@ mod store;
 mod table;
 mod watcher;
 
+pub use backend::{Backend, BackendError, Contents};
 pub use compaction::compact_every;
 pub use event::{Change, Event, line};
 pub use follower::{Follower, Snapshot};
 pub use initial::InitialObjects;
 pub use object::{Draft, Object, ReadBack};
-pub use store::{At, FIRST_REVISION, Listed, OutOfRange, Raced, Store};
+pub use store::{At, CommitError, FIRST_REVISION, Listed, OutOfRange, Raced, Store};
 pub use table::Limits;
 pub use watcher::Watcher;

@@ -192,6 +192,34 @@ impl Object {
     pub(crate) fn size(&self) -> usize {
         self.text.len()
     }
+
+    /// Returns what a backend keeps: the JSON, and before it a byte that says what clients see of it.
+    pub(crate) fn to_kept(&self) -> Vec<u8> {
+        let mut kept = Vec::with_capacity(self.text.len());
+        kept.push(match self.read_back {
+            ReadBack::AsStored => b'=',
+            ReadBack::WithDefaults => b'+',
+            ReadBack::WithoutEmptyMaps => b'-',
+        });
+        kept.extend_from_slice(self.json());
+        kept
+    }
+
+    /// Returns the object that a backend has kept; none if it is not one.
+    pub(crate) fn kept(path: &str, kept: &[u8]) -> Option<Self> {
+        let (read_back, json) = kept.split_first()?;
+        let value: Value = parse_own(json)?;
+        let revision = value.pointer("/metadata/resourceVersion")?.as_str()?;
+        let revision = revision.parse().ok()?;
+        let mut draft = Draft::new(&value);
+        draft.read_back = match read_back {
+            b'=' => ReadBack::AsStored,
+            b'+' => ReadBack::WithDefaults,
+            b'-' => ReadBack::WithoutEmptyMaps,
+            _ => return None,
+        };
+        Some(draft.at(path.to_owned(), revision))
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::Duration;
 
+use crate::backend::{Backend, BackendError};
 use crate::event::{Change, Event};
 use crate::initial::InitialObjects;
 use crate::object::{Draft, Object};
@@ -19,7 +20,7 @@ pub const FIRST_REVISION: u64 = 1;
 /// All objects of one server, by resource (`deployments.apps`) and path (`default/web`, or the name alone).
 ///
 /// ```
-/// use kubewright_storage::{At, Draft, Limits, Raced, Store};
+/// use kubewright_storage::{At, CommitError, Draft, Limits, Raced, Store};
 /// use serde_json::json;
 ///
 /// let store = Store::new(Limits::default());
@@ -28,10 +29,8 @@ pub const FIRST_REVISION: u64 = 1;
 /// let second = store.replace("configmaps", "default/web", first.revision, Draft::new(&web))?;
 ///
 /// // The second write won the race.
-/// let Raced(present) = store
-///     .delete("configmaps", "default/web", first.revision, Draft::new(&web))
-///     .unwrap_err();
-/// assert_eq!(present.unwrap().revision, second.revision);
+/// let lost = store.delete("configmaps", "default/web", first.revision, Draft::new(&web));
+/// assert!(matches!(lost, Err(CommitError::Raced(Raced(Some(winner)))) if winner.revision == second.revision));
 ///
 /// let past = store.list("configmaps", "default", "", 500, At::Exactly(first.revision))?;
 /// assert_eq!(past.objects[0].revision, first.revision);
@@ -45,6 +44,8 @@ pub struct Store {
     latency: Option<Duration>,
     /// Those of a resource are read when the resource is first asked for.
     initial: Option<Box<dyn InitialObjects>>,
+    /// Where objects are kept when the process ends; none: nowhere.
+    backend: Option<Box<dyn Backend>>,
     /// The revision of the last write.
     written: watch::Sender<u64>,
 }
@@ -54,6 +55,8 @@ pub(crate) struct State {
     pub(crate) revision: u64,
     /// The oldest revision whose state can still be read.
     compacted: u64,
+    /// The revision at which the store opened: no log has the changes up to it.
+    opened: u64,
     pub(crate) tables: HashMap<String, Table>,
 }
 
@@ -114,6 +117,21 @@ pub enum OutOfRange {
 )]
 pub struct Raced(pub Option<Arc<Object>>);
 
+/// The reason why a write is not committed.
+#[derive(Debug, Error)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "callers handle a lost race, and pass on a failure"
+)]
+pub enum CommitError {
+    /// Another writer was first: read the object again.
+    #[error(transparent)]
+    Raced(#[from] Raced),
+    /// The backend failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}
+
 impl Store {
     /// Returns an empty store.
     pub fn new(limits: Limits) -> Self {
@@ -121,11 +139,13 @@ impl Store {
             state: RwLock::new(State {
                 revision: FIRST_REVISION,
                 compacted: 0,
+                opened: 0,
                 tables: HashMap::new(),
             }),
             limits,
             latency: None,
             initial: None,
+            backend: None,
             written: watch::Sender::new(FIRST_REVISION),
         }
     }
@@ -140,6 +160,63 @@ impl Store {
             initial: Some(Box::new(initial)),
             ..store
         }
+    }
+
+    /// Opens a store on a backend, with the objects that it holds.
+    ///
+    /// # Errors
+    /// The backend cannot be read, or holds entries that no store has written.
+    pub fn open(backend: impl Backend + 'static) -> Result<Self, BackendError> {
+        let contents = backend.load()?;
+        let mut store = Self::new(Limits::default());
+        let state = store.state.get_mut();
+        state.revision = contents.revision.max(FIRST_REVISION);
+        state.compacted = state.revision;
+        state.opened = state.revision;
+        for (key, value) in &contents.entries {
+            let resource_and_path = key.split_once('/');
+            let (resource, object) = resource_and_path
+                .and_then(|(resource, path)| Some((resource, Object::kept(path, value)?)))
+                .ok_or_else(|| BackendError::foreign(key))?;
+            let table = state.tables.entry(resource.to_owned());
+            table
+                .or_insert_with(|| Table::compacted_at(state.opened))
+                .restore(Arc::new(object));
+        }
+        store.written.send_replace(state.revision);
+        store.backend = Some(Box::new(backend));
+        Ok(store)
+    }
+
+    /// Writes the objects that a cluster has from the beginning, unless they were written before.
+    ///
+    /// # Errors
+    /// The backend cannot keep them.
+    pub fn initialize(&self, initial: &dyn InitialObjects) -> Result<(), BackendError> {
+        let mut state = self.state.write();
+        for resource in initial.resources() {
+            // The revisions ascend: a start that was interrupted is continued where it ended.
+            let written = state.revision;
+            let missing = initial.of(resource).into_iter();
+            for (revision, path, draft) in missing.filter(|(at, ..)| *at > written) {
+                let object = draft.at(path, revision);
+                self.keep(resource, Change::Added, &object)?;
+                let table = state.tables.entry(resource.to_owned());
+                table.or_insert_with(Table::new).record(
+                    Change::Added,
+                    Arc::new(object),
+                    self.limits,
+                );
+                state.revision = revision;
+            }
+        }
+        self.written.send_replace(state.revision);
+        Ok(())
+    }
+
+    /// Sets how much of the past the watch logs keep.
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Makes writes for clients take this long; see [`Self::write_latency`].
@@ -173,7 +250,7 @@ impl Store {
     pub(crate) fn write(&self, resource: &str) -> RwLockWriteGuard<'_, State> {
         let mut state = self.state.write();
         if !state.tables.contains_key(resource) {
-            let mut table = Table::new();
+            let mut table = Table::compacted_at(state.opened);
             let initial = self.initial.as_ref();
             for (revision, path, draft) in initial.map(|all| all.of(resource)).into_iter().flatten()
             {
@@ -264,36 +341,41 @@ impl Store {
     /// Writes a new object.
     ///
     /// # Errors
-    /// The object exists.
-    pub fn create(&self, resource: &str, path: &str, draft: Draft) -> Result<Arc<Object>, Raced> {
+    /// The object exists, or the backend failed.
+    pub fn create(
+        &self,
+        resource: &str,
+        path: &str,
+        draft: Draft,
+    ) -> Result<Arc<Object>, CommitError> {
         self.commit(resource, path, None, Change::Added, draft)
     }
 
     /// Replaces an object that is still at the revision `expected`.
     ///
     /// # Errors
-    /// The object is at another revision, or does not exist.
+    /// The object is at another revision, or does not exist; or the backend failed.
     pub fn replace(
         &self,
         resource: &str,
         path: &str,
         expected: u64,
         draft: Draft,
-    ) -> Result<Arc<Object>, Raced> {
+    ) -> Result<Arc<Object>, CommitError> {
         self.commit(resource, path, Some(expected), Change::Modified, draft)
     }
 
     /// Removes an object that is still at the revision `expected`. Watchers see `last`.
     ///
     /// # Errors
-    /// The object is at another revision, or does not exist.
+    /// The object is at another revision, or does not exist; or the backend failed.
     pub fn delete(
         &self,
         resource: &str,
         path: &str,
         expected: u64,
         last: Draft,
-    ) -> Result<Arc<Object>, Raced> {
+    ) -> Result<Arc<Object>, CommitError> {
         self.commit(resource, path, Some(expected), Change::Deleted, last)
     }
 
@@ -321,23 +403,36 @@ impl Store {
         expected: Option<u64>,
         change: Change,
         draft: Draft,
-    ) -> Result<Arc<Object>, Raced> {
+    ) -> Result<Arc<Object>, CommitError> {
         let mut state = self.write(resource);
         let state = &mut *state;
         let Some(table) = state.tables.get_mut(resource) else {
-            return Err(Raced(None));
+            return Err(Raced(None).into());
         };
         let present = table.get(path);
         if present.map(|object| object.revision) != expected {
-            return Err(Raced(present.cloned()));
+            return Err(Raced(present.cloned()).into());
         }
-        state.revision += 1;
-        let object = Arc::new(draft.at(path.to_owned(), state.revision));
+        let object = Arc::new(draft.at(path.to_owned(), state.revision + 1));
+        self.keep(resource, change, &object)?;
+        state.revision = object.revision;
         table.record(change, object.clone(), self.limits);
         self.written.send_replace(object.revision);
         Ok(object)
     }
+
+    /// Commits a change to the backend, if there is one.
+    fn keep(&self, resource: &str, change: Change, object: &Object) -> Result<(), BackendError> {
+        let Some(backend) = &self.backend else {
+            return Ok(());
+        };
+        let key = format!("{resource}/{}", object.path);
+        let value = (change != Change::Deleted).then(|| object.to_kept());
+        backend.commit(&key, value.as_deref(), object.revision)
+    }
 }
 
+#[cfg(test)]
+mod kept;
 #[cfg(test)]
 mod tests;

@@ -49,6 +49,23 @@ impl Table {
         }
     }
 
+    /// Returns a table whose log does not have the changes up to a revision.
+    pub(crate) fn compacted_at(revision: u64) -> Self {
+        Self {
+            compacted: revision,
+            ..Self::new()
+        }
+    }
+
+    /// Takes an object that was stored before the log begins.
+    pub(crate) fn restore(&mut self, object: Arc<Object>) {
+        self.changed.send_if_modified(|changed| {
+            *changed = object.revision.max(*changed);
+            false
+        });
+        self.objects.insert(object.path.clone(), object);
+    }
+
     pub(crate) fn get(&self, path: &str) -> Option<&Arc<Object>> {
         self.objects.get(path)
     }

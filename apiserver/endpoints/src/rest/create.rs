@@ -1,5 +1,7 @@
 //! POST: a new object, in the order of spec section A.2.1.
 
+use std::sync::Arc;
+
 use http::{Response, StatusCode};
 use kubewright_admission::{Attributes, Operation, refuse_new};
 use kubewright_apimachinery::accessor::{meta_text, metadata_mut};
@@ -9,12 +11,13 @@ use kubewright_apimachinery::status::{Result, Status};
 use kubewright_auth::{About, Question, rbac::escalation};
 use kubewright_registry::services;
 use kubewright_registry::{Creation, Verb};
-use kubewright_storage::{Draft, Raced, ReadBack};
+use kubewright_storage::{Draft, Object, Raced, ReadBack};
 use serde_json::Value;
 
 use super::addresses::Allocation;
 use super::answer::{self, Shown};
 use super::call::Call;
+use super::commit::committed;
 use super::decode::{self, Decoded};
 use super::metadata::{Stage, clear_owned, dedup_owners, fill_identity, settle_namespace};
 use super::query::WriteOptions;
@@ -244,9 +247,9 @@ async fn write(
         let mut object = attributes.object.clone();
         services::normalize_addresses(&mut object, None);
         let stored = store.create(&call.table, &key, Draft::new(&object));
-        return Ok(stored.map(|object| Shown::unwritten(draft.into_text(Some(object.revision)))));
+        let shown = |object: Arc<Object>| Shown::unwritten(draft.into_text(Some(object.revision)));
+        return Ok(committed(stored)?.map(shown));
     }
-    Ok(store
-        .create(&call.table, &key, draft)
-        .map(|object| Shown::from(&*object)))
+    let stored = committed(store.create(&call.table, &key, draft))?;
+    Ok(stored.map(|object| Shown::from(&*object)))
 }

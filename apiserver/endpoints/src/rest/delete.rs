@@ -8,11 +8,12 @@ use kubewright_apimachinery::accessor::{finalizers, meta_text, metadata, metadat
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::time::{now, seconds};
 use kubewright_registry::Verb;
-use kubewright_storage::{Draft, Raced};
+use kubewright_storage::{CommitError, Draft, Raced};
 use serde_json::{Map, Value, json};
 
 use super::answer::{self, Shown};
 use super::call::Call;
+use super::commit::committed;
 use super::delete_options::{DeleteOptions, Propagation};
 use super::{addresses, read};
 use crate::body::Body;
@@ -211,7 +212,7 @@ async fn remove(
         } else {
             store.replace(&call.table, &key, stored.revision, draft)
         };
-        match written {
+        match committed(written)? {
             Ok(object) if removes => {
                 addresses::release(call, &form);
                 if call.resource.group.is_empty() && call.resource.plural == "services" {
@@ -235,10 +236,8 @@ fn remove_endpoints(call: &Call, key: &str) {
     let store = &call.shared.store;
     while let Some(endpoints) = store.get("endpoints", key) {
         let draft = Draft::new(&endpoints.value());
-        if store
-            .delete("endpoints", key, endpoints.revision, draft)
-            .is_ok()
-        {
+        let deleted = store.delete("endpoints", key, endpoints.revision, draft);
+        if !matches!(deleted, Err(CommitError::Raced(_))) {
             return;
         }
     }

@@ -3,6 +3,7 @@
 mod addresses;
 pub(crate) mod answer;
 pub(crate) mod call;
+mod commit;
 mod component_statuses;
 mod compress;
 mod converter;

@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::addresses::{self, Allocation};
 use super::answer::Shown;
 use super::call::Call;
+use super::commit::committed;
 use super::decode::Decoded;
 use super::metadata::{Stage, dedup_owners, keep_identity, keep_place, settle_namespace};
 use super::query::WriteOptions;
@@ -131,12 +132,12 @@ pub(crate) async fn store(
         // The watchers see what was stored, at the deletion's own revision; the client sees what it sent, at the one before.
         let shown = Shown::unwritten(draft.into_text(Some(expected)));
         let gone = store.delete(table, path, expected, Draft::new(&stored.value()));
-        return Ok(gone.map(|_| {
+        return Ok(committed(gone)?.map(|_| {
             addresses::release(call, new);
             shown
         }));
     }
-    let written = store.replace(table, path, expected, draft);
+    let written = committed(store.replace(table, path, expected, draft))?;
     Ok(written.map(|object| Shown::from(&*object)))
 }
 

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::body::Body;
 use crate::rest::answer;
 use crate::rest::call::Call;
+use crate::rest::commit::committed;
 use crate::rest::decode::{self, Decoded};
 use crate::rest::delete_options::DeleteOptions;
 use crate::rest::metadata::{clear_owned, settle_namespace};
@@ -114,10 +115,8 @@ fn take_from_budget(call: &Call, pod: &Value, dry_run: bool) -> Result<()> {
         }
         value["status"]["disruptionsAllowed"] = (allowed - 1).into();
         let draft = Draft::new(&value);
-        if store
-            .replace(TABLE, &budget.path, budget.revision, draft)
-            .is_ok()
-        {
+        let replaced = store.replace(TABLE, &budget.path, budget.revision, draft);
+        if committed(replaced)?.is_ok() {
             return Ok(());
         }
     }
