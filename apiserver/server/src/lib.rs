@@ -53,6 +53,8 @@ pub use kubewright_controllers::{Controllers, Workloads};
 #[doc(hidden)]
 pub use kubewright_endpoints::openapi;
 pub use kubewright_endpoints::{Body, RequestInfo};
+#[cfg(feature = "file")]
+pub use kubewright_storage::FileBackend;
 pub use kubewright_storage::{Backend, BackendError, Contents};
 pub use listen::{ListenError, Listening, SecureServing};
 pub use server::{ApiServer, Builder};

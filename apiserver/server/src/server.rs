@@ -135,6 +135,18 @@ impl Builder {
 
     /// Keeps the objects in a backend, and starts with those that it holds. By default they are gone with the server.
     ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use kubewright_apiserver::{ApiServer, FileBackend};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("objects.redb");
+    /// let server = ApiServer::builder().storage(FileBackend::open(path)?)?.start();
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// The keys of the server's certificate authority and of service account tokens are not part of it: clients get new
     /// credentials at each start.
     ///

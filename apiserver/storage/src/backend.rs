@@ -1,7 +1,13 @@
 //! The backend of a store: where objects are kept when the process ends.
 
+#[cfg(feature = "file")]
+mod file;
+
 use std::error::Error;
 use std::fmt;
+
+#[cfg(feature = "file")]
+pub use file::FileBackend;
 
 /// Keeps the objects of a [`Store`](crate::Store) beyond the life of the process.
 ///

@@ -10,6 +10,8 @@ mod store;
 mod table;
 mod watcher;
 
+#[cfg(feature = "file")]
+pub use backend::FileBackend;
 pub use backend::{Backend, BackendError, Contents};
 pub use compaction::compact_every;
 pub use event::{Change, Event, line};
