@@ -129,7 +129,7 @@ fn rules_about_maps_cost_what_their_entries_allow() {
 }
 
 #[test]
-fn rules_about_texts_cost_what_their_length_allows() {
+fn rules_about_strings_cost_what_their_length_allows() {
     for (rule, unbounded, limit, bounded) in [
         ("self.contains('test')", 314_574, 10, 5),
         ("self.startsWith('test')", 2, 15, 2),
