@@ -1,4 +1,4 @@
-//! Holds an object to the types of its kind, as Go's decoder and encoder do between them.
+//! Converts an object to the types of its kind, as a round trip through Go's decoder and encoder does.
 //!
 //! ```
 //! use kubewright_apimachinery::conform::conform;
@@ -18,9 +18,9 @@
 //! # Ok::<(), String>(())
 //! ```
 //!
-//! One walk does what the real server's decoding into a struct and encoding of that struct do: fields that the struct does not
-//! have go, nulls and what `omitempty` leaves out go, fields without `omitempty` come, and quantities and times get their
-//! canonical form. Errors have the texts of `sigs.k8s.io/json`.
+//! One pass over the object replaces the real server's decoding into a struct and encoding of that struct: it removes unknown
+//! fields, nulls and fields that `omitempty` omits, adds fields without `omitempty`, and writes quantities and times in
+//! canonical form. Error messages are those of `sigs.k8s.io/json`.
 
 mod base64;
 mod changes;
@@ -43,21 +43,21 @@ use crate::meta::GroupVersionKind;
 use crate::types;
 use walk::{Fault, Walk};
 
-/// Makes an object what the real server has of it in memory, written as JSON.
+/// Converts an object to the form that the real server holds in memory, written as JSON.
 ///
-/// A kind that is not in the table is left as it is.
+/// Leaves objects of unknown kinds unchanged.
 ///
 /// # Errors
 ///
-/// The text of Go's decoder, when something in the object has the wrong type or form:
-/// `json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32`. The object is then in no
-/// particular state.
+/// A value in the object has the wrong type or form. The message is that of Go's decoder:
+/// `json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32`. The state of the object is
+/// then unspecified.
 pub fn conform(kind: &GroupVersionKind, value: &mut Value) -> Result<Conformed, String> {
     conform_changes(kind, value, &Changes::Whole)
 }
 
-/// What Go says of an object that does not fit its kind, when its text names the fields in the order of `paths`: the first
-/// value that ends the decoder, or else the first one of a wrong type.
+/// Returns Go's error for an object that does not match its kind and whose JSON has the fields in the order of `paths`: the
+/// error for the first value that aborts the decoder, or else for the first value of the wrong type.
 pub fn first_fault(kind: &GroupVersionKind, value: &mut Value, paths: &[String]) -> Option<String> {
     let (root, Value::Object(object)) = (types::root(kind)?.inner(), value) else {
         return None;
@@ -80,7 +80,7 @@ pub fn first_fault(kind: &GroupVersionKind, value: &mut Value, paths: &[String])
     Some(first.why)
 }
 
-/// What is wrong first with an object for those who go through it in the order of Go's structs.
+/// Returns the first error in an object in the order of the fields of Go's structs.
 pub fn first_fault_in_turn(kind: &GroupVersionKind, value: &mut Value) -> Option<String> {
     let (root, Value::Object(object)) = (types::root(kind)?.inner(), value) else {
         return None;

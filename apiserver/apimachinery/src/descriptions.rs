@@ -1,4 +1,4 @@
-//! What every type and field is for: the generated strings, found when they are asked for.
+//! Descriptions of all types and fields, from a generated table that is indexed on first use.
 //!
 //! ```
 //! use kubewright_apimachinery::descriptions::Descriptions;
@@ -10,7 +10,7 @@
 
 use std::sync::LazyLock;
 
-/// The generated table: a block for each type, and a line for each field.
+/// The generated table: one block per type, with one line per field.
 pub const TABLE: &str = include_str!("descriptions.txt");
 
 const API_VERSION: &str = "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources";
@@ -21,19 +21,19 @@ const KIND: &str = "Kind is a string value representing the REST resource this o
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Descriptions {
     own: &'static str,
-    /// A line for each field, by name.
+    /// One line per field, by name.
     fields: &'static str,
 }
 
 impl Descriptions {
-    /// The descriptions of a type, which may have none.
+    /// The descriptions of a type; empty for an unknown type.
     pub fn of(ty: &str) -> Self {
         static INDEX: LazyLock<Vec<(&str, Descriptions)>> = LazyLock::new(|| {
             let blocks = TABLE.split("\n\ntype ").skip(1);
             blocks
                 .map(|block| {
-                    let (name, texts) = block.split_once('\n').unwrap_or((block, ""));
-                    let (own, fields) = texts.split_once('\n').unwrap_or((texts, ""));
+                    let (name, lines) = block.split_once('\n').unwrap_or((block, ""));
+                    let (own, fields) = lines.split_once('\n').unwrap_or((lines, ""));
                     (name, Descriptions { own, fields })
                 })
                 .collect()
@@ -43,12 +43,12 @@ impl Descriptions {
             .map_or_else(|_| Self::default(), |at| INDEX[at].1)
     }
 
-    /// What the type is for; empty if nobody says.
+    /// The description of the type; empty if it has none.
     pub fn own(self) -> String {
         unescaped(self.own)
     }
 
-    /// What the field is for; empty if nobody says.
+    /// The description of a field; empty if it has none.
     pub fn field(self, name: &str) -> String {
         let found = self.fields.lines().find_map(|line| {
             let (field, text) = line.split_once('\t')?;
@@ -63,7 +63,7 @@ impl Descriptions {
     }
 }
 
-/// Undoes the escapes of generated tables: `\\n` for a line break, and two backslashes for one.
+/// Decodes the escapes of generated tables: `\\n` for a line break, and two backslashes for one.
 pub fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -81,7 +81,7 @@ pub fn unescaped(text: &str) -> String {
     out
 }
 
-/// Returns what a field of every object's metadata is for.
+/// Returns the description of a field of `ObjectMeta`.
 pub fn of_metadata(field: &str) -> String {
     Descriptions::of("apimachinery.pkg.apis.meta.v1.ObjectMeta").field(field)
 }

@@ -7,11 +7,11 @@ use serde_json::Value;
 use crate::go_text::{format_double, html_escaped, quoted};
 use crate::json::write as write_json;
 
-/// The path to a field, as it stands in an error: `spec.containers[0].name`, `metadata.annotations[key]`.
+/// The path of a field, in the form of field errors: `spec.containers[0].name`, `metadata.annotations[key]`.
 ///
-/// A path is a chain of borrowed steps, made on the way down and written out only when there is an error: checking a
-/// correct object allocates nothing. A path that is kept in a variable needs its parents in variables too;
-/// [`Path::new`] takes several fields at once (`spec.template.spec`).
+/// A path is a chain of borrowed steps, built on the way down and formatted only for an error: validating a valid object
+/// allocates nothing. A path in a variable needs its parents in variables too; [`Path::new`] takes several fields at once
+/// (`spec.template.spec`).
 ///
 /// ```
 /// use kubewright_apimachinery::field::Path;
@@ -304,7 +304,7 @@ impl FieldError {
         self.reason
     }
 
-    /// The text behind the path.
+    /// The message after the path.
     #[inline]
     pub fn body(&self) -> &str {
         &self.body
@@ -325,11 +325,11 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// A value as error texts show it: strings quoted, everything else as JSON (since Kubernetes 1.34).
+/// Formats a value for an error message: strings quoted, other values as JSON (since Kubernetes 1.34).
 fn rendered(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
-        // Go reads what is beyond 64 bits with a sign as a float.
+        // Go reads a number beyond the signed 64-bit range as a float.
         Value::Number(number) if !number.is_i64() => {
             format_double(number.as_f64().unwrap_or(f64::NAN))
         }

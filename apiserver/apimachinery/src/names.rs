@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_texts_keep_their_two_blanks() {
+    fn the_messages_keep_their_two_blanks() {
         assert!(
             DNS1123_LABEL
                 .contains("(e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]")

@@ -110,12 +110,12 @@ impl Quantity {
         Self { nanos, ..self }
     }
 
-    /// The value in thousandths, rounded up, as autoscaler texts use it.
+    /// The value in thousandths, rounded away from zero, as messages about autoscalers show it.
     pub fn millis(&self) -> i128 {
         self.rounded_up_to_milli().nanos / 1_000_000
     }
 
-    /// The value in whole units, rounded away from zero; beyond 64 bits only the low ones are left, as in Go.
+    /// The value in whole units, rounded away from zero; truncated to its low 64 bits, as in Go.
     pub fn wrapped(&self) -> i64 {
         let rest = self.nanos % NANOS;
         let units = self.nanos / NANOS + rest.signum();
@@ -123,7 +123,7 @@ impl Quantity {
         i64::from_ne_bytes(low.to_ne_bytes())
     }
 
-    /// The quantity below zero that is as far from it.
+    /// The quantity with the opposite sign.
     #[must_use]
     pub fn negated(self) -> Self {
         Self {

@@ -1,7 +1,6 @@
-//! `metav1.Status`: every error that a client sees, with the texts of the real API server.
+//! `metav1.Status`: all errors that a client sees, with the messages of the real API server.
 //!
-//! The constructors are the whole vocabulary. An error is made where it arises and travels as a value; only the listener turns it
-//! into bytes.
+//! The constructors cover every kind of error. Handlers return an error as a value; only the listener serializes it.
 
 use std::fmt;
 
@@ -10,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::field::FieldError;
 use crate::go_text::quoted;
 
-/// A failure, as the client will see it.
+/// A failure as the client sees it.
 ///
 /// ```
 /// use kubewright_apimachinery::status::Status;
@@ -34,7 +33,7 @@ struct Inner {
     refuses_access: bool,
 }
 
-/// What a handler answers: a value, or the failure to show.
+/// Result of a handler: a value, or the failure to return to the client.
 pub type Result<T> = std::result::Result<T, Status>;
 
 impl Status {
@@ -89,14 +88,14 @@ impl Status {
 
     /// 422: `<Kind[.group]> "<name>" is invalid: …`, with one cause per field error.
     ///
-    /// Repeated errors are shown once, in the order in which they were found.
+    /// Lists repeated errors once, in the order in which validation found them.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
-        let mut texts: Vec<String> = Vec::new();
+        let mut messages: Vec<String> = Vec::new();
         let mut causes = Vec::new();
         for error in errors {
-            let text = error.to_string();
-            if !texts.contains(&text) {
-                texts.push(text);
+            let message = error.to_string();
+            if !messages.contains(&message) {
+                messages.push(message);
             }
             causes.push(json!({
                 "reason": error.reason().as_str(),
@@ -104,10 +103,10 @@ impl Status {
                 "field": error.field(),
             }));
         }
-        let list = if texts.len() == 1 {
-            texts.remove(0)
+        let list = if messages.len() == 1 {
+            messages.remove(0)
         } else {
-            format!("[{}]", texts.join(", "))
+            format!("[{}]", messages.join(", "))
         };
         let message = format!(
             "{} {} is invalid: {list}",

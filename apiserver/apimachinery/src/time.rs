@@ -1,13 +1,13 @@
-//! Times as `metav1.Time` has them: whole seconds, UTC.
+//! Times in the format of `metav1.Time`: whole seconds, UTC.
 
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 
-/// Returns the time of the clock, as it stands in metadata.
+/// Returns the current time in the format of timestamps in metadata.
 pub fn now() -> String {
     seconds(Timestamp::now())
 }
 
-/// Returns a time without the part of its second.
+/// Formats a time, truncated to whole seconds.
 ///
 /// ```
 /// use kubewright_apimachinery::time;

@@ -92,12 +92,12 @@ fn read(text: &str, duplicate_keys: DuplicateKeyPolicy, deepest: usize) -> Resul
     })
 }
 
-/// Reads any value; keys that are no strings become their texts.
+/// Deserializes any value; converts keys that are not strings to strings.
 ///
-/// The library's own limit does not count the levels of an alias where it stands.
+/// The library's own limit does not count the levels of an alias at the position of the alias.
 #[derive(Clone, Copy)]
 struct Tree {
-    /// How many levels may follow.
+    /// Number of levels that may follow.
     levels: usize,
 }
 
@@ -224,12 +224,12 @@ fn located(line: impl Into<u64>, text: &str) -> String {
     }
 }
 
-/// The first line that is indented by a tab, which the reader would take for a blank.
+/// Returns an error for the first line that is indented by a tab, which the parser would take for a blank.
 fn tab(text: &str) -> Option<String> {
     let mut lines = text.lines().enumerate();
     let (at, _) = lines.find(|(_, line)| line.starts_with('\t') && !line.trim().is_empty())?;
     let before = text.lines().take(at).collect::<Vec<_>>();
-    // Inside brackets, quotes and texts a tab may stand anywhere: only block structure is certain.
+    // Inside brackets, quotes and block scalars a tab is allowed anywhere: only block structure is certain.
     let plain = before
         .iter()
         .all(|line| !line.contains(['{', '[', '"', '\'', '|', '>']));

@@ -1,4 +1,4 @@
-//! Positions in an expression, and the errors found there.
+//! Positions in an expression, and the errors at them.
 
 use std::fmt;
 
@@ -22,12 +22,12 @@ impl Issues {
         located.sort_by_key(|(location, _)| (location.line, location.column));
         let more = located.len().saturating_sub(MAX_PROBLEMS);
         located.truncate(MAX_PROBLEMS);
-        let mut texts: Vec<String> = located.into_iter().map(|(_, text)| text).collect();
+        let mut messages: Vec<String> = located.into_iter().map(|(_, text)| text).collect();
         if more > 0 {
-            texts.push(format!("{more} more errors were truncated"));
+            messages.push(format!("{more} more errors were truncated"));
         }
         Self {
-            text: texts.join("\n"),
+            text: messages.join("\n"),
         }
     }
 }
@@ -40,7 +40,7 @@ impl fmt::Display for Issues {
 
 impl std::error::Error for Issues {}
 
-/// One problem at a code point offset; without one for limits that concern the whole expression.
+/// One problem at a code point offset; without an offset for limits on the whole expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) at: Option<u32>,

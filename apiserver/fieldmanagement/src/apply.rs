@@ -1,4 +1,4 @@
-//! Server-side apply: what a manager wants is merged into the live object, and what it no longer wants goes.
+//! Server-side apply: merges a manager's configuration into the live object, and removes fields that the manager no longer applies.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,17 +17,17 @@ use super::remove::remove;
 use super::reset::reset;
 use super::set::Set;
 use super::shape::Shape;
-use super::track::{NOBODYS, Tracked, empty, named, put, take};
+use super::track::{Tracked, UNOWNED, empty, named, put, take};
 
 const KUBECTL: &str = "kubectl";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Applies what a manager wants to the live object: an empty object of the kind, if there is none.
+/// Applies a manager's configuration to the live object. `live` is an empty object of the kind for a create.
 ///
-/// The answer still has to be read as its kind: what was taken out is null.
+/// The caller must still convert the result to its kind: removed fields are null.
 ///
 /// # Errors
-/// Conflicts with other managers, unless `force`; and what is no apply.
+/// Conflicts with other managers, unless `force`; an invalid configuration; or managed fields that cannot be decoded.
 pub fn apply(
     tracked: &Tracked<'_>,
     live: &Value,
@@ -67,7 +67,7 @@ pub fn apply(
                 ))
             })?;
         }
-        // Whoever wrote it before is one manager.
+        // One manager becomes the owner of all fields that were written before the first apply.
         let nothing = empty(tracked.kind);
         tracked.update(&mut managed, shape, &nothing, &live, "before-first-apply");
     }
@@ -84,7 +84,7 @@ pub fn apply(
     let applied_by = |force| tracked.apply(&managed, shape, &live, applied, manager, force);
     let (mut object, managed) = match applied_by(force) {
         Err(ApplyError::Conflicts(conflicts)) if manager == KUBECTL => {
-            // What kubectl applied itself, on its own side, it may change.
+            // kubectl may change the fields of its last client-side apply.
             let own = tracked.last_applied(shape, &live);
             let conflicts: Vec<_> = conflicts
                 .into_iter()
@@ -110,7 +110,7 @@ pub fn apply(
     Ok(object)
 }
 
-/// Refreshes the annotation in which kubectl keeps what it applied on its own side.
+/// Updates the annotation in which kubectl stores the configuration of its last client-side apply.
 fn remember_applied(object: &mut Value, applied: &Value) {
     const LARGEST: usize = 256 * 1024;
     let mut applied = applied.clone();
@@ -205,8 +205,8 @@ impl Tracked<'_> {
         take(&mut managed, &losses);
         let changed = !equal(live, &new);
         if let Some(entry) = managed.0.get_mut(&identity) {
-            entry.set = std::mem::take(&mut entry.set).difference(&NOBODYS);
-            // When nothing changed, nothing happened now.
+            entry.set = std::mem::take(&mut entry.set).difference(&UNOWNED);
+            // An apply without changes keeps the time.
             entry.time = if changed {
                 Some(self.now.to_owned())
             } else {
@@ -217,7 +217,8 @@ impl Tracked<'_> {
         Ok((new, managed))
     }
 
-    /// Takes out of the merged object what the manager applied last time, does not apply any more, and nobody else owns.
+    /// Removes from the merged object the fields that the manager applied last time and no longer applies, unless another
+    /// manager owns them.
     fn prune(&self, merged: Value, managed: &Managed, last: &Entry) -> Value {
         let own = self.api_version();
         let version = &last.api_version;
@@ -237,7 +238,7 @@ impl Tracked<'_> {
         }
     }
 
-    /// Puts back what somebody owns.
+    /// Restores the pruned fields that a manager owns.
     fn keep_owned(
         &self,
         merged: &Value,
@@ -250,7 +251,7 @@ impl Tracked<'_> {
             let set = owned.entry(&entry.api_version).or_default();
             *set = std::mem::take(set).union(entry.set.clone());
         }
-        // The version of the pruned object comes first: it may need what it has lost to be converted.
+        // The version of the pruned object comes first: the conversion to other versions may need the fields that it restores.
         let mut versions: Vec<&str> = owned.keys().copied().collect();
         versions.sort_by_key(|version| *version != pruned_version);
         let mut pruned = pruned;
@@ -278,7 +279,7 @@ impl Tracked<'_> {
         pruned
     }
 
-    /// What kubectl applied on its own side and nobody has changed since.
+    /// The fields of kubectl's last client-side apply whose values are unchanged since.
     fn last_applied(&self, shape: Shape<'_>, live: &Value) -> Option<Set> {
         let text = live.at("metadata").at("annotations").text(LAST_APPLIED);
         let applied: Value = serde_json::from_str(text).ok()?;
@@ -296,7 +297,7 @@ impl Tracked<'_> {
     }
 }
 
-/// Puts back what the manager had not applied itself.
+/// Restores the pruned fields that the manager did not apply last time.
 fn keep_dangling(shape: Shape<'_>, merged: &Value, pruned: &Value, last: &Set) -> Value {
     let named = |set: &Set| with_named_fields(set, shape);
     let lost = named(&collect(shape, merged)).difference(&named(&collect(shape, pruned)));

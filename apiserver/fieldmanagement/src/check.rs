@@ -1,4 +1,4 @@
-//! Whether an object fits its schema: the texts of the library that the real server uses.
+//! Validation of an object against its schema, with the messages of the library that the real server uses.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,19 +9,19 @@ use serde_json::Value;
 use super::element::Element;
 use super::shape::{Atom, Items, Scalar, Shape};
 
-/// Whether the items of a list may be there twice.
+/// Whether a list may have duplicate items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Duplicates {
-    /// As in what is stored.
+    /// For stored objects.
     Allowed,
-    /// As in what is applied.
+    /// For applied configurations.
     Refused,
 }
 
-/// Holds an object to the schema of its kind.
+/// Validates an object against the schema of its kind.
 ///
 /// # Errors
-/// What does not fit, with the path where it stands.
+/// Values do not match the schema. The message lists each with its path.
 pub(super) fn check(shape: Shape<'_>, value: &Value, duplicates: Duplicates) -> Result<(), String> {
     let mut problems = Vec::new();
     walk(shape, value, duplicates, &mut String::new(), &mut problems);

@@ -1,4 +1,4 @@
-//! Why an apply is refused.
+//! Errors of server-side apply.
 
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::Status;
@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use super::element::Element;
 use super::entries::{Identity, Operation};
 
-/// Why an apply is refused.
+/// Error of a server-side apply.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ApplyError {
-    /// Other managers own fields that would get another value.
+    /// The apply would change the values of fields that other managers own.
     Conflicts(Vec<Conflict>),
-    /// The request makes no sense.
+    /// The request is invalid.
     BadRequest(String),
-    /// What the real server answers with 500.
+    /// A failure for which the real server returns 500.
     Failed(String),
 }
 
@@ -50,7 +50,7 @@ impl Conflict {
 }
 
 impl ApplyError {
-    /// What the client is told.
+    /// Converts the error to the status that the client gets.
     pub fn into_status(self) -> Status {
         match self {
             Self::Conflicts(conflicts) => refused(&conflicts),

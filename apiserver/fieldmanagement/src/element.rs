@@ -22,7 +22,7 @@ pub(super) enum Element {
 }
 
 impl Element {
-    /// Reads an element as it stands in `fieldsV1`; none for a form that a later version may have invented.
+    /// Parses a path element of `fieldsV1`; none for a prefix that a later version may have introduced.
     pub(super) fn parse(text: &str) -> Result<Option<Self>, String> {
         let Some(rest) = text.get(2..) else {
             return Err("key must be 2 characters long:".to_owned());
@@ -50,7 +50,7 @@ impl Element {
         })
     }
 
-    /// The element as it stands in `fieldsV1`.
+    /// Formats the path element for `fieldsV1`.
     pub(super) fn to_text(&self) -> String {
         match self {
             Self::Field(name) => ["f:", name].concat(),
@@ -71,7 +71,7 @@ impl Element {
     }
 }
 
-/// The form of error texts: `.spec`, `[name="web"]`, `[="a"]`.
+/// The form of error messages: `.spec`, `[name="web"]`, `[="a"]`.
 impl fmt::Display for Element {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -131,7 +131,7 @@ impl PartialEq for Element {
 
 impl Eq for Element {}
 
-/// An order of all values: numbers, texts, booleans, lists, maps, null.
+/// Total order of values: numbers, strings, booleans, lists, maps, null.
 fn compare_values(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare_numbers(a, b),
@@ -159,7 +159,7 @@ fn compare_numbers(a: &Number, b: &Number) -> Ordering {
     float(a).total_cmp(&float(b))
 }
 
-/// Whether two values are the same, where `1` and `1.0` are.
+/// Whether two values are equal; `1` equals `1.0`.
 pub(super) fn equal(a: &Value, b: &Value) -> bool {
     compare_values(a, b).is_eq()
 }

@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 use super::fields_v1;
 use super::set::Set;
 
-/// How a manager came to own its fields.
+/// The operation by which a manager owns its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Operation {
     Apply,
     Update,
 }
 
-/// What tells entries apart.
+/// Identity of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Identity {
     pub(super) manager: String,
@@ -26,28 +26,28 @@ pub(super) struct Identity {
     pub(super) subresource: String,
 }
 
-/// What a manager owns.
+/// The fields that a manager owns.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) set: Set,
-    /// The version in which the paths are meant.
+    /// The apiVersion of the paths.
     pub(super) api_version: String,
     pub(super) time: Option<String>,
 }
 
-/// Who owns what.
+/// The parsed `metadata.managedFields`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Managed(pub(super) BTreeMap<Identity, Entry>);
 
-/// Whether a list of entries can be read.
+/// Checks that a list of entries is valid.
 ///
 /// # Errors
-/// What is wrong with it.
+/// An entry is invalid.
 pub fn check(managed_fields: &Value) -> Result<(), String> {
     Managed::read(managed_fields).map(drop)
 }
 
-/// Whether two lists of entries say the same, whenever it was.
+/// Whether two lists of entries are equal except for their times.
 pub fn same_but_times(a: &Value, b: &Value) -> bool {
     let (Value::Array(a), Value::Array(b)) = (a, b) else {
         return false;
@@ -70,10 +70,10 @@ pub fn same_but_times(a: &Value, b: &Value) -> bool {
 }
 
 impl Managed {
-    /// Reads `metadata.managedFields`; nothing there is nothing owned.
+    /// Parses `metadata.managedFields`; a missing list is an empty one.
     ///
     /// # Errors
-    /// What is wrong with an entry.
+    /// An entry is invalid.
     pub(super) fn read(managed_fields: &Value) -> Result<Self, String> {
         let mut managed = Self::default();
         let entries = managed_fields.as_array().map_or(&[][..], Vec::as_slice);
@@ -118,7 +118,7 @@ impl Managed {
         Ok(managed)
     }
 
-    /// Writes `metadata.managedFields`; none where nobody owns anything.
+    /// Formats `metadata.managedFields`; none if no manager owns a field.
     pub(super) fn write(&self) -> Option<Value> {
         let mut entries: Vec<(&Identity, &Entry)> = self.0.iter().collect();
         entries.sort_by(|(a, x), (b, y)| {
@@ -134,7 +134,7 @@ impl Managed {
         (!entries.is_empty()).then_some(Value::Array(entries))
     }
 
-    /// Joins the oldest updates, so that no more than ten managers that update are remembered one by one.
+    /// Merges the entries of the oldest updates, to keep at most ten separate entries of updates.
     pub(super) fn cap(&mut self) {
         const MOST: usize = 10;
         const ANCIENT: &str = "ancient-changes";
@@ -188,7 +188,7 @@ fn write_entry((identity, entry): (&Identity, &Entry)) -> Value {
         Operation::Apply => "Apply",
         Operation::Update => "Update",
     };
-    let texts = [
+    let members = [
         ("apiVersion", entry.api_version.as_str()),
         ("fieldsType", "FieldsV1"),
         ("manager", &identity.manager),
@@ -196,8 +196,8 @@ fn write_entry((identity, entry): (&Identity, &Entry)) -> Value {
         ("subresource", &identity.subresource),
         ("time", entry.time.as_deref().unwrap_or_default()),
     ];
-    let said = texts.into_iter().filter(|(_, text)| !text.is_empty());
-    let mut written: Map<String, Value> = said
+    let present = members.into_iter().filter(|(_, text)| !text.is_empty());
+    let mut written: Map<String, Value> = present
         .map(|(name, text)| (name.to_owned(), text.into()))
         .collect();
     written.insert("fieldsV1".to_owned(), fields_v1::write(&entry.set));

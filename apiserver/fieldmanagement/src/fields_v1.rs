@@ -1,11 +1,11 @@
-//! `fieldsV1`: a set of paths as it stands in `managedFields`.
+//! `fieldsV1`: the JSON form of a set of paths in `managedFields`.
 
 use serde_json::{Map, Value};
 
 use super::element::Element;
 use super::set::{Node, Set};
 
-/// The set as JSON: `{"f:spec":{"f:replicas":{}}}`; `.` marks a path that is in the set and leads to others.
+/// Formats a set as JSON: `{"f:spec":{"f:replicas":{}}}`; `.` marks a path that is in the set and has paths below it.
 pub(super) fn write(set: &Set) -> Value {
     let members = set.nodes().iter().map(|node| {
         let mut below = match write(&node.below) {
@@ -20,7 +20,7 @@ pub(super) fn write(set: &Set) -> Value {
     Value::Object(members.collect())
 }
 
-/// Reads a set.
+/// Parses a set.
 pub(super) fn read(value: &Value) -> Result<Set, String> {
     match value {
         Value::Null => Ok(Set::default()),
@@ -29,7 +29,7 @@ pub(super) fn read(value: &Value) -> Result<Set, String> {
     }
 }
 
-/// The paths below, and whether the place itself is in the set.
+/// Parses the paths below a path; returns them, and whether the path itself is in the set.
 fn read_members(members: &Map<String, Value>) -> Result<(Set, bool), String> {
     let mut member = false;
     let mut nodes: Vec<Node> = Vec::with_capacity(members.len());
@@ -51,7 +51,7 @@ fn read_members(members: &Map<String, Value>) -> Result<(Set, bool), String> {
             below,
         });
     }
-    // Two texts may mean one element.
+    // Two strings may denote the same element.
     nodes.sort_by(|a, b| a.element.cmp(&b.element));
     nodes.dedup_by(|later, kept| {
         let same = later.element == kept.element;
@@ -62,7 +62,7 @@ fn read_members(members: &Map<String, Value>) -> Result<(Set, bool), String> {
         }
         same
     });
-    // What leads to nothing is meant itself.
+    // A path without paths below it is in the set.
     let leaf = nodes.is_empty();
     Ok((Set::of_nodes(nodes), member || leaf))
 }

@@ -1,5 +1,5 @@
-//! The `managedFields` of a new object: one entry, written as text while the object is gone through, without the sets that
-//! comparing any two states takes. Who creates owns everything that an empty object of the kind has not.
+//! The `managedFields` of a new object: one entry, written as JSON in one pass over the object, without the sets that a
+//! comparison of two arbitrary states needs. The creating manager owns every field that an empty object of the kind lacks.
 
 use std::borrow::Cow;
 
@@ -14,12 +14,12 @@ use super::fields_v1;
 use super::reset::reset;
 use super::set::{Node, Set};
 use super::shape::{Atom, Items, List, Members, Shape};
-use super::track::{NOBODYS, Tracked};
+use super::track::{Tracked, UNOWNED};
 
-/// The JSON of the `managedFields` of a new object that brings none along; none where nobody owns anything.
+/// Returns the JSON of the `managedFields` of a new object that has no entries; none if the manager owns no field.
 ///
-/// `empty` is an empty object of the kind; `empties` says whether `object` may have lists and maps that are empty, as they are
-/// in memory. For built-in kinds: nothing asks whether the object fits its schema.
+/// `empty` is an empty object of the kind; `empties` says whether `object` may have empty lists and maps, as objects in memory
+/// have. For built-in kinds only: the function does not validate the object against its schema.
 pub fn create(
     tracked: &Tracked<'_>,
     empty: &Value,
@@ -47,7 +47,7 @@ pub fn create(
     let ignored = reset(tracked.resource, tracked.subresource);
     let except = Except {
         whole: Some(&ignored),
-        itself: Some(&NOBODYS),
+        itself: Some(&UNOWNED),
     };
     members(
         &mut text,
@@ -63,10 +63,10 @@ pub fn create(
     Some(text.into())
 }
 
-/// Gives an object the entries that were written for it.
+/// Sets the `managedFields` of an object to entries from [`create`].
 ///
 /// # Panics
-/// The entries are not JSON: they come from [`create`].
+/// The entries are not JSON.
 pub fn put(object: &mut Value, entries: &[u8]) {
     let entries = parse_own(entries).expect("JSON that was written here");
     if let Some(metadata) = object.part("metadata") {
@@ -74,12 +74,12 @@ pub fn put(object: &mut Value, entries: &[u8]) {
     }
 }
 
-/// What nobody owns below a place.
+/// Fields below a path that no manager can own.
 #[derive(Clone, Copy)]
 struct Except<'a> {
-    /// With everything below it.
+    /// Paths excluded with all fields below them.
     whole: Option<&'a Set>,
-    /// But for what is below it.
+    /// Paths excluded without the fields below them.
     itself: Option<&'a Set>,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Except<'a> {
         itself: None,
     };
 
-    /// Whether a field can be owned itself, and what nobody owns below it; none if that is everything.
+    /// Returns whether a manager can own the field itself, and the exceptions below it; none if all of it is excluded.
     fn field(self, name: &str) -> Option<(bool, Self)> {
         let node = |set: Option<&'a Set>| set.and_then(|set| set.field(name));
         let below = |node: Option<&'a Node>| node.map(|node| &node.below);
@@ -104,7 +104,7 @@ impl<'a> Except<'a> {
         Some((itself.is_none_or(|node| !node.member), except))
     }
 
-    /// The paths of a set that somebody can own.
+    /// The paths of a set that a manager can own.
     fn owned_of(self, set: Set) -> Set {
         let set = match self.whole {
             Some(whole) => set.without_all_below(whole),
@@ -117,7 +117,7 @@ impl<'a> Except<'a> {
     }
 }
 
-/// The members of an object that the empty one has not, or not so.
+/// Writes the members of an object that the empty one lacks, or that differ from it.
 fn members(
     text: &mut Vec<u8>,
     of: Members<'_>,
@@ -166,7 +166,7 @@ fn members(
     }
 }
 
-/// A member that the empty object has not.
+/// Writes a member that the empty object lacks.
 fn member(text: &mut Vec<u8>, of: Members<'_>, name: &str, value: &Value, except: Except<'_>) {
     if let (Some((shape, _)), Some((ownable, except))) = (of.get(name), except.field(name)) {
         let below = |text: &mut Vec<u8>| everything(text, shape, value, except);
@@ -174,7 +174,7 @@ fn member(text: &mut Vec<u8>, of: Members<'_>, name: &str, value: &Value, except
     }
 }
 
-/// Everything below a value.
+/// Writes all paths below a value.
 fn everything(text: &mut Vec<u8>, shape: Shape<'_>, value: &Value, except: Except<'_>) {
     match (shape.atom(Some(value)), value) {
         (Atom::List(list), Value::Array(values)) if !matches!(list.items, Items::Atomic) => {
@@ -189,7 +189,7 @@ fn everything(text: &mut Vec<u8>, shape: Shape<'_>, value: &Value, except: Excep
     }
 }
 
-/// The items of a list that can be told apart.
+/// Writes the items of a list that have a key.
 fn items(text: &mut Vec<u8>, list: List<'_>, values: &[Value]) {
     let keyed = values.iter().filter_map(|value| {
         let element = list.element(value).ok()?;
@@ -208,7 +208,7 @@ fn items(text: &mut Vec<u8>, list: List<'_>, values: &[Value]) {
     }
 }
 
-/// An element and what is below it; nothing if it is not owned itself and nothing is.
+/// Writes an element and the paths below it; writes nothing if neither the element nor a path below it is owned.
 fn node(
     text: &mut Vec<u8>,
     element: impl FnOnce(&mut Vec<u8>),
@@ -233,14 +233,14 @@ fn node(
     text.push(b'}');
 }
 
-/// The comma between two members.
+/// Writes the comma between two members.
 fn separate(text: &mut Vec<u8>) {
     if text.last() != Some(&b'{') {
         text.push(b',');
     }
 }
 
-/// `"f:name"`.
+/// Writes the key `"f:name"`.
 fn field(text: &mut Vec<u8>, name: &str) {
     text.extend_from_slice(br#""f:"#);
     let quote = text.len();

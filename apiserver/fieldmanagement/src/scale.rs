@@ -1,4 +1,4 @@
-//! The owners of a workload's replicas, as its `scale` shows them.
+//! Managed fields of the `scale` subresource: the managers that own the replicas of a workload.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use super::set::Set;
 
 const SCALE: &str = "autoscaling/v1";
 
-/// Where a scale has the replicas, and the built-in workloads, too.
+/// The path of the replicas in a scale and in the built-in workloads.
 pub const REPLICAS: &str = ".spec.replicas";
 
 fn at(path: &str) -> Set {
     Set::of_path(path.trim_start_matches('.').split('.'))
 }
 
-/// Where the versions of a workload have the replicas: by their apiVersion, none for one that has no scale.
+/// The path of the replicas in each version of a workload, by apiVersion; none for a version without a scale.
 pub type Places<'a> = BTreeMap<String, Option<&'a str>>;
 
-/// The `managedFields` of a scale: those of its workload that own the replicas.
+/// Returns the `managedFields` of a scale: the entries of its workload that own the replicas.
 pub fn to_scale(parent: &Value, places: &Places<'_>) -> Option<Value> {
     let mut managed = Managed::read(parent).ok()?;
     managed.0.retain(|_, entry| owns(entry, places));
@@ -27,11 +27,11 @@ pub fn to_scale(parent: &Value, places: &Places<'_>) -> Option<Value> {
         entry.set = at(REPLICAS);
         SCALE.clone_into(&mut entry.api_version);
     }
-    // The identity stays that of the workload's entry, so that it finds its way back.
+    // The entries keep the identities of the workload's entries, so that `to_parent` finds them.
     managed.write()
 }
 
-/// The replicas in a version.
+/// The set of the replicas' path in a version.
 fn replicas(api_version: &str, places: &Places<'_>) -> Option<Set> {
     places.get(api_version).copied().flatten().map(at)
 }
@@ -41,7 +41,7 @@ fn owns(entry: &Entry, places: &Places<'_>) -> bool {
     replicas.is_some_and(|replicas| !entry.set.intersection(&replicas).is_empty())
 }
 
-/// The `managedFields` of a workload after its scale was written with these.
+/// Returns the `managedFields` of a workload after a write to its scale, whose `managedFields` are `scale`.
 pub fn to_parent(
     parent: &Value,
     scale: &Value,
@@ -68,7 +68,7 @@ pub fn to_parent(
         if scale.0.remove(&owner).is_none()
             && let Some(entry) = managed.0.get_mut(&owner)
         {
-            // Somebody else has them now.
+            // This manager no longer owns the replicas.
             let replicas = replicas(&entry.api_version, places).unwrap_or_default();
             entry.set = std::mem::take(&mut entry.set).difference(&replicas);
         }

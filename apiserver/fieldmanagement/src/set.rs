@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 
 use super::element::Element;
 
-/// A set of paths, as a tree; a path does not bring the paths that lead to it.
+/// A set of paths, as a tree; a path does not include its parents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Set {
-    /// By element. Each is a member or leads to one.
+    /// Sorted by element. Each node is a member or has members below it.
     nodes: Vec<Node>,
 }
 
@@ -43,7 +43,7 @@ impl Set {
         set
     }
 
-    /// A set of nodes in any order, each of another element.
+    /// The set of these nodes, which have distinct elements and come in any order.
     pub(super) fn of_nodes(mut nodes: Vec<Node>) -> Self {
         if !nodes.is_sorted_by(|a, b| a.element <= b.element) {
             nodes.sort_by(|a, b| a.element.cmp(&b.element));
@@ -61,7 +61,7 @@ impl Set {
 
     pub(super) fn insert(&mut self, path: &[Element]) {
         let Some((first, rest)) = path.split_first() else {
-            // Nobody owns the object itself.
+            // No manager owns the object itself.
             return;
         };
         let at = match self.find(first) {
@@ -88,7 +88,7 @@ impl Set {
         Some(&self.nodes[self.find(element).ok()?])
     }
 
-    /// What is at and below a field.
+    /// The node of a field.
     pub(super) fn field(&self, name: &str) -> Option<&Node> {
         let at = self.nodes.binary_search_by(|node| match &node.element {
             Element::Field(field) => (**field).cmp(name),
@@ -111,7 +111,7 @@ impl Set {
         })
     }
 
-    /// Every path, each container before what is in it.
+    /// All paths, each before the paths below it.
     pub(super) fn paths(&self) -> Vec<Vec<Element>> {
         let mut paths = Vec::new();
         self.collect_paths(&mut Vec::new(), &mut paths);
@@ -119,7 +119,7 @@ impl Set {
     }
 
     fn collect_paths(&self, place: &mut Vec<Element>, paths: &mut Vec<Vec<Element>>) {
-        // Members stand before what is below any of them.
+        // All members of this level come before the paths below them.
         for node in self.nodes.iter().filter(|node| node.member) {
             place.push(node.element.clone());
             paths.push(place.clone());

@@ -456,7 +456,7 @@ fn the_oldest_updates_are_joined() {
 }
 
 #[test]
-fn entries_that_nobody_can_read_are_named() {
+fn invalid_entries_are_rejected_with_the_reason() {
     for (entries, why) in [
         (
             json!([{"operation": "Look"}]),

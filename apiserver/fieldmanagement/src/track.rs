@@ -1,4 +1,5 @@
-//! Keeps who set which field: gives what changed to who changed it, in every version in which others own something.
+//! Tracks field managers: makes a manager the owner of the fields that it changes, and compares the states in each version in which
+//! other managers own fields.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,31 +19,31 @@ use super::set::Set;
 use super::shape::Shape;
 use super::versions::Versions;
 
-/// What is written, and through which path.
+/// A write request: its resource, kind and subresource.
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::exhaustive_structs,
-    reason = "the handlers of requests make it"
+    reason = "the handlers of requests construct it"
 )]
 pub struct Tracked<'a> {
     /// The resource of the request.
     pub resource: &'a Resource,
-    /// What the objects are: the resource's kind, or that of its sub-resource.
+    /// The kind of the objects: the resource's, or that of its subresource.
     pub kind: &'a GroupVersionKind,
     /// Empty for the object itself.
     pub subresource: &'a str,
-    /// Where other versions of the kind are found.
+    /// The registry, which has the other versions of the kind.
     pub registry: &'a Registry,
-    /// What a webhook converted for the request.
+    /// The objects that a webhook converted for the request.
     pub versions: &'a Versions,
-    /// When.
+    /// The time of the request.
     pub now: &'a str,
 }
 
-/// Gives the fields that a create, update or patch has changed to its manager.
+/// Makes the manager of a create, update or patch the owner of the fields that the request changed.
 ///
-/// `live` is what was there before: an empty object of the kind for a create. `empties` says whether `new` may have lists
-/// and maps that are empty, as they are in memory.
+/// `live` is the stored object, or an empty object of the kind for a create. `empties` says whether `new` may have empty lists
+/// and maps, as objects in memory have.
 pub fn update(tracked: &Tracked<'_>, live: &Value, new: &mut Value, empties: bool, manager: &str) {
     let Some(shape) = Shape::of_kind(tracked.registry, tracked.kind) else {
         return;
@@ -51,7 +52,7 @@ pub fn update(tracked: &Tracked<'_>, live: &Value, new: &mut Value, empties: boo
     if let Some(metadata) = new.existing("metadata") {
         metadata.drop_field("managedFields");
     }
-    // An object that nobody is known to have written stays so until it is applied.
+    // A stored object without managed fields gets none before the first apply.
     let exists = !live.at("metadata").text("uid").is_empty();
     if !managed.0.is_empty() || !exists {
         let mut written = Cow::Borrowed(&*new);
@@ -66,22 +67,22 @@ pub fn update(tracked: &Tracked<'_>, live: &Value, new: &mut Value, empties: boo
     put(new, &managed);
 }
 
-/// Whether objects of a resource may be written and still not fit the schema by which fields have owners: custom objects, and
-/// those with lists whose items may lack their key, such as the name of a secret. Such an object has no managed fields.
+/// Whether stored objects of a resource may violate the schema that field management uses: custom objects, and objects with
+/// lists whose items may lack their key, such as the name of a secret. Objects that violate it have no managed fields.
 pub fn may_not_fit(resource: &Resource) -> bool {
     resource.strategy.may_not_fit()
 }
 
-/// An object of the kind with nothing in it.
+/// Returns an empty object of the kind.
 pub fn empty(kind: &GroupVersionKind) -> Value {
     let mut object = serde_json::json!({ "apiVersion": kind.api_version(), "kind": kind.kind });
-    // Nothing can be wrong with it.
+    // An empty object has no invalid values.
     drop(conform::conform(kind, &mut object));
     object
 }
 
-/// What nobody owns: the identity of the object and what the server keeps.
-pub(super) static NOBODYS: LazyLock<Set> = LazyLock::new(|| {
+/// The fields that no manager owns: the identity of the object and the fields that the server maintains.
+pub(super) static UNOWNED: LazyLock<Set> = LazyLock::new(|| {
     Set::of_fields(&[
         &["apiVersion"],
         &["kind"],
@@ -98,7 +99,7 @@ pub(super) static NOBODYS: LazyLock<Set> = LazyLock::new(|| {
     ])
 });
 
-/// The entries that the request brings along, if it may; otherwise those of the live object.
+/// Returns the entries of the request if it may set them and they are valid; otherwise those of the live object.
 fn said_or_live(tracked: &Tracked<'_>, live: &Value, new: &Value) -> Managed {
     let of_live = || Managed::read(live.at("metadata").at("managedFields")).unwrap_or_default();
     if !tracked.subresource.is_empty() {
@@ -106,7 +107,7 @@ fn said_or_live(tracked: &Tracked<'_>, live: &Value, new: &Value) -> Managed {
     }
     let said = new.at("metadata").at("managedFields");
     match said.as_array().map(Vec::as_slice) {
-        // The two ways of saying that all shall be forgotten.
+        // Both forms of a request to clear the managed fields.
         Some([]) => return Managed::default(),
         Some([Value::Object(entry)]) if entry.is_empty() => return Managed::default(),
         _ => {}
@@ -137,8 +138,8 @@ impl Tracked<'_> {
         shown(self.kind)
     }
 
-    /// Whether owners of fields can be told in an object: a definition may have changed since it was stored, and nothing is
-    /// known of the owners of what does not fit.
+    /// Whether an object matches the schema, so that its fields can have owners: a definition may have changed since the
+    /// object was stored.
     fn fits(&self, shape: Shape<'_>, object: &Value) -> bool {
         let is_its_own = self.kind.group == self.resource.group;
         !(is_its_own && may_not_fit(self.resource))
@@ -157,7 +158,7 @@ impl Tracked<'_> {
         }
     }
 
-    /// Gives what changed between two states to the manager.
+    /// Makes the manager the owner of the fields that differ between two states.
     pub(super) fn update(
         &self,
         managed: &mut Managed,
@@ -173,7 +174,7 @@ impl Tracked<'_> {
         let taken = comparison
             .modified
             .union(comparison.added)
-            .difference(&NOBODYS);
+            .difference(&UNOWNED);
         if !taken.is_empty() {
             let identity = self.identity(manager, Operation::Update);
             let before = managed.0.remove(&identity);
@@ -190,7 +191,7 @@ impl Tracked<'_> {
         managed.cap();
     }
 
-    /// What the other managers lose; those of versions that are no more are dropped.
+    /// Returns the fields that each other manager loses. Drops entries of versions that no longer exist.
     pub(super) fn losses(
         &self,
         managed: &mut Managed,
@@ -240,8 +241,8 @@ impl Tracked<'_> {
         Some(compare(shape, &live, &new).without(&ignored))
     }
 
-    /// The object in another version, and its shape there; none if that version is not served. `what_for` begins what is said
-    /// if it cannot be converted.
+    /// Converts the object to another version; returns it with its shape, or none if that version is not served. `what_for` is
+    /// the prefix of the error if the conversion fails.
     pub(super) fn in_version<'v>(
         &self,
         object: Cow<'v, Value>,
@@ -266,7 +267,7 @@ impl Tracked<'_> {
         if from == to {
             return Some((shape, object));
         }
-        // A kind in two groups is two kinds here.
+        // A kind in two groups counts as two kinds here.
         let group = |version: &'_ str| version.split_once('/').map(|(group, _)| group.to_owned());
         if group(from) != group(to) {
             return None;
@@ -287,7 +288,7 @@ impl Tracked<'_> {
         self.converted(shape, object, what_for)
     }
 
-    /// A custom object in another version, which may have other fields.
+    /// Validates a converted custom object, whose version may have other fields.
     fn converted<'s, 'v>(
         &self,
         shape: Shape<'s>,
@@ -301,13 +302,13 @@ impl Tracked<'_> {
         Some((shape, Cow::Owned(object)))
     }
 
-    /// Whether there is such a version: definitions lose theirs, and the entries of managers keep them.
+    /// Whether a version exists: a definition may have removed it while entries of managers still name it.
     fn is_version(&self, api_version: &str) -> bool {
         self.kind.group != self.resource.group || self.resource.strategy.has_version(api_version)
     }
 
-    /// Converts the live object to every version in which a manager owns something. That comes before everything else: its
-    /// failures have no prefix.
+    /// Converts the live object to every version in which a manager owns fields. Runs before all other conversions: its
+    /// errors have no prefix.
     pub(super) fn look_through_versions(&self, managed: &Managed, live: &Value) {
         let own = self.api_version();
         let versions = managed.0.values().map(|entry| entry.api_version.as_str());
@@ -318,12 +319,12 @@ impl Tracked<'_> {
     }
 }
 
-/// What a manager loses.
+/// The fields that a manager loses.
 #[derive(Debug)]
 pub(super) struct Loss {
-    /// Fields with another value now.
+    /// Fields whose values changed.
     pub(super) conflict: Set,
-    /// Fields that are gone.
+    /// Removed fields.
     removed: Set,
 }
 

@@ -1,5 +1,5 @@
-//! Objects in the versions of other managers. Who sets which field is found out in one go, without waiting for anybody;
-//! what a webhook has to convert is noted, converted behind that, and the whole is done again with what came of it.
+//! Objects in the versions of other managers. Field management runs synchronously and records the conversions that need a
+//! webhook; the caller then makes these conversions and runs field management again with their results.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use kubewright_webhook_client::Reach;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-/// The conversions of one request that a webhook makes.
+/// Webhook conversions of one request.
 #[derive(Default)]
 pub struct Versions(Mutex<Known>);
 
@@ -35,7 +35,7 @@ struct Wanted {
 }
 
 impl Versions {
-    /// The object in another version, if it was converted already. If not, it is noted.
+    /// Returns the object in another version if it is converted already; otherwise records the conversion.
     pub(super) fn find(
         &self,
         from: &Resource,
@@ -58,16 +58,16 @@ impl Versions {
         None
     }
 
-    /// Says that there is no such version, or that what was converted is of no use.
+    /// Records the error for a version that does not exist, or for an invalid converted object. Keeps the first error.
     pub(super) fn fail(&self, what_for: &str, why: &str) {
         let failed = &mut self.0.lock().failed;
         failed.get_or_insert_with(|| format!("{what_for}{why}"));
     }
 
-    /// Converts what was noted. False if there was nothing: what was found out holds.
+    /// Makes the recorded conversions. Returns false if there are none: the result of field management is final.
     ///
     /// # Errors
-    /// A conversion that failed, or is of no use.
+    /// A conversion failed, or its result is invalid.
     pub async fn complete(&self, reach: Reach<'_>) -> Result<bool> {
         let (mut wanted, failed) = {
             let mut known = self.0.lock();
@@ -76,7 +76,7 @@ impl Versions {
         if let Some(why) = failed {
             return Err(Status::plain(why));
         }
-        // The real server begins with the object as it was, for which it says nothing more than what went wrong.
+        // The real server converts the live object first; errors of that conversion have no prefix.
         wanted.sort_by_key(|wanted| !wanted.what_for.is_empty());
         let missing = !wanted.is_empty();
         for Wanted {

@@ -31,11 +31,11 @@ pub(crate) struct Field {
     pub(crate) required: bool,
     /// When an empty value is written.
     pub(crate) written: Written,
-    /// The protobuf field numbers that lead to it: more than one where Go inlines a struct that is a message of its own.
+    /// The path of protobuf field numbers to the field: more than one where Go inlines a struct that is a separate message.
     pub(crate) number: Vec<u32>,
-    /// Where Go declares it: its place in the struct, behind those of the structs that Go inlines around it.
+    /// The position of its declaration in the Go struct, after the positions of the structs that Go inlines around it.
     pub(crate) place: Vec<usize>,
-    /// The structs that Go inlines around it, as they stand in its error texts: `RuleWithOperations.Rule`.
+    /// The structs that Go inlines around it, as Go's error messages name them: `RuleWithOperations.Rule`.
     pub(crate) inlined_in: Vec<String>,
     /// How strategic merge patches and server-side apply treat it.
     pub(crate) merge: Vec<String>,

@@ -480,7 +480,7 @@ fn infer_families(spec: &mut Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// An address is some service's, which has a name to be known by.
+/// The error for a service that has no name: the IPAddress of its cluster IP must refer to the service by name.
 fn unowned(spec: &mut Value) -> FieldError {
     const FIRST: &str = "10.0.0.1";
     let shown = json!([spec.text("clusterIP")]);

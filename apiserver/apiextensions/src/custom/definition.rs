@@ -124,7 +124,7 @@ impl Definition {
         }
     }
 
-    /// The resources of the versions that are served.
+    /// The resources of the served versions.
     pub fn resources(self: &Arc<Self>) -> Vec<Resource> {
         let served = self.versions.iter().enumerate();
         served
@@ -133,7 +133,7 @@ impl Definition {
             .collect()
     }
 
-    /// Whether objects can be read in the form that is stored.
+    /// Whether the storage version is served.
     pub fn serves_its_storage(&self) -> bool {
         let storage = self.version(&self.storage);
         storage.is_some_and(|version| version.served)
@@ -144,7 +144,7 @@ impl Definition {
         self.names.text("plural")
     }
 
-    /// Whether somebody else knows how versions become each other.
+    /// Whether a webhook converts between the versions.
     pub fn converts_by_webhook(&self) -> bool {
         matches!(self.conversion, Conversion::Webhook(_))
     }

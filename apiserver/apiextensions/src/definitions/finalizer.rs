@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::conditions::{self, Condition};
 use super::write::Storage;
 
-/// What a definition waits for that is being deleted.
+/// The finalizer that keeps a definition until its objects are deleted.
 pub(super) const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// A definition that somebody has begun to delete.
+/// Marks a definition for deletion: returns it with a `deletionTimestamp`, the finalizer and the condition `Terminating`.
 pub fn marked(definition: &Value) -> Value {
     let mut marked = definition.clone();
     if let Some(metadata) = marked.part("metadata") {
@@ -33,10 +33,10 @@ pub fn marked(definition: &Value) -> Value {
     marked
 }
 
-/// The words of the definitions' own storage about preconditions.
+/// Checks the preconditions of a delete request, with the messages of the real server's storage for definitions.
 ///
 /// # Errors
-/// 409 for a definition that is not the one that was meant.
+/// 409 if the UID or the resource version of the definition differs from the precondition.
 pub fn check_preconditions(
     name: &str,
     definition: &Value,
@@ -61,7 +61,7 @@ pub fn check_preconditions(
     Ok(())
 }
 
-/// Whether the finalizer has to do with a definition.
+/// Whether a definition is being deleted and still has the finalizer.
 pub(super) fn is_awaited(definition: &Value) -> bool {
     let metadata = definition.at("metadata");
     let mut finalizers = metadata.list("finalizers").iter();
@@ -126,7 +126,7 @@ fn delete_objects(storage: &Storage, definition: &Value) -> bool {
         let mut object = stored.value();
         let waits = !object.at("metadata").list("finalizers").is_empty();
         let (path, revision) = (&stored.path, stored.revision);
-        // Who comes first here is asked again at the next look at the definition.
+        // A write that conflicts is retried when the controller next reads the definition.
         if !waits {
             drop(store.delete(&table, path, revision, Draft::new(&object)));
         } else if !object.at("metadata").has("deletionTimestamp") {

@@ -181,7 +181,7 @@ impl Known {
         }
     }
 
-    /// One write of one controller; false when nobody has anything to do.
+    /// Lets one controller write once; false if no controller has anything to write.
     fn step(&self, storage: &Storage) -> bool {
         self.parsed.values().any(|Parsed { stored, value }| {
             names::accept(storage, stored, value, &self.parsed)
@@ -190,13 +190,13 @@ impl Known {
         })
     }
 
-    /// One write of the finalizer; false when it waits for others.
+    /// Lets the finalizer write once; false if it waits for the finalizers of objects.
     fn finalize_one(&self, storage: &Storage) -> bool {
         let mut all = self.parsed.values();
         all.any(|Parsed { stored, value }| finalizer::finish(storage, stored, value))
     }
 
-    /// Puts into the registry what the definitions define now.
+    /// Updates the registry with the resources that the definitions define now.
     fn serve(&mut self, storage: &Storage) {
         let count = self.served.len();
         self.served.retain(|name, served| {

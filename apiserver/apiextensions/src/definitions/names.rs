@@ -128,7 +128,7 @@ fn settle(asked: &Value, had: &Value, taken: &Taken) -> Outcome {
     one("listKind", "ListKindConflict", &taken.kinds, &mut names);
     match short {
         Ok(()) => take(asked, &mut names, "shortNames"),
-        // A conflict of the kinds comes later, and is the one that is told.
+        // The condition reports the last conflict, and the server checks the kinds after the short names.
         Err(why) if !matches!(conflict, Some(("KindConflict" | "ListKindConflict", _))) => {
             conflict = Some(("ShortNamesConflict", why));
         }

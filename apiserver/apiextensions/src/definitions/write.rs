@@ -1,4 +1,4 @@
-//! How the controllers write a definition: its status, as the server itself.
+//! Status writes of the controllers, which the server makes itself.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The name of the definitions in the store.
 pub(super) const TABLE: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
-/// Notes in the `managedFields` that the server itself changed a definition's status.
+/// Records in `managedFields` that the server itself changed a definition's status.
 pub type Track = fn(&Registry, &Value, &mut Value);
 
 /// Where the controllers read and write.
@@ -22,7 +22,7 @@ pub(super) struct Storage {
 }
 
 impl Storage {
-    /// Stores a changed definition. A definition that somebody else has changed in the meantime is looked at again anyway.
+    /// Stores a changed definition; false if the write failed. After a conflict the controllers read the definition again anyway.
     pub(super) fn write_status(&self, stored: &Object, old: &Value, mut new: Value) -> bool {
         let served = self.served.now();
         (self.track)(&served, old, &mut new);

@@ -86,7 +86,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Words and quoted texts with spaces and comments between them.
+    /// Parses atoms and quoted strings with spaces and comments between them.
     fn phrase(&mut self) -> Option<()> {
         self.spaces();
         self.word()?;
@@ -106,7 +106,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A text in quotes; how many characters it has.
+    /// Parses a quoted string; returns its number of characters.
     fn quoted(&mut self) -> Option<usize> {
         let mut escaped = false;
         let mut count = 0;

@@ -1,4 +1,4 @@
-//! The formats of texts that schemas know: `date-time`, `ipv4`, `uuid` and the like.
+//! String formats that schemas support: `date-time`, `ipv4`, `uuid` and others.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::LazyLock;
@@ -38,7 +38,7 @@ const KNOWN: [&str; 26] = [
     "uuid5",
 ];
 
-/// Whether a format means something for a type; an empty type is any of them.
+/// Whether a format applies to a type; an empty type stands for any type.
 pub fn is_format_of(kind: &str, format: &str) -> bool {
     match kind {
         "" | "string" => is_known(format),
@@ -48,12 +48,12 @@ pub fn is_format_of(kind: &str, format: &str) -> bool {
     }
 }
 
-/// Whether a format of strings is known; dashes in its name do not count.
+/// Whether the server knows a string format; dashes in its name are ignored.
 pub(super) fn is_known(format: &str) -> bool {
     KNOWN.contains(&plain(format).as_str())
 }
 
-/// Whether a text has a format that is known.
+/// Whether a string matches a format.
 pub(super) fn fits(format: &str, text: &str) -> bool {
     match plain(format).as_str() {
         "bsonobjectid" => text.len() == 24 && text.bytes().all(|b| b.is_ascii_hexdigit()),

@@ -1,8 +1,7 @@
-//! Structural schemas: what a CustomResourceDefinition says of its objects, and what follows from that for each of them.
+//! Structural schemas of CustomResourceDefinitions: validation of the schemas, and pruning, defaulting and validation of objects.
 //!
-//! `check` says what is wrong with the schema of a definition. [`Structural`] is a schema that was read: it prunes, puts
-//! defaults, validates and runs the rules of `x-kubernetes-validations`. All of it are functions of JSON; nothing here knows
-//! the server.
+//! `check` validates the schema of a definition. [`Structural`] is a parsed schema: it prunes objects, sets defaults,
+//! validates and runs the rules of `x-kubernetes-validations`. All functions work on JSON and are independent of the server.
 //!
 //! ```
 //! use kubewright_apiextensions::structural::Structural;
@@ -49,24 +48,24 @@ pub use ownership::{Items, Member, Owned, Part};
 use schema::Schema;
 use values::Taken;
 
-/// A schema that was read and whose patterns and rules were compiled.
+/// A parsed schema with compiled patterns and rules.
 #[derive(Debug)]
 pub struct Structural {
     root: Schema,
 }
 
-/// What is validated: a new object, or a changed one.
+/// A created or updated object to validate.
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::exhaustive_structs,
-    reason = "the two objects and where they were sent"
+    reason = "the two objects and the endpoint of the request"
 )]
 pub struct Change<'a> {
-    /// The object as it is to be.
+    /// The new object.
     pub new: &'a Value,
-    /// The object as it is stored.
+    /// The stored object; none for a create request.
     pub old: Option<&'a Value>,
-    /// Whether only its status was sent.
+    /// Whether the request writes the status only.
     pub status: bool,
 }
 
@@ -78,11 +77,11 @@ impl Structural {
         Self { root }
     }
 
-    /// Takes out of an object what the schema does not know, nulls that stand for nothing, and what the metadata of
-    /// objects inside of it do not have. The paths of unknown fields.
+    /// Removes unknown fields, nulls that the schema neither allows nor replaces by a default, and unknown metadata fields
+    /// of embedded objects. Returns the paths of the unknown fields.
     ///
     /// # Errors
-    /// Metadata of the wrong type in an object inside of this one.
+    /// The metadata of an embedded object have the wrong type.
     pub fn prune(&self, object: &mut Value) -> Result<Vec<String>, String> {
         let mut unknown = prune::prune(object, &self.root, true);
         defaults::drop_nulls(object, &self.root);
@@ -94,12 +93,12 @@ impl Structural {
         Ok(unknown)
     }
 
-    /// Puts defaults into an object.
+    /// Sets the defaults of an object.
     pub fn default(&self, object: &mut Value) {
         defaults::default(object, &self.root);
     }
 
-    /// Puts the default of one field of the root into an object that does not have the field.
+    /// Sets the default of one top-level field if the object lacks the field.
     pub fn default_field(&self, object: &mut Value, name: &str) {
         let field = self.root.properties.get(name);
         if let (Some(field), Value::Object(members)) = (field, object)
@@ -110,7 +109,7 @@ impl Structural {
         }
     }
 
-    /// Checks an object against the schema, without its rules.
+    /// Validates an object against the schema, without its rules.
     pub fn validate(&self, change: Change<'_>, errors: &mut Vec<FieldError>) {
         let Change { new, old, status } = change;
         if !status {
@@ -129,8 +128,8 @@ impl Structural {
         errors.extend(found.errors(&Path::new("status")));
     }
 
-    /// Checks what comes after everything else: objects inside of this one, lists that are sets or maps, and rules. Rules
-    /// are not run if the errors found so far make that pointless. Answers warnings.
+    /// Validates embedded objects, lists that are sets or maps, and rules, after all other validation. Skips the rules if
+    /// the errors found so far make them pointless. Returns warnings.
     pub fn validate_rules(&self, change: Change<'_>, errors: &mut Vec<FieldError>) -> Vec<String> {
         let Change { new, old, status } = change;
         let root = Path::root();
@@ -141,7 +140,7 @@ impl Structural {
         if let Some(old) = old {
             lists::check(old, &self.root, &root, &mut repeated);
         }
-        // What was repeated before may stay so.
+        // Duplicate items are allowed if the stored object has duplicates.
         if repeated.is_empty() {
             lists::check(new, &self.root, &root, errors);
         }

@@ -1,22 +1,22 @@
-//! What a check of a value against a schema found, and how it is told.
+//! Outcome of validating a value against a schema, and its conversion into field errors.
 
 use std::collections::HashSet;
 
 use kubewright_apimachinery::field::{FieldError, Path};
 use serde_json::Value;
 
-/// What was found. How many checks passed decides which of several alternatives is told of.
+/// Problems that validation found. The number of passed checks decides which of several alternatives to report.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     problems: Vec<Problem>,
-    /// The texts of the problems: what is found twice is told once.
-    told: HashSet<String>,
+    /// The messages of the problems, to report each message once.
+    reported: HashSet<String>,
     passed: usize,
 }
 
 #[derive(Debug)]
 pub(super) struct Problem {
-    /// Where it is, from the value that is checked on; empty at the value itself.
+    /// Path relative to the validated value; empty for the value itself.
     name: String,
     text: String,
     sort: Sort,
@@ -42,7 +42,7 @@ pub(super) enum Sort {
     Invalid {
         value: Value,
     },
-    /// It stands for a combination of schemas and has no place.
+    /// A combination of schemas does not match; the problem has no path.
     Combined,
 }
 
@@ -55,7 +55,7 @@ impl Outcome {
         self.passed
     }
 
-    /// Counts a check, whatever it found.
+    /// Counts a check, whether it passed or failed.
     pub(super) fn count(&mut self) {
         self.passed += 1;
     }
@@ -75,19 +75,19 @@ impl Outcome {
         }
     }
 
-    /// Forgets what is wrong; what was checked stays counted.
+    /// Drops the problems; the number of checks stays.
     pub(super) fn forgive(&mut self) {
         self.problems.clear();
-        self.told.clear();
+        self.reported.clear();
     }
 
     fn push(&mut self, problem: Problem) {
-        if self.told.insert(problem.text.clone()) {
+        if self.reported.insert(problem.text.clone()) {
             self.problems.push(problem);
         }
     }
 
-    /// The errors, for a value that stands at `base`.
+    /// The field errors of a value at the path `base`.
     pub(super) fn errors(self, base: &Path<'_>) -> impl Iterator<Item = FieldError> {
         self.problems
             .into_iter()
@@ -121,7 +121,7 @@ impl Problem {
     }
 }
 
-/// A path as the texts write it: nothing for the value itself.
+/// A path as the messages write it: empty for the value itself.
 pub(super) fn written(path: &Path<'_>) -> String {
     if path.is_root() {
         String::new()

@@ -1,4 +1,4 @@
-//! Paths that a definition writes: `.spec.replicas`, `.spec.labels['a.b']`.
+//! Field paths in definitions: `.spec.replicas`, `.spec.labels['a.b']`.
 
 use std::fmt::Write as _;
 
@@ -10,14 +10,14 @@ use serde_json::Value;
 pub(crate) struct Written<'s> {
     /// Such as `spec.labels[a.b]`.
     pub text: String,
-    /// What stands there.
+    /// The schema of the field.
     pub schema: &'s Value,
 }
 
-/// Reads a path that begins with a dot or a bracket, and follows it through a schema.
+/// Parses a path that begins with a dot or a bracket, and follows it through a schema.
 ///
 /// # Errors
-/// A path that cannot be read, or that leads to nothing the schema knows.
+/// The path is invalid, or the schema does not have the field.
 pub(crate) fn read<'s>(path: &str, schema: &'s Value) -> Result<Written<'s>, String> {
     let mut written = Written {
         text: String::new(),

@@ -61,7 +61,7 @@ impl Rule {
         };
     }
 
-    /// What stands for the rule in texts.
+    /// The name of the rule in messages: its message, or else its expression.
     fn name(&self) -> &str {
         match self.message.trim() {
             "" => self.expression.trim(),
@@ -78,7 +78,7 @@ impl Rule {
     }
 }
 
-/// A text in which the types of objects are named for this rule: by their way from `self`.
+/// Rewrites a message so that object types are named as in this rule: by their path from `self`.
 fn with_own_names(text: &str, declared: &Declared) -> String {
     let mut names = HashMap::new();
     own_names(declared, SELF_TYPE, &mut names);

@@ -1,4 +1,4 @@
-//! A schema as the server works with it: read once, patterns compiled.
+//! Parsed schemas with compiled patterns.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::rule::Rules;
 
-/// How deep a schema may be nested. Bodies are not read deeper than this, but patches can make objects that are.
+/// Maximum nesting depth of a schema. Request bodies are not parsed deeper than this, but patches can make deeper objects.
 const MAX_DEPTH: usize = 128;
 
 /// One node of a schema, or of a condition in its `allOf`, `anyOf`, `oneOf` or `not`.
@@ -41,7 +41,7 @@ pub(super) struct Schema {
     pub(super) rules: Rules,
 }
 
-/// What a schema says of the fields that are no properties.
+/// `additionalProperties` of a schema.
 #[derive(Debug, Default)]
 pub(super) enum Additional {
     #[default]
@@ -88,7 +88,7 @@ pub(super) struct Pattern {
 }
 
 impl Schema {
-    /// Reads a schema as the API has it.
+    /// Reads a schema from its JSON form in the API.
     pub(super) fn read(schema: &Value) -> Self {
         Self::at_depth(schema, 0)
     }
@@ -126,7 +126,7 @@ impl Schema {
                 found @ Value::Object(_) => Additional::Schema(Box::new(below(found))),
                 _ => Additional::Unsaid,
             },
-            required: texts(schema.list("required")),
+            required: strings(schema.list("required")),
             choices: schema.list("enum").to_vec(),
             limits: Limits::read(schema),
             all_of: all("allOf"),
@@ -144,12 +144,12 @@ impl Schema {
             .or_else(|| self.additional.schema())
     }
 
-    /// Whether a null that stands here is to be replaced by a default.
+    /// Whether the default replaces a null at this position.
     pub(super) fn replaces_null(&self) -> bool {
         !self.nullable && self.default.is_some()
     }
 
-    /// The schemas whose values are parts of this one's values.
+    /// The schemas of the fields, entries and items.
     pub(super) fn parts_mut(&mut self) -> impl Iterator<Item = &mut Self> {
         let additional = match &mut self.additional {
             Additional::Schema(schema) => Some(&mut **schema),
@@ -175,7 +175,7 @@ impl ListType {
     fn read(schema: &Value) -> Self {
         match schema.text("x-kubernetes-list-type") {
             "set" => Self::Set,
-            "map" => Self::Map(texts(schema.list("x-kubernetes-list-map-keys")).into()),
+            "map" => Self::Map(strings(schema.list("x-kubernetes-list-map-keys")).into()),
             _ => Self::Atomic,
         }
     }
@@ -219,7 +219,7 @@ fn some(value: &Value) -> Option<Value> {
     (!value.is_null()).then(|| value.clone())
 }
 
-pub(super) fn texts(values: &[Value]) -> Vec<String> {
-    let texts = values.iter().filter_map(Value::as_str);
-    texts.map(str::to_owned).collect()
+fn strings(values: &[Value]) -> Vec<String> {
+    let strings = values.iter().filter_map(Value::as_str);
+    strings.map(str::to_owned).collect()
 }

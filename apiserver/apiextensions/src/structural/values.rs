@@ -1,4 +1,5 @@
-//! Holds a value to a schema: types, bounds, formats, required fields, combinations. The texts are the real server's.
+//! Validates a value against a schema: types, bounds, formats, required fields, combinations. The messages are the real API
+//! server's.
 
 use kubewright_apimachinery::field::Path;
 use kubewright_apimachinery::go_text::quoted;
@@ -10,16 +11,16 @@ use super::numbers::{self, NumberType, is_json_integer, truncated};
 use super::outcome::{Outcome, Sort, written};
 use super::schema::{Additional, Limits, Schema};
 
-/// How strictly a schema is taken.
+/// How strictly a schema applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
     /// For objects: formats that the server does not know are ignored, and `x-kubernetes-int-or-string` is a type.
     AsServed,
-    /// For defaults in a definition: the schema as it is written.
+    /// For defaults in a definition: the schema as written.
     AsWritten,
 }
 
-/// Checks a value. What is wrong with a part that has not changed is forgiven.
+/// Validates a value. Ignores problems in unchanged parts.
 pub(super) fn check(
     value: &Value,
     schema: &Schema,

@@ -1,27 +1,27 @@
-//! Quantities: the text that Go's `resource.Quantity` writes for what it reads.
+//! Canonical form of quantities: the string that Go's `resource.Quantity` writes for the string that it reads.
 //!
-//! Go keeps a text that looks canonical to it, and writes everything else anew: without fractions, with the largest
-//! suffix of the same family, rounded away from zero to nano units.
+//! Go keeps a string that looks canonical, and rewrites any other: without fractions, with the largest suffix of the same
+//! family, rounded away from zero to nano units.
 
 use std::fmt::{self, Write as _};
 
-/// What the regular expression of the error says.
+/// Go's error for a string that does not match the format.
 const WRONG_FORM: &str =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const WRONG_NUMBER: &str = "unable to parse numeric part of quantity";
 const WRONG_SUFFIX: &str = "unable to parse quantity's suffix";
 
-/// Beyond this exponent, and beyond this value, a text is kept as it is; nothing that is measured comes near them.
+/// Beyond this exponent, and beyond this value, a string is kept unchanged; no measured quantity comes near them.
 const MAX_EXPONENT: u32 = 1000;
 const MAX_VALUE: i128 = 10_i128.pow(36);
 
-/// What Go cuts larger numbers of the binary family down to.
+/// The largest number of the binary family; Go caps larger ones at it.
 const LARGEST: Amount = Amount {
     value: i64::MAX as i128,
     scale: 0,
 };
 
-/// How many decimal digits Go takes on its fast path, which is the one that keeps texts.
+/// Maximum number of decimal digits on Go's fast path, which keeps the string unchanged.
 const FAST_DIGITS: i64 = 18;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,13 +38,13 @@ struct Amount {
     scale: i32,
 }
 
-/// The canonical text; none if the text is canonical already.
+/// Returns the canonical form of a quantity; none if `text` is canonical already.
 ///
-/// Numbers beyond 36 digits and exponents beyond 1000 are left as they are.
+/// Leaves numbers beyond 36 digits and exponents beyond 1000 unchanged.
 ///
 /// # Errors
 ///
-/// The text of Go's error, when this is no quantity.
+/// `text` is not a quantity. The message is Go's.
 pub(super) fn canonical(text: &str) -> Result<Option<String>, &'static str> {
     let trimmed = text.trim();
     if trimmed.is_empty() {

@@ -1,4 +1,4 @@
-//! How much of a text stands in a JSON string as it is.
+//! Search for bytes that a JSON string must escape.
 
 /// The number of bytes before the first quote, backslash or control character.
 pub(super) fn plain_length(bytes: &[u8]) -> usize {
@@ -13,14 +13,14 @@ pub(super) fn plain_length(bytes: &[u8]) -> usize {
     words.len() * 8 + plain.unwrap_or(rest.len())
 }
 
-/// Whether there is no quote, backslash or control character.
+/// Whether the bytes contain no quote, backslash or control character.
 #[inline]
 pub(super) fn is_plain(bytes: &[u8]) -> bool {
     let (words, rest) = bytes.as_chunks();
     let found = words
         .iter()
         .fold(0, |found, word| found | specials(u64::from_le_bytes(*word)));
-    // What is left is looked at together with what stands before it.
+    // Reads the remaining bytes as one word, together with bytes before them.
     let left = match (bytes.last_chunk(), rest.first_chunk(), rest.last_chunk()) {
         (Some(last), ..) => u64::from_le_bytes(*last),
         (None, Some(first), Some(last)) => {

@@ -1,7 +1,7 @@
-//! JSON patch (RFC 6902) with the habits and texts of the library that the real API server uses.
+//! JSON patch (RFC 6902) with the behaviour and error messages of the library that the real API server uses.
 //!
-//! They differ from the RFC where webhooks have come to rely on it: `replace` of a missing key adds it, negative indices count
-//! from the end, a `test` against a missing key passes for null.
+//! The library differs from the RFC, and webhooks rely on the differences: `replace` of a missing key adds it, negative indices
+//! count from the end, a `test` against a missing key passes for null.
 //!
 //! ```
 //! use kubewright_apimachinery::patch::json::Patch;
@@ -34,7 +34,7 @@ struct Operation {
     value: Value,
 }
 
-/// A member that is to be a text: the text, or why it is none.
+/// A member that must be a string: the string, or the error for another value.
 type Word = Result<String, PatchError>;
 
 /// Why a patch cannot be read or does not apply, in the library's words.
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_have_the_texts_of_the_real_server() {
+    fn errors_have_the_messages_of_the_real_server() {
         let table = [
             (
                 json!([{"op": "add", "path": "/x/b", "value": 1}]),

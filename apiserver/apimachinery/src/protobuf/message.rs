@@ -207,7 +207,7 @@ impl Read {
                 }
                 Value::Array(list)
             }
-            Shape::Map(..) => return Err(DecodeError::Malformed("a map stands in a map")),
+            Shape::Map(..) => return Err(DecodeError::Malformed("a map contains a map")),
             Shape::SchemaOrList | Shape::SchemaOrBool | Shape::SchemaOrNames => {
                 self.schema(wire.bytes()?, slot, depth)?
             }

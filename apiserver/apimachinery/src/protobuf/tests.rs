@@ -1,4 +1,4 @@
-//! Bodies that Go wrote, and bodies that nobody should send.
+//! Request bodies recorded from Go, and malformed ones.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -222,7 +222,7 @@ fn deep_and_large_messages_are_refused() {
     );
 }
 
-/// A message has no list for an empty one, so that it is read as none.
+/// Replaces empty lists by null: protobuf does not distinguish an empty list from a missing one.
 fn without_empty_lists(value: Value) -> Value {
     match value {
         Value::Array(items) if items.is_empty() => Value::Null,
@@ -256,7 +256,7 @@ proptest! {
         let mut again = decode(&encode(&object)).unwrap();
         conform(&kind, &mut again).unwrap();
         write_empties(&kind, &mut again, Medium::Storage);
-        // As texts: a number is the same with a fraction of nothing.
+        // Compares the JSON: a number equals the same number with a fraction of zero.
         let [again, object] = [again, object].map(|object| text(&without_empty_lists(object)));
         prop_assert_eq!(String::from_utf8(again), String::from_utf8(object));
     }

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_and_texts_say_the_same() {
+    fn objects_and_strings_select_the_same_labels() {
         let object = json!({
             "matchLabels": {"app": "web"},
             "matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["back"]}],

@@ -1,10 +1,10 @@
-//! The grammar of label selectors in a query, with the API server's texts for what does not parse.
+//! Parser for label selectors in a query, with the API server's messages for invalid ones.
 
 use super::requirement::{Operator, Requirement};
 use crate::go_text::quoted;
 use crate::names;
 
-/// Reads a whole selector.
+/// Parses a whole selector.
 pub(super) fn selector(text: &str) -> Result<Vec<Requirement>, String> {
     let mut tokens = Tokens { rest: text };
     let mut requirements = Vec::new();

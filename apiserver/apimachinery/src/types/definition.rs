@@ -84,11 +84,11 @@ pub enum Shape {
     /// An object of a known type.
     Object(Reference),
     List(Box<Slot>),
-    /// A map from text; with what Go calls the type of its keys.
+    /// A map with string keys; with Go's name for the type of the keys.
     Map(&'static str, Box<Slot>),
 }
 
-/// A type that another one refers to; it is read when it is needed.
+/// A reference to another type, which is read on first use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference(pub(super) TypeId);
 
@@ -102,11 +102,11 @@ pub(crate) struct Type {
     pub(crate) atomic: bool,
     /// By name.
     pub(crate) fields: Vec<Field>,
-    /// How the fields' names begin: comparing words finds a field faster than comparing texts.
+    /// The first bytes of the fields' names: comparing words finds a field faster than comparing strings.
     pub(crate) beginnings: Vec<u64>,
-    /// Which of the fields are written even when nothing is in them.
+    /// Indices of the fields that are written even if they are empty.
     pub(crate) always: Vec<usize>,
-    /// When each field has its turn in Go's order.
+    /// The position of each field in Go's order.
     pub(crate) turns: Vec<u16>,
     /// The fields that protobuf carries, by their numbers.
     pub(crate) numbered: Vec<u16>,
@@ -115,14 +115,14 @@ pub(crate) struct Type {
 #[derive(Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
-    /// The protobuf field numbers that lead to it; empty for what protobuf does not carry.
+    /// The path of protobuf field numbers to the field; empty for a field that protobuf does not carry.
     pub(crate) number: Vec<u32>,
     pub(crate) slot: Slot,
-    /// Whether Go has a pointer here, so that nothing and an empty value differ.
+    /// Whether Go has a pointer here, which distinguishes a missing value from an empty one.
     pub(crate) pointer: bool,
     pub(crate) required: bool,
     pub(crate) empty: Empty,
-    /// The structs that Go inlines around the field, as they stand in error texts: `RuleWithOperations.Rule`.
+    /// The structs that Go inlines around the field, as error messages name them: `RuleWithOperations.Rule`.
     pub(crate) inlined_in: &'static str,
     pub(crate) merge: Merge,
     pub(crate) ownership: Ownership,
@@ -140,7 +140,7 @@ pub enum Empty {
     OmittedStructsToo,
 }
 
-/// The place of a type in the table.
+/// Index of a type in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TypeId(pub(super) u16);
 
@@ -158,13 +158,13 @@ impl Type {
             .find(|field| field.name == name)
     }
 
-    /// When a field of this type has its turn in Go's order.
+    /// The position of a field in Go's order.
     pub(crate) fn turn_of(&self, field: &Field) -> usize {
         let place = self.fields.iter().position(|own| own.name == field.name);
         place.map_or(0, |place| usize::from(self.turns[place]))
     }
 
-    /// The place of a field, for names that come in their order: the search goes on where the last one ended.
+    /// Index of a field, for names in sorted order: the search continues where the last one ended.
     pub(crate) fn find_from(&self, from: &mut usize, name: &str) -> Option<usize> {
         let wanted = beginning(name);
         let rest = self.beginnings.get(*from..)?;
@@ -195,7 +195,7 @@ impl Type {
     }
 }
 
-/// The first eight bytes, in the order of the texts.
+/// The first eight bytes of a name, as a number that sorts as the names do.
 pub(super) fn beginning(name: &str) -> u64 {
     let mut bytes = [0; 8];
     let length = name.len().min(bytes.len());

@@ -6,8 +6,8 @@ use crate::node::{Attribute, Base, By, Node, Qualifier};
 use crate::value::{List, Value};
 
 impl<'a> Context<'_, 'a> {
-    /// Evaluates an attribute. One that only chooses between others, only asks for presence, or stands in a place
-    /// where its own value is not looked at (`counted` is false) costs nothing but its selections.
+    /// Evaluates an attribute. A conditional, a presence test, and an attribute in a position that does not count its value
+    /// (`counted` is false) cost only their selections.
     pub(super) fn attribute(&mut self, attribute: &'a Attribute, counted: bool) -> Evaluated<'a> {
         let result = self.resolve(attribute);
         if let Err(Failure::CostLimit) = result {

@@ -212,7 +212,7 @@ fn to_uint<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     converted(values, &Type::Uint)
 }
 
-fn on_texts<'a>(values: &[Value<'a>], holds: fn(&str, &str) -> bool) -> Evaluated<'a> {
+fn on_strings<'a>(values: &[Value<'a>], holds: fn(&str, &str) -> bool) -> Evaluated<'a> {
     match values {
         [Value::String(text), Value::String(part)] => Ok(Value::Bool(holds(text, part))),
         _ => Err(Failure::no_such_overload()),
@@ -220,13 +220,13 @@ fn on_texts<'a>(values: &[Value<'a>], holds: fn(&str, &str) -> bool) -> Evaluate
 }
 
 fn contains<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
-    on_texts(values, |text, part| text.contains(part))
+    on_strings(values, |text, part| text.contains(part))
 }
 
 fn ends_with<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
-    on_texts(values, |text, part| text.ends_with(part))
+    on_strings(values, |text, part| text.ends_with(part))
 }
 
 fn starts_with<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
-    on_texts(values, |text, part| text.starts_with(part))
+    on_strings(values, |text, part| text.starts_with(part))
 }

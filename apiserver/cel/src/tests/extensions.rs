@@ -1,9 +1,9 @@
-//! The extension libraries: texts, lists, sets and regular expressions.
+//! Extension libraries: strings, lists, sets and regular expressions.
 
 use super::{all_fail, all_hold, all_refused};
 
 #[test]
-fn texts_are_counted_in_code_points() {
+fn strings_are_counted_in_code_points() {
     all_hold(&[
         "'tacocat'.charAt(3) == 'o' && 'tacocat'.charAt(7) == '' && '©αT'.charAt(1) == 'α'",
         "'tacocat'.indexOf('') == 0 && 'tacocat'.indexOf('ac') == 1 && 'tacocat'.indexOf('none') == -1",

@@ -150,7 +150,7 @@ impl fmt::Display for Url {
     }
 }
 
-/// The scheme before the first colon, if what stands there can be one.
+/// Splits a URL into the scheme before the first colon and the rest; the scheme is empty if that prefix is not a valid one.
 fn split_scheme(text: &str) -> Result<(&str, &str), String> {
     for (index, byte) in text.bytes().enumerate() {
         match byte {
@@ -177,7 +177,7 @@ fn check_escapes(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The path with everything escaped that must be; escapes that are there stay as they are.
+/// Escapes a path; existing escapes stay unchanged.
 fn escaped_path(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path.bytes() {

@@ -1,11 +1,11 @@
-//! Indexes of a job's pods as text, such as `0,2-3`.
+//! Lists of indexes of a job's pods, such as `0,2-3`.
 
 use kubewright_apimachinery::go_text::quoted;
 
-/// How many indexes a text lists; each is below `completions` and above the one before.
+/// Counts the indexes in a list; each must be below `completions` and above the previous one.
 ///
 /// # Errors
-/// The real server's words for what is wrong with the text.
+/// The list is invalid. The message is the real API server's.
 pub(crate) fn count(text: &str, completions: i64) -> Result<i64, String> {
     if text.is_empty() {
         return Ok(0);
@@ -22,7 +22,7 @@ pub(crate) fn count(text: &str, completions: i64) -> Result<i64, String> {
     Ok(total)
 }
 
-/// The first index that both texts list. Intervals that are none are left out, as their texts are refused elsewhere.
+/// Returns the first index in both lists. Ignores invalid intervals: other checks reject them.
 pub(crate) fn overlap(one: &str, other: &str, completions: i64) -> Option<i64> {
     let intervals = |text: &str| -> Vec<(i64, i64)> {
         let all = text.split(',');

@@ -81,7 +81,7 @@ impl Strategy for CertificateSigningRequest {
     }
 }
 
-/// Who asks for a certificate, which nobody can say of himself.
+/// Sets the requestor's fields from the authenticated user, over any values that the client sent.
 fn asked_by(object: &mut Value, user: &User) {
     if let Some(spec) = object.part("spec") {
         for (field, value) in [

@@ -45,7 +45,7 @@ impl Strategy for ConfigMap {
 const COLUMNS: &[Column<'static>] = &[NAME, text("Data", "how many keys it has"), AGE];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
-    let texts = row.object.entries("data").count();
+    let strings = row.object.entries("data").count();
     let bytes = row.object.entries("binaryData").count();
-    vec![row.name(), (texts + bytes).into(), row.age()]
+    vec![row.name(), (strings + bytes).into(), row.age()]
 }

@@ -82,15 +82,15 @@ fn default(object: &mut Value) {
     let Some(map) = object.as_object_mut() else {
         return;
     };
-    // Write only: the texts overwrite the data of the same keys.
-    let Some(Value::Object(texts)) = map.remove("stringData") else {
+    // `stringData` is write-only: its strings overwrite the data of the same keys.
+    let Some(Value::Object(strings)) = map.remove("stringData") else {
         return;
     };
-    if texts.is_empty() {
+    if strings.is_empty() {
         return;
     }
     if let Some(data) = object.part("data").and_then(Value::as_object_mut) {
-        for (key, text) in texts {
+        for (key, text) in strings {
             let text = text.as_str().unwrap_or_default();
             data.insert(key, STANDARD.encode(text).into());
         }

@@ -152,7 +152,7 @@ fn services_get_the_defaults_of_their_type() {
 }
 
 #[test]
-fn the_texts_of_a_secret_become_data() {
+fn the_string_data_of_a_secret_becomes_data() {
     let secret = defaulted(
         "",
         "v1",

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use kubewright_validation::check::{Errors, required};
 
-/// Conditions of a status, which has them from nobody but itself.
+/// Checks the conditions of a status: types are unique and required.
 pub(super) fn check(object: &Value, errors: &mut Errors) {
     let path = Path::new("status.conditions");
     let all = object.at("status").list("conditions");

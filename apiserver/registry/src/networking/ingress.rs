@@ -134,7 +134,7 @@ fn check(object: &Value, errors: &mut Errors) {
     }
 }
 
-/// The class of an ingress stands in two places, which only agree in a new one.
+/// Checks that the class annotation of a new ingress matches its `ingressClassName`.
 fn check_annotation(object: &Value, errors: &mut Errors) {
     const ANNOTATION: &str = "kubernetes.io/ingress.class";
     let annotations = object.at("metadata").at("annotations");
@@ -150,7 +150,7 @@ fn check_annotation(object: &Value, errors: &mut Errors) {
     }
 }
 
-/// Where the balancer of an ingress can be reached.
+/// Checks the addresses of the load balancer of an ingress.
 fn check_balancer(status: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.child("loadBalancer.ingress");
     for (index, ingress) in status.at("loadBalancer").list("ingress").iter().enumerate() {

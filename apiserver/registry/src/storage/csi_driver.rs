@@ -177,7 +177,7 @@ fn check_update(new: &Value, old: &Value, errors: &mut Errors) {
 const COLUMNS: &[Column<'static>] = &[
     NAME,
     boolean("AttachRequired", "whether volumes must be attached"),
-    boolean("PodInfoOnMount", "whether it is told about pods"),
+    boolean("PodInfoOnMount", "whether it needs information about pods"),
     boolean("StorageCapacity", "whether it reports capacity"),
     text("TokenRequests", "the audiences of its tokens"),
     boolean(
@@ -191,8 +191,8 @@ const COLUMNS: &[Column<'static>] = &[
 fn cells(row: Row<'_>) -> Vec<Value> {
     let spec = row.spec();
     let join = |list: &[Value], text: fn(&Value) -> &str| {
-        let texts: Vec<&str> = list.iter().map(text).collect();
-        texts.join(",")
+        let items: Vec<&str> = list.iter().map(text).collect();
+        items.join(",")
     };
     let tokens = if spec.has("tokenRequests") {
         join(spec.list("tokenRequests"), |request| {

@@ -198,7 +198,7 @@ fn a_resize_changes_resources_alone() {
 }
 
 #[test]
-fn pods_wait_for_their_grace_period_only_when_somebody_can_end_them() {
+fn pods_wait_for_their_grace_period_only_while_a_node_runs_them() {
     let pod = |node: &str, phase: &str| json!({ "spec": { "nodeName": node, "terminationGracePeriodSeconds": 30 }, "status": { "phase": phase } });
     let pods = resource("", "v1", "Pod");
     for (object, requested, expected) in [
@@ -368,7 +368,7 @@ fn a_balanced_service_without_node_ports_has_those_that_it_asks_for() {
 }
 
 #[test]
-fn a_service_that_asks_for_another_address_takes_it_from_nobody() {
+fn a_service_that_asks_for_the_address_of_another_service_changes_no_allocation() {
     let mut pool = Pool::new();
     let first = service(
         &json!({ "clusterIP": "10.0.0.7", "ports": [{ "port": 80 }] }),
@@ -382,7 +382,7 @@ fn a_service_that_asks_for_another_address_takes_it_from_nobody() {
     let mut new = old.clone();
     new["spec"]["clusterIP"] = first["spec"]["clusterIP"].clone();
     new["spec"]["clusterIPs"] = first["spec"]["clusterIPs"].clone();
-    // Validation refuses it, and what it took goes back; what it would no longer have is not free before it is written.
+    // Validation rejects the update, and the pool takes back new allocations. The old address is not free before the write.
     assert_eq!(allocate(&mut new, Some(&old), &mut tried), Ok(()));
     let (taken, _) = pool.take_over(&tried);
     pool.give_back(&taken);

@@ -1,4 +1,4 @@
-//! Warnings about addresses that are valid and written in an uncommon form.
+//! Warnings about valid addresses in an uncommon form.
 
 use std::net::Ipv6Addr;
 
@@ -7,7 +7,7 @@ use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-/// An IPv6 address that is not in canonical form. Other uncommon forms are refused by validation.
+/// Warns about an IPv6 address that is not in canonical form. Validation rejects other uncommon forms.
 pub(crate) fn ip(path: &Path<'_>, text: &str, out: &mut Vec<String>) {
     let Ok(address) = text.parse::<Ipv6Addr>() else {
         return;
@@ -22,7 +22,7 @@ pub(crate) fn ip(path: &Path<'_>, text: &str, out: &mut Vec<String>) {
     }
 }
 
-/// A range of IPv6 addresses that is not in canonical form.
+/// Warns about an IPv6 CIDR that is not in canonical form.
 pub(crate) fn cidr(path: &Path<'_>, text: &str, out: &mut Vec<String>) {
     let Some((address, bits)) = text.split_once('/') else {
         return;
@@ -40,7 +40,7 @@ pub(crate) fn cidr(path: &Path<'_>, text: &str, out: &mut Vec<String>) {
     }
 }
 
-/// The addresses of a list of texts.
+/// Runs a check on each string of a list.
 pub(crate) fn each(
     path: &Path<'_>,
     list: &[Value],
@@ -52,7 +52,7 @@ pub(crate) fn each(
     }
 }
 
-/// The blocks of a NetworkPolicy.
+/// Warns about the IP blocks of a NetworkPolicy.
 pub(crate) fn policy(spec: &Value, out: &mut Vec<String>) {
     for (direction, peers) in [("ingress", "from"), ("egress", "to")] {
         let rules = Path::new("spec");

@@ -182,7 +182,7 @@ fn volumes(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
                 };
                 out.push(format!("{}: {message}", at.child(source)));
             }
-            // An empty source is told of once, however many there are.
+            // One warning covers all empty sources.
             let nothing = |part: &Value| part.as_object().is_some_and(serde_json::Map::is_empty);
             if source == "projected" && value.list("sources").iter().any(nothing) {
                 let name = quoted(volume.text("name"));

@@ -1,17 +1,17 @@
-//! The difference of two texts as the real server shows it: by the longest runs of equal lines, as Python's `difflib` finds them.
+//! Unified diffs in the form of the real API server: by the longest runs of equal lines, as Python's `difflib` finds them.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-/// How many equal lines are shown around what differs.
+/// Number of context lines around a change.
 const AROUND: usize = 3;
-/// How many pairs of lines are looked at. What is left then is shown as replaced: one refused update of a huge object must not
-/// take a processor for minutes.
+/// Maximum number of pairs of lines to compare. The diff shows the remaining lines as replaced: one rejected update of a huge
+/// object must not occupy a processor for minutes.
 const WORK: usize = 4_000_000;
-/// A text of so many lines has some that are too common to begin a run.
+/// From this number of lines on, the most frequent lines do not begin a run.
 const LONG: usize = 200;
 
-/// The unified difference of two texts; nothing where they are equal.
+/// Returns the unified diff of two documents; empty if they are equal.
 pub(super) fn unified(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let changes = changes(&runs(&old, &new, WORK), old.len(), new.len());
@@ -41,14 +41,14 @@ pub(super) fn unified(old: &str, new: &str) -> String {
     out
 }
 
-/// The old lines that are replaced and the new ones that replace them: the first of each, and the first that is not among them.
+/// The ranges of the replaced old lines and of the new lines that replace them; the end of a range is exclusive.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     old: (usize, usize),
     new: (usize, usize),
 }
 
-/// Equal lines: where they begin in both texts, and how many there are.
+/// A run of equal lines: its first line in both documents, and its length.
 type Run = (usize, usize, usize);
 
 fn changes(runs: &[Run], old: usize, new: usize) -> Vec<Change> {
@@ -66,7 +66,7 @@ fn changes(runs: &[Run], old: usize, new: usize) -> Vec<Change> {
     changes
 }
 
-/// The longest run of all, and those on both sides of it.
+/// Finds the longest run of equal lines, and recursively the runs before and after it.
 fn runs(old: &[&str], new: &[&str], mut work: usize) -> Vec<Run> {
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
     for (at, line) in new.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! Values in the form of the API server's own types, which its error texts show: Go's names, Go's order, nothing left out.
+//! Values in the form of the API server's internal types, which its error messages show: Go's names, Go's order, no field left out.
 //!
-//! The server decodes every object into unversioned structs before it checks them. Where a text quotes such a struct, or
-//! the difference of two, it is that form that a client reads: `{"Type":"X","RollingUpdate":null}`.
+//! The API server decodes every object into internal (unversioned) structs before it validates them. A message that quotes a
+//! struct, or the difference of two structs, shows that form: `{"Type":"X","RollingUpdate":null}`.
 
 mod diff;
 
@@ -15,13 +15,13 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde_json::Value;
 
-/// A value as JSON on one line. `kind` names a type of the table, or several of them: `[]Toleration`.
+/// Formats a value as JSON on one line. `kind` names a type of the table, or a list of that type: `[]Toleration`.
 pub fn shown(kind: &str, value: &Value) -> String {
     // Writing a value into memory cannot fail.
     html_escaped(serde_json::to_string(&Shown { kind, value }).unwrap_or_default())
 }
 
-/// A unified difference of two values of one type, as the API server prints it.
+/// Returns the unified diff of two values of one type, as the API server prints it.
 pub fn difference(kind: &str, old: &Value, new: &Value) -> String {
     let text = |value: &Value| {
         let mut out = Vec::new();

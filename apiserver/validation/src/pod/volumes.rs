@@ -233,7 +233,7 @@ fn projected(source: &Value, path: &Path<'_>, errors: &mut Errors) {
             for file in item.list("items").iter().map(|item| item.text("path")) {
                 if !file.is_empty() && all.contains(&file) {
                     let detail = "conflicting duplicate paths";
-                    // Whose file it is is said of those that come from an object of their own.
+                    // The error names the file for the downward API, and the source object for other sources.
                     let value = if kind == "downwardAPI" {
                         file
                     } else {
@@ -250,7 +250,7 @@ fn projected(source: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// A token of the pod's account. The path of its file is told as that of the whole volume.
+/// Checks a service account token source. Errors in the path of its file name the path of the volume, not of the source.
 fn token(item: &Value, path: &Path<'_>, volume: &Path<'_>, errors: &mut Errors) {
     let seconds = item.int("expirationSeconds").unwrap_or(0);
     let at = path.child("expirationSeconds");

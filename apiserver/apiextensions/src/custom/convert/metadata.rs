@@ -1,11 +1,11 @@
-//! The metadata of a converted object: those that it had, with the labels and annotations that the webhook gave it.
+//! Metadata of a converted object: the original metadata with the labels and annotations that the webhook returned.
 
 use serde_json::{Map, Value};
 
-/// Puts the metadata of the original back, except for labels and annotations.
+/// Restores the metadata of the original object, except for labels and annotations.
 ///
 /// # Errors
-/// The real server's words for metadata that cannot be read.
+/// The metadata of one of the objects is invalid. The messages are the real API server's.
 pub(super) fn restore(original: &Value, converted: &mut Value) -> Result<(), String> {
     let answered = match converted.get_mut("metadata").map(Value::take) {
         None => return Err("missing metadata in converted object".to_owned()),
@@ -44,7 +44,8 @@ pub(super) fn restore(original: &Value, converted: &mut Value) -> Result<(), Str
     Ok(())
 }
 
-/// Checks entries that are not those that were there: what is stored already may be what nobody could write today.
+/// Validates labels or annotations that the webhook changed. Unchanged ones may be invalid: older validation rules may have
+/// accepted them.
 fn check(before: Option<&Value>, entries: &Map<String, Value>, field: &str) -> Result<(), String> {
     for (key, value) in entries {
         if !value.is_string() {
@@ -58,17 +59,17 @@ fn check(before: Option<&Value>, entries: &Map<String, Value>, field: &str) -> R
         return Ok(());
     }
     let errors = kubewright_validation::converted_entries(field, entries);
-    let mut texts: Vec<String> = Vec::new();
+    let mut messages: Vec<String> = Vec::new();
     for error in &errors {
-        let text = error.to_string();
-        if !texts.contains(&text) {
-            texts.push(text);
+        let message = error.to_string();
+        if !messages.contains(&message) {
+            messages.push(message);
         }
     }
-    match texts.as_slice() {
+    match messages.as_slice() {
         [] => Ok(()),
         [one] => Err(one.clone()),
-        _ => Err(format!("[{}]", texts.join(", "))),
+        _ => Err(format!("[{}]", messages.join(", "))),
     }
 }
 

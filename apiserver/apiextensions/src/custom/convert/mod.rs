@@ -1,4 +1,4 @@
-//! From one version of a custom object to another (spec section D.7).
+//! Conversion of custom objects between versions (spec section D.7).
 
 mod converted;
 mod metadata;
@@ -17,10 +17,10 @@ use super::{Custom, Definition};
 pub(crate) use strategy::Conversion;
 
 impl Definition {
-    /// Converts an object to `version`, where it is not in it already.
+    /// Converts an object to `version`, unless it already has that version.
     ///
     /// # Errors
-    /// 500 with the real server's words.
+    /// 500 with the real API server's message.
     pub async fn convert(
         &self,
         reach: Reach<'_>,
@@ -44,11 +44,11 @@ impl Definition {
     }
 }
 
-/// Turns an object of `from` into one of `to`, another version of the same objects, and asks a webhook where a definition has
+/// Converts an object from the version of `from` to the version of `to`, through the definition's conversion webhook if it has
 /// one.
 ///
 /// # Errors
-/// There is no conversion between the two, or it failed.
+/// There is no conversion between the two versions, or the conversion failed.
 pub async fn between(
     reach: Reach<'_>,
     from: &Resource,
@@ -66,7 +66,7 @@ pub async fn between(
     }
 }
 
-/// Whether an object has nothing but its kind, which needs nobody to be converted.
+/// Whether an object has no fields besides `apiVersion` and `kind`: the server converts it without the webhook.
 fn is_empty(object: &Value) -> bool {
     let members = object.as_object();
     members.is_some_and(|members| {

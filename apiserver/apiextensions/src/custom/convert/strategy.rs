@@ -5,17 +5,17 @@ use serde_json::Value;
 
 use super::webhook::Webhook;
 
-/// How the versions of a definition become each other.
+/// How the server converts between the versions of a definition.
 #[derive(Debug)]
 pub(crate) enum Conversion {
-    /// They differ by their names alone.
+    /// The server changes `apiVersion` alone.
     None,
-    /// Somebody else knows.
+    /// A webhook converts the objects.
     Webhook(Box<Webhook>),
 }
 
 impl Conversion {
-    /// Reads what a definition of this name says.
+    /// Reads `spec.conversion` of the named definition.
     pub(crate) fn read(conversion: &Value, definition: &str) -> Self {
         if conversion.text("strategy") == "Webhook" {
             Self::Webhook(Box::new(Webhook::read(

@@ -1,4 +1,4 @@
-//! Groups that belong to Kubernetes' community: their definitions say who approved them (KEP-1111).
+//! Protected groups, which belong to the Kubernetes community: an annotation of the definition records the approval (KEP-1111).
 
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::quoted;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const ANNOTATION: &str = "api-approved.kubernetes.io";
 
-/// What the annotation of a definition says.
+/// State of the approval annotation of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Approval {
     Missing,
@@ -17,13 +17,13 @@ pub(crate) enum Approval {
     Bypassed,
 }
 
-/// Whether a group belongs to the community.
+/// Whether a group is a protected one.
 pub(crate) fn is_protected(group: &str) -> bool {
     let under = |root: &str| group == root || group.ends_with(&format!(".{root}"));
     under("k8s.io") || under("kubernetes.io")
 }
 
-/// What the annotation says, and the sentence for it.
+/// Returns the state of the annotation, and a message that explains it.
 pub(crate) fn approval(definition: &Value) -> (Approval, String) {
     let annotations = definition.at("metadata").at("annotations");
     let text = annotations.text(ANNOTATION);
@@ -52,7 +52,8 @@ pub(crate) fn approval(definition: &Value) -> (Approval, String) {
     (Approval::Invalid, why)
 }
 
-/// Refuses a definition in such a group that nobody has approved, unless it was so before.
+/// Rejects a definition in a protected group without a valid approval annotation, unless the state of the annotation is
+/// unchanged.
 pub(super) fn check(new: &Value, old: &Value, errors: &mut Errors) {
     if !is_protected(new.at("spec").text("group")) {
         return;

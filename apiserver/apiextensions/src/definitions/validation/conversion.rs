@@ -87,7 +87,7 @@ pub(super) fn has_recognized(spec: &Value) -> bool {
     versions.is_empty() || versions.iter().any(is_known)
 }
 
-/// Whether a definition has a bundle of certificates already that is none.
+/// Whether a definition has an invalid `caBundle`.
 pub(super) fn has_bad_bundle(definition: &Value) -> bool {
     let webhook = definition.at("spec").at("conversion").at("webhook");
     let bundle = webhook.at("clientConfig").text("caBundle");
@@ -100,7 +100,7 @@ fn bad_bundle(text: &str, path: &Path<'_>) -> FieldError {
     FieldError::invalid_shown(path, &shown, detail)
 }
 
-/// Whether a bundle has certificates that can be read.
+/// Whether a CA bundle contains at least one certificate, and only readable ones.
 pub(crate) fn is_bundle(base64: &str) -> bool {
     let Ok(pem) = STANDARD.decode(base64) else {
         return false;

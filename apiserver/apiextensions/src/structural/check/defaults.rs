@@ -122,7 +122,7 @@ impl Checks<'_> {
         }
     }
 
-    /// A default in the metadata of an object must make metadata that are right.
+    /// Checks a default inside the metadata of an object: the object that it yields must have valid metadata.
     fn in_metadata(&mut self, default: &Value, at: &Path<'_>, around: &Around<'_>) {
         let mut object = around.object(default.clone());
         let mut unknown = Vec::new();
@@ -132,26 +132,26 @@ impl Checks<'_> {
             Err(error) => found.push(error),
             Ok(()) => metadata::validate(&object, around.schema, true, &root, &mut found),
         }
-        let mut texts: Vec<String> = Vec::new();
+        let mut messages: Vec<String> = Vec::new();
         for error in found {
-            let text = error.to_string();
-            if !texts.contains(&text) {
-                texts.push(text);
+            let message = error.to_string();
+            if !messages.contains(&message) {
+                messages.push(message);
             }
         }
-        let told = match texts.as_slice() {
+        let reason = match messages.as_slice() {
             [] => return,
             [one] => one.clone(),
             several => format!("[{}]", several.join(", ")),
         };
-        let detail = format!("must result in valid metadata: {told}");
+        let detail = format!("must result in valid metadata: {reason}");
         self.errors
             .push(FieldError::invalid(at, default.clone(), &detail));
     }
 }
 
 impl Around<'_> {
-    /// The smallest object that has this value at its place.
+    /// The smallest object that has `value` at this position.
     fn object(&self, value: Value) -> Value {
         let wrapped = match self.step {
             Step::Root => {

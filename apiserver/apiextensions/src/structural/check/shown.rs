@@ -1,4 +1,4 @@
-//! Schemas as texts quote them: Go's names and order, nothing left out.
+//! Schemas as error messages quote them: Go's names and order, no field left out.
 
 use kubewright_apimachinery::go_text::html_escaped;
 use kubewright_apimachinery::view::View;

@@ -1,4 +1,4 @@
-//! What makes a schema structural: a type everywhere, and conditions only on what the structure has.
+//! Rules for structural schemas: every node has a type, and conditions only constrain fields of the structure.
 
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::View;
@@ -13,7 +13,7 @@ enum Level {
     Field,
 }
 
-/// What keeps a schema from being read at all.
+/// Returns the error for a field that the server does not support, which prevents it from parsing the schema.
 pub(super) fn unsupported(schema: &Value) -> Option<&'static str> {
     let any = |field: &str| match schema.at(field) {
         Value::String(text) => !text.is_empty(),
@@ -65,7 +65,7 @@ pub(super) fn unsupported(schema: &Value) -> Option<&'static str> {
         .find_map(unsupported)
 }
 
-/// The errors, sorted by their texts.
+/// Checks that a schema is structural. Adds the errors sorted by message.
 pub(super) fn check(schema: &Value, at: &Path<'_>, errors: &mut Vec<FieldError>) {
     let mut found = Vec::new();
     invariants(schema, Level::Root, at, &mut found);
@@ -234,7 +234,7 @@ fn is_int_or_string(conditions: &Value) -> bool {
     *conditions == json!([{"type": "integer"}, {"type": "string"}])
 }
 
-/// What stands in `allOf`, `anyOf`, `oneOf` and `not`, and the pattern.
+/// Checks the schemas in `allOf`, `anyOf`, `oneOf` and `not`, and the pattern.
 fn conditions(
     schema: &Value,
     skip_any: bool,

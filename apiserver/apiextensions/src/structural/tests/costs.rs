@@ -129,7 +129,7 @@ fn rules_about_maps_cost_what_their_entries_allow() {
 }
 
 #[test]
-fn rules_about_texts_cost_what_their_length_allows() {
+fn rules_about_strings_cost_what_their_length_allows() {
     for (rule, unbounded, limit, bounded) in [
         ("self.contains('test')", 314_574, 10, 5),
         ("self.startsWith('test')", 2, 15, 2),
@@ -165,12 +165,12 @@ fn rules_about_texts_cost_what_their_length_allows() {
 }
 
 #[test]
-fn functions_that_make_texts_and_lists_say_how_large() {
+fn functions_that_make_strings_and_lists_bound_the_size() {
     let bounded = |limit: Option<u64>| match limit {
         None => json!({"type": "string"}),
         Some(limit) => json!({"type": "string", "maxLength": limit}),
     };
-    let texts = |limit: Option<u64>| {
+    let strings = |limit: Option<u64>| {
         let list = array(bounded(limit));
         match limit {
             None => list,
@@ -181,8 +181,8 @@ fn functions_that_make_texts_and_lists_say_how_large() {
         ("self.join(' ') == 'aa bb'", 329_853_068_905, 43),
         ("self.isSorted() == true", 329_854_432_052, 52),
     ] {
-        assert_eq!(most(&texts(None), rule), unlimited, "{rule}");
-        assert_eq!(most(&texts(Some(10)), rule), limited, "{rule}");
+        assert_eq!(most(&strings(None), rule), unlimited, "{rule}");
+        assert_eq!(most(&strings(Some(10)), rule), limited, "{rule}");
     }
     let parts = |limit| {
         json!({"type": "object", "properties": {

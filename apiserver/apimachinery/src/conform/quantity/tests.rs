@@ -1,4 +1,4 @@
-//! Quantities against what `resource.Quantity` of k8s.io/apimachinery v0.36.3 makes of the same texts.
+//! Quantities against the output of `resource.Quantity` of k8s.io/apimachinery v0.36.3 for the same strings.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ fn read(text: &str) -> Result<String, &'static str> {
 }
 
 #[test]
-fn texts_become_what_go_writes() {
+fn quantities_are_written_as_go_writes_them() {
     let cases = [
         ("0", "0"),
         ("1", "1"),

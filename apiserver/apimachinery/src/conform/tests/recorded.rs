@@ -1,12 +1,12 @@
-//! What Go makes of objects: `fixtures/go-objects.jsonl`, recorded once.
+//! Objects decoded and encoded by Go: `fixtures/go-objects.jsonl`, recorded once.
 //!
 //! A Go program read each `in` with `sigs.k8s.io/json` (strict) into the type of k8s.io/api v0.36.3, wrote it as protobuf
-//! (`proto`), read that, and wrote JSON (`obj`); what it refused stands in `err`. The objects are random ones, one or more
-//! for every kind that is served by default.
+//! (`proto`), read that, and wrote JSON (`obj`); `err` is the error for an object that it rejected. The objects are random,
+//! one or more for every kind that is served by default.
 
 use serde_json::Value;
 
-/// One object and what became of it.
+/// One recorded object with Go's output for it.
 #[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) input: Value,

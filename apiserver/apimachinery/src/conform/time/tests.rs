@@ -1,8 +1,8 @@
-//! Times against what k8s.io/apimachinery v0.36.3 makes of the same texts.
+//! Times against the output of k8s.io/apimachinery v0.36.3 for the same strings.
 
 use super::{Canonical, Precision, canonical};
 
-/// A text, and what Go writes for it (none for null) or its error.
+/// A string, and what Go writes for it (none for null) or Go's error.
 type Case = (&'static str, Result<Option<&'static str>, &'static str>);
 
 fn check(precision: Precision, cases: &[Case]) {

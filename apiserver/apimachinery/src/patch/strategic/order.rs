@@ -1,12 +1,12 @@
-//! The order of merged lists: elements of the patch as the patch orders them, the server's own kept around them.
+//! Order of merged lists: the elements of the patch in the order of the patch, the other elements around them.
 
 use serde_json::Value;
 
 use super::error::{Result, failed, no_merge_key, wrong_type};
 use crate::go_text::GoText;
 
-/// Orders `merged`: what `patch_order` names stands in its order, the rest in `server_order`, and where both say
-/// something about two neighbours the server's order decides.
+/// Sorts `merged`: elements in `patch_order` by `patch_order`, the others by `server_order`. Where both orders apply to two
+/// neighbours, `server_order` decides.
 pub(super) fn arrange(
     merged: Vec<Value>,
     patch_order: &[Value],
@@ -47,7 +47,7 @@ fn place(order: &[Value], item: &Value, key: &str) -> Option<usize> {
     }
 }
 
-/// The elements of the patch must stand in the order, and in its order, else the order would lose them.
+/// Checks that `$setElementOrder` lists all elements of the patch, in the order of the patch: the merge would lose the others.
 pub(super) fn check_listed(patched: &[Value], wanted: &[Value], key: &str) -> Result<()> {
     if patched.is_empty() || wanted.is_empty() {
         return Ok(());
@@ -71,7 +71,7 @@ pub(super) fn check_listed(patched: &[Value], wanted: &[Value], key: &str) -> Re
     Ok(())
 }
 
-/// What tells an element apart: the value of the merge key, or the element itself.
+/// Returns the identity of an element: the value of the merge key, or the element itself.
 pub(super) fn id<'a>(item: &'a Value, key: &str) -> Result<&'a Value> {
     match item {
         item if key.is_empty() => Ok(item),

@@ -180,12 +180,12 @@ impl Strategy for Pod {
 
 fn first_address(object: &Value, most: usize) -> String {
     let addresses = object.at("status").list("podIPs");
-    let texts: Vec<&str> = addresses
+    let ips: Vec<&str> = addresses
         .iter()
         .map(|address| address.text("ip"))
         .take(most)
         .collect();
-    texts.join(",")
+    ips.join(",")
 }
 
 const COLUMNS: &[Column<'static>] = &[

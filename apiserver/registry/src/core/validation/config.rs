@@ -170,13 +170,15 @@ pub(crate) fn node(object: &Value, errors: &mut Errors) {
 }
 
 fn first_unreadable(ranges: &[Value]) -> Option<(usize, &str)> {
-    let texts = ranges
+    let strings = ranges
         .iter()
         .map(|range| range.as_str().unwrap_or_default());
-    texts.enumerate().find(|(_, text)| !formats::is_cidr(text))
+    strings
+        .enumerate()
+        .find(|(_, text)| !formats::is_cidr(text))
 }
 
-/// The path says metadata, as the real one does.
+/// Checks the swap capacity of a node. The error's path begins with `metadata`, as the real API server's does.
 fn swap(object: &Value, errors: &mut Errors) {
     let swap = object.at("status").at("nodeInfo").at("swap");
     if let Some(capacity) = swap.int("capacity").filter(|capacity| *capacity <= 0) {

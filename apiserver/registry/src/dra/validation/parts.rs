@@ -1,4 +1,4 @@
-//! Parts that claims, classes and slices have in common: configurations, sets, and the identity of a device.
+//! Validation shared by claims, classes and slices: configurations, sets, and the identity of a device.
 
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::View;
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use kubewright_validation::check::Errors;
 
-/// The longest JSON of a driver's own parameters.
+/// Maximum length of the JSON of a driver's parameters.
 pub(super) const MOST_PARAMETERS: usize = 10 * 1024;
 
 pub(super) const MOST_CONFIGURATIONS: usize = 32;
 
-/// What a driver is told; `known` parameters may be of any length.
+/// Checks the opaque configuration of a driver; parameters that are `known` already may have any length.
 pub(super) fn configuration(config: &Value, known: bool, path: &Path<'_>, errors: &mut Errors) {
     let at = path.child("opaque");
     let opaque = config.at("opaque");
@@ -29,7 +29,7 @@ pub(super) fn configuration(config: &Value, known: bool, path: &Path<'_>, errors
     );
 }
 
-/// Parameters in a driver's own form: some JSON object.
+/// Checks a driver's parameters: any JSON object.
 pub(super) fn parameters(value: &Value, limit: usize, path: &Path<'_>, errors: &mut Errors) {
     match value {
         Value::Null => errors.push(FieldError::required(path, "")),
@@ -45,7 +45,7 @@ pub(super) fn parameters(value: &Value, limit: usize, path: &Path<'_>, errors: &
     }
 }
 
-/// Checks each item of a list, unless there are too many of them.
+/// Checks each item of a list, unless the list is too long.
 pub(super) fn at_most(
     items: &[Value],
     most: usize,
@@ -63,7 +63,7 @@ pub(super) fn at_most(
     true
 }
 
-/// Checks each item of a list and that no two are known by the same text.
+/// Checks each item of a list, and that no two items have the same key.
 pub(super) fn set<'v>(
     items: &'v [Value],
     most: usize,
@@ -83,12 +83,12 @@ pub(super) fn set<'v>(
     }
 }
 
-/// The item itself, where a list is of texts.
+/// The key of an item in a list of strings: the item itself.
 pub(super) fn as_text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// By what a device is known in a claim.
+/// The identity of a device in a claim.
 pub(crate) fn device_identity(device: &Value) -> [&str; 4] {
     ["driver", "pool", "device", "shareID"].map(|field| device.text(field))
 }

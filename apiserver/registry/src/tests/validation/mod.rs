@@ -32,7 +32,7 @@ fn ready(group: &str, version: &str, kind: &str, mut object: Value) -> Value {
 fn created(sample: &samples::Sample, pointer: &str, value: Value) -> Vec<String> {
     let (group, version, kind, object) = sample;
     let object = ready(group, version, kind, changed(object, pointer, value));
-    texts(&resource(group, version, kind).validate(&object).errors)
+    messages(&resource(group, version, kind).validate(&object).errors)
 }
 
 /// The errors of updating a sample by one changed value.
@@ -43,7 +43,7 @@ fn updated(sample: &samples::Sample, pointer: &str, value: Value) -> Vec<String>
     let mut new = changed(&old, pointer, value);
     resource.default(&mut new);
     resource.prepare_for_update("", &mut new, &old);
-    texts(&resource.validate_update("", &new, &old).errors)
+    messages(&resource.validate_update("", &new, &old).errors)
 }
 
 fn changed(object: &Value, pointer: &str, value: Value) -> Value {
@@ -69,7 +69,7 @@ fn changed(object: &Value, pointer: &str, value: Value) -> Value {
     object
 }
 
-fn texts(errors: &[FieldError]) -> Vec<String> {
+fn messages(errors: &[FieldError]) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 
@@ -78,13 +78,17 @@ fn correct_objects_are_accepted_and_stay_so() {
     for (group, version, kind, object) in samples::all() {
         let resource = resource(group, version, kind);
         let object = ready(group, version, kind, object);
-        assert_eq!(texts(&resource.validate(&object).errors), [""; 0], "{kind}");
+        assert_eq!(
+            messages(&resource.validate(&object).errors),
+            [""; 0],
+            "{kind}"
+        );
         let mut again = object.clone();
         resource.default(&mut again);
         assert_eq!(again, object, "{kind}");
         resource.prepare_for_update("", &mut again, &object);
         assert_eq!(
-            texts(&resource.validate_update("", &again, &object).errors),
+            messages(&resource.validate_update("", &again, &object).errors),
             [""; 0],
             "{kind}"
         );
@@ -180,7 +184,7 @@ fn an_update_cannot_change_who_an_object_is() {
     let new = changed(&old, "/metadata/finalizers", json!(["a/b"]));
     let added = "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{\"a/b\"}";
     assert_eq!(
-        texts(&resource.validate_update("", &new, &old).errors),
+        messages(&resource.validate_update("", &new, &old).errors),
         [added, added]
     );
 }

@@ -73,7 +73,7 @@ fn the_address_of_a_service_does_not_change() {
     let mut new = changed(&old, "/spec/clusterIP", json!("10.0.0.8"));
     resource.prepare_for_update("", &mut new, &old);
     assert_eq!(
-        texts(&resource.validate_update("", &new, &old).errors),
+        messages(&resource.validate_update("", &new, &old).errors),
         ["spec.clusterIPs[0]: Invalid value: [\"10.0.0.8\"]: may not change once set"]
     );
 }
@@ -308,7 +308,7 @@ fn networks_are_refused_with_the_api_servers_words() {
 fn the_smaller_kinds_have_their_rules() {
     let check = |group: &'static str, kind: &'static str, object: Value| {
         let object = ready(group, "v1", kind, object);
-        texts(&resource(group, "v1", kind).validate(&object).errors)
+        messages(&resource(group, "v1", kind).validate(&object).errors)
     };
     for (group, kind, object, expected) in [
         (
