@@ -45,7 +45,6 @@ const LEFT: &[(&str, usize)] = &[
     ("crates/testing", 35),
     ("crates/webhook", 19),
     ("docs/decisions", 64),
-    ("examples", 17),
     ("tests/architecture", 5),
     ("tests/conformance", 18),
     ("tests/kubectl", 1),
