@@ -1,4 +1,4 @@
-//! Phrases that stand in for a field term or for the subject of a sentence: none in what users read, and ever fewer elsewhere.
+//! Phrases that replace a field term or the subject of a sentence: none in what users read, and ever fewer elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -45,12 +45,6 @@ const LEFT: &[(&str, usize)] = &[
     ("crates/testing", 35),
     ("crates/webhook", 19),
     ("docs/decisions", 64),
-    ("tests/architecture", 5),
-    ("tests/conformance", 18),
-    ("tests/kubectl", 1),
-    ("tests/reference", 2),
-    ("tests/replicas", 20),
-    ("tests/scaffold", 8),
 ];
 
 #[test]
