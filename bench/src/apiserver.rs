@@ -101,7 +101,7 @@ fn middle_and_best(mut times: Vec<Duration>) -> (Duration, Duration) {
     (at(times.len() / 2), at(0))
 }
 
-/// Has the API server call one of the webhooks for every pod.
+/// Makes the API server call one of the webhooks for every pod.
 async fn install(server: &Process, webhooks: &Process) -> Result<()> {
     let trust = TrustBundle::from_pem(std::fs::read(&webhooks.trust)?)?;
     let configuration = json!({

@@ -1,4 +1,4 @@
-//! Hand-overs between leaders that are processes: how long nobody leads, whether the leader is told to end or killed.
+//! Measures hand-overs between leaders that are processes: the time without a leader after SIGTERM and after SIGKILL.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,9 +7,9 @@ use anyhow::{Context as _, Result, ensure};
 use replicas::Ending;
 use replicas::hand_over::{LEASE_DURATION, Trial};
 
-/// What a leader that is told to end may cost.
+/// The longest time without a leader that is allowed after SIGTERM.
 const GRACEFUL: Duration = Duration::from_millis(150);
-/// What a leader that is killed may cost beside the lease duration.
+/// The longest time without a leader that is allowed after SIGKILL, beside the lease duration.
 const KILLED: Duration = Duration::from_millis(100);
 
 /// How to measure.
@@ -55,7 +55,7 @@ pub(crate) async fn run(options: &Options) -> Result<()> {
         );
     }
     let (leaders, writes) = trial.verdict().await?;
-    println!("{leaders} leaders wrote {writes} times, and nobody who did not hold the Lease");
+    println!("{leaders} leaders wrote {writes} times, each while it held the Lease");
     Ok(())
 }
 

@@ -181,13 +181,13 @@ pub(crate) async fn serve_fixed(listener: TcpListener, identity: &Identity) -> R
     .await
 }
 
-/// Is the same server on a certificate that changes all the time.
+/// Runs the same server on a certificate that changes all the time.
 pub(crate) async fn serve_live(listener: TcpListener, authority: &Authority) -> Result<()> {
     let day = Duration::from_hours(24);
     let identities: Vec<Identity> = (0..10)
         .map(|_| authority.sign_server(["localhost"], day)?.identity())
         .collect::<Result<_, _>>()?;
-    // Nobody connects to this one: it follows its certificates.
+    // No client connects to this server: it only follows its certificates.
     let follower = Server::new(
         service_fn(echo::answer),
         Changing {

@@ -63,7 +63,7 @@ enum Command {
     Flood(flood::Options),
     /// Measures how long probes take while 500 other clients are at the same port.
     Probes(probes::Options),
-    /// Measures how long nobody leads when a leader ends; `cargo build --release -p replicas` comes first.
+    /// Measures the time without a leader after a leader ends; `cargo build --release -p replicas` comes first.
     #[command(name = "hand-over")]
     HandOver(hand_over::Options),
     /// Measures controllers: their caches, how soon they hear of a change, and what a reconcile costs.

@@ -317,7 +317,7 @@ fn managed_fields() -> Value {
     })
 }
 
-/// Four dashboards in one `ConfigMap`: 281 KB with the quotes and line ends that such texts are full of.
+/// Four dashboards in one `ConfigMap`: 281 KB of JSON documents, full of quotes and line ends.
 fn config_map() -> Value {
     let mut data = serde_json::Map::new();
     for number in 0..4 {

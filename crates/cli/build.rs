@@ -10,7 +10,7 @@ fn main() {
         "CARGO_CFG_TARGET_ENV",
     ]
     .map(|name| env::var(name).unwrap_or_default());
-    // Elsewhere nobody has measured it, and some systems demand programs that can be moved.
+    // Other targets are not measured, and some systems require position-independent executables.
     if target == ["x86_64", "linux", "gnu"] {
         println!("cargo::rustc-link-arg-bins=-no-pie");
     }

@@ -1,4 +1,4 @@
-//! The pages for those who come from other tools: every row of their tables is held by something that is there.
+//! The pages for users of other tools: a test or the page itself covers every row of their tables.
 
 use crate::tree::root;
 
@@ -9,7 +9,7 @@ const PAGES: [(&str, usize); 3] = [
     ("docs/guide/coming-from-kubebuilder.md", 100),
 ];
 
-/// A row of a table, with the Rust that stands in its section.
+/// A row of a table, with the Rust code of its section.
 struct Row<'a> {
     line: &'a str,
     here: &'a str,
@@ -100,7 +100,7 @@ fn is_a_test(name: &str) -> Result<(), String> {
     }
 }
 
-/// What stands between backticks.
+/// The spans between backticks.
 fn spans(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
@@ -132,10 +132,10 @@ fn a_row_that_nothing_holds_is_found() {
     assert!(is_held(&row("`.time(…)`", "this page")).is_err());
     assert!(is_held(&row("`.timeout(…)`", "")).is_err());
     assert!(is_held(&row("none", "")).is_err());
-    assert!(is_held(&row("none: nobody has ever asked for it", "")).is_ok());
+    assert!(is_held(&row("none: no user has ever asked for it", "")).is_ok());
     let here = "`tests/architecture/coming_from.rs::a_row_that_nothing_holds_is_found`";
     assert!(is_held(&row("`x`", here)).is_ok());
-    assert!(is_held(&row("`x`", "`tests/architecture/coming_from.rs::nobody`")).is_err());
+    assert!(is_held(&row("`x`", "`tests/architecture/coming_from.rs::missing`")).is_err());
     assert!(is_held(&row("`x`", "`tests/architecture/coming_from.rs::spans`")).is_err());
     assert!(is_held(&row("`x`", "`tests/architecture/coming_from.rs`")).is_err());
     assert!(is_held(&row("`x`", "`tests/scaffold/cases/nothing`")).is_err());

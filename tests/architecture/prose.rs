@@ -1,4 +1,4 @@
-//! What the texts promise: the README's commands exist, every example explains and tests itself.
+//! The documents keep their promises: the README's commands exist, and every example explains and tests itself.
 
 use crate::tree::{File, files, is_in_a_crate, root};
 

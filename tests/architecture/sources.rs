@@ -114,7 +114,7 @@ fn only_the_named_crates_do_what_others_must_leave_to_them() {
                 "testing",
                 "webhook-client",
             ],
-            "a task belongs to whoever listens or runs a program, and ends with it",
+            "a task belongs to the listener or the running program that starts it, and ends with it",
         ),
         (
             "std::fs",
@@ -132,8 +132,8 @@ fn only_the_named_crates_do_what_others_must_leave_to_them() {
         (
             "env::var",
             &["cli", "generator", "testing", "traces"],
-            "a library takes settings as values; which server a test runs on is for who starts it to say, and where traces go \
-             stands in the variables of OpenTelemetry",
+            "a library takes settings as values; the user who starts a test chooses its server, and the variables of OpenTelemetry \
+             name the receiver of traces",
         ),
         (
             "process::exit",

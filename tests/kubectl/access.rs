@@ -1,4 +1,4 @@
-//! Access: roles and bindings that a person makes, and who may do what by them.
+//! Authorization: roles and bindings that a user creates, and the requests that they allow.
 
 use crate::session::with_each_kubectl;
 
@@ -99,7 +99,7 @@ async fn reconcile_makes_roles_what_a_file_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_binds_a_role_that_is_not_theirs() {
+async fn a_user_cannot_bind_a_role_with_more_permissions() {
     with_each_kubectl(async |person| {
         person
             .prints(

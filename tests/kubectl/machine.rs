@@ -11,7 +11,7 @@ pub(crate) struct Kubectl {
     pub(crate) minor: u32,
 }
 
-/// One binary for each minor: those on the `PATH`, and those that stand beside them as `kubectl.1.NN`.
+/// One binary for each minor: the one on the `PATH`, and those beside it that are called `kubectl.1.NN`.
 pub(crate) fn kubectls() -> Vec<Kubectl> {
     let mut found = BTreeMap::new();
     for folder in std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()) {

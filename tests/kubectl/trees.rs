@@ -55,7 +55,7 @@ async fn every_tree_is_applied_and_then_up_to_date() {
                 objects,
                 "{tree}"
             );
-            // Webhooks that nobody serves are registered by now: none is called for the program's own objects.
+            // The cluster now has webhooks without a server: API servers call none of them for the program's own objects.
             let again = format!("apply -k {tree} --dry-run=server");
             let again = person.run(&again).await;
             assert_eq!(again.code, 0, "{tree}: {again:?}");

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_option_is_told_with_its_choices_and_its_default() {
+    fn an_option_is_listed_with_its_choices_and_its_default() {
         let shell = Arg::new("shell")
             .long("shell")
             .short('s')

@@ -1,6 +1,6 @@
 //! The pages of the guide that are made from the code: writing them, and holding them to it.
 
-#![expect(clippy::panic, reason = "whoever calls it is a test")]
+#![expect(clippy::panic, reason = "only tests call it")]
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ pub fn hold(page: &str, made: &str, package: &str, test: &str) {
     );
 }
 
-/// A text that stands in a cell of a table.
+/// Escapes a string for a cell of a table.
 #[must_use]
 pub fn cell(text: &str) -> String {
     text.replace('|', r"\|")

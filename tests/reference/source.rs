@@ -1,4 +1,4 @@
-//! Values that stand in the source: those of constants, and of fields in defaults, that no type shows to others.
+//! Values from the source: those of private constants, and of fields in defaults.
 
 use std::path::PathBuf;
 

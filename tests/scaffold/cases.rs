@@ -1,8 +1,8 @@
 //! Cases: the commands of `commands`, run on the folder `in/` if there is one, make the folder `out/`.
 //!
-//! A file that `out/` does not have is to be as in `cases/init/out`, which every project begins with. `hints` has what the
-//! last command is to leave to a person. `KUBEWRIGHT_UPDATE_CASES=1 cargo test -p scaffold` writes `out/` anew, for somebody to
-//! read.
+//! A file that `out/` does not contain must equal that of `cases/init/out`, with which every project begins. `hints` contains the
+//! changes that the last command must leave to the user. `KUBEWRIGHT_UPDATE_CASES=1 cargo test -p scaffold` writes `out/` anew,
+//! for review.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ fn hold(case: &str) {
     let different = difference(&expected(case), &made);
     assert!(different.is_empty(), "cases/{case}:\n{different}");
 
-    // Whoever deletes and makes again has changed something in between.
+    // With a deletion among the commands, a second run changes something in between.
     if !commands.iter().any(|words| words[0] == "delete") {
         for command in &commands {
             run(folder, command);

@@ -1,4 +1,4 @@
-//! Every combination of the flags that make something: what comes of it, or why it is refused.
+//! Every combination of the flags that make something: its result, or the reason of its refusal.
 //!
 //! What the files say is for the cases to hold; here it is which ones there are, and that the same command changes nothing the
 //! second time.

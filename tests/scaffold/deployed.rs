@@ -39,7 +39,7 @@ pub(crate) async fn works(project: &Path, program: &Path, name: &str) {
     let (_running, address) = run(program, &deployment, access.path()).await;
     services.set(&namespace, name, 443, address);
 
-    // The program publishes its trust; until then nobody believes it.
+    // The API server does not trust the program before the program has published its CA.
     let pods = || Api::<DynamicObject>::default_namespaced_with(admin.clone(), &pod());
     eventually("a denial in the program's words", async || {
         match pods().create(&PostParams::default(), &a_pod("")).await {

@@ -269,7 +269,7 @@ fn names_that_nothing_could_be_made_of_are_refused_before_anything_else() {
 }
 
 #[test]
-fn what_somebody_has_written_is_not_deleted() {
+fn code_that_a_user_has_changed_is_not_deleted() {
     let folder = tempfile::tempdir().expect("there is room for a project");
     let folder = folder.path();
     let run = |command: &str| kubewright(folder, &command.split(' ').collect::<Vec<_>>());

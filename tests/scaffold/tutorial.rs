@@ -1,4 +1,4 @@
-//! The tutorial, done as somebody does it: its files are written and its commands are run in order, and they say what it says.
+//! The tutorial, followed as a reader does: the test writes its files and runs its commands in order, and compares their output.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use std::process::{Child, Command, Stdio};
 use crate::command::{clean, root, succeeds, target};
 use crate::programs::profiles;
 
-/// What the page has somebody do.
+/// A step that the page asks the reader to do.
 enum Step {
     /// Write this file, in the project.
     File { path: String, text: String },
-    /// Run these commands, which say these lines, among others.
+    /// Run these commands, whose output includes these lines.
     Console {
         commands: String,
         says: Option<String>,
@@ -64,7 +64,7 @@ fn page() -> String {
     std::fs::read_to_string(page).expect("there is a tutorial")
 }
 
-/// The steps of a page. A file is named by the line before its block; what commands say stands in the next block of text.
+/// The steps of a page. The line before the block of a file names it; the text block after commands contains their output.
 fn steps(page: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut named = None;
@@ -156,7 +156,7 @@ fn has_kubectl() -> bool {
     has
 }
 
-/// Somebody at a terminal, who remembers where they are and what they have exported.
+/// A user at a terminal, with its working directory and its exported variables.
 struct Person {
     /// Where the project is made.
     folder: PathBuf,
@@ -191,7 +191,7 @@ impl Person {
         let path = self.folder.join("teams").join(path);
         assert!(
             path.parent().is_some_and(Path::exists),
-            "{}: nobody has made its folder",
+            "{}: its folder is missing",
             path.display()
         );
         std::fs::write(&path, text).expect("a file can be written");

@@ -1,4 +1,4 @@
-//! The embedded API server as commands use it: on a port, with a kubeconfig file, until somebody interrupts.
+//! The embedded API server as commands run it: on a port, with a kubeconfig file, until a signal interrupts it.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -114,7 +114,7 @@ impl Interrupt {
         })
     }
 
-    /// Starts to listen, also for the end of the terminal: for those who have something to put in order then.
+    /// Starts to listen, also for SIGHUP: for commands that must clean up when their terminal closes.
     #[cfg(unix)]
     pub(crate) fn listen_to_all() -> Outcome<Self> {
         use tokio::signal::unix::{SignalKind, signal};

@@ -66,10 +66,10 @@ impl ClusterFlags {
         self.context.is_some()
     }
 
-    /// Says which cluster is meant, for a process that is started here. If a context is named, that is a kubeconfig in a folder.
+    /// Prints the cluster of a child process. If a context is named, writes a kubeconfig for it into `folder`, and returns its path.
     pub(crate) async fn kubeconfig(&self, ui: &Ui, folder: &Path) -> Outcome<Option<PathBuf>> {
         let Some(context) = &self.context else {
-            // Whoever needs none says nothing against there being none.
+            // A missing cluster is no error here: the process may not need one.
             if let Ok(config) = Config::infer().await {
                 ui.note(format!("the cluster is {}", config.cluster_url));
             }
@@ -83,7 +83,7 @@ impl ClusterFlags {
         Ok(Some(file))
     }
 
-    /// Connects, and says to whom.
+    /// Connects to the cluster, and prints its address.
     pub(crate) async fn connect(&self, ui: &Ui) -> Outcome<Cluster> {
         let config = match &self.context {
             None => Config::infer().await.map_err(anyhow::Error::from),
@@ -146,7 +146,7 @@ impl Cluster {
     }
 
     /// Applies an object, as `kubectl apply --server-side` does; fields that others keep are an error unless `force` is set.
-    /// `before` is the object as it was.
+    /// `before` is the live object.
     pub(crate) async fn apply(
         &self,
         object: &Value,
@@ -324,7 +324,7 @@ pub(crate) async fn known_kind(
     }
 }
 
-/// Whether two objects are one and the same, as somebody wants it and as it is.
+/// Whether two values, such as a manifest and a live object, describe the same object.
 pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     let (mine, theirs) = (&one["metadata"], &other["metadata"]);
     one["kind"] == other["kind"]

@@ -38,7 +38,7 @@ impl Examined {
     }
 }
 
-/// A webhook, with the object that has it called.
+/// A webhook, with the object that makes the API server call it.
 struct Known {
     configuration: String,
     webhook: Value,

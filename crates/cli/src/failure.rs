@@ -41,7 +41,7 @@ impl Failure {
         }
     }
 
-    /// A failure that nobody at the terminal has a part in.
+    /// An internal failure, which the user can neither cause nor resolve.
     pub(crate) fn internal(error: impl Into<anyhow::Error>) -> Self {
         Self {
             kind: Kind::Internal,

@@ -67,7 +67,7 @@ fn beside(
     Ok(file)
 }
 
-/// Opens a file to write behind what it has.
+/// Opens a file for appending.
 pub(crate) fn append(path: &Path, readers: Readers) -> Outcome<fs::File> {
     let mut options = fs::OpenOptions::new();
     options.create(true).append(true);

@@ -19,7 +19,7 @@ colour on a terminal only, and none if `NO_COLOR` is set.
 /// The whole page.
 pub(crate) fn page(command: &Command) -> String {
     let mut page = HEAD.to_owned();
-    // The names of options that are of the whole command, such as `--help`, are known to everybody.
+    // The page leaves out the options of the root command, such as `--help`: every user knows them.
     reference::commands(&mut page, command, "kubewright");
     page
 }

@@ -19,7 +19,7 @@ pub(crate) enum Tone {
     Strong,
 }
 
-/// The terminal, or whatever stands in for it.
+/// Standard output and standard error, be they a terminal or not.
 #[derive(Debug)]
 pub(crate) struct Ui {
     colour: bool,
@@ -119,7 +119,7 @@ impl<'a> Progress<'a> {
             self.told = step;
             let _guard = self.ui.out.lock();
             let mut stream = io::stderr().lock();
-            // Nobody may be looking.
+            // A reader that went away is no reason to fail.
             let _ = if self.moving {
                 write!(stream, "\r\x1b[K  {text}")
             } else {

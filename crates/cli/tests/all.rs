@@ -1,4 +1,4 @@
-//! The command as a person runs it: arguments in; texts, files and an exit code out.
+//! The command as a user runs it: arguments in; messages, files and an exit code out.
 
 mod apiserver;
 mod assets;

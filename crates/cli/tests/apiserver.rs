@@ -76,7 +76,7 @@ async fn it_appends_an_audit_log_to_a_file() {
 }
 
 #[tokio::test]
-async fn it_goes_by_roles_if_it_is_told_to_and_its_controllers_still_work() {
+async fn it_enforces_rbac_on_demand_and_its_controllers_still_work() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = [
         "apiserver",
@@ -143,7 +143,7 @@ async fn an_audit_log_that_cannot_be_written_is_named() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn it_ends_when_it_is_told_to_and_leaves_nothing_behind() {
+async fn it_ends_on_a_signal_and_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = kubewright(folder.path(), &["apiserver"])
         .stdout(Stdio::piped())

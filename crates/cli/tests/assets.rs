@@ -40,7 +40,7 @@ async fn the_newest_version_that_is_meant_is_installed_and_pinned() {
             .is_none()
     );
 
-    // What is pinned and installed needs nobody, wherever in the repository one is.
+    // A pinned and installed version needs no server, in any folder of the repository.
     let deep = place.repository().join("a/b");
     fs::create_dir_all(&deep).unwrap();
     let mut again = place.command("http://127.0.0.1:9", &with_linux("use", &[]));
@@ -109,12 +109,12 @@ async fn a_hash_that_is_pinned_overrules_the_index() {
     let (mirror, place) = (mirror().await, Place::new());
     place.used(&mirror.index(), &["1.36.2"]).await;
     let other = Mirror::start().await;
-    other.publishes(&[(&name("1.36.2"), &programs("somebody else's"))]);
+    other.publishes(&[(&name("1.36.2"), &programs("another build"))]);
     let text = place.refused(&other.index(), &["--force"]).await;
     assert!(text.contains("and kubewright.lock pins"), "{text}");
     assert_eq!(other.asked(), ["/index.yaml"], "nothing was downloaded");
 
-    // Nor does what was installed for another repository take its place.
+    // Nor does the installation of another repository take its place.
     let second = Place::new();
     fs::write(second.repository().join("kubewright.lock"), place.lock()).unwrap();
     fs::create_dir(second.0.path().join("elsewhere")).unwrap();
@@ -515,7 +515,7 @@ async fn proxy() -> (String, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn a_repository_is_told_that_its_lock_file_is_broken() {
+async fn a_broken_lock_file_is_reported() {
     let (mirror, place) = (mirror().await, Place::new());
     let path: &Path = &place.repository().join("kubewright.lock");
     fs::write(path, "[assets]\nversion = 7\n").unwrap();

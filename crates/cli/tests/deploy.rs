@@ -22,7 +22,7 @@ impl World {
         fs::write(path, objects.join("\n---\n")).expect("a file");
     }
 
-    /// Has the simulated pods of the program do something else than run.
+    /// Sets the simulated behaviour of the program's pods.
     fn simulate(&self, what: &Value) {
         self.manifests(|objects| {
             let mut kinds = objects.iter_mut();
@@ -75,7 +75,7 @@ async fn a_program_is_called_only_when_it_runs_and_what_keeps_it_from_that_is_sa
     );
     assert!(!world.is_called().await);
 
-    // Whoever does not want to wait has all of it at once.
+    // Without waiting, `deploy` applies every object at once.
     let lines = world.lines(&["deploy", "--wait=false"]).await;
     assert_eq!(
         lines.last().expect("lines"),
@@ -102,14 +102,14 @@ async fn what_the_program_has_no_more_goes_if_that_is_asked_for() {
     apply(&world.client(), "default", &garden)
         .await
         .expect("it is accepted");
-    // Somebody's own, with the same label.
+    // An object of another field manager, with the same label.
     let own = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "own", "namespace": "green", "labels": {"app.kubernetes.io/name": "gardens"}},
     });
     let maps: Api<ConfigMap> = Api::namespaced(world.client(), "green");
     let patch = Patch::Apply(&own);
-    let theirs = PatchParams::apply("somebody");
+    let theirs = PatchParams::apply("another-manager");
     maps.patch("own", &theirs, &patch)
         .await
         .expect("it is accepted");

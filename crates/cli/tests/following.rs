@@ -41,19 +41,19 @@ impl Development {
         }
     }
 
-    /// Waits until a line has this.
+    /// Waits for a line that contains `text`.
     async fn says(&mut self, text: &str) {
         self.says_all(&[text]).await;
     }
 
-    /// Waits until there are lines with each of these, in any order: what a program says comes by a way of its own.
-    async fn says_all(&mut self, texts: &[&str]) {
-        let (mut texts, mut said) = (texts.to_vec(), Vec::new());
-        while !texts.is_empty() {
+    /// Waits for lines that contain each of these strings, in any order: `dev` passes the program's output on concurrently.
+    async fn says_all(&mut self, expected: &[&str]) {
+        let (mut expected, mut said) = (expected.to_vec(), Vec::new());
+        while !expected.is_empty() {
             let line = self.errors.next_line().await.expect("text");
             let all = || {
                 format!(
-                    "{texts:?} is said after
+                    "{expected:?} is said after
 {}",
                     said.join(
                         "
@@ -62,7 +62,7 @@ impl Development {
                 )
             };
             let line = line.ok_or_else(all).expect("a line");
-            texts.retain(|text| !line.contains(text));
+            expected.retain(|text| !line.contains(text));
             said.push(line);
         }
     }
@@ -81,7 +81,7 @@ impl Development {
         assert!(!children.is_empty());
         let told = Command::new("kill").args(["-INT", &id]).status().await;
         assert!(told.expect("kill runs").success());
-        // Whoever says more than a pipe holds waits for a reader.
+        // A process that writes more than a pipe holds waits for a reader.
         while let Ok(Some(_)) = self.errors.next_line().await {}
         assert!(self.dev.wait().await.expect("it ends").success());
         for child in children.split_whitespace() {

@@ -1,4 +1,4 @@
-//! `kubewright dev --context`: a cluster that is there already, and is what it was in the end.
+//! `kubewright dev --context`: an existing cluster, which is restored in the end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ impl World {
         found
     }
 
-    /// Has somebody deploy a configuration of the name that the example's has.
+    /// Deploys, as another field manager, a configuration with the name of the example's.
     async fn deploy(&self) -> Value {
         let deployed = json!({
             "apiVersion": "admissionregistration.k8s.io/v1",
@@ -111,10 +111,10 @@ impl World {
                 "timeoutSeconds": 3,
             }],
         });
-        let somebody = PatchParams::apply("somebody");
+        let other = PatchParams::apply("another-manager");
         let applied = self.configurations();
         let patch = Patch::Apply(&deployed);
-        let applied = applied.patch(CONFIGURATION, &somebody, &patch).await;
+        let applied = applied.patch(CONFIGURATION, &other, &patch).await;
         applied.expect("it is accepted");
         self.configuration().await
     }
@@ -221,7 +221,7 @@ async fn a_program_here_answers_for_a_cluster_which_is_what_it_was_in_the_end() 
     let said = dev.end().await;
     let restored = "the MutatingWebhookConfiguration test-mutating-webhook is what it was";
     assert!(said.contains(restored), "{said}");
-    // All of it, down to who keeps which field.
+    // The whole object, including its managedFields.
     assert_eq!(world.configuration().await, before);
     assert_eq!(world.annotation("other").await, None);
 }
@@ -237,7 +237,7 @@ async fn what_was_cut_off_is_put_back_by_the_next_run() {
     let program = dev.cut_off().await;
     assert_ne!(world.configuration().await, before);
 
-    // Somebody else's program of the same name does not take it for what was there before.
+    // Another program of the same name does not take the borrowed configuration for the original one.
     let other = tempfile::tempdir().expect("a folder");
     copy_as_other(&annotate, other.path());
     let refused = Ran::of(&mut world.command(other.path(), &["--once"])).await;

@@ -281,7 +281,7 @@ async fn what_others_keep_is_taken_over_only_if_that_is_asked_for() {
     let scaled = json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "gardens"}, "spec": {"replicas": 7},
     });
-    let theirs = PatchParams::apply("somebody").force();
+    let theirs = PatchParams::apply("another-manager").force();
     deployments
         .patch("gardens", &theirs, &Patch::Apply(&scaled))
         .await
@@ -296,7 +296,7 @@ async fn what_others_keep_is_taken_over_only_if_that_is_asked_for() {
         "{}",
         refused.err
     );
-    assert!(refused.err.contains("somebody"), "{}", refused.err);
+    assert!(refused.err.contains("another-manager"), "{}", refused.err);
     assert!(
         refused.err.contains("hint: pass --force-conflicts"),
         "{}",
@@ -313,22 +313,22 @@ async fn what_others_keep_is_taken_over_only_if_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn who_may_not_is_told_what_and_a_cluster_that_nobody_knows_is_named() {
+async fn a_forbidden_request_and_an_unknown_context_are_named() {
     let world = World::new().await;
     let account =
-        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "nobody"}});
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "guest"}});
     apply(&world.client(), "default", &account).await.unwrap();
     let accounts: Api<k8s_openapi::api::core::v1::ServiceAccount> =
         Api::namespaced(world.client(), "default");
     let token = k8s_openapi::api::authentication::v1::TokenRequest::default();
     let token = accounts
-        .create_token_request("nobody", &kube::api::PostParams::default(), &token)
+        .create_token_request("guest", &kube::api::PostParams::default(), &token)
         .await
         .unwrap();
     let token = token.status.unwrap().token;
     let kubeconfig = world
         .listening
-        .kubeconfig_with_token("nobody", &token.unwrap());
+        .kubeconfig_with_token("guest", &token.unwrap());
     fs::write(world.path("kubeconfig"), kubeconfig).unwrap();
     let refused = world.run(&["deploy"]).await;
     assert_eq!((refused.code, refused.out.as_str()), (Some(1), ""));
@@ -365,7 +365,7 @@ fn definition() -> Value {
     })
 }
 
-/// A configuration that nobody meets, of a program that does not answer.
+/// A configuration whose rules match no request, of a program that does not answer.
 fn configuration() -> Value {
     let rule = json!({"apiGroups": ["none.example.com"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["x"]});
     json!({

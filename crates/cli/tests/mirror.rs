@@ -232,7 +232,7 @@ pub(crate) fn programs(version: &str) -> Vec<u8> {
     ])
 }
 
-/// The hash as everybody writes it.
+/// The SHA-512 hash in hexadecimal.
 pub(crate) fn sha512(bytes: &[u8]) -> String {
     let hex = |byte: &u8| format!("{byte:02x}");
     digest(&SHA512, bytes).as_ref().iter().map(hex).collect()

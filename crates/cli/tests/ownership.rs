@@ -10,7 +10,7 @@ use crate::install::World;
 use crate::snapshot::{assert_same, settled, snapshot};
 
 impl World {
-    /// Has the program be one of another namespace.
+    /// Moves the program to another namespace.
     fn move_to(&self, namespace: &str) {
         self.manifests(|objects| {
             let text = serde_json::to_string(objects).expect("JSON");

@@ -37,7 +37,7 @@ impl Place {
             .args(arguments)
             .env("KUBEWRIGHT_ASSETS_STORE", self.store())
             .env("KUBEWRIGHT_ASSETS_INDEX", indexes)
-            // The proxy of whoever runs the tests does not lead to their mirrors.
+            // A proxy of this machine does not lead to the mirrors of the tests.
             .env("no_proxy", "127.0.0.1")
             .env("NO_PROXY", "127.0.0.1");
         command

@@ -1,4 +1,4 @@
-//! `kubewright dev --context` that is killed at any of its writes: `--restore` makes the cluster what it was.
+//! `kubewright dev --context` that is killed at any of its writes: `--restore` restores the cluster.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -21,7 +21,7 @@ pub fn app(options: Options, _needs: &mut Needs) -> App {
         .install(install())
 }
 
-/// How it is installed, with a certificate that somebody has made.
+/// The installation, with a certificate from a Secret that the operator provides.
 fn install() -> Install {
     Install::in_namespace("annotate-pod")
         .image("kubewright.example/annotate-pod")

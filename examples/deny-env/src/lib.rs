@@ -51,7 +51,7 @@ pub fn app(options: Options, _needs: &mut Needs) -> App {
         .install(install())
 }
 
-/// How it is installed: with a certificate that somebody has made, so that the program needs no permission.
+/// The installation, with a certificate from a Secret that the operator provides: the program needs no permission.
 fn install() -> Install {
     Install::in_namespace("deny-env")
         .image("kubewright.example/deny-env")

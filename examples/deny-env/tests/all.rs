@@ -18,7 +18,7 @@ use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-/// What the API server is told.
+/// The response that the API server gets.
 #[must_use]
 struct Answer(Value);
 

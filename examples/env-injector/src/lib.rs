@@ -10,7 +10,7 @@ pub fn app(_: &mut Needs) -> App {
     program(authority())
 }
 
-/// The same with an authority that is told other times.
+/// Defines the program with another authority, such as one with shorter lifetimes.
 pub fn program(authority: SharedAuthority) -> App {
     App::new("env-injector")
         .version(env!("CARGO_PKG_VERSION"))
@@ -29,7 +29,7 @@ fn install() -> Install {
         .service_port(10443)
 }
 
-/// What signs the program's certificates: one for all its replicas, in a Secret that they make.
+/// The authority that signs the program's certificates: all replicas share it, in a Secret that they create.
 pub fn authority() -> SharedAuthority {
     SharedAuthority::in_secret("env-injector-certs").for_service("env-injector")
 }

@@ -92,7 +92,7 @@ fn three_replicas_are_reached_at_the_port_that_users_know() {
     let deployment = of_kind("Deployment");
     assert_eq!(deployment["spec"]["replicas"], 3);
     let container = &deployment["spec"]["template"]["spec"]["containers"][0];
-    // This is where the program listens unless it is told otherwise.
+    // The program listens on this port by default.
     assert_eq!(
         container["ports"][0],
         json!({"name": "webhooks", "containerPort": 9443})

@@ -10,7 +10,7 @@ async fn cluster() -> TestCluster {
     own.new_namespace(&unique("applications"), &[]).await
 }
 
-/// The Deployment of the walk-through, for the namespace of whoever creates it.
+/// The Deployment of the walk-through, without a namespace: the client's own applies.
 pub(crate) fn helloworld() -> Deployment {
     let mut deployment: Deployment = yaml(include_str!("../demo/helloworld-go.yaml"));
     deployment.metadata.namespace = None;

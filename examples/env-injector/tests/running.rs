@@ -31,7 +31,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts the program, and has the cluster call it at its URL.
+    /// Starts the program, and makes the API server call it at its URL.
     async fn start(level: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let ca = directory.path().join("ca.crt");

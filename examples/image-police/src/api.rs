@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::exhaustive_structs,
-    reason = "whoever uses a custom resource writes down all of its fields"
+    reason = "users of a custom resource write down all of its fields"
 )]
 
 use kube::CustomResource;

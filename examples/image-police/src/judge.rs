@@ -16,7 +16,8 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    /// The WhiteLists of a namespace: all of them, or an error. Whoever took an error for no images would delete everything.
+    /// Lists the WhiteLists of a namespace: all of them, or an error. A caller that took an error for an empty list would delete every
+    /// Deployment.
     pub(crate) async fn lists(&self, namespace: &str) -> Result<Vec<WhiteList>, ReadError> {
         self.lists.list_in(namespace).await
     }

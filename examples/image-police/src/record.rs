@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::api::{Offender, WhiteList, WhiteListStatus};
 use crate::judge::Judge;
 
-/// Keeps the status of WhiteLists. It is the only one that writes it, and what it has not written down is not deleted.
+/// Writes the status of WhiteLists. No other writer does, and a Deployment that the status does not list is not deleted.
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) judge: Judge,

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::setting::{Setting, deployment, options, sample};
 
-/// Lets nobody delete a Deployment that is protected.
+/// Denies the deletion of a protected Deployment.
 async fn protected(change: Change<Deployment>, _: Review) -> Validated {
     if change.object().labels().contains_key("protected") {
         return deny("this one is protected");
@@ -85,7 +85,7 @@ async fn a_delete_that_fails_is_tried_again() {
     setting.deploy("other", "httpd").await;
     setting.gone("other").await;
     assert!(setting.is_there("web").await);
-    // Once put right and wrong again it is told of again, as the same Event.
+    // A Deployment that offends again after a correction is reported again, in the same Event.
     for (image, offenders) in [("nginx", 0), ("redis", 1)] {
         let containers = json!([{"name": "app", "image": image}]);
         let change = json!({"spec": {"template": {"spec": {"containers": containers}}}});

@@ -10,7 +10,7 @@ use kubewright::Needs;
 use kubewright::testing::{TestCluster, eventually, unique, yaml};
 use serde_json::{Value, json};
 
-/// The options that stand in these arguments.
+/// Parses the options from these arguments.
 pub(crate) fn options(arguments: &[&str]) -> Options {
     let command = Options::augment_args(Command::new("image-police").no_binary_name(true));
     let arguments = arguments.iter().map(OsStr::new);

@@ -46,8 +46,8 @@ pub fn app(options: Options, needs: &mut Needs) -> App {
         .log_level_from("config-logging")
 }
 
-/// How it is installed: with a certificate that somebody has made, and the default configuration, to be changed in its
-/// ConfigMap.
+/// The installation, with a certificate from a Secret that the operator provides, and a ConfigMap with the default configuration,
+/// which the operator can change.
 fn install() -> Install {
     Install::in_namespace("sidecar-injector")
         .image("kubewright.example/sidecar-injector")
@@ -119,7 +119,7 @@ fn annotation(pod: &Pod, key: &str) -> Option<String> {
     pod.annotations().get(key).map(|value| value.to_lowercase())
 }
 
-/// The default configuration, as whoever runs the program finds it.
+/// The default configuration, which the installed ConfigMap contains.
 const SIDECARS: &str = include_str!("sidecarconfig.yaml");
 const KEY: &str = "sidecarconfig.yaml";
 const INJECT: &str = "sidecar-injector-webhook.morven.me/inject";

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{ConfigMapVolumeSource, Container, Pod, Volume, VolumeMount};
 use serde::Deserialize;
 
-/// The configuration: containers and volumes as they stand in a pod.
+/// The configuration: containers and volumes, as in a pod.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sidecars {

@@ -1,4 +1,4 @@
-//! An HTTPS client that trusts what it is told, as an API server does.
+//! An HTTPS client that trusts only a given CA bundle, as an API server does.
 
 use std::io;
 use std::net::SocketAddr;

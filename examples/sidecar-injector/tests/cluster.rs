@@ -29,7 +29,7 @@ async fn injection() -> TestCluster {
         .await
 }
 
-/// The pod of the demonstration, for the namespace of whoever creates it.
+/// The pod of the demonstration, without a namespace: the client's own applies.
 pub(crate) fn alpine() -> Pod {
     let mut pod: Pod = yaml(include_str!("../demo/alpine.yaml"));
     pod.metadata.namespace = None;

@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use clap::{Args, Command, FromArgMatches};
 use topolvm_hook::Options;
 
-/// The options that stand in these arguments.
+/// Parses the options from these arguments.
 fn options(arguments: &[&str]) -> Options {
     let command = Options::augment_args(Command::new("topolvm-hook").no_binary_name(true));
     let arguments = arguments.iter().map(OsStr::new);

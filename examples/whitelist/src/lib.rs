@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::exhaustive_structs,
-    reason = "whoever uses a custom resource writes down all of its fields"
+    reason = "users of a custom resource write down all of its fields"
 )]
 
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ impl Reconcile<WhiteList> for WhiteLists {
     }
 }
 
-/// The Deployment of this name, as it is to be.
+/// The desired Deployment of this name.
 fn deployment(name: &str) -> Deployment {
     let labels = BTreeMap::from([("deployment".to_owned(), name.to_owned())]);
     let container = Container {

@@ -36,7 +36,7 @@ fn container(deployment: &Deployment) -> &Container {
     container
 }
 
-/// The Deployment, once it is again as it is to be, after a change that made it another version.
+/// Waits until the controller has updated the Deployment after `changed`, and returns it.
 async fn put_back(cluster: &TestCluster, name: &str, changed: &Deployment) -> Deployment {
     eventually("the Deployment as it was", async || {
         let found: Deployment = cluster.get(name).await?;
@@ -76,7 +76,7 @@ async fn a_white_list_has_a_deployment_of_nginx() {
 }
 
 #[tokio::test]
-async fn a_deployment_that_somebody_deletes_is_made_again() {
+async fn a_deleted_deployment_is_created_again() {
     let cluster = cluster().await;
     let name = unique("sample");
     cluster.create(&list(&name)).await.expect_allowed();
@@ -146,7 +146,7 @@ async fn nothing_is_written_for_no_change() {
     cluster.create(&list(&first)).await.expect_allowed();
     let name = format!("{first}-deployment");
     let made = deployment(&cluster, &name).await;
-    // Each of these has the WhiteList reconciled, and none of them is a difference.
+    // Each of these makes the controller reconcile the WhiteList, and none of them is a difference.
     for change in ["one", "two", "three"] {
         let seen = json!({"metadata": {"annotations": {"seen": change}}});
         cluster

@@ -15,7 +15,7 @@ use crate::vars::Vars;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Case {
-    /// The file that it stands in, under `cases/` and without its ending: `rest/create`.
+    /// The file that contains it, under `cases/` and without its ending: `rest/create`.
     pub file: String,
     /// What it states; unique in its file.
     pub name: String,
@@ -23,7 +23,7 @@ pub struct Case {
     pub namespace: String,
     /// Whether it runs while no other case does.
     pub alone: bool,
-    /// Whether it runs before all others, on what there is before anybody makes anything.
+    /// Whether it runs before all others, on a server without objects of other cases.
     pub first: bool,
     /// Whether what the audit log says of each step is compared, too.
     pub audit: bool,
@@ -109,11 +109,11 @@ pub enum Shows {
     Names,
     /// How long it is: whether it is empty.
     Length,
-    /// The paths of its members, in the order in which they stand.
+    /// The paths of its members, in their order.
     Order,
 }
 
-/// Somebody to impersonate.
+/// A user to impersonate.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -128,7 +128,7 @@ pub struct User {
     pub extra: BTreeMap<String, String>,
 }
 
-/// A webhook that answers as it is told to.
+/// A webhook with scripted answers.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -137,7 +137,7 @@ pub struct Hook {
     pub mutating: Option<String>,
     /// The first part of a validating webhook's name.
     pub validating: Option<String>,
-    /// The configuration that it stands in, if not one of its own.
+    /// The configuration that contains it; by default, each webhook has its own.
     pub configuration: Option<String>,
     /// The rules, as in a webhook configuration.
     pub rules: Value,
@@ -152,17 +152,17 @@ pub struct Hook {
     pub raw: OneOrMany<Value>,
 }
 
-/// An HTTP answer word for word.
+/// A verbatim HTTP answer.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Raw {
-    /// The status code, 200 unless said.
+    /// The status code; 200 by default.
     pub status: Option<u16>,
     /// The headers.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// The body: a text, or a structure that becomes JSON; `{uid}` is the uid of the request.
+    /// The body: a string, or a structure that is serialized as JSON; `{uid}` is the uid of the request.
     #[serde(default)]
     pub body: Value,
     /// Milliseconds before the answer.

@@ -168,7 +168,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Reads events until there are so many, or the stream ends, or is silent for too long, which is told as one more.
+    /// Reads events until `count` have arrived, the stream ends, or the server is silent for too long; adds an event that says so.
     pub(crate) async fn events(mut self, count: Option<usize>) -> Result<Vec<Value>> {
         if !(200..300).contains(&self.status) {
             let mut events = self.refusal().await?;

@@ -8,9 +8,9 @@ use serde_json::Value;
 pub struct Difference {
     /// A JSON pointer into the outcome.
     pub at: String,
-    /// What stands there on the real server.
+    /// The value on the real server.
     pub real: Option<Value>,
-    /// What stands there on the embedded server.
+    /// The value on the embedded server.
     pub embedded: Option<Value>,
 }
 

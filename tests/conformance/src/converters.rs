@@ -1,4 +1,4 @@
-//! Webhooks that convert: each object gets the version that is wanted, and whatever else the case says.
+//! Conversion webhooks: each object gets the desired version, and the further changes that the case declares.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::case::{Raw, set};
 
-/// A webhook that converts. What it does is said by the version that is wanted, the part behind the group.
+/// A conversion webhook. The desired version, without its group, selects what it does.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Converter {
@@ -26,8 +26,8 @@ pub(crate) struct Converter {
     /// An HTTP answer instead.
     #[serde(default)]
     raw: BTreeMap<String, Raw>,
-    /// Whether what it was sent is compared: every different call once, since a real server converts behind everybody's
-    /// back, too.
+    /// Whether the requests to it are compared: each different one once, since a real server also converts objects without a
+    /// request of the case.
     #[serde(default)]
     pub(crate) calls: bool,
 }
@@ -36,12 +36,12 @@ impl Converter {
     /// Reads a converter as a case has it.
     ///
     /// # Errors
-    /// It is none.
+    /// The value is not a converter.
     pub(crate) fn read(written: Value) -> Result<Self> {
         serde_json::from_value(written).context("read a converter")
     }
 
-    /// What is answered to a review.
+    /// The answer to a conversion review.
     ///
     /// # Errors
     /// The case sets what cannot be set.

@@ -1,4 +1,4 @@
-//! What stands in braces in steps and hooks, filled in.
+//! Fills in the variables of steps and hooks.
 
 use serde_json::Value;
 

@@ -98,10 +98,10 @@ impl Hooks {
         &self.ca_bundle
     }
 
-    /// Stands ready at `/namespace/name`.
+    /// Serves the scripted answers at `/namespace/name`.
     ///
     /// # Errors
-    /// What it is to answer is no HTTP answer.
+    /// A scripted answer is not an HTTP answer.
     pub(crate) fn script(&self, namespace: &str, name: &str, hook: &Hook) -> Result<()> {
         let answers = if hook.raw.0.is_empty() {
             hook.answer.0.iter().map(enveloped).collect()
@@ -117,7 +117,7 @@ impl Hooks {
         Ok(())
     }
 
-    /// Stands ready at `/namespace/name` to convert.
+    /// Serves a converter at `/namespace/name`.
     pub(crate) fn convert(&self, namespace: &str, converter: Converter) {
         let path = format!("/{namespace}/{}", converter.converting);
         let script = Script {
@@ -127,7 +127,7 @@ impl Hooks {
         self.lock().insert(path, script);
     }
 
-    /// How many calls nobody has taken yet.
+    /// Number of calls that have not been taken yet.
     pub(crate) fn waiting(&self, namespace: &str, name: &str) -> usize {
         let path = format!("/{namespace}/{name}");
         self.lock()
@@ -135,7 +135,7 @@ impl Hooks {
             .map_or(0, |script| script.calls.len())
     }
 
-    /// Takes the calls that a hook got since the last time.
+    /// Takes the calls that a hook has received since the last time.
     pub(crate) fn take(&self, namespace: &str, name: &str) -> Vec<Call> {
         let path = format!("/{namespace}/{name}");
         let mut scripts = self.lock();
@@ -176,7 +176,7 @@ impl Hooks {
             let mut scripts = self.lock();
             let script = scripts.entry(path).or_default();
             if is_probe(&body) {
-                // A hook of a case lets the probes of its neighbours pass, and nobody hears of it.
+                // A hook of a case allows the probes of other cases, and records no call.
                 let mut allowed = enveloped(&json!({}));
                 allowed.body["apiVersion"] = body["apiVersion"].clone();
                 Some(allowed)

@@ -1,7 +1,7 @@
 //! Deliberate breaks of the embedded server: the suite is only worth something if it sees each of them.
 //!
-//! A mutant is a text in a source file and what stands there instead. It is built in a copy of the workspace, and the
-//! suite is run on it, against the recordings.
+//! A mutant replaces one string in a source file. It is built in a copy of the workspace, and the suite runs on it, against
+//! the recordings.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,9 +20,9 @@ pub struct Mutant {
     pub name: String,
     /// The source file, from the root of the workspace.
     pub file: PathBuf,
-    /// What stands there, exactly once.
+    /// The string to replace, which occurs exactly once.
     pub from: String,
-    /// What stands there instead.
+    /// The replacement.
     pub to: String,
 }
 
@@ -51,7 +51,7 @@ impl Mutant {
     /// The source file with the break in it.
     ///
     /// # Errors
-    /// The text stands there not at all, or more than once: the source has changed and the mutant has to follow.
+    /// The string is missing, or occurs more than once: the source has changed and the mutant has to follow.
     pub fn applied(&self, workspace: &Path) -> Result<String> {
         let path = workspace.join(&self.file);
         let source =

@@ -40,7 +40,7 @@ fn path_item(item: &Value) -> Value {
 
 fn operation(operation: &Value) -> Value {
     let mut shape = Map::new();
-    let mut texts = String::new();
+    let mut about = String::new();
     for (name, value) in operation.as_object().into_iter().flatten() {
         match name.as_str() {
             "description" => {}
@@ -71,8 +71,8 @@ fn operation(operation: &Value) -> Value {
             _ => drop(shape.insert(name.clone(), value.clone())),
         }
     }
-    descriptions(operation, &mut texts);
-    shape.insert("about".into(), hash(&texts).into());
+    descriptions(operation, &mut about);
+    shape.insert("about".into(), hash(&about).into());
     shape.into()
 }
 
@@ -127,8 +127,8 @@ fn components(components: &Value) -> Value {
 fn schema(schema: &Value) -> Value {
     let mut shape = Map::new();
     let mut own = schema.as_object().cloned().unwrap_or_default();
-    let mut texts = String::new();
-    descriptions(schema, &mut texts);
+    let mut about = String::new();
+    descriptions(schema, &mut about);
     if let Some(Value::Object(properties)) = own.remove("properties") {
         for (name, value) in &properties {
             shape.insert(format!(".{name}"), slot(value).into());
@@ -140,7 +140,7 @@ fn schema(schema: &Value) -> Value {
         shape.insert("kinds".into(), kinds.join(", ").into());
     }
     shape.insert("is".into(), slot(&Value::Object(own)).into());
-    shape.insert("about".into(), hash(&texts).into());
+    shape.insert("about".into(), hash(&about).into());
     shape.into()
 }
 
@@ -209,23 +209,23 @@ fn kind(kind: &Value) -> String {
     format!("{}/{} {}", text("group"), text("version"), text("kind"))
 }
 
-/// Every description below a value.
-fn descriptions(value: &Value, texts: &mut String) {
+/// Appends every description below a value to `about`.
+fn descriptions(value: &Value, about: &mut String) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
                 match value {
-                    Value::String(text) if name == "description" => texts.extend([text, "\n"]),
-                    _ => descriptions(value, texts),
+                    Value::String(text) if name == "description" => about.extend([text, "\n"]),
+                    _ => descriptions(value, about),
                 }
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| descriptions(item, texts)),
+        Value::Array(items) => items.iter().for_each(|item| descriptions(item, about)),
         _ => {}
     }
 }
 
-/// Texts that differ have hashes that do.
+/// The first half of the FNV-1a hash of a string, in hexadecimal.
 fn hash(text: &str) -> String {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

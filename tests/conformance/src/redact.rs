@@ -79,7 +79,7 @@ impl Redactor {
                 *uri = VERSION_IN_URI.replace_all(uri, "${1}VERSION").into();
             }
             if let Value::Object(annotations) = &mut event["annotations"] {
-                // How long the parts of a server took is told of slow requests only.
+                // Only the events of slow requests have latency annotations.
                 annotations.retain(|name, _| !name.starts_with("apiserver.latency.k8s.io/"));
                 if !alone {
                     *annotations = renumbered(std::mem::take(annotations));
@@ -127,7 +127,7 @@ impl Redactor {
         let of_bookmark = fields
             .get("annotations")
             .is_some_and(|annotations| annotations.get("k8s.io/initial-events-end").is_some());
-        // They stand in the order in which the probes of a real server ended.
+        // Its items are in the order in which the probes of a real server ended.
         let is_of_components = fields
             .get("kind")
             .is_some_and(|kind| kind == "ComponentStatusList");
@@ -200,7 +200,7 @@ impl Redactor {
         let text = TYPE.replace_all(&text, "$1");
         let text = HASH.replace_all(&text, "hash=HASH");
         let text = CREDENTIAL.replace_all(&text, "$1=CREDENTIAL");
-        // Versions within texts: conflicts, and objects in the answers to patches that cannot be applied.
+        // Versions within messages: those of conflicts, and of patches that cannot be applied, which quote the object.
         let text = VERSION.replace_all(&text, "${1}VERSION");
         text.into_owned()
     }

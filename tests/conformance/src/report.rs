@@ -19,7 +19,7 @@ pub struct Report {
     pub equal: usize,
     /// How many differed in known ways only.
     pub known: usize,
-    /// The differences that nobody knew of, by case.
+    /// The differences that are not on the list of known ones, by case.
     pub unknown: Vec<(String, Vec<Difference>)>,
     /// Cases that could not be compared, and why.
     pub broken: Vec<String>,

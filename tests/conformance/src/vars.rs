@@ -1,4 +1,4 @@
-//! What stands in braces: `{ns}`, the cells of a row, and what earlier answers saved.
+//! Variables, which are written in braces: `{ns}`, the cells of a row, and values that earlier steps saved.
 
 use serde_json::{Map, Value};
 
@@ -21,7 +21,7 @@ impl Vars {
         self.0.iter()
     }
 
-    /// A text with every known name replaced by its value.
+    /// A string with every known variable replaced by its value.
     pub(crate) fn text(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (name, value) in &self.0 {
@@ -33,7 +33,7 @@ impl Vars {
         text
     }
 
-    /// A value with every text in it filled; a text that is nothing but a name becomes the value as it is.
+    /// A value with every string in it filled; a string that is a single variable becomes its value.
     pub(crate) fn value(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => {

@@ -16,9 +16,9 @@ use tokio::time::timeout;
     reason = "a process is asked to end, or it is not"
 )]
 pub enum Ending {
-    /// It is told to, by SIGTERM, and has the time that it needs.
+    /// By SIGTERM, with the time that a graceful shutdown takes.
     Graceful,
-    /// It is killed, by SIGKILL.
+    /// By SIGKILL.
     Killed,
 }
 

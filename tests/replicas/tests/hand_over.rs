@@ -1,4 +1,4 @@
-//! Leaders that end, as processes: somebody else leads soon, and never two at once.
+//! Leaders that end, as processes: another replica soon leads, and never two at once.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use replicas::hand_over::Trial;
 const HAND_OVERS: usize = 30;
 
 #[tokio::test]
-async fn whoever_ends_is_followed_by_another_and_two_never_write_at_once() {
+async fn another_replica_follows_a_leader_and_two_never_write_at_once() {
     let said = std::env::var("KUBEWRIGHT_HAND_OVERS").ok();
     let rounds = said.map_or(HAND_OVERS, |said| said.parse().expect("a number"));
     let program = Path::new(env!("CARGO_BIN_EXE_leader"));

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_is_the_one_that_everybody_computes() {
+    fn a_hash_is_that_of_the_standard() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("abc");
         std::fs::write(&file, "abc").unwrap();

@@ -47,10 +47,10 @@ impl Http {
         })
     }
 
-    /// Asks for what is at `address`, from byte `from` on, wherever that leads to.
+    /// Gets `address` from byte `from` on, and follows redirects.
     ///
     /// # Errors
-    /// Nobody answers, or leads on for ever or to where nobody could be trusted.
+    /// The server does not answer, redirects too often, or redirects from HTTPS to an unencrypted address.
     ///
     /// # Cancel safety
     /// The request ends when the future is dropped.
@@ -91,10 +91,10 @@ impl Http {
         Ok(None)
     }
 
-    /// A whole text, which must not be longer than `limit`.
+    /// Gets a whole document of at most `limit` bytes.
     ///
     /// # Errors
-    /// It cannot be had, or is no text, or too long.
+    /// The request fails, or the document is not UTF-8 or longer than `limit`.
     ///
     /// # Cancel safety
     /// The request ends when the future is dropped.

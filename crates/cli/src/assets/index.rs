@@ -22,11 +22,11 @@ pub(crate) struct Archive {
     pub(crate) version: Version,
     pub(crate) platform: Platform,
     pub(crate) hash: Sha512,
-    /// Where it can be had, in the order in which to try.
+    /// Addresses of the archive, in the order in which to try them.
     pub(crate) places: Vec<Uri>,
 }
 
-/// Where the index is that everybody uses.
+/// Address of the index that controller-tools publishes.
 pub(crate) const PUBLISHED: &str =
     "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml";
 

@@ -12,10 +12,10 @@ use super::version::{Newest, Selector, Version};
 use crate::failure::{Failure, Outcome};
 use crate::ui::Ui;
 
-/// What is wanted, and what may be done for it.
+/// A request for a version, and the means that are allowed to provide it.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
-    /// None means what is pinned, or else the newest there is.
+    /// None selects the pinned version, or else the newest one.
     pub(crate) selector: Option<Selector>,
     pub(crate) platform: Platform,
     pub(crate) network: Network,
@@ -37,24 +37,24 @@ pub(crate) enum Pins {
     Kept,
 }
 
-/// What becomes of what is installed already.
+/// Whether an existing installation is used or replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     Used,
     Replaced,
 }
 
-/// What is there now.
+/// An installed version.
 #[derive(Debug)]
 pub(crate) struct Provided {
     pub(crate) installed: Installed,
-    /// Whether it was not there before, be it that another process brought it meanwhile.
+    /// Whether it was missing at first, even if another process has installed it meanwhile.
     pub(crate) downloaded: bool,
     /// The lock file that pins it, if there is a repository.
     pub(crate) lock: Option<PathBuf>,
 }
 
-/// Sees to it that what is wanted is installed and pinned.
+/// Installs and pins the requested version.
 pub(crate) async fn provide(
     ui: &Ui,
     store: &Store,
@@ -85,7 +85,7 @@ pub(crate) async fn provide(
         installed
     } else {
         let guard = store.lock(ui, version, platform)?;
-        // Somebody else may have done it while we waited.
+        // Another process may have installed it while this one waited for the lock.
         if let Some(installed) = ready(store, version, wanted, pinned.as_ref())? {
             installed
         } else {
@@ -124,7 +124,7 @@ pub(crate) async fn provide(
     })
 }
 
-/// The version that is meant, and its archives if an index was asked for it.
+/// Chooses the version, and returns its archives if that took a request to an index.
 async fn choose(
     store: &Store,
     sources: &mut Sources<'_>,

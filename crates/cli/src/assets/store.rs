@@ -183,7 +183,7 @@ impl Store {
         Ok(self.clear(&installed.folder).with_context(describe)?)
     }
 
-    /// Takes a folder away at once, and then apart: nobody sees half of it.
+    /// Renames a folder before deleting it, so that no process sees half of it.
     fn clear(&self, folder: &Path) -> std::io::Result<()> {
         if folder.exists() {
             let old = tempfile::Builder::new()
@@ -210,7 +210,7 @@ impl Installed {
             .find(|name| !self.folder.join(name).is_file())
     }
 
-    /// What is no longer as it was installed, by reading all of it.
+    /// Reads every installed file, and returns the files that are missing or changed.
     pub(crate) fn damage(&self) -> Outcome<Vec<String>> {
         let mut damage = Vec::new();
         for (name, hash) in &self.record.files {

@@ -146,7 +146,7 @@ fn parts(text: &str) -> Result<(u32, u32, Option<u32>), String> {
     Ok((major, minor, patch))
 }
 
-/// A number as it stands in a version: digits only, and no zero in front of others.
+/// Parses a component of a version: digits only, without leading zeros.
 fn number(text: &str) -> Option<u32> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
     let padded = text.len() > 1 && text.starts_with('0');

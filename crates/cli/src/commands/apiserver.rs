@@ -1,4 +1,4 @@
-//! `kubewright apiserver`: the embedded API server on a port, for kubectl and whoever else.
+//! `kubewright apiserver`: the embedded API server on a port, for kubectl and other clients.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -111,7 +111,7 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: &Arguments) -> Outcome {
     }
     runtime.block_on(async {
         let mut interrupt = Interrupt::listen_to_all()?;
-        // Of a cluster that stays, only the program itself can tell what it was asked.
+        // On a given cluster, only the program itself can report the reviews that it receives.
         let told = match &arguments.given.context {
             Some(_) => Some(Told::start(ui, arguments.record.as_deref())?),
             None => None,
@@ -210,7 +210,7 @@ async fn develop<'a>(
         }
         let session = session.insert(Session::new(ui, folder, asked, stage, program));
         session.start().await?;
-        // In somebody's cluster, a demo is played only if that is asked for.
+        // On a given cluster, only `--once` plays the demo.
         if let Some(demo) = demo.filter(|_| *once) {
             return came_out(session.play(&Ground::Given(&given.config), &demo).await?);
         }

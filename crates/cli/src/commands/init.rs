@@ -99,8 +99,8 @@ fn path_of(kubewright: &Path) -> Outcome<String> {
     Ok(whole.to_string_lossy().into_owned())
 }
 
-/// The crate beside this one, if this was built in the whole of the sources and they are still there: what a registry has may be
-/// another version, or none.
+/// Path of the crate `kubewright` beside this one, if this command was built from a full checkout that still exists. A registry may
+/// have another version of the crate, or none.
 fn sources() -> Option<String> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("kubewright");
     let is_there = beside.join("Cargo.toml").is_file();

@@ -236,7 +236,7 @@ pub(crate) fn deploy(ui: &Ui, arguments: &Deploy) -> Outcome {
             }
         }
         let mut changes = Changes::new(ui, &cluster, source.output, installation);
-        // Whoever has a program called before it answers has everything refused meanwhile.
+        // Webhook configurations come last: the API server would deny requests until the program answers.
         let (last, first): (Vec<&Claim<'_>>, Vec<&Claim<'_>>) = claims
             .iter()
             .partition(|claim| arguments.wait && calls(claim.object));
@@ -304,8 +304,8 @@ pub(crate) fn undeploy(ui: &Ui, arguments: &Undeploy) -> Outcome {
         let (program, objects) = source.everything(ui, &arguments.place).await?;
         let cluster = source.cluster.connect(ui).await?;
         let installation = Installation::of(cluster.client(), program.name(), &objects).await?;
-        // The reverse of the order of applying: nobody is called any more before nobody answers, and what the program has made
-        // for itself goes with its service account, after it.
+        // The reverse of the order of applying: webhook configurations go before the program that serves them, and the objects
+        // that the program has made for itself go after it, with its service account.
         let (first, rest): (Vec<&Value>, Vec<&Value>) = objects
             .iter()
             .rev()
@@ -345,7 +345,7 @@ pub(crate) fn undeploy(ui: &Ui, arguments: &Undeploy) -> Outcome {
     })
 }
 
-/// Whether an object has API servers call the program.
+/// Whether an object makes API servers call the program.
 fn calls(object: &Value) -> bool {
     let kind = object["kind"].as_str().unwrap_or_default();
     kind.ends_with("WebhookConfiguration")

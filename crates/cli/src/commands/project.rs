@@ -85,7 +85,7 @@ pub(crate) fn change_folder(
         ui.line(ui.paint(tone, &format!("{mark} {path}")));
     }
     if changes.is_empty() {
-        ui.note("nothing to do: it is as it is to be");
+        ui.note("nothing to do: the project is up to date");
     }
     let left = tree.by_hand();
     if left.is_empty() {
@@ -181,7 +181,7 @@ impl From<Refused> for Failure {
     }
 }
 
-/// Where files of the scaffolder are. Whatever else a project has may be large.
+/// The folders that contain scaffolded files. Other folders of a project may be large.
 const FOLDERS: [&str; 5] = [".github", "crds", "demo", "src", "tests"];
 
 /// No source that a person edits is as long as this, and no definition that an API server takes.

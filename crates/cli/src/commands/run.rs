@@ -1,4 +1,4 @@
-//! `kubewright run`: a program on this machine, with the rights of whoever is at the terminal.
+//! `kubewright run`: a program on this machine, with the rights of the user's kubeconfig.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -80,7 +80,7 @@ async fn prepared(ui: &Ui, arguments: &Arguments) -> Outcome<(Program, Prepared)
         certs::save(place.path(), &authority, &certificate)?;
         command.arg("--certificates").arg(place.path());
     }
-    // Nobody has to learn that it goes: nothing that calls it is installed.
+    // No change of endpoints has to propagate: no installed object makes an API server call the program.
     if !is_said(&["--propagation"]) {
         command.args(["--propagation", "0"]);
     }
@@ -127,5 +127,5 @@ async fn to_its_end(
     }
 }
 
-/// Nobody runs a program from a terminal for a month.
+/// Lifetime of the certificate: longer than any run from a terminal.
 const CERTIFICATE_LIFETIME: Duration = Duration::from_hours(30 * 24);

@@ -86,7 +86,7 @@ fn binding(role: &Value, name: &str) -> Value {
 /// Where the account is, and roles that name no namespace.
 const NAMESPACE: &str = "default";
 
-/// In seconds: nobody develops for a month without a restart.
+/// Lifetime of a token in seconds: longer than any development run.
 const LIFETIME: u32 = 30 * 24 * 60 * 60;
 
 #[cfg(test)]

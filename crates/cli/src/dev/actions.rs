@@ -112,7 +112,7 @@ impl Actions {
                     self.ui.paint(Tone::Added, "created")
                 ))]
             }
-            // It was not created, and what it was is not known.
+            // The object was not created, and its earlier state is unknown.
             (_, None) if status.is_empty() => {
                 vec![self.line(&format!("{} {place}", self.ui.paint(Tone::Good, "changed")))]
             }

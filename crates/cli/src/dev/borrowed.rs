@@ -1,5 +1,5 @@
-//! What `dev` changes in a cluster, and only for as long as it runs: each object becomes what the program says, and in the end
-//! what it was.
+//! The objects that `dev` changes in a cluster while it runs: it applies what the program declares, and restores the objects at
+//! the end.
 
 use kube::{Client, Error};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ pub(crate) struct Borrowed {
     borrower: Option<Borrower>,
 }
 
-/// Who borrows objects of a cluster that stays.
+/// The process that borrows objects of a given cluster.
 #[derive(Debug)]
 pub(crate) struct Borrower {
     /// The value of an annotation of borrowed objects, which other processes read.
@@ -32,11 +32,11 @@ pub(crate) struct Borrower {
     pub(crate) installation: Option<Installation>,
 }
 
-/// What became of an object, for people.
+/// The outcome for an object, as a message for the user.
 type Said = String;
 
 impl Borrowed {
-    /// Of a cluster that goes when the command does: nothing is kept in a file.
+    /// For a cluster that ends with the command: no file records its objects.
     pub(crate) fn of(client: Client) -> Self {
         Self {
             client,
@@ -45,7 +45,7 @@ impl Borrowed {
         }
     }
 
-    /// Of a cluster that stays.
+    /// For a given cluster, which stays.
     pub(crate) fn with(client: Client, record: Record, borrower: Borrower) -> Self {
         Self {
             client,
@@ -88,7 +88,7 @@ impl Borrowed {
         };
         let installation = borrower.installation.as_ref();
         let is_own = installation.is_some_and(|installation| installation.owns(live));
-        // The annotation of a borrower is checked by itself, with a remedy of its own.
+        // The annotation of a borrower has its own check, with another remedy.
         let is_borrowed = live["metadata"]["annotations"][MARK].is_string();
         !is_own && !is_borrowed && !borrower.adopt.names(live)
     }
@@ -98,12 +98,12 @@ impl Borrowed {
         self.record.entries().is_empty() && self.record.program().is_none()
     }
 
-    /// Keeps which program runs, or that none does.
+    /// Records the running program, or that none runs.
     pub(crate) fn runs(&mut self, program: Option<Process>) -> Outcome {
         self.record.runs(program)
     }
 
-    /// Does what an earlier run could not do at its end.
+    /// Finishes the cleanup of an earlier run that was killed.
     pub(crate) async fn make_up(&mut self, ui: &Ui) -> Outcome {
         // Some objects go only when their controller lets them.
         let given_back = self.give_back(ui).await;
@@ -119,12 +119,12 @@ impl Borrowed {
         given_back
     }
 
-    /// Makes an object what it is to be, having kept what it was.
+    /// Records the live state of an object, and writes the desired one.
     pub(crate) async fn take(&mut self, object: &Value) -> Outcome {
         self.take_as(object, over).await
     }
 
-    /// The same for a definition that does not say how its versions become each other: that is left as it is.
+    /// Does the same for a definition without a conversion webhook, but keeps the live conversion webhook.
     pub(crate) async fn take_but_conversion(&mut self, definition: &Value) -> Outcome {
         let over = |live: &Value, object: &Value| {
             let mut object = over(live, object);
@@ -136,9 +136,9 @@ impl Borrowed {
         self.take_as(definition, over).await
     }
 
-    /// Keeps what an object is that somebody else will change, such as a demo.
+    /// Records the state of an object that another writer, such as a demo, will change.
     pub(crate) async fn keep(&mut self, object: &Value) -> Outcome {
-        // One that is called by the API server is known when it is made.
+        // An object with a generated name is recorded once the API server has created it.
         if object["metadata"]["name"].is_string() && !self.record.has(object) {
             let before = Place::of(&self.client, object).await?.object().await?;
             self.record.add(Entry::new(object, before, false))?;
@@ -146,7 +146,7 @@ impl Borrowed {
         Ok(())
     }
 
-    /// Keeps that an object was not there before.
+    /// Records that an object did not exist before.
     pub(crate) fn keep_made(&mut self, object: &Value) -> Outcome {
         if self.record.has(object) {
             return Ok(());
@@ -172,7 +172,7 @@ impl Borrowed {
             };
             match put {
                 Ok(()) => return Ok(()),
-                // Somebody was faster, such as one who looks after `caBundle`.
+                // Another client was faster, such as one that injects `caBundle`.
                 Err(Error::Api(status)) if status.is_conflict() || status.is_already_exists() => {}
                 Err(error) => {
                     let what = format!("the API server refused the {}", called(object));
@@ -202,7 +202,7 @@ impl Borrowed {
         object
     }
 
-    /// What a live object is to be in the end.
+    /// The state to restore at the end: that of the live object, if no other `kubewright dev` borrows it.
     fn before(&self, live: Option<Value>) -> Outcome<Option<Value>> {
         let Some(live) = live else {
             return Ok(None);
@@ -222,20 +222,20 @@ impl Borrowed {
         )))
     }
 
-    /// Makes what is not among these objects of the program again what it was, the last first.
+    /// Restores the program's objects that are not among `objects`, the last first.
     pub(crate) async fn keep_only(&mut self, ui: &Ui, objects: &[Value]) -> Outcome {
         let is_kept = |entry: &Entry| objects.iter().any(|object| entry.is_of(object));
         self.give_back_if(ui, |entry| entry.is_of_program && !is_kept(entry))
             .await
     }
 
-    /// Makes everything but definitions again what it was: from then on, nobody calls the program.
+    /// Restores every object except definitions: from then on, the API server does not call the program.
     pub(crate) async fn give_back_calls(&mut self, ui: &Ui) -> Outcome {
         self.give_back_if(ui, |entry| entry.kind() != DEFINITION)
             .await
     }
 
-    /// Makes everything again what it was.
+    /// Restores every object.
     pub(crate) async fn give_back(&mut self, ui: &Ui) -> Outcome {
         self.give_back_if(ui, |_| true).await
     }
@@ -313,7 +313,7 @@ impl Borrowed {
         }
     }
 
-    /// Removes what was not there before, unless data would go with it.
+    /// Deletes an object that did not exist before, unless data would be deleted with it.
     async fn remove(&self, entry: &Entry, place: &Place, live: &Value) -> Outcome<Said> {
         let called = called(live);
         let cluster = Cluster::of(self.client.clone());
@@ -332,7 +332,7 @@ impl Borrowed {
         }
         // Another client, or a restore that was killed, may have deleted it since it was read.
         cluster.delete(live).await?;
-        // What may come again under the same name is waited for.
+        // Waits for the end of objects that may be created again under the same name.
         let is_awaited = !entry.is_of_program || entry.kind() == DEFINITION;
         if is_awaited && !wait::for_no(place).await? {
             return Ok(format!(
@@ -345,11 +345,12 @@ impl Borrowed {
 
 async fn put_back(place: &Place, live: &Value, before: &Value) -> Result<(), Error> {
     let stored = place.replace(&over(live, before)).await?;
-    // Whoever changes a field has it from then on. A second time nothing differs, and who has which field is as it was, too.
+    // A write makes its client the manager of each field that it changes. The second write changes no field, and so restores
+    // `managedFields`, too.
     place.replace(&over(&stored, before)).await.map(drop)
 }
 
-/// Whether an object is what it was, but for what every write changes.
+/// Whether an object has its earlier state, except for the fields that every write changes.
 fn is_restored(live: &Value, before: &Value) -> bool {
     let [live, before] = [live, before].map(|object| {
         let mut object = object.clone();
@@ -363,7 +364,7 @@ fn is_restored(live: &Value, before: &Value) -> bool {
     live == before
 }
 
-/// An object in the place of a live one: of that, what is not its maker's stays.
+/// An object that replaces a live one, with the metadata of the live object that does not belong to its creator.
 fn over(live: &Value, object: &Value) -> Value {
     let mut object = object.clone();
     for field in ["resourceVersion", "uid", "finalizers", "ownerReferences"] {
@@ -372,7 +373,7 @@ fn over(live: &Value, object: &Value) -> Value {
     object
 }
 
-/// An object as one that is made.
+/// An object without the fields that the API server sets, so that it can be created.
 fn anew(object: &Value) -> Value {
     let mut object = object.clone();
     for field in [
@@ -386,8 +387,8 @@ fn anew(object: &Value) -> Value {
     object
 }
 
-/// Says who borrows an object.
+/// The annotation that names the borrower of an object.
 const MARK: &str = "kubewright.dev/dev";
 
-/// How often somebody else may be faster.
+/// Number of attempts to write an object that other clients change.
 const ATTEMPTS: usize = 5;

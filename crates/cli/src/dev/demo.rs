@@ -1,6 +1,6 @@
-//! The demo of an example: objects to apply or delete, and what must come of them.
+//! The demo of an example: objects to apply or delete, and the results to expect.
 //!
-//! A demo stands in `demo.yaml` beside the program's `Cargo.toml`:
+//! The file `demo.yaml` beside the program's `Cargo.toml` contains the demo:
 //!
 //! ```yaml
 //! steps:
@@ -15,7 +15,7 @@
 //! name is any one of its kind:
 //!
 //! ```yaml
-//!   - title: a Deployment that somebody deletes is made again
+//!   - title: a deleted Deployment is created again
 //!     delete: {apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}
 //!     expect:
 //!       eventually:

@@ -1,4 +1,4 @@
-//! Playing a demo: each step is done, and what comes of it is compared with what was expected.
+//! Plays a demo: runs each step, and compares its result with the expected one.
 
 use anyhow::Context as _;
 use kube::{Client, Config, Error};
@@ -22,7 +22,7 @@ pub(crate) enum Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// A client for a step, as whoever the step is to be done as.
+    /// A client for a step; it impersonates the step's user, if there is one.
     fn client(&self, user: Option<&User>) -> Outcome<Client> {
         Ok(match (self, user) {
             (Self::Embedded(server), None) => Client::new(server.service(), "default"),
@@ -41,7 +41,7 @@ impl Ground<'_> {
         })
     }
 
-    /// Keeps what an object is before a step changes it.
+    /// Records an object before a step changes it.
     async fn keep(&self, borrowed: &mut Borrowed, object: &Value) -> Outcome {
         match self {
             Self::Embedded(_) => Ok(()),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_refusal_that_nobody_expected_is_a_failure() {
+    async fn an_unexpected_refusal_is_a_failure() {
         let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "none"}});
         assert_eq!(
             failures(json!([{"title": "no namespace", "object": object}])).await,

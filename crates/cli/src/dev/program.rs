@@ -51,7 +51,7 @@ impl Program {
         let written = std::fs::metadata(&built.executable).and_then(|file| file.modified());
         Ok(Self {
             name: name.to_string_lossy().into_owned(),
-            // Where nobody knows, it is taken for another one.
+            // A build without a modification time counts as a new one.
             written: written.ok(),
             packages: built.packages,
             executable: built.executable,
@@ -91,7 +91,7 @@ impl Program {
             .env("KUBECONFIG", around.kubeconfig)
             .args(["run", "--listen", around.listen, "--certificates"])
             .arg(around.certificates);
-        // Nobody has to learn that it goes: whoever calls it is told where the next one is.
+        // No change of endpoints has to propagate: `dev` points the webhook configurations to the next process.
         let is_said = |option: &String| option.starts_with("--propagation");
         if !asked.options.iter().any(is_said) {
             command.args(["--propagation", "0"]);
@@ -127,7 +127,7 @@ impl Program {
         self.printed("manifests", command).await
     }
 
-    /// Has the program write the files that install it, or compare them. The inner error is what it says against that.
+    /// Makes the program write or compare the files that install it. The inner error is the program's message.
     pub(crate) async fn write_manifests(
         &self,
         into: &Path,

@@ -13,18 +13,18 @@ use serde_json::{Value, json};
 use crate::failure::{Failure, Outcome};
 use crate::files::{Readers, folder_of, sync_folder, write_durably};
 
-/// What objects were, the first that was changed first.
+/// The earlier states of objects, in the order of their changes.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     kept: Option<Kept>,
     contents: Contents,
 }
 
-/// Where it is kept. Nobody else has it meanwhile.
+/// The file of a record, locked against other processes.
 #[derive(Debug)]
 struct Kept {
     file: PathBuf,
-    /// Its file stays when the lock is released: a process that waits for it would lock one that another cannot find.
+    /// The lock file stays when the lock is released: otherwise a waiting process would lock a file that no other one can find.
     _locked: File,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Process {
     pub(crate) executable: PathBuf,
 }
 
-/// An object, and what it was.
+/// An object, and its earlier state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Entry {
     /// Its kind and its name.
@@ -126,18 +126,18 @@ impl Record {
         &self.contents.objects
     }
 
-    /// The program that runs meanwhile, as far as anybody knows.
+    /// The program that is recorded as running.
     pub(crate) fn program(&self) -> Option<&Process> {
         self.contents.program.as_ref()
     }
 
-    /// Keeps which program runs, or that none does.
+    /// Records the running program, or that none runs.
     pub(crate) fn runs(&mut self, program: Option<Process>) -> Outcome {
         self.contents.program = program;
         self.save()
     }
 
-    /// Where it is kept, if it is.
+    /// The file of the record, if it has one.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.kept.as_ref().map(|kept| kept.file.as_path())
     }
@@ -146,13 +146,13 @@ impl Record {
         self.entries().iter().any(|entry| entry.is_of(object))
     }
 
-    /// Keeps what an object was. From then on it may be changed.
+    /// Records the earlier state of an object, which may then be changed.
     pub(crate) fn add(&mut self, entry: Entry) -> Outcome {
         self.contents.objects.push(entry);
         self.save()
     }
 
-    /// Forgets an object, which is what it was.
+    /// Removes an object, which has been restored.
     pub(crate) fn remove(&mut self, entry: &Entry) -> Outcome {
         self.contents
             .objects

@@ -1,4 +1,4 @@
-//! A program that runs as a child: what it prints is passed on, and it is told to end before it is ended.
+//! A program that runs as a child process: its output is passed on, and it gets SIGTERM before it is killed.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(crate) struct Running {
 impl Running {
     /// Waits until a program that was just started serves or, without webhooks, runs. Its output has to be piped.
     pub(crate) async fn ready(ui: &Arc<Ui>, name: &str, mut command: Command) -> Outcome<Self> {
-        // The program is to live until nobody calls it any more.
+        // Ctrl-C must not end the program while the API server still calls it.
         apart(&mut command);
         let mut child = command
             .kill_on_drop(true)
@@ -77,7 +77,7 @@ impl Running {
         }
     }
 
-    /// Tells the program to end, and waits until it is gone.
+    /// Sends SIGTERM to the program, waits for its end, and kills it after a timeout.
     ///
     /// # Cancel safety
     /// Dropping the future kills the program.
@@ -94,13 +94,13 @@ impl Running {
     }
 }
 
-/// Spares a program the signals of the terminal, such as Ctrl-C: whoever starts it tells it to end.
+/// Shields a program from the terminal's signals, such as Ctrl-C: the parent process ends it with SIGTERM.
 #[cfg(unix)]
 pub(crate) fn apart(command: &mut Command) {
     command.process_group(0);
 }
 
-/// There are no groups.
+/// Does nothing: this system has no process groups.
 #[cfg(not(unix))]
 pub(crate) fn apart(_: &mut Command) {}
 
@@ -133,13 +133,13 @@ pub(crate) async fn end_left_over(program: &Process) -> bool {
     true
 }
 
-/// Nobody says what a process runs.
+/// Returns false: this system does not tell which executable a process runs.
 #[cfg(not(target_os = "linux"))]
 pub(crate) async fn end_left_over(_: &Process) -> bool {
     false
 }
 
-/// Whether the program was told, and may be expected to end.
+/// Sends SIGTERM to the program, and returns whether that succeeded.
 #[cfg(unix)]
 pub(crate) fn tell_to_end(child: &Child) -> bool {
     use rustix::process::{Pid, Signal, kill_process};
@@ -148,7 +148,7 @@ pub(crate) fn tell_to_end(child: &Child) -> bool {
     id.is_some_and(|id| kill_process(id, Signal::TERM).is_ok())
 }
 
-/// There is no way to tell it.
+/// Returns false: this system has no SIGTERM.
 #[cfg(not(unix))]
 pub(crate) fn tell_to_end(_: &Child) -> bool {
     false
@@ -201,5 +201,5 @@ async fn last_words(errors: &mut Lines<impl AsyncBufRead + Unpin>) -> String {
     lines.split_off(lines.len().saturating_sub(20)).join("\n")
 }
 
-/// A program has thirty seconds for its end unless it is told otherwise.
+/// Time between SIGTERM and SIGKILL. A program's own shutdown timeout is thirty seconds by default.
 const PATIENCE: Duration = Duration::from_secs(35);

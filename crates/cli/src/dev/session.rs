@@ -97,7 +97,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Ends the program. A cluster that stays becomes what it was: first nobody calls the program any more.
+    /// Ends the program, and restores a cluster that stays: first the objects that make the API server call the program.
     pub(crate) async fn end(&mut self) -> Outcome {
         let ui = self.ui;
         let mut outcome = Ok(());

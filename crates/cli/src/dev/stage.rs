@@ -1,4 +1,5 @@
-//! Where a program under development runs: with its kinds defined, as somebody, with a certificate, and called by an API server.
+//! The environment of a program under development: its custom resources, its user, its certificate, and an API server that calls
+//! it.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -92,12 +93,12 @@ impl Stage {
         })
     }
 
-    /// What the program's clients have to trust.
+    /// The CA bundle that the program's clients must trust.
     pub(crate) fn trust(&self) -> &TrustBundle {
         &self.trust
     }
 
-    /// Defines the kinds of a program, and lets it do what it has to.
+    /// Defines the kinds of a program, and grants the permissions that it needs.
     pub(crate) async fn prepare(&mut self, program: &Program, options: &[String]) -> Outcome {
         let definitions = program.crds(options).await?;
         if self.stays() {
@@ -158,7 +159,7 @@ impl Stage {
         program.start(ui, around, asked).await
     }
 
-    /// Has the API server call a program that runs, and nothing that it has no more.
+    /// Makes the API server call a running program, and removes webhooks that the program no longer has.
     pub(crate) async fn register(
         &mut self,
         ui: &Ui,
@@ -204,8 +205,8 @@ impl Stage {
         }
     }
 
-    /// Defines a custom resource, and waits until it can be used. How its versions become each other is left as it is: while
-    /// nobody is there to convert them, none may be taken for another.
+    /// Defines a custom resource, and waits until it can be used. Keeps its conversion strategy: while no webhook converts
+    /// objects, an object of one version must not pass as one of another.
     async fn define(&mut self, definition: &Value) -> Outcome {
         self.borrowed.take_but_conversion(definition).await?;
         wait::for_definition(&self.client, definition).await
@@ -220,7 +221,7 @@ impl Stage {
     }
 }
 
-/// Has an API server go on without the webhooks of a configuration when it cannot reach them.
+/// Makes an API server ignore the webhooks of a configuration when it cannot reach them.
 fn fail_open(object: &mut Value) {
     let webhooks = object["webhooks"].as_array_mut();
     for webhook in webhooks.into_iter().flatten() {
@@ -228,7 +229,7 @@ fn fail_open(object: &mut Value) {
     }
 }
 
-/// Where a program listens that is reached by a name or an address: nowhere else, if that is this machine alone.
+/// The address for a program to listen on that is reached at `host`: a loopback address if `host` is one.
 fn listening(host: &str) -> &'static str {
     match host.parse() {
         Ok(IpAddr::V6(address)) if address.is_loopback() => "[::1]:0",
@@ -241,7 +242,7 @@ fn listening(host: &str) -> &'static str {
 
 const LOOPBACK: &str = "127.0.0.1";
 
-/// The certificate of a development run: nobody develops for a month without a restart.
+/// Lifetime of the certificate: longer than any development run.
 const CERTIFICATE_LIFETIME: Duration = Duration::from_hours(30 * 24);
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The reviews that a program answers, by what it records of them: of a cluster that is not ours, nobody else tells.
+//! The reviews that a program answers on a given cluster, read from the program's recordings: only the embedded API server reports
+//! them itself.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ struct Shown {
 }
 
 impl Told {
-    /// Begins to show what comes into a folder, or into one of its own.
+    /// Starts to show each review that the program records in `folder`, or in a temporary folder.
     pub(crate) fn start(ui: &Arc<Ui>, folder: Option<&Path>) -> Outcome<Self> {
         let folder = match folder {
             Some(folder) => Folder::Theirs(folder.to_owned()),
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_review_is_told_with_what_came_of_it() {
+    fn a_review_is_shown_with_its_outcome() {
         assert_eq!(
             said(Some(
                 &json!({"allowed": true, "warnings": ["soon no more"]})

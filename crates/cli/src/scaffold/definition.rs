@@ -90,7 +90,7 @@ impl Definition {
         Ok(definition)
     }
 
-    /// Its names become names of files and of modules, and stand in code: they are what an API server takes, and nothing else.
+    /// Checks the names, which become names of files and modules, and parts of code: only those that an API server accepts pass.
     fn check(&self) -> Result<(), Refused> {
         let kind = &self.kind;
         let refused = |what: &str, name: &str, why: &str| {
@@ -262,7 +262,7 @@ fn example(schema: &Value) -> Value {
         Some("integer" | "number") => bound("minimum").unwrap_or(1).into(),
         Some("array") => {
             let least = usize::try_from(bound("minItems").unwrap_or(0)).unwrap_or(0);
-            // Whoever asks for more than that gets an object that the tests show to be too small.
+            // A schema that requires more items gets too short a list, which the generated tests reject.
             vec![example(&schema["items"]); least.min(MOST_ITEMS)].into()
         }
         _ if schema["x-kubernetes-int-or-string"] == true => 1.into(),

@@ -1,4 +1,4 @@
-//! `kubewright delete`: takes back what was made, unless somebody has written into it.
+//! `kubewright delete`: deletes scaffolded files, unless a user has changed them.
 
 use super::places::{APP, CONTROLLERS, DEMO, LIBRARY, TABLE, TESTS, type_file};
 use super::project::Project;
@@ -103,9 +103,9 @@ pub(crate) fn webhook(
         .collect();
     if !parts.is_empty() {
         let whole = |head: templates::Template, parts: Vec<templates::Template>| {
-            let texts = parts.into_iter().map(|part| part.fill(values.clone()));
-            let texts = std::iter::once(head.fill(values.clone())).chain(texts);
-            texts.collect::<Vec<_>>().join("\n")
+            let filled = parts.into_iter().map(|part| part.fill(values.clone()));
+            let filled = std::iter::once(head.fill(values.clone())).chain(filled);
+            filled.collect::<Vec<_>>().join("\n")
         };
         let [code, test] = webhook::files(&target);
         let was = whole(

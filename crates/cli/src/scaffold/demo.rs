@@ -17,14 +17,14 @@ pub(super) fn add(text: &str, step: &str) -> Result<String, String> {
         .strip_suffix("steps: []")
         .map_or_else(|| kept.to_owned(), |head| format!("{head}steps:"));
     let new = format!("{kept}\n{step}");
-    // Whatever stands behind the steps, the file may have meant something else.
+    // The file may contain something else after its steps.
     if steps(&new).is_ok_and(|after| after.len() == before.len() + 1) {
         return Ok(new);
     }
     Err("its steps are not the last thing in it, or are written in another way".to_owned())
 }
 
-/// Takes a step away that is as it was added.
+/// Removes a step that is unchanged since it was added.
 pub(super) fn remove(text: &str, step: &str) -> Result<String, String> {
     let title = title(step);
     let before = steps(text)?;

@@ -119,7 +119,7 @@ fn is_kind(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the name of a kind that the project defines: its type stands beside other names in what is made.
+/// Checks the name of a kind that the project defines: its type must not clash with other names in the generated code.
 pub(crate) fn check_own_kind(kind: &Kind) -> Result<(), String> {
     let kind = kind.as_ref();
     if STANDARD.contains(&kind) {
@@ -236,7 +236,7 @@ pub(crate) fn hyphened(name: &str) -> String {
     name.to_kebab_case()
 }
 
-/// The plural of an English word, as far as rules go; whoever knows better says `--plural`.
+/// The plural of an English word, by rule; `--plural` overrides it.
 pub(crate) fn plural(word: &str) -> String {
     let before_y = word
         .strip_suffix('y')

@@ -1,4 +1,4 @@
-//! Where things stand in a project.
+//! Paths of the files of a project.
 
 use super::names::module;
 use super::project::Api;

@@ -289,8 +289,8 @@ fn boolean(table: &Table, key: &str) -> bool {
 
 fn strings(table: &Table, key: &str) -> Vec<String> {
     let values = table.get(key).and_then(Item::as_array);
-    let texts = values.into_iter().flatten().filter_map(Value::as_str);
-    texts.map(str::to_owned).collect()
+    let strings = values.into_iter().flatten().filter_map(Value::as_str);
+    strings.map(str::to_owned).collect()
 }
 
 /// Sets a value, and leaves one alone that says the same.

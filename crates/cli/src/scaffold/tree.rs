@@ -115,7 +115,7 @@ impl Tree {
         }
     }
 
-    /// Removes a file if it is still as it was made; else a person has to look whether they need what they wrote.
+    /// Removes a file that is unchanged since it was made; a user has to review a changed one.
     pub(super) fn remove(&mut self, path: &str, made: &str, force: bool) -> Result<(), Refused> {
         let Some(text) = self.text(path) else {
             return Ok(());

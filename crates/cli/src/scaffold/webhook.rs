@@ -152,7 +152,7 @@ fn add(tree: &mut Tree, project: &Project, target: &Target, part: &Part) -> Resu
     Ok(())
 }
 
-/// Has the program serve what is in `src/webhooks.rs`, with certificates of its own.
+/// Makes the program serve the webhooks of `src/webhooks.rs`, with its own certificates.
 fn serve(tree: &mut Tree, project: &Project) {
     tree.edit(LIBRARY, "add `pub mod webhooks;`", |text| {
         rust::add_module(text, "pub ", "webhooks")

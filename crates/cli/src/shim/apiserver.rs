@@ -58,7 +58,7 @@ fn serve(ui: &Ui, given: &Given) -> Outcome {
         listening.stop().await;
         Ok(())
     });
-    // What is still converted or written is of no use to anybody.
+    // Conversions and writes that are still in progress have no client any more.
     runtime.shutdown_background();
     served
 }

@@ -45,8 +45,8 @@ fn in_source(text: &str) -> Vec<Described> {
 
 #[derive(Default)]
 struct Errors {
-    /// The texts and errors that local variables hold.
-    texts: BTreeMap<String, String>,
+    /// The strings and error messages that local variables hold.
+    strings: BTreeMap<String, String>,
     found: Vec<Described>,
 }
 
@@ -63,7 +63,10 @@ impl Errors {
                 let format: syn::LitStr = syn::parse2(format.into()).ok()?;
                 Some(filled(&format.value()))
             }
-            Expr::Path(path) => self.texts.get(&path.path.get_ident()?.to_string()).cloned(),
+            Expr::Path(path) => self
+                .strings
+                .get(&path.path.get_ident()?.to_string())
+                .cloned(),
             Expr::Reference(inner) => self.text(&inner.expr),
             _ => None,
         }
@@ -101,7 +104,7 @@ impl<'ast> Visit<'ast> for Errors {
         if let (Pat::Ident(name), Some(init)) = (&local.pat, &local.init)
             && let Some(text) = self.text(&init.expr).or_else(|| self.message(&init.expr))
         {
-            self.texts.insert(name.ident.to_string(), text);
+            self.strings.insert(name.ident.to_string(), text);
         }
     }
 

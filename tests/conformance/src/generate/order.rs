@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_stands_in_one_order_and_everything_else_stays() {
+    fn errors_are_sorted_and_everything_else_stays() {
         let status = |first: &str, second: &str| {
             json!({"steps": [{
                 "headers": {"warning": [first, second]},

@@ -94,7 +94,7 @@ impl Reader {
     }
 }
 
-/// Requests of nobody go no further than to the start of their answers.
+/// Whether an event is the last of its request. A request without a user ends with the stage `ResponseStarted`.
 fn is_last(event: &Value) -> bool {
     event["stage"] != "ResponseStarted" || event["user"].get("username").is_none()
 }

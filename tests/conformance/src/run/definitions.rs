@@ -54,7 +54,7 @@ pub(crate) async fn noticed(client: &Client, ask: &Ask, answer: &Answer) -> Resu
     }
 }
 
-/// Whether every version has its path and stands in discovery.
+/// Whether every served version has its path and is in discovery.
 async fn is_served(client: &Client, definition: &Value) -> Result<bool> {
     let group = text(definition, "/spec/group");
     let plural = text(definition, "/spec/names/plural");

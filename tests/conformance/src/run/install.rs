@@ -149,8 +149,8 @@ impl Runner {
     }
 }
 
-/// A webhook of the same configuration that sees nothing but probe objects: servers take configurations whole. Nobody
-/// listens where it points to, so that the answer to a probe says whether it was called.
+/// A webhook of the same configuration that matches only probe objects: servers load configurations as a whole. No server
+/// listens at its URL, so that the answer to a probe tells whether the API server has called it.
 fn probe(namespace: &str, configuration: &str) -> Value {
     json!({
         "name": probe_name(namespace),

@@ -96,7 +96,7 @@ impl Runner {
                 );
                 watches.push((outcomes.len(), watch, step.events, id));
             } else {
-                // A server closes the connection of somebody that it does not know.
+                // A server closes the connection of a client that it cannot authenticate.
                 let own;
                 let mut client = client;
                 if ask.headers.iter().any(|(name, _)| name == "authorization") {
@@ -104,7 +104,7 @@ impl Runner {
                     client = &own;
                 }
                 let mut answer = awaited(client, &ask, step, &vars).await?;
-                // A real server publishes the document of a new group behind everybody's back.
+                // A real server publishes the document of a new group in the background.
                 let late = Instant::now() + PATIENCE;
                 while step.shows == Shows::Openapi && answer.status == 404 && Instant::now() < late
                 {

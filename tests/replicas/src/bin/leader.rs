@@ -1,4 +1,4 @@
-//! A replica of a small program: whoever leads writes its name into a ConfigMap, again and again.
+//! A replica of a small program: the leader writes its name into a ConfigMap, again and again.
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -14,7 +14,7 @@ pub use witness::{LEASE, NAMESPACE, WITNESS};
 use crate::Ending;
 use crate::process::Replica;
 
-/// How long others wait for a leader that is gone without a word.
+/// How long the other replicas wait for a leader that was killed.
 pub const LEASE_DURATION: Duration = Duration::from_secs(1);
 
 /// Three replicas on one API server, of which one leads.
@@ -33,7 +33,7 @@ impl Trial {
     ///
     /// # Errors
     ///
-    /// When the program does not start, or nobody comes to lead.
+    /// When the program does not start, or no replica becomes the leader.
     ///
     /// # Cancel safety
     ///
@@ -64,7 +64,7 @@ impl Trial {
     ///
     /// # Errors
     ///
-    /// When nobody comes to lead, or a replica cannot be started or told to end.
+    /// When no other replica becomes the leader, or a replica cannot be started or stopped.
     ///
     /// # Cancel safety
     ///
@@ -87,7 +87,7 @@ impl Trial {
     ///
     /// # Errors
     ///
-    /// When somebody wrote who did not hold the Lease at that moment.
+    /// When a replica wrote while it did not hold the Lease.
     ///
     /// # Cancel safety
     ///

@@ -1,5 +1,5 @@
-//! What the replicas write, and who held the Lease at that moment: both are in one store, whose versions tell what came
-//! first.
+//! The writes of the replicas, and the holder of the Lease at each write: both are in one store, whose versions tell the
+//! order.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,19 +16,19 @@ use kubewright_testing::{TestCluster, eventually};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// Where all of it is.
+/// The namespace of all objects.
 pub const NAMESPACE: &str = "default";
-/// The ConfigMap that the leader writes into.
+/// The ConfigMap that the leader writes.
 pub const WITNESS: &str = "witness";
 /// The Lease that is passed on.
 pub const LEASE: &str = "replicas";
 
-/// All that was written, as it was stored.
+/// Every write, as stored.
 #[derive(Debug)]
 pub(crate) struct Witness {
     writes: Arc<Mutex<Vec<(u64, String)>>>,
     holders: Arc<Mutex<Vec<(u64, String)>>>,
-    /// Who wrote last, and when that was heard.
+    /// The last writer, and the time of its watch event.
     latest: watch::Receiver<(String, Instant)>,
     _watches: JoinSet<()>,
 }
@@ -62,22 +62,24 @@ impl Witness {
         }
     }
 
-    /// Who wrote last.
+    /// The last writer.
     pub(crate) fn writer(&self) -> String {
         self.latest.borrow().0.clone()
     }
 
-    /// Waits until somebody else writes, and returns when that was.
+    /// Waits until another replica writes, and returns the time of its write.
     pub(crate) async fn next_writer(&mut self, before: &str) -> Result<Instant> {
         let other = self
             .latest
             .wait_for(|(writer, _)| !writer.is_empty() && writer != before);
         let heard = tokio::time::timeout(PATIENCE, other).await;
-        let heard = heard.context("nobody leads")?.context("nobody watches")?;
+        let heard = heard
+            .context("no replica leads")?
+            .context("the watch has ended")?;
         Ok(heard.1)
     }
 
-    /// Checks that whoever wrote held the Lease at that moment, and returns how many have written and how often.
+    /// Checks that every writer held the Lease when it wrote, and returns the numbers of writers and of writes.
     pub(crate) async fn verdict(&self, cluster: &TestCluster) -> Result<(usize, usize)> {
         let last = cluster
             .get::<ConfigMap>(WITNESS)

@@ -31,9 +31,9 @@ pub struct Lost {
 pub(crate) struct Calls {
     shared: Arc<Shared>,
     tasks: JoinSet<()>,
-    /// When nobody could have answered.
+    /// Periods in which no replica could have answered.
     dark: Vec<(Instant, Instant)>,
-    /// When connections were cut by a replica's end.
+    /// Periods in which a replica's end cut connections.
     cut: Vec<(Instant, Instant)>,
 }
 
@@ -54,7 +54,7 @@ impl Calls {
         }
     }
 
-    /// Begins when the first call was answered: the API server has taken the configuration up.
+    /// Starts once a first call was answered, by which time the API server has loaded the configuration.
     pub(crate) async fn start(
         cluster: &TestCluster,
         at_once: usize,
@@ -98,18 +98,18 @@ impl Calls {
         self.shared.answered.load(Ordering::Relaxed) + lost
     }
 
-    /// Between these moments nobody could have answered.
+    /// Excuses every call that fails in a period in which no replica could have answered.
     pub(crate) fn excuse_all(&mut self, from: Instant, to: Instant) {
         self.dark.push((from, to));
     }
 
-    /// Between these moments a replica ended with the calls that it had.
+    /// Excuses every connection that is cut in a period in which a replica ended.
     pub(crate) fn excuse_cut(&mut self, from: Instant, to: Instant) {
         self.cut.push((from, to));
     }
 
-    /// Waits for the calls under way, and tells how many were answered, and those that somebody could have answered and
-    /// nobody has.
+    /// Waits for the calls in progress, and returns the number of answered calls, and the failed calls that have no
+    /// excuse.
     pub(crate) async fn end(&mut self) -> (usize, Vec<Lost>) {
         self.shared.is_over.store(true, Ordering::Relaxed);
         while self.tasks.join_next().await.is_some() {}
@@ -152,7 +152,7 @@ impl Lost {
     }
 }
 
-/// Has the API server call the webhook, and stores nothing.
+/// Makes the API server call the webhook, and stores nothing.
 async fn call(maps: &Api<ConfigMap>, number: usize) -> Result<(), String> {
     let map: ConfigMap = yaml(&format!("metadata: {{name: call-{number}}}"));
     let dry = PostParams {

@@ -104,7 +104,7 @@ impl Trial {
         Ok(trial)
     }
 
-    /// Has the authority rotated, and waits until another one signs.
+    /// Rotates the authority, and waits until another one signs.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Trial {
             .await
     }
 
-    /// Has the authority rotated, kills a replica as soon as the rotation comes to a phase, and starts another.
+    /// Rotates the authority, kills a replica as soon as the rotation comes to a phase, and starts another.
     ///
     /// # Errors
     ///
@@ -146,12 +146,12 @@ impl Trial {
         self.service.is_ready(REPLICAS).await
     }
 
-    /// Deletes the Secret, and waits until it is there again, as it was: whoever comes first may know an earlier state, and
-    /// whoever knows better mends it.
+    /// Deletes the Secret, and waits until the replicas have restored its state: the first replica to create it may know an
+    /// earlier state, which a replica with a later one corrects.
     ///
     /// # Errors
     ///
-    /// When it does not come back, or as another one.
+    /// When the Secret does not come back, or has another state.
     ///
     /// # Cancel safety
     ///
@@ -185,7 +185,7 @@ impl Trial {
         timeout(PATIENCE, restored)
             .await
             .context("the bundle was not put back")??;
-        // Nobody whom the API server does not trust can answer it. A real one takes a moment to notice either change.
+        // Without a trusted CA, no replica can answer the API server. A real one takes a moment to notice either change.
         self.calls.excuse_all(begun, Instant::now() + self.settle);
         Ok(())
     }
@@ -330,6 +330,6 @@ fn in_namespace(kubeconfig: &str, namespace: &str) -> Result<String> {
     Ok(kubeconfig.to_string())
 }
 
-/// By when whoever is connected to a replica that was killed has noticed.
+/// Time after which every client of a killed replica has noticed its end.
 const NOTICED: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_mins(1);

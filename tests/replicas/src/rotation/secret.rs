@@ -1,4 +1,4 @@
-//! How far a rotation is, as the Secret tells it to whoever reads it.
+//! The progress of a rotation, as the Secret records it.
 
 use k8s_openapi::api::core::v1::Secret;
 use serde::Deserialize;
@@ -22,7 +22,7 @@ impl Phase {
     pub const ALL: [Self; 4] = [Self::Staged, Self::Published, Self::Switched, Self::Retired];
 }
 
-/// What stands in the Secret beside keys and certificates.
+/// The state that the Secret contains beside keys and certificates.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Story {
     pub(crate) generation: u64,

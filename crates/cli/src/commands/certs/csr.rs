@@ -68,7 +68,7 @@ pub(super) fn run(ui: &Ui, arguments: &Arguments) -> Outcome {
     run_with_runtime(async {
         let cluster = arguments.cluster.connect(ui).await?;
         let signed = sign(ui, cluster.client(), arguments, request).await?;
-        // What a signer gives need not be what it was asked for.
+        // A signer may return something other than the requested certificate.
         let text = String::from_utf8(signed.certificate).context("the certificate is no text")?;
         let identity =
             kubewright_certificates::Identity::from_pem(&text, pair.serialize_pem(), None);
@@ -90,7 +90,7 @@ fn request(names: &[String]) -> Outcome<(KeyPair, String)> {
     let describe = || format!("cannot ask for a certificate for {}", names.join(", "));
     let pair = KeyPair::generate().with_context(describe)?;
     let mut params = CertificateParams::new(names).with_context(describe)?;
-    // Signers read it, though nobody who connects does any more; it has room for 64 characters.
+    // Signers read the common name, which TLS clients no longer do; it has room for 64 characters.
     if let Some(name) = names.first().filter(|name| name.len() <= 64) {
         params.distinguished_name.push(DnType::CommonName, name);
     }

@@ -144,7 +144,7 @@ pub(super) fn run(ui: &Ui, arguments: &Arguments) -> Outcome {
     })
 }
 
-/// Reads, changes and replaces an object, until nobody else has changed it in between.
+/// Reads, changes and replaces an object; starts again after a conflict with another writer.
 async fn inject(
     client: &Client,
     target: &Target,

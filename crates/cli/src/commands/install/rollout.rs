@@ -111,7 +111,7 @@ async fn troubles(cluster: &Cluster, namespace: &str, deployment: &Deployment) -
     let pods = pods
         .list(&ListParams::default().labels(&labels.join(",")))
         .await;
-    // Who may deploy may not be one who may look at pods.
+    // A user who may deploy need not have permission to list pods.
     let pods = pods.map(|pods| pods.items).unwrap_or_default();
     troubles.extend(pods.iter().filter_map(|pod| {
         let name = pod.metadata.name.as_deref().unwrap_or_default();

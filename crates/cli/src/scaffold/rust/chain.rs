@@ -114,7 +114,7 @@ fn is_needs(parameter: &Type) -> bool {
         .is_some_and(|last| last.ident == "Needs")
 }
 
-/// A chain of calls, and the function that it stands in.
+/// A chain of calls, and the function that contains it.
 struct Chain<'a> {
     function: &'a ItemFn,
     range: Range<usize>,
@@ -123,7 +123,7 @@ struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
-    /// The chain of a file. Whoever has two of them knows better which is meant.
+    /// The only chain of a file that starts with `root`. Fails if there are several, since only the user knows which one to change.
     fn only(source: &'a Source<'_>, root: &str) -> Result<Self, String> {
         let mut search = Search {
             root,

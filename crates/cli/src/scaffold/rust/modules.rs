@@ -207,7 +207,7 @@ fn first_place(source: &Source<'_>) -> usize {
     }
 }
 
-/// Where the braces of a module are, and what stands between them.
+/// The range of a module with its braces, and the items between them.
 fn inside<'a>(items: &'a [Item], name: &str) -> Option<(Range<usize>, &'a [Item])> {
     let module = items.iter().find_map(|item| named(item, name))?;
     let (braces, items) = module.content.as_ref()?;

@@ -91,7 +91,7 @@ fn create(random: &mut Random, sort: Sort, name: &str) -> Value {
         && let Some(metadata) = object["metadata"].as_object_mut()
     {
         metadata.remove("name");
-        // Lists stand in the order of names: two objects have names whose order is known.
+        // Lists are sorted by name: two objects have names whose order is known.
         let base = format!("gen-{}-", random.below(10_000));
         metadata.insert("generateName".into(), base.into());
     }
