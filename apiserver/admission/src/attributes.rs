@@ -1,4 +1,4 @@
-//! What is being asked, by whom, about which object: the input of every admission step.
+//! The attributes of a request (operation, user, object): the input of every admission step.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use kubewright_fieldmanagement as managed_fields;
 use kubewright_registry::Resource;
 use serde_json::Value;
 
-/// The operation word of an admission review.
+/// The operation of an admission review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the words are Kubernetes' own")]
 #[non_exhaustive]
@@ -22,7 +22,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The word as it stands in rules and reviews.
+    /// Returns the operation as rules and reviews spell it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
@@ -52,13 +52,13 @@ pub struct Attributes {
     pub namespace: String,
     /// The name; empty where the request has none (generateName, deletecollection).
     pub name: String,
-    /// Who asks.
+    /// The user who sends the request.
     pub user: User,
-    /// Whether nothing will be stored.
+    /// Whether the request is a dry run: nothing is stored.
     pub dry_run: bool,
     /// CreateOptions, UpdateOptions or DeleteOptions with apiVersion and kind; null for CONNECT.
     pub options: Value,
-    /// The object as it shall be; null for DELETE.
+    /// The object to store; null for DELETE.
     pub object: Value,
     /// Whether the object may have lists or maps that are empty: in memory they are not the same as none.
     pub empties: bool,
@@ -66,7 +66,8 @@ pub struct Attributes {
     pub patched: bool,
     /// The `managedFields` as they were before a webhook's patch reached them, if one did.
     pub managed_fields: Option<Value>,
-    /// The JSON of the `managedFields` of a new object, as long as nobody had to read them: `object` has none then.
+    /// The JSON of the `managedFields` of a new object, until an admission step reads them: `object` does not contain them
+    /// before that.
     pub owners: Option<Bytes>,
     /// The object as it is stored; null for CREATE and CONNECT.
     pub old_object: Value,
@@ -75,7 +76,7 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Has the `managedFields` stand in the object, where they can be read and changed.
+    /// Moves the `managedFields` into `object`, where admission steps can read and change them.
     pub fn settle_owners(&mut self) {
         if let Some(owners) = self.owners.take() {
             managed_fields::put(&mut self.object, &owners);

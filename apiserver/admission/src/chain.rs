@@ -147,16 +147,16 @@ impl ChainBuilder {
         self
     }
 
-    /// Calls webhook URLs outside loopback too. Off by default: whoever may write a webhook configuration could
-    /// otherwise make this process send requests to any host that it reaches.
+    /// Calls webhook URLs outside loopback too. Off by default: otherwise a client that may write webhook configurations
+    /// could make this process send requests to any host that it reaches.
     #[must_use]
     pub fn allow_remote_hooks(mut self) -> Self {
         self.remote_hooks = true;
         self
     }
 
-    /// Shows this certificate to admission webhooks that ask for one, as a real API server does by its admission
-    /// configuration. Webhooks that convert are shown none, as by a real one.
+    /// Presents this client certificate to admission webhooks that ask for one, as a real API server does by its admission
+    /// configuration. As on a real one, conversion webhooks get no client certificate.
     #[must_use]
     pub fn client_certificate(mut self, certificate: ClientCertificate) -> Self {
         self.client_certificate = Some(certificate);

@@ -45,13 +45,14 @@ impl Notes {
 
     /// Adds a warning for the client.
     ///
-    /// Empty texts, texts with control characters and repeated texts are left out. All texts together may have 4096
-    /// characters; beyond that each is cut to 256, and when that is used up too, new ones are left out.
+    /// Ignores warnings that are empty, repeated, or contain control characters. All warnings together may have 4096
+    /// characters; beyond that, each is truncated to 256 characters. Once the truncated warnings reach the limit, too,
+    /// further warnings are ignored.
     pub fn warn(&self, text: &str) {
         self.inner.lock().warnings.add(text);
     }
 
-    /// The warnings to send, in the order in which they were made.
+    /// The warnings to send, in the order in which they were added.
     pub fn warnings(&self) -> Vec<String> {
         self.inner.lock().warnings.sent.clone()
     }
@@ -184,18 +185,18 @@ fn is_annotation_key(key: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn sent(limits: (usize, usize), texts: &[&str]) -> Vec<String> {
+    fn sent(limits: (usize, usize), added: &[&str]) -> Vec<String> {
         let mut warnings = Warnings::with_limits(limits.0, limits.1);
-        for text in texts {
-            warnings.add(text);
+        for warning in added {
+            warnings.add(warning);
         }
         warnings.sent
     }
 
     #[test]
     fn a14_empty_repeated_and_unprintable_warnings_are_left_out() {
-        let texts = ["", "one", "one", "line\nbreak", "tab\t", "two \"q\" \\"];
-        assert_eq!(sent((4096, 256), &texts), ["one", "two \"q\" \\"]);
+        let added = ["", "one", "one", "line\nbreak", "tab\t", "two \"q\" \\"];
+        assert_eq!(sent((4096, 256), &added), ["one", "two \"q\" \\"]);
     }
 
     #[test]

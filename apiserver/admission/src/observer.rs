@@ -1,4 +1,4 @@
-//! A look at every webhook call as it passes.
+//! Observers of webhook calls.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::attributes::Attributes;
 ///
 /// Called on the request's own task: an observer that takes long makes the request slow.
 pub trait Observer: Send + Sync + 'static {
-    /// One call is over.
+    /// Reports one finished call.
     fn called(&self, call: &Call<'_>);
 }
 
@@ -24,15 +24,15 @@ pub struct Call<'a> {
     pub webhook: &'a str,
     /// Whether the webhook is a mutating one.
     pub mutating: bool,
-    /// The second look after a later webhook changed the object (reinvocation).
+    /// Whether the call is a reinvocation: a later webhook has changed the object.
     pub again: bool,
-    /// The request; its object is the one that the webhook's change led to.
+    /// The request, with the object as the webhook's patch has left it.
     pub request: &'a Attributes,
-    /// The object as it was sent to the webhook, where the webhook changed it.
+    /// The object as it was sent to the webhook, if the webhook changed it.
     pub before: Option<&'a Value>,
-    /// What came of it.
+    /// The outcome.
     pub verdict: Verdict<'a>,
-    /// From building the review to having judged the answer.
+    /// The time from building the review to evaluating the response.
     pub duration: Duration,
     /// The JSON patch that the webhook sent.
     pub patch: Option<&'a [u8]>,
@@ -40,13 +40,13 @@ pub struct Call<'a> {
     pub warnings: &'a [String],
 }
 
-/// What came of a webhook call.
+/// The outcome of a webhook call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict<'a> {
     /// The webhook let the request pass.
     Allowed,
-    /// The webhook refused the request, with the text that the client reads.
+    /// The webhook denied the request, with the message that the client gets.
     Denied(&'a str),
     /// The call failed, and with it the request.
     Failed(&'a str),

@@ -38,7 +38,7 @@ pub struct Access {
 #[derive(Clone, Debug)]
 #[expect(clippy::exhaustive_structs, reason = "each listener makes it")]
 pub struct Caller {
-    /// Who the connection itself proves to be; the owner of the process is the admin.
+    /// The user that the connection authenticates by itself; in process, the admin.
     pub user: Option<User>,
     /// Whether the client showed a certificate that no trusted authority has signed.
     pub distrusted: bool,
@@ -83,10 +83,10 @@ impl Access {
         Ok(self.authority.get_or_init(|| made))
     }
 
-    /// Says who sent the request.
+    /// Authenticates the sender of a request. A caller without credentials is `system:anonymous`.
     ///
     /// # Errors
-    /// 401 for a caller with credentials that do not hold. One without any is anonymous.
+    /// 401 for a caller with invalid credentials.
     pub fn authenticate(&self, caller: &Caller, parts: &Parts) -> Result<User> {
         let token = match bearer(parts) {
             Some(token) => Some(Cow::Borrowed(token)),
@@ -104,12 +104,12 @@ impl Access {
         Ok(user.unwrap_or_else(anonymous))
     }
 
-    /// Reads a bearer token that shall be meant for one of these audiences.
+    /// Authenticates a bearer token for one of these audiences.
     ///
     /// # Errors
-    /// Why it names nobody, in the words of the real server.
+    /// The real server's message if the token is invalid or has none of the audiences.
     pub fn by_token(&self, token: &str, wanted: &[&str]) -> std::result::Result<Known, String> {
-        const NOBODY: &str = "invalid bearer token";
+        const INVALID: &str = "invalid bearer token";
         let is_admin = same(token.as_bytes(), self.token.as_bytes());
         let (user, meant) = if is_admin {
             let own = self.service_accounts.own_audiences();
@@ -117,8 +117,8 @@ impl Access {
         } else {
             user_of(&self.service_accounts, &self.store, token).map_err(
                 |refused| match refused {
-                    Refused::NotOurs => NOBODY.to_owned(),
-                    Refused::Invalid(why) => format!("[{NOBODY}, {why}]"),
+                    Refused::NotOurs => INVALID.to_owned(),
+                    Refused::Invalid(why) => format!("[{INVALID}, {why}]"),
                 },
             )?
         };
@@ -128,24 +128,24 @@ impl Access {
             return Ok(Known { user, audiences });
         }
         if is_admin {
-            return Err(NOBODY.to_owned());
+            return Err(INVALID.to_owned());
         }
         let meant: Vec<String> = meant.iter().map(|audience| quoted(audience)).collect();
         let wanted: Vec<String> = wanted.iter().map(|audience| quoted(audience)).collect();
         let (meant, wanted) = (meant.join(" "), wanted.join(" "));
         Err(format!(
-            "[{NOBODY}, token audiences [{meant}] is invalid for the target audiences [{wanted}]]"
+            "[{INVALID}, token audiences [{meant}] is invalid for the target audiences [{wanted}]]"
         ))
     }
 }
 
-/// Whom a token names, and for which of the audiences that were asked for.
+/// The user of a bearer token, and the requested audiences that the token is for.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Known {
     /// The user.
     pub user: User,
-    /// The audiences that were asked for and that the token is meant for.
+    /// The requested audiences that the token is for.
     pub audiences: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The question "may they?", who answers it, and the words of a refusal (spec section C.10).
+//! Authorizers, their decisions, and the error message of a forbidden request (spec section C.10).
 
 use std::fmt;
 
@@ -17,33 +17,33 @@ pub trait Authorizer: fmt::Debug + Send + Sync {
     /// Answers one question.
     fn decide(&self, question: &Question<'_>) -> Decision;
 
-    /// What a user may do in a namespace, or without one in the cluster as a whole.
+    /// Lists what a user may do in a namespace, or in the whole cluster if `namespace` is empty.
     fn rules(&self, user: &User, namespace: &str) -> Rules;
 }
 
-/// The answer, with a reason if there is more to say.
+/// The decision of an authorizer, with a reason, which may be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "an answer is a yes or none")]
 pub enum Decision {
-    /// It is allowed.
+    /// The authorizer allows the request.
     Allow(String),
-    /// Nothing allows it.
+    /// The authorizer does not allow the request; another one may.
     NoOpinion(String),
 }
 
-/// What somebody may do, as far as it could be found out.
+/// The rules that apply to a user, as far as the authorizer can list them.
 #[derive(Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "authorizers make it")]
 pub struct Rules {
     /// The rules.
     pub told: Vec<Rule>,
-    /// Roles that somebody should have and that do not exist.
+    /// Roles that bindings of the user name and that do not exist.
     pub missing: Vec<RoleReference>,
-    /// Why there is more that they may do than can be told as rules.
+    /// Why the list is incomplete, if the user may do more than rules can express.
     pub untold: Option<&'static str>,
 }
 
-/// Lets every authenticated user do everything, and the others ask what is public.
+/// Allows everything to authenticated users, and public paths to anonymous ones.
 #[derive(Debug)]
 pub(crate) struct AllowAuthenticated;
 
@@ -116,7 +116,8 @@ pub fn answer_expression(
     }
 }
 
-/// What anybody may ask: whether the server lives, and what it is (the role `system:public-info-viewer`).
+/// Whether the question is about a path that every client may read: health and version (the role
+/// `system:public-info-viewer`).
 fn is_public(question: &Question<'_>) -> bool {
     const PUBLIC: [&str; 5] = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
     let About::Path(path) = question.about else {
@@ -125,10 +126,10 @@ fn is_public(question: &Question<'_>) -> bool {
     question.verb == "get" && PUBLIC.contains(&path)
 }
 
-/// Asks, and words the refusal; tells why if it is allowed.
+/// Asks the authorizer, and returns the reason if it allows the request.
 ///
 /// # Errors
-/// 403 for what is not allowed.
+/// 403 if it does not.
 pub fn check(authorizer: &dyn Authorizer, question: &Question<'_>) -> Result<String> {
     match authorizer.decide(question) {
         Decision::Allow(why) => Ok(why),
@@ -136,7 +137,7 @@ pub fn check(authorizer: &dyn Authorizer, question: &Question<'_>) -> Result<Str
     }
 }
 
-/// The refusal of a question, with a reason if there is one.
+/// Returns the Status of a forbidden request; `why` may be empty.
 pub fn forbidden(question: &Question<'_>, why: &str) -> Status {
     let Question { user, verb, about } = *question;
     let user = quoted(&escaped(&user.username));
@@ -181,7 +182,7 @@ pub fn forbidden(question: &Question<'_>, why: &str) -> Status {
     }
 }
 
-/// What a user chose is shown on consoles that may be web pages.
+/// Escapes HTML: user-chosen strings are shown on consoles that may be web pages.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -193,9 +194,9 @@ mod tests {
     use super::*;
 
     #[derive(Debug)]
-    struct Nobody;
+    struct DenyAll;
 
-    impl Authorizer for Nobody {
+    impl Authorizer for DenyAll {
         fn decide(&self, _: &Question<'_>) -> Decision {
             Decision::NoOpinion(String::new())
         }
@@ -215,7 +216,7 @@ mod tests {
             verb: "get",
             about,
         };
-        check(&Nobody, &question).unwrap_err().message().to_owned()
+        check(&DenyAll, &question).unwrap_err().message().to_owned()
     }
 
     #[test]

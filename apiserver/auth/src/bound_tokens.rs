@@ -14,19 +14,19 @@ use serde_json::Value;
 
 use super::tokens::ServiceAccountTokens;
 
-/// Why a token names nobody.
+/// Why a token does not authenticate a user.
 #[derive(Debug)]
 pub(super) enum Refused {
-    /// This server has not signed it.
+    /// This server has not issued the token.
     NotOurs,
-    /// It does not hold any more, with the reason in the words of the real server.
+    /// The token is no longer valid, with the real server's message.
     Invalid(String),
 }
 
-/// The service account whom a token names and the audiences that the token is for.
+/// Returns the service account of a token and the audiences of the token.
 ///
 /// # Errors
-/// This server has not signed it, it has expired, or something that it is bound to is gone.
+/// This server has not issued the token, it has expired, or an object that it is bound to no longer exists.
 pub(super) fn user_of(
     tokens: &ServiceAccountTokens,
     store: &Store,
@@ -73,7 +73,7 @@ pub(super) fn user_of(
 const AS_GO: GeneralPurpose =
     GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
 
-/// What a token says that this server has signed.
+/// Verifies the signature of a token and returns its claims.
 fn claims(tokens: &ServiceAccountTokens, token: &str) -> std::result::Result<Value, Refused> {
     let read = || {
         let (signed, signature) = token.rsplit_once('.')?;
@@ -93,13 +93,13 @@ fn claims(tokens: &ServiceAccountTokens, token: &str) -> std::result::Result<Val
     Err(Refused::Invalid(why.to_owned()))
 }
 
-/// The name and the uid that a token says of something.
+/// Returns the name and the UID of an object that a token refers to.
 fn reference(claim: &Value) -> (&str, &str) {
     let text = |field: &str| claim[field].as_str().unwrap_or_default();
     (text("name"), text("uid"))
 }
 
-/// Whether the account and what the token is bound to are still those that they were.
+/// Checks that the service account and the objects that the token is bound to still exist with the same UIDs.
 fn still_exists(store: &Store, namespace: &str, known: &Value) -> std::result::Result<(), String> {
     let stored_uid = |table: &str, key: &str| {
         let object = store.get(table, key)?;
@@ -114,7 +114,7 @@ fn still_exists(store: &Store, namespace: &str, known: &Value) -> std::result::R
         ));
     }
     for kind in ["secret", "pod", "node"] {
-        // The node of a pod is told of and not looked for.
+        // A token that is bound to a pod names the pod's node as well; only the pod has to exist.
         if known[kind].is_null() || kind == "node" && !known["pod"].is_null() {
             continue;
         }

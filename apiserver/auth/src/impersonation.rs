@@ -15,34 +15,34 @@ use parking_lot::Mutex;
 use super::authorizer::{Authorizer, check, forbidden};
 use super::question::{About, Question};
 
-/// Somebody whom a request acts as.
+/// The user that a request impersonates.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Impersonated {
     /// The user.
     pub user: User,
-    /// What the sender may do that allows it; empty for the permission that has always been.
+    /// The verb of constrained impersonation that allowed it; empty for the legacy verb `impersonate`.
     pub constraint: String,
 }
 
-/// How somebody may be impersonated.
+/// The modes of impersonation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     /// The node that the sender, a service account, runs on.
     AssociatedNode,
     AnyNode,
     ServiceAccount,
-    /// Everybody else.
+    /// A user that is neither a node nor a service account.
     UserInfo,
-    /// Anybody, whatever the request does.
+    /// Any user, with the verb `impersonate` for all requests.
     Legacy,
 }
 
-/// The mode that last worked for each user, which is tried first the next time.
+/// The mode that last succeeded for each user, which is tried first for the next request.
 #[derive(Debug, Default)]
 pub struct LastModes(Mutex<HashMap<String, Mode>>);
 
-/// One attempt to impersonate somebody.
+/// One attempt to impersonate a user in one mode.
 struct Attempt<'a> {
     authorizer: &'a dyn Authorizer,
     sender: &'a User,
@@ -58,7 +58,7 @@ const MODES: [Mode; 5] = [
     Mode::Legacy,
 ];
 
-/// The user whom the request acts as, if that is another than its sender; `request` is what the request itself asks for.
+/// Returns the impersonated user, or `None` if the headers name none; `request` is what the request itself asks for.
 ///
 /// # Errors
 /// 403 if the sender may not impersonate, 400 for parts without a user.
@@ -102,11 +102,11 @@ pub fn impersonated(
             Some(Err(status)) => refusal = refusal.or(Some(status)),
         }
     }
-    // The last mode is for anybody, so that there is a refusal.
+    // The legacy mode applies to every user, so at least one refusal exists.
     Err(refusal.unwrap_or_else(|| Status::plain("all impersonation modes failed")))
 }
 
-/// Whom the headers name, as they are.
+/// Reads the user to impersonate from the headers, unchecked.
 fn wanted(headers: &HeaderMap) -> User {
     let text = |name: &str| {
         let value = headers.get(name).and_then(|value| value.to_str().ok());
@@ -158,7 +158,7 @@ impl Mode {
         }
     }
 
-    /// The verb that is needed on whom the request acts as.
+    /// The verb that the sender needs on the impersonated user.
     fn verb(self) -> String {
         match self {
             Self::Legacy => "impersonate".to_owned(),
@@ -188,7 +188,7 @@ impl Mode {
 }
 
 impl Attempt<'_> {
-    /// The user that comes of it; nothing if the mode is not for such users.
+    /// Returns the impersonated user, or `None` if the mode does not apply to the wanted user.
     fn user(&self, request: &Question<'_>) -> Option<Result<User>> {
         if !self.mode.fits(self.wanted, self.sender) {
             return None;
@@ -200,7 +200,7 @@ impl Attempt<'_> {
         self.mode != Mode::Legacy
     }
 
-    /// Whether the sender may do what it asks for as somebody else.
+    /// Checks that the sender may do what the request asks for while it impersonates a user.
     fn may_do(&self, request: &Question<'_>) -> Result<()> {
         if !self.constrained() {
             return Ok(());
@@ -213,7 +213,7 @@ impl Attempt<'_> {
         check(self.authorizer, &question).map(drop)
     }
 
-    /// Whether the sender may be somebody else, in all parts.
+    /// Checks that the sender may impersonate every part of the wanted user: name, UID, groups and extra.
     fn may_be(&self) -> Result<User> {
         let mut user = self.wanted.clone();
         self.may_be_named(&mut user)?;
@@ -222,14 +222,14 @@ impl Attempt<'_> {
         }
         self.may_be_in_groups()?;
         self.may_have_extra()?;
-        let everybody = if user.username == ANONYMOUS {
+        let implied = if user.username == ANONYMOUS {
             UNAUTHENTICATED
         } else {
             AUTHENTICATED
         };
         let is_in = |name: &str| user.groups.iter().any(|group| group == name);
-        if !is_in(everybody) && !is_in(UNAUTHENTICATED) {
-            user.groups.push(everybody.to_owned());
+        if !is_in(implied) && !is_in(UNAUTHENTICATED) {
+            user.groups.push(implied.to_owned());
         }
         Ok(user)
     }
@@ -291,7 +291,7 @@ impl Attempt<'_> {
         })
     }
 
-    /// The API group in which users and groups are things that one has permissions on.
+    /// The API group of the resources `users` and `groups` in permissions.
     fn group_of_users(&self) -> &'static str {
         if self.constrained() {
             AUTHENTICATION
@@ -342,7 +342,7 @@ impl Attempt<'_> {
     }
 }
 
-/// What is wrong with an extra attribute of somebody to impersonate in a constrained mode.
+/// Returns the error for an extra attribute that constrained impersonation does not allow.
 fn faulty(key: &str, values: &[String]) -> Option<String> {
     let prefixed = key.split_once('/').is_some_and(|(domain, path)| {
         names::dns1123_subdomain(domain).is_empty() && !path.is_empty()
@@ -398,11 +398,11 @@ fn node(name: &str) -> Option<&str> {
     names::dns1123_subdomain(node).is_empty().then_some(node)
 }
 
-/// Where the node of a pod stands in the token of its service account.
+/// The key of the extra attribute with the node's name, which the token of a pod's service account sets.
 const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
 
-/// The API group of what can be impersonated in parts.
+/// The API group of the resources that constrained impersonation checks.
 const AUTHENTICATION: &str = "authentication.k8s.io";
 
-/// From so many on, all groups or attributes are asked for at once.
+/// From this number of groups or extra attributes on, a permission on all of them is tried first.
 const MANY: usize = 4;

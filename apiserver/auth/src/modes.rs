@@ -11,11 +11,11 @@ use super::node::NodeAuthorizer;
 use super::question::Question;
 use super::rbac::Rbac;
 
-/// A way to decide who may do what, with the name that kube-apiserver has for it.
+/// An authorization mode, named as in kube-apiserver's `--authorization-mode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AuthorizationMode {
-    /// `AlwaysAllow`: everybody who is authenticated may do everything.
+    /// `AlwaysAllow`: every authenticated user may do everything.
     AlwaysAllow,
     /// `Node`: a kubelet, known as `system:node:<name>` in the group `system:nodes`, may do what kubelets have to do; of
     /// Secrets, ConfigMaps, volumes and claims it may read those of the pods that are bound to its node.
@@ -23,16 +23,16 @@ pub enum AuthorizationMode {
     /// What a kubelet may write is not narrowed to its own node and pods: that is the work of the admission plugin
     /// NodeRestriction, which a kube-apiserver does not have either unless it is asked to.
     Node,
-    /// `RBAC`: everybody may do what roles and bindings say.
+    /// `RBAC`: roles and bindings decide what a user may do.
     Rbac,
 }
 
-/// Asks one authorizer after another until one allows; the group of the masters may do everything.
+/// Asks one authorizer after another until one allows the request; the group `system:masters` may do everything.
 #[derive(Debug)]
 pub struct Modes(Vec<Box<dyn Authorizer>>);
 
 impl Modes {
-    /// Sets up the authorizers of some modes; `node_role` makes the role `system:node` as it is from the start.
+    /// Sets up the authorizers of these modes; `node_role` returns the initial ClusterRole `system:node`.
     pub fn new(
         modes: &[AuthorizationMode],
         store: &Arc<Store>,

@@ -1,4 +1,4 @@
-//! What every namespace has: the ServiceAccount `default`, and the ConfigMap by which its pods trust the server.
+//! The objects of every namespace: the ServiceAccount `default`, and the ConfigMap with the CA that its pods trust.
 
 use std::sync::Arc;
 
@@ -90,13 +90,13 @@ async fn make_certificate(cx: &Context, namespace: &str) -> Result<(), Failure> 
     settled(cx.client.update(who, &api, &present).await)
 }
 
-/// A stored object, whether or not anybody has asked for its resource before.
+/// Reads an object from the store, whether or not a client has read its resource before.
 fn is_there(cx: &Context, table: &str, namespace: &str, name: &str) -> Option<Value> {
     let object = cx.store.get(table, &format!("{namespace}/{name}"));
     object.map(|object| object.value())
 }
 
-/// What somebody else made, or what a namespace that ends no longer takes, is no failure.
+/// Ignores errors of objects that already exist or no longer exist, and of namespaces that are being deleted.
 fn settled(answer: Answer) -> Result<(), Failure> {
     match answer {
         Err(failure) if failure.already_exists() || failure.is_for_terminating_namespace() => {

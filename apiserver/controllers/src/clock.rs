@@ -1,4 +1,4 @@
-//! The time of the controllers: that of the wall, which goes on as tokio's does, so that tests can pause it.
+//! The time of the controllers: wall-clock time that advances with tokio's clock, so that tests can pause it.
 
 use jiff::{SignedDuration, Timestamp};
 use kubewright_apimachinery::time::seconds;
@@ -25,12 +25,12 @@ impl Clock {
         self.wall.saturating_add(passed).unwrap_or(Timestamp::MAX)
     }
 
-    /// The time as it stands in objects.
+    /// The current time in the format of timestamps in objects.
     pub(super) fn text(&self) -> String {
         seconds(self.now())
     }
 
-    /// How long it is until a time that stands in an object has passed by so many seconds; zero if it has.
+    /// The time left until `plus` seconds after an object's timestamp; zero if they have passed.
     pub(super) fn until(&self, since: &str, plus: i64) -> Duration {
         let Ok(since) = since.parse::<Timestamp>() else {
             return Duration::ZERO;

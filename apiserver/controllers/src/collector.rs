@@ -1,4 +1,5 @@
-//! Garbage collection: what nobody owns any more is deleted; who waits for what it owns is let go when that is gone.
+//! Garbage collection: deletes objects whose owners are gone, and completes the foreground deletion of owners whose
+//! dependents are gone.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use super::work::{Context, Controller, Key, Keys, Outcome};
 /// The garbage collector.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
-    /// What has an owner of a kind that there is not: looked at again when kinds are added.
+    /// Objects with an owner of an unknown kind; enqueued again when a CustomResourceDefinition changes.
     unresolved: Mutex<Vec<Place>>,
 }
 
@@ -28,25 +29,25 @@ const NAME: &str = "generic-garbage-collector";
 const WHO: Who<'static> = Who::Controller(NAME);
 const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
-/// The owners of an object, by what they mean for it.
+/// The owners of an object, by their state.
 #[derive(Debug, Default)]
 struct Owners {
-    /// Those that keep it.
+    /// Owners that exist and keep the object.
     solid: Vec<Owner>,
-    /// Those that are not there.
+    /// Owners that do not exist.
     absent: Vec<Owner>,
-    /// Those that wait for its end.
+    /// Owners in foreground deletion, which wait until the object is gone.
     waiting: Vec<Owner>,
 }
 
-/// How an owner stands.
+/// The state of an owner.
 enum Found {
     Solid,
     Absent,
     Waiting,
-    /// Nobody knows the kind, perhaps not yet.
+    /// The kind is not known, perhaps not yet.
     Unknown,
-    /// What is in a namespace cannot own what is in none.
+    /// A namespaced object cannot own a cluster-scoped one.
     Impossible,
 }
 
@@ -63,7 +64,7 @@ impl Controller for Collector {
             before.as_ref().map(owners).unwrap_or_default(),
             after.as_ref().map(owners).unwrap_or_default(),
         );
-        // Owners that wait for this object hear when it is gone or no longer holds them up.
+        // Enqueues owners that wait for this object once it is gone or no longer names them.
         for owner in old.iter().filter(|owner| !new.contains(owner)) {
             if let Some(owner) = graph.by_uid(&owner.uid)
                 && owner.is_deleting_dependents()
@@ -88,7 +89,7 @@ impl Controller for Collector {
                 keys.add(&dependent);
             }
         }
-        // One that was thought to be in another namespace, or of another kind, may be an owner after all.
+        // The new object may be an owner that was missing, or that was expected in another namespace or of another kind.
         if before.is_none() {
             for dependent in graph.dependents(&item.meta.uid) {
                 keys.add(&dependent);
@@ -107,7 +108,7 @@ impl Controller for Collector {
             if item.is_orphaning() {
                 return orphan(cx, &item).await;
             }
-            // What is being deleted already is only waited for.
+            // Nothing to do but wait while the object is being deleted.
             if item.is_deleting() || item.meta.owner_references.is_empty() {
                 return Ok(Next::Done);
             }
@@ -254,7 +255,7 @@ async fn change(cx: &Context, item: &Item, mut metadata: Value) -> Outcome {
     }
 }
 
-/// Looks an owner up as the object means it: in its own namespace, and with the same uid.
+/// Looks up the owner of an object: in the object's namespace, with the UID of the owner reference.
 fn find(cx: &Context, item: &Item, owner: &Owner) -> Found {
     let Some(resource) = resource(cx, &owner.api_version, &owner.kind) else {
         return Found::Unknown;

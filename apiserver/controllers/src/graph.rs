@@ -1,4 +1,4 @@
-//! All objects, and who owns whom.
+//! All objects, and the graph of their ownerReferences.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
@@ -8,20 +8,20 @@ use kubewright_storage::Object;
 
 use super::object::Item;
 
-/// Where an object is: the name of its resource in the store, and its path there.
+/// The place of an object in the store: the table of its resource, and its path.
 pub(super) type Place = (Arc<str>, String);
 
-/// The objects of a server by their places, and the edges from owners to what they own.
+/// The objects of a server by place, and the edges from owners to dependents.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     tables: HashMap<Arc<str>, BTreeMap<String, Arc<Item>>>,
     by_uid: HashMap<String, Place>,
     dependents: HashMap<String, BTreeSet<Place>>,
-    /// What nobody manages, so that those who look for something to adopt need not look at everything.
+    /// Namespaced objects without a controller: the index for controllers that look for objects to adopt.
     free: BTreeSet<Place>,
 }
 
-/// What has happened to one object: none before is a new one, none after is one that is gone.
+/// A change of one object: `before` is `None` for a new object, `after` is `None` for a deleted one.
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) before: Option<Arc<Item>>,
@@ -29,12 +29,12 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// The object as it is now, or as it was at its end.
+    /// The object after the change, or its last state if it was deleted.
     pub(super) fn item(&self) -> Option<&Arc<Item>> {
         self.after.as_ref().or(self.before.as_ref())
     }
 
-    /// The object as it is now, if it is in this table.
+    /// Whether the object is in this table.
     pub(super) fn is_in(&self, table: &str) -> bool {
         self.item().is_some_and(|item| &*item.table == table)
     }
@@ -51,7 +51,7 @@ impl Graph {
         self.get(table, path)
     }
 
-    /// What names an object as an owner.
+    /// The objects that name the object with this UID in their ownerReferences.
     pub(super) fn dependents(&self, uid: &str) -> Vec<Arc<Item>> {
         let places = self.dependents.get(uid).into_iter().flatten();
         places
@@ -59,7 +59,7 @@ impl Graph {
             .collect()
     }
 
-    /// What an object manages in one table.
+    /// The objects of a table whose controller has this UID.
     pub(super) fn controlled(&self, uid: &str, table: &str) -> Vec<Arc<Item>> {
         let places = self.dependents.get(uid).into_iter().flatten();
         places
@@ -69,7 +69,7 @@ impl Graph {
             .collect()
     }
 
-    /// What nobody manages in one table and namespace.
+    /// The objects of a table and namespace without a controller.
     pub(super) fn free(&self, table: &str, namespace: &str) -> Vec<Arc<Item>> {
         let start = (Arc::from(table), format!("{namespace}/"));
         let end = (Arc::from(table), format!("{namespace}0"));
@@ -81,7 +81,7 @@ impl Graph {
             .collect()
     }
 
-    /// The objects of a table, in all namespaces if none is named.
+    /// The objects of a table in a namespace, or in all namespaces if `namespace` is empty.
     pub(super) fn list(&self, table: &str, namespace: &str) -> Vec<Arc<Item>> {
         let Some(table) = self.tables.get(table) else {
             return Vec::new();
@@ -94,7 +94,7 @@ impl Graph {
         range.map(|(_, item)| item.clone()).collect()
     }
 
-    /// Takes over what was written.
+    /// Adds or replaces an object.
     pub(super) fn put(&mut self, table: &str, object: Arc<Object>) -> Change {
         let table = self.name(table);
         let path = object.path.clone();
@@ -117,7 +117,7 @@ impl Graph {
         }
     }
 
-    /// Forgets what was removed.
+    /// Removes an object.
     pub(super) fn remove(&mut self, table: &str, path: &str) -> Change {
         let table = self.name(table);
         Change {

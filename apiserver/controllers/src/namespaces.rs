@@ -1,4 +1,5 @@
-//! The end of namespaces: their contents are deleted, what holds that up stands in the status, then they are let go.
+//! Deletion of namespaces: deletes the contents of a namespace, reports in its status what remains, and then removes its
+//! finalizer.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -28,12 +29,12 @@ const TABLE: &str = "namespaces";
 const WHO: Who<'static> = Who::Controller("namespace-controller");
 const NAMESPACES: Api = Api::of_cluster("namespaces");
 
-/// What is left in a namespace.
+/// The remaining contents of a namespace.
 #[derive(Debug, Default)]
 struct Left {
-    /// How many objects, by resource.
+    /// Number of objects, by resource.
     objects: BTreeMap<String, usize>,
-    /// How many objects wait for each finalizer.
+    /// Number of objects that wait for each finalizer.
     finalizers: BTreeMap<String, usize>,
     failures: Vec<String>,
 }
@@ -67,7 +68,7 @@ impl Controller for Namespaces {
     }
 }
 
-/// Whether a change of an object brings the end of its namespace nearer, or is told in the namespace's status.
+/// Whether a change of an object can complete the deletion of its namespace or change the namespace's status.
 fn matters(change: &Change) -> bool {
     match (&change.before, &change.after) {
         (Some(before), Some(after)) => {
@@ -93,7 +94,7 @@ async fn end(cx: &Context, namespace: &Item) -> Outcome {
         return Err(Failure::own(left.failures.join(", ")));
     }
     if !left.is_empty() {
-        // Whatever goes brings the namespace here again.
+        // Each deleted object enqueues the namespace again.
         return Ok(Next::Done);
     }
     if let Some(Value::Array(finalizers)) = object.pointer_mut("/spec/finalizers") {
@@ -106,7 +107,7 @@ async fn end(cx: &Context, namespace: &Item) -> Outcome {
     }
 }
 
-/// Deletes what is in a namespace: its pods first, and the rest once they are gone.
+/// Deletes the contents of a namespace: the pods first, and the other objects once the pods are gone.
 async fn empty(cx: &Context, namespace: &Item) -> Result<Left, Failure> {
     let mut left = Left::default();
     let registry = cx.served.now();
@@ -124,7 +125,7 @@ async fn empty(cx: &Context, namespace: &Item) -> Result<Left, Failure> {
     if let Some(pods) = tables.remove("pods") {
         delete_all(cx, namespace, &pods, &mut left).await;
         if !left.objects.is_empty() {
-            // As with the real controller, pods alone are not told of in the status.
+            // As in the real controller, the status does not report the pods that are deleted first.
             left.silent();
             return Ok(left);
         }
@@ -219,7 +220,7 @@ impl Left {
         self.objects.is_empty()
     }
 
-    /// Keeps that something is left, and not what.
+    /// Keeps the fact that objects remain, without their numbers.
     fn silent(&mut self) {
         for count in self
             .objects
@@ -254,11 +255,11 @@ impl Left {
     fn said(&self, now: &str) -> Vec<Value> {
         let counted = |counts: &BTreeMap<String, usize>, word: &str| {
             let counts = counts.iter().filter(|(_, count)| **count > 0);
-            let mut texts: Vec<String> = counts
+            let mut parts: Vec<String> = counts
                 .map(|(name, count)| format!("{name} {word} {count} resource instances"))
                 .collect();
-            texts.sort();
-            texts.join(", ")
+            parts.sort();
+            parts.join(", ")
         };
         let mut failures = self.failures.clone();
         failures.sort();

@@ -1,4 +1,4 @@
-//! What controllers look at again and again in an object, read once when the object changes.
+//! The fields of objects that controllers read often, decoded once when the object changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct Item {
     pub(super) pod: PodFacts,
 }
 
-/// The metadata that controllers look at.
+/// The metadata that controllers read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Meta {
@@ -43,7 +43,7 @@ pub(super) struct Owner {
     pub(super) block_owner_deletion: bool,
 }
 
-/// What the controllers of pods look at; all empty for other objects.
+/// The fields of a pod that controllers read; empty for other objects.
 #[derive(Debug, Default)]
 pub(super) struct PodFacts {
     pub(super) node: String,
@@ -106,15 +106,15 @@ struct ContainerStatus {
     restart_count: u64,
 }
 
-/// The finalizer of objects that wait for what they own.
+/// The finalizer of foreground deletion: the object waits until its dependents are deleted.
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
 
-/// The finalizer of objects that leave what they own behind.
+/// The finalizer of orphaning: the dependents stay.
 pub(super) const ORPHAN: &str = "orphan";
 
 impl Item {
     pub(super) fn new(table: &Arc<str>, object: Arc<Object>) -> Self {
-        // The store holds what the server has checked; of a custom resource of an odd form nothing is known.
+        // The store holds validated objects; the metadata of a custom resource of another form is ignored.
         let envelope: Envelope = serde_json::from_slice(object.json()).unwrap_or_default();
         let pod = if &**table == "pods" {
             PodFacts::of(&object)
@@ -139,7 +139,7 @@ impl Item {
         self.object.name()
     }
 
-    /// Whether somebody has asked for its deletion.
+    /// Whether the object is being deleted.
     pub(super) fn is_deleting(&self) -> bool {
         self.meta.deletion_timestamp.is_some()
     }
@@ -148,17 +148,17 @@ impl Item {
         self.meta.finalizers.iter().any(|known| known == name)
     }
 
-    /// Whether it waits for the deletion of what it owns.
+    /// Whether the object is in foreground deletion: it waits until its dependents are deleted.
     pub(super) fn is_deleting_dependents(&self) -> bool {
         self.is_deleting() && self.has_finalizer(FOREGROUND)
     }
 
-    /// Whether it waits to be taken out of what it owns.
+    /// Whether the object is being deleted and waits until its dependents no longer name it as an owner.
     pub(super) fn is_orphaning(&self) -> bool {
         self.is_deleting() && self.has_finalizer(ORPHAN)
     }
 
-    /// The owner that manages it.
+    /// The owner reference of the object's controller.
     pub(super) fn controller(&self) -> Option<&Owner> {
         self.meta
             .owner_references
@@ -170,12 +170,12 @@ impl Item {
         self.controller().is_some_and(|owner| owner.uid == uid)
     }
 
-    /// Whether a pod runs or may still run, and nobody has asked for its deletion.
+    /// Whether a pod has not finished and is not being deleted.
     pub(super) fn is_active_pod(&self) -> bool {
         !self.has_finished() && !self.is_deleting()
     }
 
-    /// Whether all containers of a pod have ended for good.
+    /// Whether a pod has finished: its phase is `Succeeded` or `Failed`.
     pub(super) fn has_finished(&self) -> bool {
         matches!(self.pod.phase.as_str(), "Succeeded" | "Failed")
     }
@@ -210,7 +210,7 @@ impl PodFacts {
     }
 }
 
-/// A whole number in an object; 0 if it is not there.
+/// The integer at a JSON pointer; 0 if it is missing.
 pub(super) fn number(object: &Value, pointer: &str) -> i64 {
     object
         .pointer(pointer)
@@ -218,7 +218,7 @@ pub(super) fn number(object: &Value, pointer: &str) -> i64 {
         .unwrap_or_default()
 }
 
-/// A text in an object; empty if it is not there.
+/// The string at a JSON pointer; empty if it is missing.
 pub(super) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
     object
         .pointer(pointer)
@@ -226,7 +226,7 @@ pub(super) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
         .unwrap_or_default()
 }
 
-/// A truth in an object; false if it is not there.
+/// The boolean at a JSON pointer; false if it is missing.
 pub(super) fn flag(object: &Value, pointer: &str) -> bool {
     object
         .pointer(pointer)
@@ -234,7 +234,7 @@ pub(super) fn flag(object: &Value, pointer: &str) -> bool {
         .unwrap_or_default()
 }
 
-/// A list in an object; empty if it is not there.
+/// The list at a JSON pointer; empty if it is missing.
 pub(super) fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
     object
         .pointer(pointer)
@@ -242,7 +242,7 @@ pub(super) fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// A map in an object; empty if it is not there.
+/// The map at a JSON pointer; empty if it is missing.
 pub(super) fn map(object: &Value, pointer: &str) -> Map<String, Value> {
     object
         .pointer(pointer)
@@ -251,7 +251,7 @@ pub(super) fn map(object: &Value, pointer: &str) -> Map<String, Value> {
         .unwrap_or_default()
 }
 
-/// The reference by which an object is managed.
+/// The owner reference of a controller.
 pub(super) fn controlled_by(owner: &Value) -> Value {
     json!({
         "apiVersion": owner["apiVersion"],
@@ -263,7 +263,7 @@ pub(super) fn controlled_by(owner: &Value) -> Value {
     })
 }
 
-/// A pod as a template describes it, managed by an owner.
+/// A pod from a template, with the owner as its controller.
 pub(super) fn pod_of(template: &Value, owner: &Value) -> Value {
     let mut metadata = Map::new();
     for name in ["labels", "annotations", "finalizers"] {

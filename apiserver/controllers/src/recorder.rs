@@ -1,4 +1,4 @@
-//! Events that controllers tell about objects: the same one again is counted, not written anew.
+//! Events of controllers: a repeated event increments the count of the stored Event.
 
 use std::collections::HashMap;
 
@@ -9,20 +9,20 @@ use uuid::Uuid;
 use super::client::{Client, EVENTS, Who};
 use super::object::text;
 
-/// Remembers which events were told.
+/// Records events, and remembers which ones it has recorded.
 #[derive(Debug, Default)]
 pub(super) struct Recorder {
     told: Mutex<HashMap<String, (String, u32)>>,
 }
 
-/// How an event is meant.
+/// The type of an event.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     Normal,
     Warning,
 }
 
-/// What a controller has to say about an object.
+/// An event of a controller about an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event<'a> {
     pub(super) controller: &'a str,
@@ -33,10 +33,10 @@ pub(super) struct Event<'a> {
 }
 
 impl Recorder {
-    /// Tells an event about an object, as a controller by its account. One that cannot be written is lost, as it is with
-    /// the real recorder.
+    /// Records an event about an object, with the controller's service account. An event that cannot be written is lost, as
+    /// in the real recorder.
     pub(super) async fn tell(&self, client: &Client, now: &str, event: Event<'_>) {
-        /// A full memory is emptied: what is told again then is told anew.
+        /// Maximum number of remembered events. Beyond it the recorder forgets all, and a repeated event becomes a new Event.
         const MOST: usize = 4096;
         let Event {
             controller,
@@ -105,7 +105,7 @@ impl Recorder {
     }
 }
 
-/// The source of a controller's events: most have the name of their account.
+/// The source component of a controller's events: for most, the name of the service account.
 fn component(controller: &str) -> &str {
     match controller {
         "generic-garbage-collector" => "garbage-collector-controller",

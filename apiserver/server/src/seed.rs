@@ -1,8 +1,9 @@
-//! The objects that a real server makes at its start: namespaces, the roles of RBAC, flow control, the registrations of
+//! The objects that a real server creates at its start: namespaces, the roles of RBAC, flow control, the registrations of
 //! its groups, the range of the services' addresses and the Service `kubernetes`.
 //!
-//! They are a table of texts, seen on a real server (`conformance first-objects` writes it). Most are never looked at, so
-//! that those of a resource are only read when somebody asks for that resource. They have their revisions from the start.
+//! They are a table of JSON documents, recorded from a real server (`conformance first-objects` writes it). Most are never
+//! read: the objects of a resource are decoded when a client first requests that resource. Their revisions are fixed from the
+//! start.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -13,10 +14,10 @@ use kubewright_storage::{Draft, FIRST_REVISION, InitialObjects};
 use serde_json::Value;
 use uuid::Uuid;
 
-/// A line for each object: the resource, a tab, the path, a tab, and the object without what each server makes itself.
+/// A line for each object: the resource, a tab, the path, a tab, and the object without the fields that each server sets.
 const TEXT: &str = include_str!("seed/objects.tsv");
 
-/// What stands in the texts for the time when the server started, and for that day.
+/// The placeholders in the JSON for the time and the day of the server's start.
 const NOW: &str = "{now}";
 const TODAY: &str = "{today}";
 
@@ -66,12 +67,12 @@ impl Seed {
         Self { started: now() }
     }
 
-    /// Marks the addresses that they have as taken.
+    /// Marks the addresses of the first objects as allocated.
     pub(crate) fn adopt(addresses: &mut Pool) {
         addresses.adopt(&serde_json::json!({"spec": {"clusterIPs": ["10.0.0.1"]}}));
     }
 
-    /// One of them, as it was at the start.
+    /// One of the first objects in its initial state.
     fn object_at(&self, table: &str, path: &str) -> Option<Value> {
         let line = |at: usize| INDEX.lines[at].split_once('\t');
         let (_, text) = find(table)?.filter_map(line).find(|(at, _)| *at == path)?;

@@ -69,7 +69,7 @@ impl ApiServer {
 
     /// The server as a tower service, with no socket: hand it to `kube::Client::new`.
     ///
-    /// Requests act as the admin unless they bring a token or impersonate somebody.
+    /// Requests act as the admin unless they carry a token or impersonate a user.
     pub fn service(&self) -> ApiService {
         let caller = Caller {
             user: Some(kubewright_auth::admin()),
@@ -279,23 +279,23 @@ impl Builder {
         self
     }
 
-    /// Decides in these ways who may do what: one that allows is enough. The default is
-    /// [`AuthorizationMode::AlwaysAllow`]. The group `system:masters` may do everything in every one, and so may the admin,
-    /// who is in it.
+    /// Sets the authorization modes: a request is allowed if one of them allows it. The default is
+    /// [`AuthorizationMode::AlwaysAllow`]. In every mode, the group `system:masters` may do everything, and so may the admin,
+    /// who is a member.
     pub fn authorization(mut self, modes: impl IntoIterator<Item = AuthorizationMode>) -> Self {
         self.modes = modes.into_iter().collect();
         self
     }
 
-    /// Lets nobody do more than roles and bindings say, as clusters do: `--authorization-mode=Node,RBAC`.
+    /// Authorizes requests by roles and bindings, as clusters do: `--authorization-mode=Node,RBAC`.
     ///
-    /// Without this, everybody who is authenticated may do everything. With it, the group `system:masters` still may,
-    /// and so may the admin, who is in it; everybody else needs a binding. What is written counts at once.
+    /// Without RBAC, every authenticated user may do everything. With RBAC, only the group `system:masters` may, and so the
+    /// admin, who is a member; every other user needs a binding. Changes of roles and bindings take effect at once.
     ///
     /// Kubelets have no bindings: see [`AuthorizationMode::Node`]. Controllers have the bindings to `system:controller:*`
     /// that every server starts with.
     ///
-    /// # Example: somebody who may read ConfigMaps, and no more
+    /// # Example: a user who may only read ConfigMaps
     ///
     /// ```
     /// use http::{Request, StatusCode};
@@ -338,7 +338,7 @@ impl Builder {
         self.authorization([AuthorizationMode::Node, AuthorizationMode::Rbac])
     }
 
-    /// Issues and verifies the tokens of service accounts with keys from elsewhere. The default is a key of the server's own.
+    /// Issues and verifies the tokens of service accounts with the given keys. By default, the server generates a key.
     ///
     /// # Example: tokens that another program can verify
     ///

@@ -23,7 +23,7 @@ pub struct ApiService {
 }
 
 impl ApiService {
-    /// The same server, asked by whoever stands behind a connection.
+    /// The service for the caller of one connection.
     pub(crate) fn for_caller(shared: Arc<Shared>, caller: Caller) -> Self {
         Self { shared, caller }
     }

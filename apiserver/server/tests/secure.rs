@@ -25,7 +25,7 @@ async fn listening() -> Listening {
 }
 
 /// A client that trusts the server and has no credentials.
-async fn nobody(listening: &Listening) -> Config {
+async fn anonymous(listening: &Listening) -> Config {
     let kubeconfig = Kubeconfig::from_yaml(&listening.kubeconfig()).unwrap();
     let options = KubeConfigOptions::default();
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &options)
@@ -65,23 +65,23 @@ async fn connect(listening: &Listening, protocols: &[&[u8]]) -> TlsStream<TcpStr
 }
 
 #[tokio::test]
-async fn nobody_gets_in_without_credentials() {
+async fn anonymous_clients_read_health_and_version_only() {
     let listening = listening().await;
     for path in ["/api/v1/namespaces", "/apis", "/", "/openapi/v3"] {
-        assert_eq!(code(nobody(&listening).await, path).await, 403, "{path}");
+        assert_eq!(code(anonymous(&listening).await, path).await, 403, "{path}");
     }
     for path in ["/healthz", "/readyz", "/livez", "/version"] {
-        assert_eq!(code(nobody(&listening).await, path).await, 200, "{path}");
+        assert_eq!(code(anonymous(&listening).await, path).await, 200, "{path}");
     }
-    let mut wrong = nobody(&listening).await;
+    let mut wrong = anonymous(&listening).await;
     wrong.auth_info.token = Some("wrong".to_owned().into());
     assert_eq!(code(wrong, "/api/v1/namespaces").await, 401);
 }
 
 #[tokio::test]
-async fn nobody_acts_as_somebody() {
+async fn anonymous_clients_cannot_impersonate() {
     let listening = listening().await;
-    let mut admin = nobody(&listening).await;
+    let mut admin = anonymous(&listening).await;
     admin.auth_info.impersonate = Some("kubernetes-admin".to_owned());
     admin.auth_info.impersonate_groups = Some(vec!["system:masters".to_owned()]);
     for path in ["/api/v1/namespaces", "/healthz"] {
@@ -92,7 +92,7 @@ async fn nobody_acts_as_somebody() {
 #[tokio::test]
 async fn the_admins_token_opens_the_door() {
     let listening = listening().await;
-    let mut config = nobody(&listening).await;
+    let mut config = anonymous(&listening).await;
     config.auth_info.token = Some(listening.token().to_owned().into());
     assert_eq!(code(config, "/api/v1/namespaces").await, 200);
 }
@@ -102,7 +102,7 @@ async fn a_certificate_of_another_server_does_not() {
     let (ours, theirs) = (listening().await, listening().await);
     let kubeconfig = Kubeconfig::from_yaml(&theirs.kubeconfig()).unwrap();
     let stranger = kubeconfig.auth_infos[0].auth_info.clone().unwrap();
-    let mut config = nobody(&ours).await;
+    let mut config = anonymous(&ours).await;
     config.auth_info = stranger;
     let client = Client::try_from(config).unwrap();
     assert!(client.apiserver_version().await.is_err());
@@ -197,7 +197,7 @@ async fn a_client_ca_from_elsewhere_takes_the_place_of_the_servers_own() {
         .listen_with(([127, 0, 0, 1], 0), serving)
         .await
         .unwrap();
-    let mut jane = nobody(&listening).await;
+    let mut jane = anonymous(&listening).await;
     jane.auth_info = user;
     assert_eq!(code(jane, "/api/v1/namespaces").await, 200);
     // The admin has a token instead of a certificate.
@@ -211,7 +211,7 @@ async fn a_client_ca_from_elsewhere_takes_the_place_of_the_servers_own() {
 async fn a_certificate_of_an_unknown_authority_is_answered_401_unless_a_token_is_valid() {
     let (_, user) = authority_and_client();
     let listening = listening().await;
-    let mut config = nobody(&listening).await;
+    let mut config = anonymous(&listening).await;
     config.auth_info = user;
     for path in ["/api/v1/namespaces", "/healthz"] {
         assert_eq!(code(config.clone(), path).await, 401, "{path}");
@@ -269,7 +269,7 @@ async fn a_client_certificate_that_is_its_own_authority_is_trusted() {
         .listen_with(([127, 0, 0, 1], 0), serving)
         .await
         .unwrap();
-    let mut jane = nobody(&listening).await;
+    let mut jane = anonymous(&listening).await;
     jane.auth_info.client_certificate_data = Some(STANDARD.encode(certificate));
     jane.auth_info.client_key_data = Some(STANDARD.encode(key.serialize_pem()).into());
     assert_eq!(code(jane, "/api/v1/namespaces").await, 200);
@@ -282,7 +282,7 @@ async fn tokens_of_service_accounts_are_those_of_the_issuer_and_the_key_that_are
     let tokens = tokens.issuers(["https://issuer.example.com", "https://old.example.com"]);
     let server = ApiServer::builder().service_account_tokens(tokens).start();
     let listening = server.listen(([127, 0, 0, 1], 0)).await.unwrap();
-    let mut config = nobody(&listening).await;
+    let mut config = anonymous(&listening).await;
     config.auth_info.token = Some(listening.token().to_owned().into());
     let admin = Client::try_from(config.clone()).unwrap();
     let post = async |path: &str, body: &str| {

@@ -133,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    /// A listener whose queue is full: whoever connects has to wait.
+    /// A listener whose accept queue is full: further connections wait.
     fn full() -> (TcpListener, Vec<std::net::TcpStream>, SocketAddr) {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
@@ -147,7 +147,7 @@ mod tests {
         (listener, queue, address)
     }
 
-    /// Runs with a clock that stands still, but for steps of a second whenever nothing else happens.
+    /// Runs with a paused clock that advances by a second whenever no other task can run.
     async fn in_steps<F: Future>(future: F) -> (F::Output, Duration) {
         // A paused clock does not go on by itself while a blocking task runs.
         let (end, ended) = mpsc::channel::<()>();

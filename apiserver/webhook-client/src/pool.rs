@@ -1,4 +1,4 @@
-//! Connections that wait for the next call.
+//! The pool of idle connections.
 
 use std::future::{Future as _, poll_fn};
 use std::io;
@@ -19,13 +19,13 @@ use super::connect::{Place, Stream};
 use super::fault::Ends;
 use super::witness::Memory;
 
-/// How many connections to one place wait at most.
+/// Maximum number of idle connections per host.
 const IDLE: usize = 25;
 
-/// How long a connection waits at most.
+/// Maximum time that a connection stays idle.
 const IDLE_TIME: Duration = Duration::from_secs(90);
 
-/// The waiting connections of one client.
+/// The idle connections of one client.
 #[derive(Default)]
 pub(super) struct Pool {
     kept: Arc<Kept>,
@@ -35,7 +35,7 @@ pub(super) struct Pool {
 struct Kept {
     idle: Mutex<Vec<Waiting>>,
     shared: Mutex<Vec<Shared>>,
-    /// The task that closes what has waited for too long, while anything waits.
+    /// The task that closes connections which are idle for too long; runs while any connection is pooled.
     sweeper: Mutex<Option<AbortHandle>>,
 }
 
@@ -51,7 +51,7 @@ struct Shared {
     connection: Http2,
 }
 
-/// An HTTP/1.1 connection. Nothing reads from it while it waits: whoever uses it drives it.
+/// An HTTP/1.1 connection. No task reads from it while it is idle: the call that uses it drives it.
 pub(super) struct Http1 {
     pub(super) sender: http1::SendRequest<Full<Bytes>>,
     pub(super) connection: Pin<Box<http1::Connection<TokioIo<Stream>, Full<Bytes>>>>,
@@ -122,7 +122,7 @@ impl Pool {
         self.sweep();
     }
 
-    /// Has what waits for too long closed. The real client does so by itself, not only when it is called again.
+    /// Starts the sweeper unless it runs. As in the real client, idle connections are closed without a further call.
     fn sweep(&self) {
         let mut sweeper = self.kept.sweeper.lock();
         if sweeper.is_none() {
@@ -138,9 +138,9 @@ impl Pool {
 }
 
 impl Kept {
-    /// Closes what has waited for too long, and returns when to look again unless nothing waits.
+    /// Closes connections that are idle for too long. Returns when to sweep again, or `None` if no connection is left.
     fn sweep(&self) -> Option<Instant> {
-        // Whoever adds a connection looks for a sweeper afterwards: this one is there, or ends and says so.
+        // A call that has added a connection checks for a sweeper under this lock: it finds this one running, or none.
         let mut sweeper = self.sweeper.lock();
         let now = Instant::now();
         let mut idle = self.idle.lock();
@@ -182,21 +182,21 @@ impl Http2 {
         Self { sender, task }
     }
 
-    /// Whether there is a call that has not ended, beside the pool's own hold on the connection.
+    /// Whether a call is in progress: it holds a reference besides the pool's.
     fn is_in_use(&self) -> bool {
         Arc::strong_count(&self.task) > 1
     }
 }
 
 impl Http1 {
-    /// Whether the socket has nothing to read. A server has nothing to say between calls but that it closes, and the
-    /// runtime may not have noticed yet.
+    /// Whether the socket has nothing to read. Between calls a server only closes the connection, which the runtime may not
+    /// have noticed yet.
     fn is_silent(&self) -> bool {
         let seen = self.socket.peek(&mut [0]);
         seen.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// Lets the connection notice that the other side has closed it.
+    /// Whether the connection is still open, after it has been polled for a close by the server.
     async fn is_open(&mut self) -> bool {
         let closed = poll_fn(|cx| Poll::Ready(self.connection.as_mut().poll(cx).is_ready())).await;
         !closed && !self.sender.is_closed()

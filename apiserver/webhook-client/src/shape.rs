@@ -1,20 +1,20 @@
-//! Checks the types of a review's members as Go's decoder does: the first wrong member in the text is reported.
+//! Checks the types of a review's members as Go's decoder does: reports the first wrong member in the document.
 
 use std::fmt;
 
 use kubewright_apimachinery::json::order;
 use serde_json::{Map, Value};
 
-/// What a member has to be. The names are those of Go, since errors show them; `@` is the package of the review's version.
+/// The expected type of a member. Names are those of Go, because errors show them; `@` is the package of the review's version.
 #[derive(Debug)]
 enum Shape {
-    Text(&'static str),
+    String(&'static str),
     Flag,
     Int32,
     Int64,
-    Texts,
-    TextByText,
-    TextsByText,
+    Strings,
+    StringMap,
+    StringListMap,
     Struct(&'static Struct),
     Structs(&'static Struct),
     /// Anything.
@@ -35,8 +35,8 @@ pub static ADMISSION: Struct = Struct {
     name: "AdmissionReview",
     package: "@",
     members: &[
-        ("kind", Shape::Text("string")),
-        ("apiVersion", Shape::Text("string")),
+        ("kind", Shape::String("string")),
+        ("apiVersion", Shape::String("string")),
         ("request", Shape::Struct(&REQUEST)),
         ("response", Shape::Struct(&RESPONSE)),
     ],
@@ -46,16 +46,16 @@ static REQUEST: Struct = Struct {
     name: "AdmissionRequest",
     package: "@",
     members: &[
-        ("uid", Shape::Text("types.UID")),
+        ("uid", Shape::String("types.UID")),
         ("kind", Shape::Struct(&KIND)),
         ("resource", Shape::Struct(&RESOURCE)),
-        ("subResource", Shape::Text("string")),
+        ("subResource", Shape::String("string")),
         ("requestKind", Shape::Struct(&KIND)),
         ("requestResource", Shape::Struct(&RESOURCE)),
-        ("requestSubResource", Shape::Text("string")),
-        ("name", Shape::Text("string")),
-        ("namespace", Shape::Text("string")),
-        ("operation", Shape::Text("@Operation")),
+        ("requestSubResource", Shape::String("string")),
+        ("name", Shape::String("string")),
+        ("namespace", Shape::String("string")),
+        ("operation", Shape::String("@Operation")),
         ("userInfo", Shape::Struct(&USER)),
         ("object", Shape::Raw),
         ("oldObject", Shape::Raw),
@@ -68,9 +68,9 @@ static KIND: Struct = Struct {
     name: "GroupVersionKind",
     package: "v1.",
     members: &[
-        ("group", Shape::Text("string")),
-        ("version", Shape::Text("string")),
-        ("kind", Shape::Text("string")),
+        ("group", Shape::String("string")),
+        ("version", Shape::String("string")),
+        ("kind", Shape::String("string")),
     ],
 };
 
@@ -78,9 +78,9 @@ static RESOURCE: Struct = Struct {
     name: "GroupVersionResource",
     package: "v1.",
     members: &[
-        ("group", Shape::Text("string")),
-        ("version", Shape::Text("string")),
-        ("resource", Shape::Text("string")),
+        ("group", Shape::String("string")),
+        ("version", Shape::String("string")),
+        ("resource", Shape::String("string")),
     ],
 };
 
@@ -88,10 +88,10 @@ static USER: Struct = Struct {
     name: "UserInfo",
     package: "v1.",
     members: &[
-        ("username", Shape::Text("string")),
-        ("uid", Shape::Text("string")),
-        ("groups", Shape::Texts),
-        ("extra", Shape::TextsByText),
+        ("username", Shape::String("string")),
+        ("uid", Shape::String("string")),
+        ("groups", Shape::Strings),
+        ("extra", Shape::StringListMap),
     ],
 };
 
@@ -99,13 +99,13 @@ static RESPONSE: Struct = Struct {
     name: "AdmissionResponse",
     package: "@",
     members: &[
-        ("uid", Shape::Text("types.UID")),
+        ("uid", Shape::String("types.UID")),
         ("allowed", Shape::Flag),
         ("status", Shape::Struct(&STATUS)),
-        ("patch", Shape::Text("[]uint8")),
-        ("patchType", Shape::Text("@PatchType")),
-        ("auditAnnotations", Shape::TextByText),
-        ("warnings", Shape::Texts),
+        ("patch", Shape::String("[]uint8")),
+        ("patchType", Shape::String("@PatchType")),
+        ("auditAnnotations", Shape::StringMap),
+        ("warnings", Shape::Strings),
     ],
 };
 
@@ -114,8 +114,8 @@ pub static CONVERSION: Struct = Struct {
     name: "ConversionReview",
     package: "@",
     members: &[
-        ("kind", Shape::Text("string")),
-        ("apiVersion", Shape::Text("string")),
+        ("kind", Shape::String("string")),
+        ("apiVersion", Shape::String("string")),
         ("request", Shape::Struct(&CONVERSION_REQUEST)),
         ("response", Shape::Struct(&CONVERSION_RESPONSE)),
     ],
@@ -125,8 +125,8 @@ static CONVERSION_REQUEST: Struct = Struct {
     name: "ConversionRequest",
     package: "@",
     members: &[
-        ("uid", Shape::Text("types.UID")),
-        ("desiredAPIVersion", Shape::Text("string")),
+        ("uid", Shape::String("types.UID")),
+        ("desiredAPIVersion", Shape::String("string")),
         ("objects", Shape::Raws),
     ],
 };
@@ -135,7 +135,7 @@ static CONVERSION_RESPONSE: Struct = Struct {
     name: "ConversionResponse",
     package: "@",
     members: &[
-        ("uid", Shape::Text("types.UID")),
+        ("uid", Shape::String("types.UID")),
         ("convertedObjects", Shape::Raws),
         ("result", Shape::Struct(&STATUS)),
     ],
@@ -145,12 +145,12 @@ static STATUS: Struct = Struct {
     name: "Status",
     package: "v1.",
     members: &[
-        ("kind", Shape::Text("string")),
-        ("apiVersion", Shape::Text("string")),
+        ("kind", Shape::String("string")),
+        ("apiVersion", Shape::String("string")),
         ("metadata", Shape::Struct(&METADATA)),
-        ("status", Shape::Text("string")),
-        ("message", Shape::Text("string")),
-        ("reason", Shape::Text("v1.StatusReason")),
+        ("status", Shape::String("string")),
+        ("message", Shape::String("string")),
+        ("reason", Shape::String("v1.StatusReason")),
         ("details", Shape::Struct(&DETAILS)),
         ("code", Shape::Int32),
     ],
@@ -160,9 +160,9 @@ static METADATA: Struct = Struct {
     name: "ListMeta",
     package: "v1.",
     members: &[
-        ("selfLink", Shape::Text("string")),
-        ("resourceVersion", Shape::Text("string")),
-        ("continue", Shape::Text("string")),
+        ("selfLink", Shape::String("string")),
+        ("resourceVersion", Shape::String("string")),
+        ("continue", Shape::String("string")),
         ("remainingItemCount", Shape::Int64),
     ],
 };
@@ -171,10 +171,10 @@ static DETAILS: Struct = Struct {
     name: "StatusDetails",
     package: "v1.",
     members: &[
-        ("name", Shape::Text("string")),
-        ("group", Shape::Text("string")),
-        ("kind", Shape::Text("string")),
-        ("uid", Shape::Text("types.UID")),
+        ("name", Shape::String("string")),
+        ("group", Shape::String("string")),
+        ("kind", Shape::String("string")),
+        ("uid", Shape::String("types.UID")),
         ("causes", Shape::Structs(&CAUSE)),
         ("retryAfterSeconds", Shape::Int32),
     ],
@@ -184,9 +184,9 @@ static CAUSE: Struct = Struct {
     name: "StatusCause",
     package: "v1.",
     members: &[
-        ("reason", Shape::Text("v1.CauseType")),
-        ("message", Shape::Text("string")),
-        ("field", Shape::Text("string")),
+        ("reason", Shape::String("v1.CauseType")),
+        ("message", Shape::String("string")),
+        ("field", Shape::String("string")),
     ],
 };
 
@@ -223,7 +223,7 @@ pub(crate) fn keep_known(
 
 struct Check<'a> {
     version: &'a str,
-    /// Where something is wrong, and what.
+    /// The path and the message of each mismatch.
     faults: Vec<(String, String)>,
 }
 
@@ -239,33 +239,33 @@ impl Check<'_> {
     }
 
     fn member(&mut self, shape: &Shape, value: &mut Value, within: &str, path: &str) {
-        let is_text = |item: &&Value| item.is_string() || item.is_null();
+        let is_string = |item: &&Value| item.is_string() || item.is_null();
         match (shape, value) {
             (Shape::Raw, _)
             | (_, Value::Null)
-            | (Shape::Text(_), Value::String(_))
+            | (Shape::String(_), Value::String(_))
             | (Shape::Flag, Value::Bool(_))
             | (Shape::Raws, Value::Array(_)) => {}
             (Shape::Int64, Value::Number(number)) if number.is_i64() => {}
             (Shape::Int32, Value::Number(number))
                 if number.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => {}
-            (Shape::Texts, Value::Array(items)) => {
-                if let Some(item) = items.iter().find(|item| !is_text(item)) {
+            (Shape::Strings, Value::Array(items)) => {
+                if let Some(item) = items.iter().find(|item| !is_string(item)) {
                     self.wrong(item, within, path, "string");
                 }
             }
-            (Shape::TextByText, Value::Object(items)) => {
-                if let Some(item) = items.values().find(|item| !is_text(item)) {
+            (Shape::StringMap, Value::Object(items)) => {
+                if let Some(item) = items.values().find(|item| !is_string(item)) {
                     self.wrong(item, within, path, "string");
                 }
             }
-            (Shape::TextsByText, Value::Object(items)) => {
+            (Shape::StringListMap, Value::Object(items)) => {
                 for item in items.values() {
                     match item {
                         Value::Null => {}
-                        Value::Array(texts) => {
-                            if let Some(text) = texts.iter().find(|text| !is_text(text)) {
-                                self.wrong(text, within, path, "string");
+                        Value::Array(items) => {
+                            if let Some(item) = items.iter().find(|item| !is_string(item)) {
+                                self.wrong(item, within, path, "string");
                             }
                         }
                         other => self.wrong(other, within, path, "v1.ExtraValue"),
@@ -298,13 +298,13 @@ impl Check<'_> {
 
     fn go_type(&self, shape: &Shape) -> String {
         match shape {
-            Shape::Text(name) => name.replace('@', &format!("{}.", self.version)),
+            Shape::String(name) => name.replace('@', &format!("{}.", self.version)),
             Shape::Flag => "bool".to_owned(),
             Shape::Int32 => "int32".to_owned(),
             Shape::Int64 => "int64".to_owned(),
-            Shape::Texts => "[]string".to_owned(),
-            Shape::TextByText => "map[string]string".to_owned(),
-            Shape::TextsByText => "map[string]v1.ExtraValue".to_owned(),
+            Shape::Strings => "[]string".to_owned(),
+            Shape::StringMap => "map[string]string".to_owned(),
+            Shape::StringListMap => "map[string]v1.ExtraValue".to_owned(),
             Shape::Struct(inner) => self.named(inner),
             Shape::Raw => "runtime.RawExtension".to_owned(),
             Shape::Raws => "[]runtime.RawExtension".to_owned(),

@@ -1,4 +1,4 @@
-//! StorageObjectInUseProtection: volumes and claims stay until nobody uses them.
+//! StorageObjectInUseProtection: a finalizer keeps new volumes and claims until no object uses them.
 
 use kubewright_apimachinery::view::{Edit as _, View as _};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! A.11.1: the texts for answers that are not 2xx.
+//! A.11.1: error messages for webhook responses that are not 2xx.
 
 use super::hook::{Hook, Reply};
 use super::setting::Setting;

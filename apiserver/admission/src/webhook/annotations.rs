@@ -1,4 +1,4 @@
-//! What the audit log says of a mutating webhook's call, in the texts of the real server (A.14).
+//! Audit annotations of mutating webhook calls, with the keys and values of the real server (A.14).
 
 use std::collections::BTreeMap;
 

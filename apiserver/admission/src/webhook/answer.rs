@@ -138,9 +138,9 @@ impl Response {
             _ => BTreeMap::new(),
         };
         let warnings = match take("warnings") {
-            Value::Array(texts) => {
-                let texts = texts.into_iter();
-                texts.map(|value| text(value).unwrap_or_default()).collect()
+            Value::Array(items) => {
+                let items = items.into_iter();
+                items.map(|value| text(value).unwrap_or_default()).collect()
             }
             _ => Vec::new(),
         };

@@ -68,12 +68,12 @@ pub(super) fn prepare(
         )
     })?;
     let uid = Uuid::new_v4().to_string();
-    let (object, old) = form.texts();
+    let (object, old) = form.encoded();
     let body = review::write(version, &uid, attributes, invocation, &object, &old);
     Ok(Prepared { version, uid, body })
 }
 
-/// Notes that a certificate names its server in a way that is not believed any more.
+/// Adds an audit annotation if a serving certificate relies on the Common Name, which is no longer accepted.
 fn warn_of_certificate(hook: &Hook, why: &str, notes: &Notes) {
     if why.contains("x509: certificate relies on legacy Common Name field")
         && let Some(host) = hook.target.host()

@@ -4,7 +4,7 @@ use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::Status;
 use serde_json::{Map, Value};
 
-/// The webhook said no; `result` is what stands in `response.status`.
+/// Returns the Status of a request that a webhook denied; `result` is the `response.status` of the webhook.
 pub(super) fn denied(webhook: &str, result: Option<&Map<String, Value>>) -> Status {
     let text = |field: &str| {
         result

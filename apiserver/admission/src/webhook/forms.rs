@@ -18,12 +18,13 @@ use crate::attributes::Attributes;
 /// The forms made so far. Valid until the object changes.
 #[derive(Debug, Default)]
 pub(super) struct Forms {
-    own: Texts,
+    own: Encoded,
     converted: Vec<Converted>,
 }
 
+/// The JSON of the objects, encoded when a webhook first needs it.
 #[derive(Debug, Default)]
-struct Texts {
+struct Encoded {
     object: Option<Bytes>,
     old: Option<Bytes>,
 }
@@ -33,7 +34,7 @@ struct Converted {
     kind: GroupVersionKind,
     object: Value,
     old: Value,
-    texts: Texts,
+    encoded: Encoded,
 }
 
 /// The objects as one webhook gets them.
@@ -41,10 +42,10 @@ struct Converted {
 pub(super) struct Form<'a> {
     /// Complete where the webhook has conditions that read it.
     pub(super) object: &'a Value,
-    /// The text of the object's `managedFields` if they do not stand in it.
+    /// The JSON of the object's `managedFields` if `object` does not contain them.
     owners: Option<&'a [u8]>,
     pub(super) old: &'a Value,
-    texts: &'a mut Texts,
+    encoded: &'a mut Encoded,
 }
 
 impl Forms {
@@ -61,7 +62,7 @@ impl Forms {
                 object: &attributes.object,
                 owners: attributes.owners.as_deref(),
                 old: &attributes.old_object,
-                texts: &mut self.own,
+                encoded: &mut self.own,
             });
         }
         let known = self
@@ -80,7 +81,7 @@ impl Forms {
             object: &form.object,
             owners: None,
             old: &form.old,
-            texts: &mut form.texts,
+            encoded: &mut form.encoded,
         })
     }
 
@@ -97,7 +98,7 @@ impl Forms {
             .find(|form| form.kind == invocation.kind)
         {
             Some(form) => {
-                // The owners stand in what was converted.
+                // The converted object contains the `managedFields`.
                 attributes.owners = None;
                 form.object
             }
@@ -132,21 +133,21 @@ impl Converted {
             kind: invocation.kind.clone(),
             object,
             old,
-            texts: Texts::default(),
+            encoded: Encoded::default(),
         })
     }
 }
 
 impl Form<'_> {
-    /// The JSON of the object and of the old one.
-    pub(super) fn texts(&mut self) -> (Bytes, Bytes) {
+    /// Returns the JSON of the object and of the old object.
+    pub(super) fn encoded(&mut self) -> (Bytes, Bytes) {
         let object = self
-            .texts
+            .encoded
             .object
             .get_or_insert_with(|| encode(self.object, self.owners))
             .clone();
         let old = self
-            .texts
+            .encoded
             .old
             .get_or_insert_with(|| encode(self.old, None))
             .clone();

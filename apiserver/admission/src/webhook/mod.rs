@@ -51,7 +51,7 @@ impl Webhooks {
         }
     }
 
-    /// Whether somebody sees the objects of every call.
+    /// Whether an observer sees the objects of every call.
     pub(super) fn are_observed(&self) -> bool {
         self.observer.is_some()
     }

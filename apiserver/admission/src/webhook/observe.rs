@@ -1,4 +1,4 @@
-//! What an observer is told of a call.
+//! Reports webhook calls to the observer.
 
 use kubewright_webhook_client::calling;
 use serde_json::Value;

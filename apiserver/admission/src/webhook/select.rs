@@ -12,7 +12,7 @@ use super::rules::Target;
 use crate::attributes::{Attributes, Operation};
 use crate::cluster::Cluster;
 
-/// A webhook that is to be called, and the resource and kind that it is told.
+/// A webhook to call, with the resource and the kind that its review contains.
 #[derive(Clone, Debug)]
 pub(super) struct Invocation {
     pub(super) hook: Arc<Hook>,
@@ -26,7 +26,7 @@ pub(super) fn select(
     cluster: &dyn Cluster,
     attributes: &Attributes,
 ) -> Result<Option<Invocation>> {
-    // A selector that cannot be answered matters only if the rules match.
+    // A selector that cannot be evaluated matters only if the rules match.
     let namespaces = in_namespaces(hook, cluster, attributes);
     if matches!(namespaces, Ok(false)) {
         return Ok(None);

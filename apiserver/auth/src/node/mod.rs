@@ -19,13 +19,13 @@ use super::rbac::Rule;
 use graph::Graph;
 use vertex::{Kind, Vertex};
 
-/// Decides for the users `system:node:<name>` in the group `system:nodes`, and has no opinion about others.
+/// Authorizes the users `system:node:<name>` of the group `system:nodes`, and has no opinion about other users.
 ///
-/// The texts of its refusals are those of the real one.
+/// Its error messages are those of the real node authorizer.
 #[derive(Debug)]
 pub(crate) struct NodeAuthorizer {
     graph: UpToDate<Graph>,
-    /// What holds for all nodes, whatever becomes of the role `system:node`.
+    /// The rules of all nodes, which do not follow later changes of the role `system:node`.
     rules: Vec<Rule>,
 }
 

@@ -22,21 +22,21 @@ impl Cluster {
         Self { store, authorizer }
     }
 
-    /// Writes an object in place of what is there.
+    /// Creates or replaces an object.
     fn put(&self, table: &str, path: &str, object: &Value) {
         let draft = Draft::new(object);
         let written = match self.store.get(table, path) {
             None => self.store.create(table, path, draft),
             Some(old) => self.store.replace(table, path, old.revision, draft),
         };
-        written.expect("nobody else writes");
+        written.expect("no concurrent writes");
     }
 
     fn remove(&self, table: &str, path: &str) {
-        let old = self.store.get(table, path).expect("it is there");
+        let old = self.store.get(table, path).expect("the object exists");
         let last = Draft::new(&old.value());
         let removed = self.store.delete(table, path, old.revision, last);
-        removed.expect("nobody else writes");
+        removed.expect("no concurrent writes");
     }
 
     /// A pod of the namespace `blue`; it may be on a node.

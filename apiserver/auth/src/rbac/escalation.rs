@@ -1,4 +1,5 @@
-//! Nobody gives away more than they have: what writing a role or a binding needs besides the permission to write it.
+//! Prevention of privilege escalation: the permissions that a user needs to grant the rules of a role or a binding, besides
+//! the permission to write the object.
 
 use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::go_text::quoted;
@@ -13,7 +14,7 @@ use super::super::question::{About, Question};
 use super::rule::{list, not_covered};
 use super::{GROUP, RoleReference, Rule, aggregate, not_found};
 
-/// A write of an object of RBAC, and by what it is judged.
+/// A write of an RBAC object, with what its check needs.
 #[derive(Debug)]
 #[expect(
     clippy::exhaustive_structs,
@@ -30,16 +31,16 @@ pub struct Write<'a> {
     pub namespace: &'a str,
     /// The name in the path of the request.
     pub name: &'a str,
-    /// What decides.
+    /// The authorizer that decides.
     pub authorizer: &'a dyn Authorizer,
-    /// Where the roles are.
+    /// The store of the roles.
     pub store: &'a Store,
 }
 
-/// Refuses to write a role or a binding that gives more than its writer has; `old` is what is replaced, if anything is.
+/// Rejects a role or a binding that grants more than its writer has; `old` is the replaced object, null for a new one.
 ///
 /// # Errors
-/// 403 with what the writer lacks, 404 for a binding to a role that does not exist.
+/// 403 with the rules that the writer lacks, 404 for a binding to a role that does not exist.
 pub fn check(write: &Write<'_>, object: &Value, old: &Value) -> Result<()> {
     if write.group != GROUP
         || write.user.groups.iter().any(|group| group == MASTERS)
@@ -75,7 +76,7 @@ fn check_role(write: &Write<'_>, role: &Value, old: &Value) -> Result<()> {
         let selectors = role.at("aggregationRule").list("clusterRoleSelectors");
         !selectors.is_empty()
     };
-    // What is gathered may be anything.
+    // An aggregated role may collect any rules.
     if (aggregates(role) || aggregates(old)) && has_all(write, role, &Rule::everything()).is_err() {
         let why = "must have cluster-admin privileges to use the aggregationRule";
         return Err(forbidden(write, role, why));
@@ -115,7 +116,7 @@ fn check_binding(write: &Write<'_>, binding: &Value) -> Result<()> {
     has_all(write, binding, &Rule::all_of(&stored.value()))
 }
 
-/// Whether the writer may do all that the rules allow.
+/// Checks that the writer holds all of the wanted rules.
 fn has_all(write: &Write<'_>, object: &Value, wanted: &[Rule]) -> Result<()> {
     let user = write.user;
     let held = write.authorizer.rules(user, write.namespace);

@@ -23,7 +23,7 @@ pub use rule::Rule;
 /// The API group of roles and bindings.
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Asks the roles and bindings of a store; what has been written counts at once.
+/// Authorizes requests by the roles and bindings of a store; changes take effect at once.
 #[derive(Debug)]
 pub struct Rbac(UpToDate<Policy>);
 
@@ -66,25 +66,25 @@ impl Authorizer for Rbac {
     }
 }
 
-/// That roles do not exist, each said once; `resource` is where they were looked for.
+/// Returns the error messages of missing roles, without repetitions; `resource` names the resource of a role.
 pub fn not_found<'a>(
     missing: &[RoleReference],
     resource: impl Fn(&RoleReference) -> &'a str,
 ) -> Vec<String> {
-    let mut texts: Vec<String> = Vec::new();
+    let mut messages: Vec<String> = Vec::new();
     for role in missing {
         let (resource, name) = (resource(role), quoted(role.name()));
-        let text = format!("{resource}.{GROUP} {name} not found");
-        if !texts.contains(&text) {
-            texts.push(text);
+        let message = format!("{resource}.{GROUP} {name} not found");
+        if !messages.contains(&message) {
+            messages.push(message);
         }
     }
-    texts
+    messages
 }
 
-/// Several problems as Go says them in one text; none if there are none.
-pub fn aggregate(texts: &[String]) -> Option<String> {
-    match texts {
+/// Joins error messages as Go's aggregate does; `None` without any.
+pub fn aggregate(messages: &[String]) -> Option<String> {
+    match messages {
         [] => None,
         [one] => Some(one.clone()),
         several => Some(format!("[{}]", several.join(", "))),

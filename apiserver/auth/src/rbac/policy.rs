@@ -1,4 +1,4 @@
-//! The roles and bindings of a server, found by whom they are about.
+//! The roles and bindings of a server, indexed by subject.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -17,12 +17,12 @@ const CLUSTER_ROLES: &str = "clusterroles.rbac.authorization.k8s.io";
 const BINDINGS: &str = "rolebindings.rbac.authorization.k8s.io";
 const CLUSTER_BINDINGS: &str = "clusterrolebindings.rbac.authorization.k8s.io";
 
-/// What all roles and bindings come to.
+/// All roles and bindings.
 #[derive(Debug, Default)]
 pub(super) struct Policy {
     /// By path: `<namespace>/<name>` of a Role, `<name>` of a ClusterRole.
     roles: HashMap<String, Arc<[Rule]>>,
-    /// By namespace; those of the whole cluster have none.
+    /// By namespace; empty for ClusterRoleBindings.
     bindings: HashMap<String, Bindings>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Binding {
     subjects: Vec<Subject>,
 }
 
-/// The role that a binding gives.
+/// The role that a binding grants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoleReference {
     kind: String,
@@ -53,7 +53,7 @@ pub struct RoleReference {
 #[derive(Debug)]
 struct Subject {
     who: Who,
-    /// As the reason of a decision names it.
+    /// The subject as the reason of a decision shows it.
     shown: String,
 }
 
@@ -63,7 +63,7 @@ enum Who {
     Group(String),
 }
 
-/// A rule that holds for somebody, or a role that should hold and does not exist.
+/// A rule that applies to a user, or a role that a binding names and that does not exist.
 pub(super) enum Found<'a> {
     Rule(&'a Binding, &'a Rule),
     Missing(&'a RoleReference),
@@ -218,7 +218,7 @@ impl Binding {
 }
 
 impl Subject {
-    /// Somebody whom a binding is about, if that is anybody.
+    /// Reads a subject of a binding; `None` for an unknown kind or a service account without a namespace.
     fn of(subject: &Value, namespace: &str) -> Option<Self> {
         let (kind, name) = (subject.text("kind"), subject.text("name"));
         let who = match kind {

@@ -1,4 +1,4 @@
-//! One rule of a role: what it allows, what it covers of another rule, and how it is shown.
+//! One rule of a role: which requests it allows, which other rules it covers, and how error messages show it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,16 +28,16 @@ impl Rule {
     }
 
     fn of(rule: &Value) -> Self {
-        let texts = |field| {
-            let texts = rule.list(field).iter().filter_map(Value::as_str);
-            texts.map(str::to_owned).collect()
+        let strings = |field| {
+            let strings = rule.list(field).iter().filter_map(Value::as_str);
+            strings.map(str::to_owned).collect()
         };
         Self {
-            verbs: texts("verbs"),
-            groups: texts("apiGroups"),
-            resources: texts("resources"),
-            names: texts("resourceNames"),
-            urls: texts("nonResourceURLs"),
+            verbs: strings("verbs"),
+            groups: strings("apiGroups"),
+            resources: strings("resources"),
+            names: strings("resourceNames"),
+            urls: strings("nonResourceURLs"),
         }
     }
 
@@ -58,7 +58,7 @@ impl Rule {
         [resources, urls]
     }
 
-    /// Whether it allows what is asked.
+    /// Whether the rule allows a request.
     pub fn allows(&self, question: &Question<'_>) -> bool {
         if !has_or_all(&self.verbs, question.verb) {
             return false;
@@ -82,7 +82,7 @@ impl Rule {
         }
     }
 
-    /// Whether it gives at least what a rule gives that has one verb, resource, name or path.
+    /// Whether the rule grants at least what `single` grants, a rule with one verb and one resource, name or path.
     fn covers(&self, single: &Self) -> bool {
         let names = if single.names.is_empty() {
             self.names.is_empty()
@@ -111,7 +111,7 @@ impl Rule {
         has(&self.resources, ALL) || has(&self.resources, resource) || of_all().is_some()
     }
 
-    /// The same in rules that have one verb, resource, name or path each.
+    /// Splits the rule into rules with one verb and one resource, name or path each.
     fn singles(&self) -> Vec<Self> {
         let mut singles = Vec::new();
         let one = |text: &String| vec![text.clone()];
@@ -145,7 +145,7 @@ impl Rule {
         singles
     }
 
-    /// As it stands in the refusal of an escalation.
+    /// Formats the rule as the error message of a refused escalation shows it.
     fn shown(&self) -> String {
         let parts = [
             ("APIGroups", &self.groups),
@@ -187,9 +187,9 @@ impl Rule {
     }
 }
 
-/// What of the wanted rules is covered by none of those that somebody has, shown line by line; nothing if all are.
+/// Returns the wanted rules that none of the held rules covers, one per line; `None` if all are covered.
 pub(super) fn not_covered(had: &[Rule], wanted: &[Rule]) -> Option<String> {
-    // Rules that differ in their verbs alone are put together.
+    // Rules that differ only in their verbs are merged.
     let mut resources: BTreeMap<[Vec<String>; 3], Rule> = BTreeMap::new();
     let mut shown = BTreeSet::new();
     let singles = wanted.iter().flat_map(Rule::singles);
@@ -215,10 +215,10 @@ pub(super) fn not_covered(had: &[Rule], wanted: &[Rule]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// A list of texts as Go writes it.
-pub(super) fn list(texts: &[String]) -> String {
-    let texts: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
-    format!("[{}]", texts.join(" "))
+/// Formats a list of strings as Go's `%q` does.
+pub(super) fn list(strings: &[String]) -> String {
+    let items: Vec<String> = strings.iter().map(|string| quoted(string)).collect();
+    format!("[{}]", items.join(" "))
 }
 
 fn has(list: &[String], text: &str) -> bool {
@@ -229,8 +229,8 @@ fn has_or_all(list: &[String], text: &str) -> bool {
     list.iter().any(|have| have == ALL || have == text)
 }
 
-fn has_all(list: &[String], texts: &[String]) -> bool {
-    texts.iter().all(|text| has(list, text))
+fn has_all(list: &[String], wanted: &[String]) -> bool {
+    wanted.iter().all(|text| has(list, text))
 }
 
 fn names_resource(allowed: &str, resource: &str, subresource: &str) -> bool {

@@ -23,7 +23,7 @@ impl Cluster {
         Self { store, rbac }
     }
 
-    /// Writes an object of RBAC, in place of what is there.
+    /// Creates or replaces an RBAC object.
     fn put(&self, resource: &str, path: &str, object: &Value) {
         let table = format!("{resource}.{GROUP}");
         let draft = Draft::new(object);
@@ -31,15 +31,15 @@ impl Cluster {
             None => self.store.create(&table, path, draft),
             Some(old) => self.store.replace(&table, path, old.revision, draft),
         };
-        written.expect("nobody else writes");
+        written.expect("no concurrent writes");
     }
 
     fn remove(&self, resource: &str, path: &str) {
         let table = format!("{resource}.{GROUP}");
-        let old = self.store.get(&table, path).expect("it is there");
+        let old = self.store.get(&table, path).expect("the object exists");
         let last = Draft::new(&old.value());
         let removed = self.store.delete(&table, path, old.revision, last);
-        removed.expect("nobody else writes");
+        removed.expect("no concurrent writes");
     }
 
     fn decide(&self, user: &User, verb: &str, namespace: &str) -> Decision {

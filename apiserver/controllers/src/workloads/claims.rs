@@ -1,4 +1,4 @@
-//! What a workload manages: its own objects, those that it adopts, and those that it lets go.
+//! The controller references of a workload's objects: adoption and release.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use super::super::client::{Api, Failure, Who};
 use super::super::object::{Item, controlled_by, text};
 use super::super::work::Context;
 
-/// The selector of a workload; one that cannot be read selects nothing.
+/// The selector of a workload; `None`, which selects nothing, if it is invalid.
 ///
-/// A ReplicationController's is a plain map of labels.
+/// The selector of a ReplicationController is a plain map of labels.
 pub(super) fn selector(object: &Value) -> Option<Labels> {
     let selector = &object["spec"]["selector"];
     if object["kind"] == "ReplicationController" {
@@ -20,8 +20,8 @@ pub(super) fn selector(object: &Value) -> Option<Labels> {
     Labels::from_object(selector).ok()?
 }
 
-/// The objects of a table that the owner manages, after it has adopted what it selects and nobody manages, and let go
-/// what it selects no longer.
+/// Returns the objects of a table that the owner controls. Before that, adopts matching objects without a controller, and
+/// releases controlled objects that the selector no longer matches.
 pub(super) async fn claim(
     cx: &Context,
     who: Who<'_>,

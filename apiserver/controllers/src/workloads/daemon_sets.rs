@@ -109,7 +109,7 @@ fn revision_of(pod: &Item) -> &str {
     label.and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The node that a pod is on or, while nobody has put it there, is meant for.
+/// The node that a pod is bound to or, before it is scheduled, the node that its affinity names.
 fn node_of(pod: &Item) -> String {
     if !pod.pod.node.is_empty() {
         return pod.pod.node.clone();

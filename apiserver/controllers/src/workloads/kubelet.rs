@@ -1,4 +1,4 @@
-//! The kubelet of every node: says that the containers of a pod run, and lets pods go that are deleted.
+//! The simulated kubelet of every node: reports the containers of pods as running, and removes pods that are being deleted.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,12 +21,12 @@ use super::{Workloads, nodes};
 #[derive(Debug)]
 pub(crate) struct Kubelet {
     times: Workloads,
-    /// When each pod came to where it is in its life, by its uid.
+    /// When each pod entered its current stage, by UID.
     since: Mutex<HashMap<String, (Stage, Instant)>>,
     addresses: AtomicUsize,
 }
 
-/// Where a pod is in its life.
+/// The stage of a pod's lifecycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Starting,
@@ -87,7 +87,7 @@ impl Kubelet {
         }
     }
 
-    /// What is left of the time that a pod takes where it is in its life.
+    /// The remaining time of a pod in a stage that takes this long.
     fn left(&self, pod: &Item, stage: Stage, takes: Duration) -> Duration {
         let mut since = self.since.lock();
         let now = Instant::now();
@@ -142,7 +142,7 @@ impl Kubelet {
         Ok(next)
     }
 
-    /// Lets a pod go when its containers have ended, or its grace period has.
+    /// Removes a pod once its containers have stopped or its grace period has expired.
     async fn end(&self, cx: &Context, pod: &Item) -> Outcome {
         let grace = pod.meta.deletion_grace_period_seconds.unwrap_or_default();
         if grace == 0 {
@@ -163,14 +163,14 @@ impl Kubelet {
         Ok(Next::Done)
     }
 
-    /// An address for a pod; those behind the last one begin anew.
+    /// Returns an address for a pod; starts again after the last one.
     fn address(&self) -> String {
         let at = self.addresses.fetch_add(1, Ordering::Relaxed);
         format!("10.244.{}.{}", at / 254 % 256, at % 254 + 1)
     }
 }
 
-/// Whether the containers of a pod end with success when nobody ends them: those of Jobs do.
+/// Whether the containers of a pod terminate without being stopped: those of Jobs do.
 fn ends_by_itself(pod: &Value) -> bool {
     let owners = list(pod, "/metadata/ownerReferences");
     let of_job = owners
@@ -187,5 +187,5 @@ fn internal_address(node: &Value) -> String {
     internal.map_or("", |it| text(it, "/address")).to_owned()
 }
 
-/// The annotation of a pod that says what becomes of it: `failure` or `unready`.
+/// The annotation of a pod with the state to simulate: `failure` or `unready`.
 pub(super) const SIMULATE: &str = "kubewright.dev/simulate";

@@ -62,7 +62,7 @@ impl Controller for ReplicaSets {
         for pod in [&change.before, &change.after].into_iter().flatten() {
             keys.add_controller_of(pod, graph, self.table);
         }
-        // A pod that nobody manages may be adopted.
+        // A pod without a controller may be adopted.
         if let Some(pod) = &change.after
             && pod.controller().is_none()
         {

@@ -15,11 +15,11 @@ pub use event::{Event, Stage};
 pub use kubewright_admission::Level;
 pub(crate) use trail::Trail;
 
-/// Where audit events go, and how much they tell.
+/// The sink of audit events, and the level at which they are recorded.
 ///
 /// The events are those of a real kube-apiserver (`audit.k8s.io/v1`) whose `--audit-policy-file` has one rule for
-/// everything and omits the stage `RequestReceived`. An event is written before its answer is sent, so that who has the
-/// answer finds the event.
+/// everything and omits the stage `RequestReceived`. An event is written before its response is sent: a client that
+/// has the response finds the event.
 #[derive(Clone)]
 #[must_use = "an audit log is handed to `ApiServer::builder().audit(…)`"]
 pub struct Audit {
@@ -28,9 +28,9 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Shows every event to `sink`, at [`Level::Metadata`].
+    /// Passes every event to `sink`, at [`Level::Metadata`].
     ///
-    /// It is called on the request's own task: a sink that takes long makes the request slow.
+    /// The sink is called on the request's task: a slow sink delays the request.
     pub fn to(sink: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         Self {
             level: Level::default(),
@@ -40,7 +40,7 @@ impl Audit {
 
     /// Writes every event as a line of JSON, at [`Level::Metadata`].
     ///
-    /// What cannot be written is lost, and said so in the program's log: requests do not fail for it.
+    /// An event that cannot be written is lost and logged as an error; its request does not fail.
     pub fn to_writer(writer: impl Write + Send + 'static) -> Self {
         let writer = Mutex::new(writer);
         Self::to(move |event| {
@@ -53,13 +53,13 @@ impl Audit {
         })
     }
 
-    /// Tells as much as this.
+    /// Records events at this level.
     pub fn level(mut self, level: Level) -> Self {
         self.level = level;
         self
     }
 
-    /// How much is told.
+    /// The level at which events are recorded.
     pub(crate) fn kept(&self) -> Level {
         self.level
     }

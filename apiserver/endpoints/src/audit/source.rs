@@ -1,12 +1,12 @@
-//! Where a request says that it comes from: addresses and the name of the client.
+//! The source of a request: client addresses and user agent.
 
 use std::net::IpAddr;
 
 use http::HeaderMap;
 use http::header::USER_AGENT;
 
-/// The addresses of `X-Forwarded-For` and `X-Real-Ip`, and at last that of the connection, each where it says something
-/// new.
+/// Returns the addresses of `X-Forwarded-For`, of `X-Real-Ip` unless it is among them, and of the connection unless it is
+/// the last one already.
 pub(super) fn addresses(headers: &HeaderMap, connection: Option<IpAddr>) -> Vec<String> {
     let forwarded = text(headers, "x-forwarded-for").split(',');
     let mut addresses: Vec<IpAddr> = forwarded
@@ -25,7 +25,7 @@ pub(super) fn addresses(headers: &HeaderMap, connection: Option<IpAddr>) -> Vec<
     addresses.iter().map(ToString::to_string).collect()
 }
 
-/// What the client calls itself, at most 1024 bytes of it.
+/// Returns the user agent of the client, truncated to 1024 bytes.
 pub(super) fn user_agent(headers: &HeaderMap) -> String {
     const MOST: usize = 1024;
     let text = text(headers, USER_AGENT.as_str());
@@ -52,10 +52,10 @@ mod tests {
     }
 
     #[test]
-    fn proxies_come_before_the_connection_and_nobody_comes_twice() {
+    fn proxies_come_before_the_connection_and_no_address_comes_twice() {
         let connection = Some([127, 0, 0, 1].into());
         let all = headers(&[
-            ("x-forwarded-for", "10.1.1.1, nobody ,::1"),
+            ("x-forwarded-for", "10.1.1.1, unknown ,::1"),
             ("x-real-ip", "10.1.1.1"),
         ]);
         assert_eq!(

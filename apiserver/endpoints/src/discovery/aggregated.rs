@@ -111,9 +111,9 @@ fn resource(resource: &Resource) -> Value {
     Value::Object(entry)
 }
 
-/// Group and version are left empty where they are the list's own (measured on v1.36).
+/// Group and version are empty where they are those of the list (measured on v1.36).
 fn kind(resource: &Resource, kind: &GroupVersionKind) -> Value {
-    // Definitions are described by somebody who leaves out nothing.
+    // For custom resources, the apiextensions server always fills in both.
     let same = resource.strategy.installs_routes()
         && (&kind.group, &kind.version) == (&resource.group, &resource.version);
     let (group, version) = if same {

@@ -103,8 +103,8 @@ fn paths(shared: &Shared) -> Value {
     json!({ "paths": paths })
 }
 
-/// `ok`, or with `?verbose` one line per check: this server has one part that could be missing, itself. What stores its
-/// objects has the name that probes know.
+/// Answers `ok`, or with `?verbose` one line per check. A server that answers is healthy, so every check passes. The check
+/// of the store is called `etcd`, the name that probes know.
 fn health(request: &Request, which: &str, rest: &[&str]) -> Response<Body> {
     const CHECKS: [&str; 3] = ["ping", "log", "etcd"];
     match rest {
@@ -145,7 +145,7 @@ fn health(request: &Request, which: &str, rest: &[&str]) -> Response<Body> {
     }
 }
 
-/// Who looks at the Accept list first: a path with a route has its answer refused by the router.
+/// The component that checks the Accept header first: for a path with a route, the router rejects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Negotiated {
     ByRouter,
@@ -164,7 +164,10 @@ fn json_answer(request: &Request, value: &Value, by: Negotiated) -> Result<Respo
     Ok(answer::value(StatusCode::OK, &output, value))
 }
 
-/// The version is told in JSON only.
+/// Checks that the client accepts JSON, the only format of `/version`.
+///
+/// # Errors
+/// 406 if it does not.
 fn wants_json(request: &Request) -> Result<()> {
     let ranges = accepted(&request.parts.headers);
     if ranges.is_empty()

@@ -11,7 +11,8 @@ use crate::rest::negotiate::{Output, accepted};
 use crate::rest::request::Request;
 use crate::rest::shared::Shared;
 
-/// The list of documents, in JSON whatever the client accepts; nobody says that it is JSON (measured on v1.36).
+/// Returns the list of documents: JSON whatever the client accepts, with the content type of plain text (measured on
+/// v1.36).
 pub(super) fn index(shared: &Shared) -> Response<Body> {
     let index = openapi::v3_index(&shared.served.now());
     let mut response = answer::whole(StatusCode::OK, &Output::json(), index);
@@ -21,7 +22,7 @@ pub(super) fn index(shared: &Shared) -> Response<Body> {
 
 /// The document of a group and version.
 ///
-/// An address with the document's hash may be kept for ever; one with another hash leads to the right one.
+/// A URL with the document's hash may be cached for ever; a URL with another hash redirects to the current one.
 pub(super) fn document(shared: &Shared, request: &Request, place: &[&str]) -> Response<Body> {
     let Some(document) = openapi::v3_document(&shared.served.now(), place) else {
         return no_document();

@@ -72,9 +72,9 @@ pub(super) fn list(
 }
 
 fn type_meta(properties: &mut Value) {
-    let texts = Descriptions::of("");
+    let descriptions = Descriptions::of("");
     for field in ["apiVersion", "kind"] {
-        let text = texts.field(field);
+        let text = descriptions.field(field);
         properties.put(field, json!({ "type": "string", "description": text }));
     }
 }

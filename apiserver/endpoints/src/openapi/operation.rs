@@ -1,4 +1,4 @@
-//! One operation on a path: what it is called, what it takes and what it answers.
+//! One operation on a path: its id, parameters, body and responses.
 
 use kubewright_apimachinery::meta::GroupVersionKind;
 use serde_json::{Map, Value, json};
@@ -17,13 +17,13 @@ pub(super) const FORMS_OF_LISTS: [&str; 5] = [
     "application/vnd.kubernetes.protobuf;stream=watch",
     "application/yaml",
 ];
-/// Custom objects have no messages.
+/// Custom resources have no protobuf messages.
 pub(super) const FORMS_OF_CUSTOM: [&str; 2] = ["application/json", "application/yaml"];
 
-/// An operation, as the document says it.
+/// An operation of an OpenAPI document.
 pub(super) struct Operation {
     pub(super) method: &'static str,
-    /// The word in `x-kubernetes-action`; empty for what is not about a resource.
+    /// The value of `x-kubernetes-action`; empty for paths of no resource.
     pub(super) action: &'static str,
     pub(super) id: String,
     pub(super) tag: String,
@@ -31,13 +31,13 @@ pub(super) struct Operation {
     pub(super) kind: Option<GroupVersionKind>,
     pub(super) parameters: Vec<Value>,
     pub(super) body: Option<Value>,
-    /// Success, by its codes; nobody else than those who are known gets any.
+    /// The status codes of success. Every operation answers 401, too, to clients that are not authenticated.
     pub(super) codes: &'static [&'static str],
     pub(super) answer: Value,
     pub(super) forms: &'static [&'static str],
 }
 
-/// The operations of one path; what all of them take stands beside them.
+/// The path item of the operations of one path; parameters of all operations are listed once, in the item.
 pub(super) fn path_item(mut operations: Vec<Operation>) -> Value {
     let mut shared: Vec<Value> = match operations.split_first() {
         Some((first, others)) => {
@@ -71,7 +71,7 @@ pub(super) fn path_item(mut operations: Vec<Operation>) -> Value {
     item.into()
 }
 
-/// A body of any of these forms.
+/// A request body of any of these media types.
 pub(super) fn body(forms: &[&str], schema: &Value, required: bool) -> Value {
     let mut body = json!({ "content": content(forms, schema) });
     if required {

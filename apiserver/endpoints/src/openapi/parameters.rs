@@ -1,4 +1,4 @@
-//! The query parameters of requests, with what they are for: a table of texts.
+//! The query parameters of requests with their descriptions, read from a table.
 
 use std::sync::LazyLock;
 

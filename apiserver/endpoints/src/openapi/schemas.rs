@@ -133,7 +133,7 @@ impl Components {
     fn ty(&mut self, ty: TypeRef) -> Value {
         let name = format!("io.k8s.{}", ty.name());
         if !self.0.contains_key(&name) {
-            // Types refer to each other in circles: the name stands before what it names is made.
+            // Types refer to each other in cycles: reserve the name before building the schema.
             self.0.insert(name.clone(), Value::Null);
             let schema = self.object(ty);
             self.0.insert(name.clone(), schema);
@@ -142,12 +142,12 @@ impl Components {
     }
 
     fn object(&mut self, ty: TypeRef) -> Value {
-        let texts = Descriptions::of(ty.name());
+        let descriptions = Descriptions::of(ty.name());
         let marked = Markers::of(ty.name());
         let mut properties = Map::new();
         let mut required = Vec::new();
         for field in ty.fields() {
-            let mut schema = self.field(field, texts);
+            let mut schema = self.field(field, descriptions);
             if let Some(addition) = marked.of_field(field.name()) {
                 add(&mut schema, addition);
             }
@@ -156,7 +156,7 @@ impl Components {
                 required.push(field.name());
             }
         }
-        let mut schema = json!({ "description": texts.own(), "type": "object" });
+        let mut schema = json!({ "description": descriptions.own(), "type": "object" });
         if let Some(kind) = ty.kind() {
             schema["x-kubernetes-group-version-kind"] = json!([kind_value(kind)]);
         }
@@ -175,9 +175,9 @@ impl Components {
         schema
     }
 
-    fn field(&mut self, field: FieldRef, texts: Descriptions) -> Value {
+    fn field(&mut self, field: FieldRef, descriptions: Descriptions) -> Value {
         let mut schema = self.slot(field.slot());
-        let text = texts.field(field.name());
+        let text = descriptions.field(field.name());
         if !text.is_empty() {
             schema["description"] = text.into();
         }
@@ -295,7 +295,8 @@ fn reference(name: &str) -> Value {
     json!({ "$ref": format!("{PREFIX}{name}") })
 }
 
-/// What Go has in a place that nobody filled in, where the schema says so: structs always, scalars if they are always written.
+/// The default that the schema of a field declares, Go's zero value: always for structs, and for scalars that are always
+/// written.
 fn default(shape: &Shape, written: bool) -> Option<Value> {
     Some(match shape {
         Shape::Object(_) => json!({}),
@@ -306,7 +307,7 @@ fn default(shape: &Shape, written: bool) -> Option<Value> {
     })
 }
 
-/// The schemas of what is neither a plain scalar nor an object of fields.
+/// The schemas of shapes that are neither plain scalars nor objects with fields.
 fn special(shape: &Shape) -> (&'static str, Value) {
     let time =
         |about: &str| json!({ "description": about, "type": "string", "format": "date-time" });

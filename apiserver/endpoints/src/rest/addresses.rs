@@ -1,5 +1,5 @@
-//! Cluster addresses and node ports of services: taken with the write, given back if it fails; and the IPAddresses, which
-//! say whose the addresses are.
+//! Cluster IPs and node ports of services: allocated with the write, released if it fails; and the IPAddress objects of the
+//! allocated addresses.
 
 use std::net::Ipv4Addr;
 
@@ -14,21 +14,21 @@ use uuid::Uuid;
 
 use super::call::Call;
 
-/// What a service took from the pool. Dropped without [`Allocation::keep`], the pool has it again.
+/// The allocation of a service. Unless [`Allocation::keep`] is called, dropping it returns the allocation to the pool.
 #[derive(Debug)]
 pub(crate) struct Allocation<'a> {
     pool: &'a Mutex<Pool>,
-    /// What the pool gets back: until the service is written what it took, and then what it no longer has.
+    /// Returned to the pool on drop: the allocation until the service is written, then what the service no longer has.
     returned: Pool,
     no_longer_had: Pool,
     had: Vec<Ipv4Addr>,
 }
 
 impl<'a> Allocation<'a> {
-    /// Gives a service the addresses and ports that it needs; other kinds need none.
+    /// Allocates the addresses and ports that a service needs; returns `None` for other kinds.
     ///
     /// # Errors
-    /// What cannot be had.
+    /// An address or a port cannot be allocated.
     pub(crate) fn take(
         call: &'a Call,
         new: &mut Value,
@@ -41,7 +41,7 @@ impl<'a> Allocation<'a> {
             services::normalize_addresses(new, None);
         }
         let mut pool = call.shared.addresses.lock();
-        // A failed allocation may have taken some of what it wanted: only a whole one counts.
+        // A failed allocation may be partial: only a complete one is taken over.
         let mut tried = pool.clone();
         allocate(new, old, &mut tried).map_err(|refused| match refused {
             Refused::Invalid(errors) => call.invalid_object(new, &errors),
@@ -58,7 +58,7 @@ impl<'a> Allocation<'a> {
         }))
     }
 
-    /// The service was written: it has what it took.
+    /// Keeps the allocation: the service is written.
     pub(crate) fn keep(mut self, call: &Call, service: &Value) {
         self.returned = std::mem::take(&mut self.no_longer_had);
         let had = std::mem::take(&mut self.had);
@@ -78,7 +78,7 @@ impl Drop for Allocation<'_> {
     }
 }
 
-/// Gives back what a deleted object had, also where an update of its status ended the deletion.
+/// Releases the addresses and ports of a deleted object, also if an update of its status completed the deletion.
 pub(crate) fn release(call: &Call, object: &Value) {
     if is_about_services(call) {
         call.shared.addresses.lock().release(object);
@@ -90,7 +90,7 @@ pub(crate) fn release(call: &Call, object: &Value) {
 
 const IP_ADDRESSES: &str = "ipaddresses.networking.k8s.io";
 
-/// Writes down that a service has an address. One that somebody has written down by hand stays.
+/// Creates the IPAddress object of a service's address. An existing object, which a user has created, stays.
 fn enter(call: &Call, address: Ipv4Addr, service: &Value) {
     let name = address.to_string();
     let object = json!({
@@ -115,7 +115,7 @@ fn enter(call: &Call, address: Ipv4Addr, service: &Value) {
     drop(store.create(IP_ADDRESSES, &name, Draft::new(&object)));
 }
 
-/// Takes out of the book what [`enter`] wrote.
+/// Deletes the IPAddress object that [`enter`] created.
 fn strike(call: &Call, address: Ipv4Addr) {
     let (store, name) = (&call.shared.store, address.to_string());
     if let Some(object) = store.get(IP_ADDRESSES, &name) {

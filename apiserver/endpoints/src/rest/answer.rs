@@ -273,7 +273,7 @@ pub(crate) fn encoded(encoding: Encoding, value: &Value) -> Bytes {
 }
 
 impl ListMeta {
-    /// The metadata of a list of objects; lists of custom ones say that there is no more, too.
+    /// The metadata of a list of objects; lists of custom resources have an empty `continue` at the end, too.
     fn of_objects(&self, resource: &Resource) -> Value {
         let mut meta = self.to_value();
         if resource.strategy.is_unstructured() && self.next.is_none() {
@@ -297,13 +297,13 @@ impl ListMeta {
     }
 }
 
-/// Copies the items' texts together: nothing is parsed or encoded again.
+/// Concatenates the stored JSON of the items: nothing is parsed or encoded again.
 fn list_text(call: &Call, objects: &[Arc<Object>], meta: &ListMeta) -> Bytes {
     let resource = &call.resource;
     let size: usize = objects.iter().map(|object| object.json().len() + 1).sum();
     let (kind, version) = (&resource.list_kind, resource.api_version());
     let meta = meta.of_objects(resource);
-    // As everything of custom resources, their lists have their members by name.
+    // The members of custom resources are sorted by name, those of their lists, too.
     let (head, tail) = if resource.strategy.is_unstructured() {
         (
             format!("{{\"apiVersion\":\"{version}\",\"items\":["),

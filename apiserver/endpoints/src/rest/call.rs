@@ -124,7 +124,7 @@ impl Call {
         Ok(Draft::new(&stored))
     }
 
-    /// Has those versions made that were missing. False if none were.
+    /// Converts the object to the versions that were missing. Returns false if none were.
     ///
     /// # Errors
     /// A conversion that failed.

@@ -1,9 +1,9 @@
-//! What the real server's converter from unstructured objects to its own types says of a field that does not fit.
+//! Error messages of the real server's converter from unstructured objects to Go types, for fields of the wrong type.
 
 use kubewright_apimachinery::types::{self, Shape};
 use serde_json::{Number, Value};
 
-/// The converter's words for a fault of `object` that the JSON decoder words as `why`.
+/// Returns the converter's error message for a fault of `object` for which the JSON decoder's message is `why`.
 pub(super) fn words(why: &str, object: &Value) -> String {
     if why.starts_with("illegal base64 data") {
         return format!("error decoding from json: {why}");
@@ -59,13 +59,13 @@ pub(super) fn words(why: &str, object: &Value) -> String {
         "int64" if wanted == "string" => format!("cannot convert {found} to {wanted}"),
         "float64" if number => format!("cannot convert {found} to {wanted}"),
         _ if scalar => format!("unrecognized type: {wanted}"),
-        // A map fits every struct, so this is one of the named texts.
+        // A map fits every struct, so the wanted type is a named string type.
         "map" => "unrecognized type: string".to_owned(),
         _ => format!("cannot restore struct from: {found}"),
     }
 }
 
-/// What stands at the end of a path of fields in objects of this kind.
+/// The shape of the field at a path in objects of this kind.
 fn shape_at(object: &Value, path: &str) -> Option<&'static Shape> {
     let text = |name: &str| object[name].as_str().unwrap_or_default();
     let mut names = path.split('.');

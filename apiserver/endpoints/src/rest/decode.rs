@@ -293,7 +293,7 @@ fn identify(object: &mut Value, kind: &GroupVersionKind, body: &[u8]) -> Result<
     Err(said.refused(kind, Some(object)))
 }
 
-/// Why an object does not say its version and kind, where they are no texts.
+/// Returns the decoder's error if `apiVersion` or `kind` is not a string.
 pub(crate) fn not_a_text(object: &Value) -> Option<String> {
     ["apiVersion", "kind"].into_iter().find_map(|name| {
         let is_wrong = |value: &&Value| !value.is_string() && !value.is_null();
@@ -304,12 +304,12 @@ pub(crate) fn not_a_text(object: &Value) -> Option<String> {
     })
 }
 
-/// What the decoder says of an object of which it cannot tell the kind.
+/// The decoder's error for an object whose kind it cannot determine.
 fn not_known(why: &str) -> String {
     format!("couldn't get version/kind; json parse error: {why}")
 }
 
-/// What an object says that it is; empty where it says nothing.
+/// The `apiVersion` and `kind` of an object; empty where they are missing.
 #[derive(Debug)]
 struct Said {
     version: String,

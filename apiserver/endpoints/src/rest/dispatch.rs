@@ -117,8 +117,8 @@ async fn to_resource(
     answered
 }
 
-/// Whether a write of a resource gives the definitions' controllers something to do: a definition itself, or an object that
-/// one waits for which is being deleted.
+/// Whether writes of a resource concern the controllers of CustomResourceDefinitions: the resource is
+/// `customresourcedefinitions`, or its definition is being deleted and waits until the objects are gone.
 fn concerns_definitions(resource: &Resource) -> bool {
     definitions::are(resource) || resource.strategy.refuses_new().is_some()
 }
@@ -131,7 +131,7 @@ async fn to_object(call: Call, method: &Method) -> Result<Response<Body>> {
         Method::GET if named => read::get(&call).await,
         Method::GET if call.query.flag("watch") => watch::watch(call).await,
         Method::GET => read::list(&call).await,
-        // Whoever serves definitions looks at the body first.
+        // The handler of custom resources reads the body before it checks the name.
         Method::POST if named && !call.resource.strategy.installs_routes() => {
             create::create(&call).await
         }
@@ -156,10 +156,10 @@ async fn to_object(call: Call, method: &Method) -> Result<Response<Body>> {
     }
 }
 
-/// Asks whether the user may do this, before anything else is looked at.
+/// Checks that the user may send the request, before anything else is checked.
 ///
 /// # Errors
-/// 403 if they may not.
+/// 403 if the user may not.
 pub(super) fn authorize(shared: &Shared, request: &Request, path: &Path) -> Result<()> {
     let Request {
         parts,

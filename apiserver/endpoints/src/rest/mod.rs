@@ -134,13 +134,13 @@ pub async fn serve(
         None => response,
     };
     if head {
-        // HTTP/2 takes a body here for an error of the protocol.
+        // In HTTP/2, a body here is a protocol error.
         *response.body_mut() = Body::from("");
     }
     response
 }
 
-/// What the client calls the request in the audit log, or a name that nobody else has.
+/// Returns the audit ID that the client sent, or else a unique one.
 fn audit_id(headers: &HeaderMap) -> HeaderValue {
     let sent = headers.get(AUDIT_ID).filter(|value| !value.is_empty());
     sent.cloned().unwrap_or_else(|| {
@@ -251,7 +251,8 @@ async fn read_body(mut body: Incoming) -> Result<Bytes> {
     })
 }
 
-/// The answer of the timeout filter has neither kind nor apiVersion, and nobody says that it is JSON (measured on v1.36).
+/// The response of the timeout filter: it has neither kind nor apiVersion, and the content type of plain text (measured on
+/// v1.36).
 fn timed_out() -> Response<Body> {
     let status = json!({
         "metadata": {},

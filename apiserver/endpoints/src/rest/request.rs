@@ -15,19 +15,19 @@ use super::negotiate::Output;
 use super::query::Query;
 use crate::audit::Trail;
 
-/// An error of whatever carries the request body.
+/// An error of the transport of a request body.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A request body of any origin.
 pub type Incoming = UnsyncBoxBody<Bytes, BoxError>;
 
-/// What a request brings along besides its path.
+/// A request apart from its parsed path.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) parts: Parts,
     pub(crate) query: Query,
     pub(crate) output: Result<Output>,
-    /// Nobody, until it is known who.
+    /// The user; empty until the request is authenticated.
     pub(crate) user: User,
     pub(crate) deadline: Instant,
     pub(crate) notes: Arc<Notes>,

@@ -1,4 +1,4 @@
-//! What a request is about and what it wants of it, as authorization and the audit log see it (spec section C.1.1).
+//! The attributes of a request (verb, resource, name) for authorization and the audit log (spec section C.1.1).
 
 use std::borrow::Cow;
 
@@ -10,16 +10,16 @@ use kubewright_auth::{About, Question};
 use super::path::{Path, ResourcePath};
 use super::query::Query;
 
-/// What is known of a request from its first line alone: whether there is such a resource is found out later.
+/// The attributes of a request that follow from its request line alone, before the resource is looked up.
 #[derive(Debug)]
 pub(crate) struct Target<'a> {
-    /// What is wanted: `create`, `list`; of a path that is no resource, the method in small letters.
+    /// The verb, such as `create` or `list`; for a non-resource path, the method in lower case.
     pub(crate) verb: Cow<'a, str>,
     /// The resource, if the path has the form of one.
     pub(crate) resource: Option<&'a ResourcePath>,
-    /// The name of the object; also that of a list of one name, so that rules about names apply.
+    /// The name of the object, also if a list or a watch selects one name, so that rules with `resourceNames` apply.
     pub(crate) name: Cow<'a, str>,
-    /// What a list, a watch or a deletion of many is narrowed to.
+    /// The field selector of a list, a watch or a collection delete.
     fields: Option<Fields>,
     path: &'a str,
 }
@@ -53,7 +53,7 @@ impl<'a> Target<'a> {
             Method::DELETE => "deletecollection",
             _ => "",
         };
-        // Watches in the old form are decided on as if they had no selector.
+        // For watches in the deprecated form, authorization ignores the selector.
         let many = matches!(verb, "list" | "watch" | "deletecollection") && !resource.watch;
         let text = if many {
             query.text("fieldSelector")
@@ -74,7 +74,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// The question whether a user may do this.
+    /// The question to the authorizer whether a user may send the request.
     pub(crate) fn question<'b>(&'b self, user: &'b User) -> Question<'b> {
         let about = self.resource.map_or(About::Path(self.path), |resource| {
             let ResourcePath {
@@ -100,7 +100,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Whether the answer may take as long as it likes.
+    /// Whether the request is long-running: no timeout applies.
     pub(crate) fn is_long_running(&self) -> bool {
         let part = self
             .resource
@@ -110,9 +110,9 @@ impl<'a> Target<'a> {
     }
 }
 
-/// What a request asks for, as authorization and the audit log of an API server see it.
+/// The attributes of a request (verb, resource, name) as authorization and the audit log of an API server see them.
 ///
-/// It is found out from the method and the URL alone: whether there is such a resource does not matter.
+/// They follow from the method and the URL alone: the resource need not exist.
 ///
 /// # Example: the verb, the resource and the name in a request
 ///

@@ -1,4 +1,4 @@
-//! Who a request's changes belong to.
+//! Field managers: the `managedFields` of the objects that requests change.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use super::call::Call;
 use super::negotiate::content_type;
 use super::query::WriteOptions;
 
-/// Gives what the request changes to its manager, and then lets the mutating steps of admission change the object.
+/// Assigns the fields that the request changes to its field manager, and then runs the mutating steps of admission.
 pub(crate) async fn mutate(
     call: &Call,
     options: &WriteOptions,
@@ -28,13 +28,13 @@ pub(crate) async fn mutate(
     Ok(())
 }
 
-/// As [`mutate`], for an object that is stored next: its owners may be left beside it.
+/// Like [`mutate`], for an object that is stored next: its `managedFields` may stay outside of the object.
 pub(crate) async fn mutate_to_store(
     call: &Call,
     options: &WriteOptions,
     attributes: &mut Attributes,
 ) -> Result<()> {
-    // Who applies has said what is theirs.
+    // Server-side apply has already set the fields of its manager.
     if !is_apply(call) {
         track(call, options, attributes).await;
     }
@@ -45,8 +45,8 @@ pub(crate) async fn mutate_to_store(
     Ok(())
 }
 
-/// Whether the request is for a new object of a built-in kind, in the form in which it is stored, that says nothing of owners:
-/// then they need not be read until it is stored.
+/// Whether the request creates an object of a built-in kind, in the version that is stored, without `managedFields`: then
+/// they need not be part of the object until it is stored.
 fn brings_no_owners(call: &Call, attributes: &Attributes) -> bool {
     attributes.operation == Operation::Create
         && attributes.subresource.is_empty()
@@ -86,13 +86,13 @@ pub(crate) fn is_apply(call: &Call) -> bool {
     content_type(&call.headers) == APPLY
 }
 
-/// Whether other versions of the objects are made by a webhook.
+/// Whether a webhook converts the objects to other versions.
 fn by_webhook(call: &Call) -> bool {
     call.resource.strategy.converts_by_webhook()
 }
 
-/// Finds out once more who changed what, as long as a webhook has to be asked for it. Where that fails nobody is known any
-/// more.
+/// Tracks the field managers again as long as the conversion webhook has to convert further versions. Removes the
+/// `managedFields` if a conversion fails.
 async fn track_again(
     call: &Call,
     track: impl Fn(&mut Value),
@@ -118,7 +118,7 @@ async fn track_again(
 /// The content type of a server-side apply.
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
-/// Calls `act` with what the field managers need to know of the request.
+/// Calls `act` with the attributes of the request that field management needs.
 pub(crate) fn for_managers<T>(
     call: &Call,
     kind: &GroupVersionKind,
@@ -134,7 +134,7 @@ pub(crate) fn for_managers<T>(
     })
 }
 
-/// What admission made of the `managedFields` holds only if it can be read.
+/// Restores the `managedFields` if admission has left them in an invalid state.
 fn keep_readable(call: &Call, before: Value, object: &mut Value) {
     let after = metadata(object).get("managedFields");
     let Some(why) = after.and_then(|after| managed_fields::check(after).err()) else {
@@ -152,7 +152,7 @@ fn keep_readable(call: &Call, before: Value, object: &mut Value) {
     }
 }
 
-/// A change of nothing but the times of `managedFields` is none.
+/// Keeps the old times of `managedFields` if nothing but these times has changed.
 pub(crate) fn keep_times(kind: &GroupVersionKind, new: &mut Value, old: &Value) {
     let (before, after) = (
         metadata(old).get("managedFields"),
@@ -174,7 +174,7 @@ pub(crate) fn keep_times(kind: &GroupVersionKind, new: &mut Value, old: &Value) 
     }
 }
 
-/// The manager that the request names, or else the program that sent it.
+/// The field manager that the request names, or else the name in its user agent.
 fn manager(call: &Call, options: &WriteOptions) -> String {
     const LONGEST: usize = 128;
     let named = options.manager();

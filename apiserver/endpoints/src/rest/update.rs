@@ -58,7 +58,7 @@ fn decode(call: &Call, options: &WriteOptions) -> Result<Decoded> {
     Ok(decoded)
 }
 
-/// Where the real server keeps the objects of a resource, which some of its texts show.
+/// The etcd key prefix of a resource on the real server, which some of its error messages contain.
 fn prefix<'a>(group: &str, plural: &'a str) -> &'a str {
     match (group, plural) {
         ("", "replicationcontrollers") => "controllers",
@@ -70,7 +70,7 @@ fn prefix<'a>(group: &str, plural: &'a str) -> &'a str {
     }
 }
 
-/// The uid of the body, if it has one, is a precondition.
+/// Checks the UID of the body, if it has one: it is a precondition.
 pub(crate) fn check_uid(call: &Call, new: &Value, old: &Value, dry_run: bool) -> Result<()> {
     let (said, actual) = (meta_text(new, "uid"), meta_text(old, "uid"));
     if said.is_empty() || said == actual {

@@ -106,13 +106,13 @@ fn refusal(code: StatusCode, why: &'static str) -> Response<Body> {
     response
 }
 
-/// Whether an origin is a URI or a path, as Go's `url.ParseRequestURI` has it.
+/// Whether an origin is a URI or a path, as in Go's `url.ParseRequestURI`.
 fn is_uri(origin: &[u8]) -> bool {
     let uri = Uri::try_from(origin);
     uri.is_ok_and(|uri| uri.scheme().is_some() || origin.starts_with(b"/"))
 }
 
-/// What shows a client that its handshake was understood (RFC 6455, 4.2.2).
+/// The value of `Sec-WebSocket-Accept` for a key (RFC 6455, 4.2.2).
 fn accept_key(key: &[u8]) -> String {
     let mut digest = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
     digest.update(key);
@@ -120,9 +120,9 @@ fn accept_key(key: &[u8]) -> String {
     STANDARD.encode(digest.finish())
 }
 
-/// Sends events until they end or the client closes the connection. Messages of the client are ignored, and pings answered.
+/// Sends events until they end or the client closes the connection. Ignores messages of the client, and answers pings.
 async fn send(upgrade: OnUpgrade, mut events: Events, encoding: Encoding) {
-    /// Clients have nothing to say.
+    /// Maximum size of a client's message.
     const LARGEST: Option<usize> = Some(128 << 10);
     const CLOSING: Duration = Duration::from_secs(1);
     let Ok(upgraded) = upgrade.await else {
@@ -159,14 +159,14 @@ async fn send(upgrade: OnUpgrade, mut events: Events, encoding: Encoding) {
     };
     let reason = Utf8Bytes::from_static("");
     let closed = async {
-        // A client that has closed its side cannot be told any more.
+        // The close frame does not reach a client that has closed its side already.
         drop(socket.close(Some(CloseFrame { code, reason })).await);
         while let Some(Ok(_)) = socket.next().await {}
     };
     drop(timeout(CLOSING, closed).await);
 }
 
-/// The message of an event: text, or of protobuf the bytes without their length, which a message has anyway.
+/// The message of an event: a text message, or for protobuf the bytes without the length prefix, because messages are framed.
 fn message(event: Bytes, encoding: Encoding) -> Option<Message> {
     const LENGTH: usize = size_of::<u32>();
     if encoding == Encoding::Protobuf {

@@ -194,7 +194,7 @@ impl Stream {
 
 async fn becomes_true(told: &mut Option<watch::Receiver<bool>>) {
     match told {
-        // Nobody can tell any more where the other side is gone.
+        // If the sender is dropped, the wait ends with an error: the value cannot become true any more.
         Some(told) => drop(told.wait_for(|told| *told).await),
         None => std::future::pending().await,
     }

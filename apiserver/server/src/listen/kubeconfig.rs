@@ -1,4 +1,4 @@
-//! Kubeconfigs: of the admin, and of whoever has a token.
+//! Kubeconfigs for the admin and for users with a token.
 
 use std::net::SocketAddr;
 
@@ -30,12 +30,12 @@ pub(super) fn of_admin(
     Ok(text(address, trust, "kubernetes-admin", &credential))
 }
 
-/// The kubeconfig of somebody who has a token.
+/// The kubeconfig of a user with a token.
 pub(super) fn with_token(address: SocketAddr, authority: &str, user: &str, token: &str) -> String {
     text(address, authority, user, &format!("token: {token}"))
 }
 
-/// A kubeconfig with everything inside it.
+/// A kubeconfig that refers to no other file.
 fn text(address: SocketAddr, authority: &str, user: &str, credential: &str) -> String {
     let url = url(address);
     let authority = STANDARD.encode(authority);

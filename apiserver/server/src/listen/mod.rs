@@ -53,8 +53,8 @@ impl Listening {
         kubeconfig::url(self.address)
     }
 
-    /// What clients have to trust, as PEM: the certificate of the server's own authority, or the serving certificate that
-    /// was given.
+    /// The certificate that clients have to trust, as PEM: of the server's own authority, or the serving certificate from the
+    /// configuration.
     pub fn certificate_authority(&self) -> &str {
         if let Some(given) = &self.trust {
             return given;
@@ -70,8 +70,8 @@ impl Listening {
         self.shared.access.token()
     }
 
-    /// A kubeconfig for the admin, with everything that a client needs inside it: a client certificate, or the admin's token
-    /// where client certificates are those of another authority.
+    /// A self-contained kubeconfig for the admin: with a client certificate, or with the admin's token if another authority
+    /// signs client certificates.
     pub fn kubeconfig(&self) -> String {
         let access = &self.shared.access;
         if !self.own_clients {
@@ -85,7 +85,7 @@ impl Listening {
             .unwrap_or_default()
     }
 
-    /// A kubeconfig for whoever has this token, such as one of a service account; `user` names them in the file.
+    /// A kubeconfig with a bearer token, such as a service account's; `user` is the user's name in the file.
     pub fn kubeconfig_with_token(&self, user: &str, token: &str) -> String {
         kubeconfig::with_token(self.address, self.certificate_authority(), user, token)
     }

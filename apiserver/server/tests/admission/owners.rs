@@ -1,5 +1,5 @@
-//! The `managedFields` of new objects, which are put into the object only where somebody reads or changes them: what clients
-//! and webhooks see is the same everywhere.
+//! The `managedFields` of new objects: the server adds them to the object only when a webhook or a plugin reads or changes
+//! them, but clients and webhooks always see the same.
 
 use serde_json::{Value, json};
 

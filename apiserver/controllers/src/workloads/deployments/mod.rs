@@ -119,7 +119,7 @@ async fn reconcile(cx: &Context, item: &Item) -> Outcome {
     } else {
         rollout.roll().await.map(|()| true)
     };
-    // What went wrong stands in the status, which is written first.
+    // The status reports the error, so it is written before the error is returned.
     let progress = *outcome.as_ref().unwrap_or(&true);
     let written = rollout.write_status(progress).await;
     outcome?;

@@ -1,4 +1,4 @@
-//! The indexes of a Job whose pods each have one.
+//! The completion indexes of an indexed Job.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use super::super::super::object::Item;
 
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 
-/// The index of a pod.
+/// The completion index of a pod.
 pub(super) fn of(pod: &Item) -> Option<i64> {
     pod.pod.annotations.get(INDEX)?.parse().ok()
 }
 
-/// Gives a pod an index, as its annotation, its label, its host name and in its environment.
+/// Sets the completion index of a pod: annotation, label, host name and environment variable.
 pub(super) fn mark(pod: &mut Value, job: &str, index: i64) {
     let text = index.to_string();
     pod["metadata"]["annotations"][INDEX] = text.as_str().into();
@@ -41,12 +41,12 @@ pub(super) fn mark(pod: &mut Value, job: &str, index: i64) {
     }
 }
 
-/// How many indexes there are.
+/// Number of indexes.
 pub(super) fn len(indexes: &[i64]) -> i64 {
     i64::try_from(indexes.len()).unwrap_or(i64::MAX)
 }
 
-/// The indexes of a text such as `0,2-4`, and others, each once and in order.
+/// Merges the indexes of a string such as `0,2-4` with others: sorted, without duplicates.
 pub(super) fn merged(known: &str, new: impl IntoIterator<Item = i64>) -> Vec<i64> {
     let mut all: BTreeSet<i64> = new.into_iter().collect();
     for part in known.split(',') {
@@ -58,7 +58,7 @@ pub(super) fn merged(known: &str, new: impl IntoIterator<Item = i64>) -> Vec<i64
     all.into_iter().collect()
 }
 
-/// The text of indexes in order: `0,2-4`.
+/// Formats sorted indexes as `0,2-4`.
 pub(super) fn written(indexes: &[i64]) -> String {
     let mut runs: Vec<(i64, i64)> = Vec::new();
     for index in indexes {
@@ -67,7 +67,7 @@ pub(super) fn written(indexes: &[i64]) -> String {
             _ => runs.push((*index, *index)),
         }
     }
-    let texts: Vec<String> = runs
+    let parts: Vec<String> = runs
         .into_iter()
         .map(|(first, last)| match last - first {
             0 => first.to_string(),
@@ -75,7 +75,7 @@ pub(super) fn written(indexes: &[i64]) -> String {
             _ => format!("{first}-{last}"),
         })
         .collect();
-    texts.join(",")
+    parts.join(",")
 }
 
 #[cfg(test)]

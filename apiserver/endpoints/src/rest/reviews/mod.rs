@@ -277,19 +277,19 @@ fn narrowed(selector: &Value) -> Option<Fields> {
 }
 
 fn subject(spec: &Value) -> User {
-    let texts = |value: &Value| -> Vec<String> {
+    let strings = |value: &Value| -> Vec<String> {
         let list = value.as_array().into_iter().flatten();
         list.filter_map(Value::as_str).map(str::to_owned).collect()
     };
     User {
         username: spec["user"].as_str().unwrap_or_default().to_owned(),
         uid: spec["uid"].as_str().unwrap_or_default().to_owned(),
-        groups: texts(&spec["groups"]),
+        groups: strings(&spec["groups"]),
         extra: spec["extra"]
             .as_object()
             .into_iter()
             .flatten()
-            .map(|(key, values)| (key.clone(), texts(values)))
+            .map(|(key, values)| (key.clone(), strings(values)))
             .collect(),
     }
 }

@@ -93,12 +93,12 @@ fn check(binding: &Value) -> Result<()> {
     if target["name"].as_str().unwrap_or_default().is_empty() {
         errors.push(FieldError::required(&Path::new("target.name"), ""));
     }
-    // The real server makes no Status of these.
-    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    match &texts[..] {
+    // The real server does not convert these errors into a Status.
+    let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    match &messages[..] {
         [] => Ok(()),
         [one] => Err(Status::plain(one)),
-        _ => Err(Status::plain(format!("[{}]", texts.join(", ")))),
+        _ => Err(Status::plain(format!("[{}]", messages.join(", ")))),
     }
 }
 

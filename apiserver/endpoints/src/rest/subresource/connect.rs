@@ -1,4 +1,4 @@
-//! `exec`, `attach`, `portforward` and `proxy`: admission sees the connection; then there is nothing to connect to.
+//! `exec`, `attach`, `portforward` and `proxy`: the connection passes admission, and then fails because no container runs.
 
 use std::net::IpAddr;
 
@@ -14,16 +14,16 @@ use crate::body::Body;
 use crate::rest::answer;
 use crate::rest::call::Call;
 
-/// Whether a sub-resource of the core group is a connection.
+/// Whether a subresource of the core group is a connection.
 pub(super) fn is_connect(name: &str) -> bool {
     matches!(name, "attach" | "exec" | "portforward" | "proxy")
 }
 
-/// Takes a connection through admission.
+/// Runs admission for a connection.
 ///
 /// # Errors
-/// Always: what the real server says of pods without a node and services without endpoints, else 501, for this server
-/// runs no containers.
+/// Always: the real server's error for pods without a node and services without endpoints, otherwise 501, because this
+/// server runs no containers.
 pub(super) async fn connect(call: &Call) -> Result<Response<Body>> {
     if !call.query.text("dryRun").is_empty() {
         return Err(Status::bad_request("dryRun is not supported"));
@@ -51,7 +51,7 @@ pub(super) async fn connect(call: &Call) -> Result<Response<Body>> {
     )))
 }
 
-/// The log of a container. A pod without a node has none, which the real server tells as an answer without a body.
+/// The log of a container. For a pod without a node, the response has no body, as on the real server.
 pub(super) async fn log(call: &Call) -> Result<Response<Body>> {
     let pod = call.value(&*call.stored()?).await?;
     check_container(&pod, call.query.text("container"))?;
@@ -63,7 +63,7 @@ pub(super) async fn log(call: &Call) -> Result<Response<Body>> {
     ))
 }
 
-/// What stands in the way to a container.
+/// Checks that the container exists and that its pod is bound to an existing node.
 async fn to_container(call: &Call, part: &str, options: &Value) -> Result<()> {
     let pod = call.value(&*call.stored()?).await?;
     if part != "portforward" {
@@ -109,7 +109,7 @@ fn check_container(pod: &Value, container: &str) -> Result<()> {
     }))
 }
 
-/// What stands in the way to a pod's own address: the name may have a scheme before it and a port behind.
+/// Checks that the pod has a public address: `[scheme:]name[:port]` names the pod.
 async fn to_pod(call: &Call) -> Result<()> {
     let (name, _) = named(call, "pod")?;
     let pod = call.value(&*call.stored_as(name)?).await?;
@@ -128,7 +128,7 @@ async fn to_pod(call: &Call) -> Result<()> {
     }
 }
 
-/// What stands in the way to a service's endpoints.
+/// Checks that the service has the port, and endpoints that are pods.
 async fn to_service(call: &Call) -> Result<()> {
     let (name, port) = named(call, "service")?;
     if let Ok(port) = port.parse::<i64>() {
@@ -162,7 +162,7 @@ fn unavailable(message: String) -> Status {
     Status::new(503, "ServiceUnavailable", message)
 }
 
-/// The name and the port of `name`, `name:port` or `scheme:name:port`.
+/// Returns the name and the port of `name`, `name:port` or `scheme:name:port`.
 fn named<'a>(call: &'a Call, what: &str) -> Result<(&'a str, &'a str)> {
     let whole = call.path.name.as_str();
     let parts: Vec<&str> = whole.split(':').collect();
