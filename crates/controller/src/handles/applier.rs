@@ -82,7 +82,7 @@ impl<K: Object> Applier<K> {
     ///
     /// # Errors
     ///
-    /// When the API server refuses or does not answer.
+    /// If the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///
@@ -111,7 +111,7 @@ impl<K: Object> Applier<K> {
     ///
     /// # Errors
     ///
-    /// When there is such a conflict, or the API server refuses or does not answer.
+    /// If there is such a conflict, or the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///
