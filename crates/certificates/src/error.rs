@@ -65,13 +65,13 @@ pub enum CertificateError {
         /// The name as it was given.
         name: String,
     },
-    /// A server certificate without names would be believed by nobody.
+    /// No client would trust a server certificate without names.
     #[error("cannot make a certificate for a server without a name")]
     NoNames,
-    /// The authority's own certificate has expired, so nothing it signs could be believed.
+    /// The authority's own certificate has expired, so no client would trust what it signs.
     #[error("cannot sign with an authority that has expired")]
     AuthorityExpired,
-    /// The certificate is not one of an authority.
+    /// The certificate does not belong to a CA.
     #[error("cannot sign with a certificate that is not an authority's")]
     NotAnAuthority,
     /// Making a key or signing a certificate failed.

@@ -1,4 +1,4 @@
-//! Certificates from files that somebody else writes: a mounted Secret, cert-manager, an operator's hand.
+//! Certificates from files that another program writes, such as a mounted Secret of cert-manager, or that an operator edits.
 
 mod follow;
 mod snapshot;

@@ -23,7 +23,7 @@ impl Keys {
         }
     }
 
-    /// Makes a key where it holds up nobody: it takes a tenth of a second to find the primes of an RSA key.
+    /// Generates a key without blocking the runtime: the primes of an RSA key take a tenth of a second to find.
     #[cfg(feature = "shared")]
     pub(crate) async fn make_aside(self) -> Result<KeyPair, CertificateError> {
         if self == Self::EcdsaP256 {

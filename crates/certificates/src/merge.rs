@@ -38,10 +38,11 @@ impl TrustBundle {
             .all(|certificate| own.contains(certificate))
     }
 
-    /// Puts these authorities into PEM text that others write, too, and takes those out that are retired. Whatever else
-    /// stands there stays as it is. `None` says that nothing has to change.
+    /// Adds these authorities to a PEM bundle that other programs write, too, and removes the retired ones. Keeps the rest of
+    /// the bundle as it is. Returns `None` if nothing has to change.
     ///
-    /// Text that no API server could read, such as half a block, makes room for the certificates that can be found in it.
+    /// If no API server could read the bundle, because it ends within a block for example, only the certificates that can be
+    /// found in it are kept.
     ///
     /// ```
     /// use kubewright_certificates::{Authority, TrustBundle};
@@ -88,7 +89,7 @@ impl TrustBundle {
     }
 }
 
-/// A part of a text: a block, or what stands between blocks.
+/// A part of a bundle: a block, or the text between two blocks.
 struct Piece<'a> {
     text: &'a [u8],
     certificate: Option<CertificateDer<'static>>,

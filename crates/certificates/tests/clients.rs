@@ -131,7 +131,7 @@ fn a_name_that_would_break_a_line_is_told_in_quotes_and_cut() {
 }
 
 #[test]
-fn without_an_authority_nobody_could_be_believed() {
-    let nobody = ClientTrust::new(&TrustBundle::default(), ["api"]);
-    assert!(matches!(nobody, Err(CertificateError::NothingFound { .. })));
+fn without_an_authority_no_client_can_be_trusted() {
+    let trust = ClientTrust::new(&TrustBundle::default(), ["api"]);
+    assert!(matches!(trust, Err(CertificateError::NothingFound { .. })));
 }

@@ -1,10 +1,10 @@
-//! Pauses that grow with each failure, and differ so that not everybody comes back at once.
+//! Exponential back-off with jitter, so that objects that failed together are not retried together.
 
 use std::time::Duration;
 
-/// Exponential back-off after failures: each pause doubles the one before, up to a longest one.
+/// Exponential back-off after failures: each delay is twice the previous one, up to a maximum.
 ///
-/// A pause is shortened at random by up to half, so that what failed together does not come back together.
+/// Jitter shortens each delay by up to half, so that objects that failed together are not retried together.
 ///
 /// ```
 /// use std::time::Duration;

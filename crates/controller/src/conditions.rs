@@ -18,11 +18,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
     reason = "Kubernetes knows these three and no others"
 )]
 pub enum ConditionStatus {
-    /// It holds.
+    /// The condition holds.
     True,
-    /// It does not.
+    /// The condition does not hold.
     False,
-    /// Nobody can tell.
+    /// The controller cannot tell whether the condition holds.
     Unknown,
 }
 

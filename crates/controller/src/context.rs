@@ -180,7 +180,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// When the object is in another namespace, where its owner cannot own it, or the API server refuses or does not answer.
+    /// If the object is in another namespace, where its owner cannot own it, or the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///

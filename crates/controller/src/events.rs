@@ -183,7 +183,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// When the API server refuses or does not answer.
+    /// If the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///

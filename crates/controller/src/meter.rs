@@ -1,4 +1,4 @@
-//! How much a controller has to do, for whoever watches over it.
+//! The workload of a controller, for metrics: its queue, its workers and its reconciles.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::Key;
 use crate::queue::Queue;
 use crate::sync::{Mutex, locked};
 
-/// A look at how much a controller has to do, at any time. Clones look at the same controller.
+/// Reads the load of a controller at any time. Clones read that of the same controller.
 #[derive(Clone)]
 pub struct Meter(Arc<Shared>);
 
@@ -22,30 +22,30 @@ struct Shared {
 
 #[derive(Default)]
 struct Count {
-    /// The queue of the run at hand.
+    /// The queue of the current run.
     queue: Option<Arc<Queue<Key>>>,
-    /// What the queues of earlier runs have counted.
+    /// Totals of the queues of earlier runs.
     adds: u64,
     retries: u64,
 }
 
-/// How much a controller has to do.
+/// Load of a controller: its queue, its workers and its reconciles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Load {
-    /// How many objects wait for their reconcile.
+    /// Number of objects that wait for their reconcile.
     pub waiting: usize,
-    /// How often an object came to wait, from the beginning.
+    /// Number of additions to the queue, over all runs.
     pub adds: u64,
-    /// How often an object came to wait because its reconcile had failed.
+    /// Number of requeues after an error.
     pub retries: u64,
-    /// How many reconciles there may be at the same time.
+    /// Maximum number of concurrent reconciles.
     pub workers: usize,
-    /// How many reconciles there are.
+    /// Number of reconciles in progress.
     pub active: usize,
-    /// For how long those have been at it, put together.
+    /// Total time that the reconciles in progress have taken so far.
     pub unfinished: Duration,
-    /// For how long the longest of them has been at it.
+    /// Time that the longest reconcile in progress has taken so far.
     pub longest: Duration,
 }
 

@@ -303,12 +303,12 @@ impl<K: Object> Work<K> {
         }
     }
 
-    /// Asks for the reconciles that a change of something watched calls for.
+    /// Enqueues the objects that a change of a watched object concerns.
     fn heed(&self, number: usize, delta: &Delta) {
         let Some(watch) = self.controller.watches.get(number) else {
             return;
         };
-        // The function is the user's: what befalls it must not end the informer, which others share.
+        // The function is the user's: its panic must not end the informer, which other controllers share.
         match catch_unwind(AssertUnwindSafe(|| watch.concerned(delta))) {
             Ok(concerned) => {
                 let now = Instant::now();

@@ -8,12 +8,12 @@ use crate::handles::Undecodable;
 use crate::informer::{Delta, Entry};
 use crate::{Key, Kind, Object, ObjectRef, Predicate, Scope};
 
-/// Something that a controller watches: a change of it has objects of the controller reconciled.
+/// Objects that a controller watches: a change of one reconciles objects of the controller.
 pub struct Watch<K> {
     pub(crate) kind: Kind,
     pub(crate) scope: Scope,
     pub(crate) predicate: Predicate,
-    /// Whether whom a change concerns stands in its metadata, and is no user's function to say.
+    /// Whether the metadata alone says which objects a change concerns, without a call of the user's function.
     pub(crate) is_quick: bool,
     map: Map<K>,
 }
@@ -29,8 +29,8 @@ pub struct Owned<T> {
     kind: PhantomData<fn() -> T>,
 }
 
-/// Watches the objects of a kind that those of the controller own: a change has their owner reconciled, which is the one
-/// that the owner reference calls their controller.
+/// Watches the objects of a kind that the controller's objects own: a change reconciles the owner, which is the one whose
+/// owner reference has `controller: true`.
 pub fn owned<T: Object>() -> Owned<T> {
     Owned {
         scope: Scope::all(),
@@ -39,10 +39,11 @@ pub fn owned<T: Object>() -> Owned<T> {
     }
 }
 
-/// Watches objects that those of the controller have to do with: a function says which.
+/// Watches objects that are related to the controller's objects: a function maps each watched object to those.
 ///
-/// It is called with the object as it was and as it is. While it runs, other changes that this controller watches wait; those
-/// that caches and other controllers hear of do not, unless a thousand wait already. It looks into caches, if anywhere.
+/// The function is called with the object before and after the change. While it runs, other changes that this controller
+/// watches wait; changes for caches and other controllers do not, unless a thousand wait already. It may read caches, and
+/// makes no requests.
 pub fn related<T, K, References>(map: impl Fn(&T) -> References + Send + Sync + 'static) -> Watch<K>
 where
     T: Object,

@@ -131,7 +131,7 @@ async fn a_function_says_which_objects_something_else_has_to_do_with() {
     assert_eq!(reports.recv().await.unwrap(), "a");
     let panics: Secret = yaml("{metadata: {name: panic}}");
     cluster.create(&panics).await.expect_allowed();
-    let unknown: Secret = yaml("{metadata: {name: unknown, labels: {for: nobody}}}");
+    let unknown: Secret = yaml("{metadata: {name: unknown, labels: {for: no-map}}}");
     cluster.create(&unknown).await.expect_allowed();
     let secret: Secret = yaml("{metadata: {name: tls, labels: {for: a}}}");
     cluster.create(&secret).await.expect_allowed();
@@ -404,7 +404,7 @@ async fn an_object_that_fails_is_not_called_again_at_once_by_what_its_own_reconc
 }
 
 #[tokio::test]
-async fn a_function_that_takes_its_time_holds_up_nobody_but_those_who_asked_for_it() {
+async fn a_slow_map_function_delays_only_its_own_controller() {
     let cluster = TestCluster::start().await;
     cluster.create(&map("a")).await.expect_allowed();
     let (report, mut reports) = reporting();

@@ -30,7 +30,7 @@ struct Ledger {
     elected: mpsc::UnboundedSender<(String, Instant)>,
 }
 
-/// Somebody leads as long as there is this.
+/// Counts a leader until it is dropped.
 struct Leading(Ledger);
 
 /// A candidate at work. It is killed when this is dropped.
@@ -265,7 +265,7 @@ async fn a_lease_that_is_deleted_is_made_again_by_its_leader() {
     assert_eq!(ledger.most(), 1);
     let spec = lease(&cluster).await.spec.unwrap();
     assert_eq!(spec.holder_identity.as_deref(), Some("leader"));
-    assert!(elected.try_recv().is_err(), "nobody else led");
+    assert!(elected.try_recv().is_err(), "another candidate led");
 }
 
 /// A client whose requests and answers are lost while it is cut off.

@@ -95,7 +95,7 @@ fn every_program_keeps_to_the_restricted_profile() {
         assert_eq!(*label, "restricted");
 
         let pod = &of_kind(&objects, "Deployment")["spec"]["template"]["spec"];
-        // Whoever has no permissions needs no token either.
+        // A program without permissions needs no token.
         let has_permissions = objects
             .iter()
             .any(|object| object["kind"].as_str().unwrap().ends_with("RoleBinding"));

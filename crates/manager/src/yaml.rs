@@ -1,9 +1,9 @@
-//! Reading YAML as Kubernetes reads it.
+//! Decodes YAML as Kubernetes does.
 
 use serde::de::DeserializeOwned;
 use serde_saphyr::{Error as YamlError, Location, Options};
 
-/// What a document held.
+/// A decoded document.
 #[derive(Debug)]
 pub(crate) struct Document<T> {
     pub(crate) value: T,
@@ -11,7 +11,7 @@ pub(crate) struct Document<T> {
     pub(crate) unknown: Vec<String>,
 }
 
-/// What is wrong with a document. It goes to the log, so that it says where and what was expected, and not what stands there.
+/// Why a document cannot be decoded: the position and what was expected. It is logged, so it never quotes the document.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}{place}")]
 pub(crate) struct Error {
@@ -74,7 +74,7 @@ fn options() -> Options {
     serde_saphyr::options! {
         // kubectl reads `defaultMode: 0644` as an octal number.
         legacy_octal_numbers: true,
-        // An error goes to the log, and the lines around it may hold what must not.
+        // Errors are logged, and the lines around one may contain secrets.
         with_snippet: false,
     }
 }

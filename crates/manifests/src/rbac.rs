@@ -76,11 +76,11 @@ pub struct Permissions {
     granted: BTreeMap<Place, Grants>,
 }
 
-/// Where something is granted.
+/// The scope of a grant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Everywhere,
-    /// The namespace in which the program runs, which whoever installs it decides on.
+    /// The namespace of the program, which the user who installs it chooses.
     Own,
     Namespace(String),
 }

@@ -8,7 +8,7 @@ use std::{fs, io};
 
 use similar::{ChangeTag, TextDiff};
 
-/// Files that are made from code: texts by their paths, which are relative and written with `/`.
+/// Generated files: their contents by path. Paths are relative and use `/`.
 ///
 /// ```
 /// use kubewright_manifests::Tree;
@@ -120,7 +120,7 @@ impl Tree {
         self
     }
 
-    /// Returns the paths and texts of the files, in the order of their paths.
+    /// Returns the paths and contents of the files, ordered by path.
     ///
     /// ```
     /// use kubewright_manifests::{Install, Installer, Parts};
@@ -135,7 +135,7 @@ impl Tree {
         files.map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// Returns the text of the file at this path, or `None` if there is no such file.
+    /// Returns the content of the file at this path, or `None` if there is no such file.
     ///
     /// ```
     /// use kubewright_manifests::Tree;
@@ -210,7 +210,7 @@ impl Tree {
             .filter_map(|(path, made)| {
                 let path = path.clone();
                 match fs::read_to_string(directory.join(&path)) {
-                    // Where Git checks out texts for Windows, lines end otherwise.
+                    // On Windows, Git checks out text files with CRLF line endings.
                     Ok(found) if found.replace("\r\n", "\n") == *made => None,
                     Ok(found) => Some(Problem::Differs {
                         path,

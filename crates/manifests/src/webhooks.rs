@@ -61,18 +61,18 @@ pub struct WebhookConfigurations {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestError {
-    /// A hook says something that the API server does not accept.
+    /// The API server does not accept the declaration of a hook.
     #[error("cannot write a webhook configuration")]
     Hook(#[from] DeclarationError),
-    /// A name of a configuration that the API server does not accept.
+    /// The API server does not accept the name of a configuration.
     #[error(
         "`{0}` cannot be the name of a webhook configuration: it needs lower-case letters, digits, `-` and `.`"
     )]
     Name(String),
-    /// What the API server should trust is not a certificate.
+    /// The CA bundle contains no certificate.
     #[error("the certificates to trust hold no PEM block `CERTIFICATE`")]
     NoCertificate,
-    /// What the API server should trust holds a secret, which everybody in the cluster could read.
+    /// The CA bundle contains a private key, which every user who can read the configuration could read.
     #[error("the certificates to trust hold a private key, which must stay with the program")]
     PrivateKey,
     /// A name that an object cannot have.

@@ -4,10 +4,10 @@
 
 mod charts;
 mod compatibility;
+mod fields;
 mod installers;
 mod laws;
 mod refusals;
-mod texts;
 mod trees;
 
 use k8s_openapi::api::core::v1::Pod;

@@ -198,7 +198,7 @@ fn lists_are_merged_as_before() {
 }
 
 #[test]
-fn versions_stay_as_long_as_somebody_needs_them() {
+fn served_and_stored_versions_must_not_be_removed() {
     let schema = json!({"type": "object"});
     let with = |versions: &[Value], stored: &[&str]| {
         let mut definition = with_schema(&schema);

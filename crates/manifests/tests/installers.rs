@@ -101,8 +101,8 @@ fn objects_come_in_the_order_in_which_they_are_applied() {
 #[test]
 fn the_same_parts_make_the_same_text() {
     let parts = parts([validator("beds")]);
-    let texts = [made(&parts, &install()), made(&parts, &install())].map(|made| made.to_yaml());
-    assert_eq!(texts[0], texts[1]);
+    let files = [made(&parts, &install()), made(&parts, &install())].map(|made| made.to_yaml());
+    assert_eq!(files[0], files[1]);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_tree_lists_its_files_and_a_file_without_objects_is_none() {
 }
 
 #[test]
-fn whoever_needs_nothing_of_an_api_server_gets_no_token() {
+fn a_program_that_makes_no_requests_gets_no_token() {
     let none = made(&parts([]), &Install::default());
     assert_eq!(
         of_kind(&none, "ServiceAccount")["automountServiceAccountToken"],

@@ -117,7 +117,7 @@ fn run<'a>(root: &mut Node<'a>, patch: &'a str) -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// A value that is text until somebody looks inside.
+/// A value whose JSON is parsed only when an operation needs its members or elements.
 enum Node<'a> {
     Text(Raw<'a>),
     Object(Vec<(Cow<'a, str>, Self)>),

@@ -58,9 +58,9 @@ impl fmt::Debug for Body {
     }
 }
 
-/// A body that comes in piece by piece.
+/// A body that is received in pieces.
 ///
-/// Each piece is checked while it is at hand: once a large body is complete, its beginning has left the processor's caches.
+/// Each piece is checked when it arrives: once a large body is complete, its beginning has left the processor's caches.
 ///
 /// ```
 /// use kubewright_review::PartialBody;

@@ -130,7 +130,7 @@ impl Graft<'_> {
         let old = before.map(Node::elements).unwrap_or_default();
         let raws = raw.elements()?;
         if old.len() != raws.len() || before.is_none_or(|node| node.kind() != Kind::List) {
-            // The type does not hold the elements one by one, so nobody can say which became which.
+            // The type does not hold the elements one by one, so the old and the new elements cannot be matched.
             self.replace(raw, before, after);
             return Ok(());
         }

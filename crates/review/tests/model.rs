@@ -170,7 +170,7 @@ fn remove<T>(list: &mut Vec<T>, at: Index) -> Option<T> {
 fn word() -> impl Strategy<Value = String> {
     prop_oneof![
         8 => prop::sample::select(vec!["a", "b", "c", "web", "nginx"]).prop_map(String::from),
-        // Long texts are compared in another way.
+        // Long strings are compared in another way.
         1 => prop::sample::select(vec!["l", "m"]).prop_map(|text| text.repeat(600)),
         2 => prop::sample::select(vec!["", "a/b", "~", "~1", "ä\"\\\n", "-", "0", "a.b/c~d"]).prop_map(String::from),
     ]

@@ -1,4 +1,4 @@
-//! Accepting connections, with patience when the system has run out of something.
+//! Accepts connections, and retries after a delay when the system has run out of a resource.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -10,7 +10,7 @@ use crate::Counters;
 use crate::counters::Counter;
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
-/// Whoever waits in the listener's queue is served within a second of the trouble's end.
+/// Clients in the listener's queue are accepted within a second after the shortage has ended.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// How many connections may wait to be accepted, as far as the system allows it. A client beyond that tries again after a

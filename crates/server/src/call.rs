@@ -74,7 +74,7 @@ where
         && let Err(error) = clients.admit(caller, request.uri().path(), &server.counters)
     {
         progress.leave_body();
-        // An API server passes on the sentence of a 403 to whoever made the change. That of a 401 it would replace.
+        // The API server passes the message of a 403 on to the client that made the change. It would replace that of a 401.
         return say(StatusCode::FORBIDDEN, error.to_string());
     }
     let refuse = || {

@@ -265,7 +265,7 @@ impl Guide {
         watchdog.overdue_in(farewell);
     }
 
-    /// Whoever has connected just before the listener closed has a call to make: it gets the time for it.
+    /// Gives a client that connected just before the listener closed the time to make its first call.
     fn give_first_call_its_time(&self, phase: Phase, watchdog: &mut Watchdog, limits: &Limits) {
         if phase >= Phase::Closing && !self.is_told && !self.progress.has_begun() {
             let age = Instant::now() - self.established;
@@ -279,9 +279,11 @@ impl Guide {
     }
 }
 
-/// An HTTP/2 client can be told at any time: what it sends meanwhile is still answered. An HTTP/1.1 connection can only
-/// be closed between two calls, and the next one may be on its way: its client is told by a header of the next answer,
-/// and the connection closed without one only at the end.
+/// Whether it is time to tell the client that the connection closes.
+///
+/// An HTTP/2 client can be told at any time: the server still answers the calls that it makes meanwhile. An HTTP/1.1
+/// connection can only be closed between two calls, and the next one may be on its way: a header of the next response tells
+/// the client, and the server closes the connection without that header only at the end.
 fn is_time_to_tell(phase: Phase, is_http2: bool, progress: &Progress) -> bool {
     let earliest = if is_http2 {
         Phase::Draining

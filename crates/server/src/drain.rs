@@ -102,15 +102,15 @@ impl Drain {
     }
 }
 
-/// Where a server is between serving and having stopped.
+/// Phase of a server, from serving to the end of its shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// Nobody has asked to stop.
+    /// The shutdown has not been requested.
     Serving,
-    /// Not ready any more; connections are told to close, new ones are still served.
+    /// The server is no longer ready; it tells clients to close their connections, and still serves new ones.
     Draining,
-    /// Nothing new is accepted; calls in flight are finished.
+    /// The server accepts no new connections, and finishes the calls in flight.
     Closing,
-    /// The grace is nearly over; calls in flight are answered with 503.
+    /// The grace period is nearly over; the server answers the calls in flight with 503.
     Cutting,
 }

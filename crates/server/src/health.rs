@@ -31,7 +31,7 @@ impl Health {
         };
         let mut checks = checks.conditions();
         if checks.is_empty() {
-            // Whoever answers lives.
+            // A server that answers is alive.
             checks.push(("ping".to_owned(), true));
         }
         let query = uri.query().unwrap_or_default();

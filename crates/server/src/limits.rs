@@ -230,8 +230,8 @@ impl Limits {
 
     /// Sets how long a connection may be without a call; 3 minutes by default.
     ///
-    /// It has to be longer than the 90 seconds after which an API server closes such a connection itself: whoever
-    /// closes first may cut a call that the other is just sending.
+    /// It has to be longer than the 90 seconds after which the API server closes an idle connection itself: the side that
+    /// closes first may cut off a call that the other side is just sending.
     pub fn idle(mut self, time: Duration) -> Self {
         self.idle = time;
         self

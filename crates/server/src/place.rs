@@ -109,7 +109,7 @@ impl Place {
     }
 
     pub(crate) fn give_room(&self, room: OwnedSemaphorePermit) {
-        // Nobody else sets it: a call has one body.
+        // This is the only place that sets it: a call has one body.
         let _ = self.room.set(room);
         self.return_small();
     }

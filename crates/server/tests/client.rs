@@ -82,7 +82,7 @@ impl Client {
         self.secure(TcpStream::connect(self.address).await?).await
     }
 
-    /// The handshake on a connection that somebody else has made.
+    /// Performs the TLS handshake on an open TCP connection.
     pub(crate) async fn secure(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         stream.set_nodelay(true)?;
         let name = ServerName::try_from("localhost").unwrap();

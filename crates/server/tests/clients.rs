@@ -123,15 +123,15 @@ async fn a_refusal_does_not_wait_for_the_body() {
 }
 
 #[tokio::test]
-async fn health_checks_and_open_paths_are_answered_to_everybody() {
+async fn health_checks_and_open_paths_need_no_certificate() {
     let check = ClientCheck::by_authorities(authority().trust()).except_at(["/convert"]);
     let running = start(server(service_fn(length)).clients(check)).await;
-    let nobody = running.http1();
+    let anonymous = running.http1();
     for path in ["/healthz", "/livez", "/readyz"] {
-        assert_eq!(call(&nobody, get(path)).await.0, 200, "{path}");
+        assert_eq!(call(&anonymous, get(path)).await.0, 200, "{path}");
     }
-    assert_eq!(call(&nobody, post("/convert", "abc")).await.0, 200);
-    assert_eq!(call(&nobody, post("/convert?a=b", "abc")).await.0, 200);
+    assert_eq!(call(&anonymous, post("/convert", "abc")).await.0, 200);
+    assert_eq!(call(&anonymous, post("/convert?a=b", "abc")).await.0, 200);
     for path in [
         "/",
         "/convert/",
@@ -140,12 +140,12 @@ async fn health_checks_and_open_paths_are_answered_to_everybody() {
         "//convert",
         "/%63onvert",
     ] {
-        assert_eq!(call(&nobody, post(path, "abc")).await.0, 403, "{path}");
+        assert_eq!(call(&anonymous, post(path, "abc")).await.0, 403, "{path}");
     }
 }
 
 #[tokio::test]
-async fn observing_answers_everybody_and_counts_whom_it_would_refuse() {
+async fn observing_answers_every_client_and_counts_those_it_would_refuse() {
     let authority = authority();
     let check = ClientCheck::by_authorities(authority.trust()).named(["api"]);
     let running = start(server(service_fn(length)).clients(check.observing())).await;

@@ -36,7 +36,7 @@ async fn rest(mut stream: TlsStream<TcpStream>) -> String {
 }
 
 #[tokio::test]
-async fn calls_whose_bodies_are_on_their_way_keep_nobody_from_being_served() {
+async fn calls_with_slow_bodies_do_not_block_other_calls() {
     let limits = Limits::default()
         .calls(1)
         .body_time(Duration::from_secs(30));

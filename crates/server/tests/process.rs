@@ -1,4 +1,4 @@
-//! A server in a process of its own, whose clock stands still until it is told otherwise.
+//! A server in a separate process, with a paused clock that the test advances.
 
 use std::convert::Infallible;
 use std::io::{BufRead as _, Write as _};
@@ -126,7 +126,7 @@ impl Process {
     }
 }
 
-/// Whether this is the process that was told to serve; it has done so until nobody needed it any more.
+/// Serves until the test closes standard input, if this is the server's process. Returns whether it is.
 pub(crate) fn serve_if_told() -> bool {
     let Some(certificate) = std::env::var_os(SERVE) else {
         return false;

@@ -110,7 +110,7 @@ async fn a_hundred_rolling_restarts_under_load_lose_none_of_twenty_thousand_call
         &lost[..lost.len().min(10)]
     );
     let connections = tally.connections.load(Ordering::Relaxed);
-    assert!(connections > RESTARTS, "nobody had to connect again");
+    assert!(connections > RESTARTS, "no client had to connect again");
 }
 
 /// Starts a replica that takes a moment for one call in eight, and lets the clients know.

@@ -130,15 +130,15 @@ async fn one_byte_more(mut streams: Vec<Slow>) -> Vec<Slow> {
     streams
 }
 
-/// What each client is told before its connection ends.
+/// Reads what the server sends to each client until it closes the connection.
 async fn rest(streams: &mut [Slow]) -> Vec<String> {
-    let mut texts = Vec::with_capacity(streams.len());
+    let mut answers = Vec::with_capacity(streams.len());
     for stream in streams {
         let mut text = Vec::new();
         let _ = within(stream.read_to_end(&mut text), "the connection's end").await;
-        texts.push(String::from_utf8(text).unwrap());
+        answers.push(String::from_utf8(text).unwrap());
     }
-    texts
+    answers
 }
 
 async fn median_of_calls(good: &mut http2::SendRequest<Full<Bytes>>) -> Duration {

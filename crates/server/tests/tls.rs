@@ -54,7 +54,7 @@ fn hello(version: u16, suites: &[u16]) -> Vec<u8> {
     ]
     .concat();
     if version == 0x0304 {
-        // A point of secp256r1 that everybody knows: its generator.
+        // A well-known point of secp256r1: its generator.
         let point = "046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c2964fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5";
         let point: Vec<u8> = (0..point.len())
             .step_by(2)

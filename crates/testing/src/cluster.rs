@@ -26,10 +26,11 @@ use crate::serving::Serving;
 ///
 /// Clones share the cluster. It ends, with its sockets and tasks, when the last clone is dropped.
 ///
-/// The same test runs on a real API server when `KUBEWRIGHT_TEST_CLUSTER` says so: see [`Server`]. Tests share that one,
-/// and each cluster keeps to itself there: it begins in a namespace of its own, see [`TestCluster::namespace`]; the
-/// webhooks under test are called for objects in that one and in those that the cluster creates; and what it installs is
-/// removed when it is dropped. Objects without a namespace are everybody's: give them [`unique`](crate::unique) names.
+/// The same test runs on a real API server when `KUBEWRIGHT_TEST_CLUSTER` says so: see [`Server`]. Tests share that API
+/// server, and each test cluster is isolated on it: it has its own namespace, see [`TestCluster::namespace`]; the API server
+/// calls the webhooks under test only for objects in that namespace and in those that the test cluster creates; and the test
+/// cluster deletes what it has installed when it is dropped. All tests share the cluster-scoped objects: give yours
+/// [`unique`](crate::unique) names.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;

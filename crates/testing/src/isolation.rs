@@ -1,14 +1,14 @@
-//! How tests that share an API server keep out of each other's way.
+//! Isolation of tests that share an API server.
 //!
-//! Every test cluster has namespaces of its own, which carry its label; its webhook configurations have names of their own
-//! and select that label. An extra webhook in each configuration matches nothing but a probe, and tells when the API server
-//! has taken the configuration up.
+//! Every test cluster has its own namespaces, which carry its label; its webhook configurations have unique names and select
+//! that label. An extra webhook in each configuration matches only a probe, and so shows when the API server has loaded the
+//! configuration.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use serde_json::{Map, Value, json};
 
-/// What is one test cluster's alone.
+/// Names, labels and selectors of one test cluster.
 #[derive(Clone, Debug)]
 pub(crate) struct Isolation {
     id: String,
@@ -19,19 +19,19 @@ impl Isolation {
         Self { id: random() }
     }
 
-    /// The namespace of objects that name none.
+    /// The namespace of objects without a namespace.
     pub(crate) fn namespace(&self) -> String {
         format!("test-{}", self.id)
     }
 
-    /// Labels an object as this test cluster's if it is a namespace: its webhooks are called for no other's objects.
+    /// Labels a namespace as this test cluster's: its webhooks are called only for objects in such namespaces.
     pub(crate) fn mark(&self, object: &mut Value) {
         if object["apiVersion"] == "v1" && object["kind"] == "Namespace" {
             object["metadata"]["labels"][LABEL] = self.id.as_str().into();
         }
     }
 
-    /// A role or a binding with a name of its own.
+    /// A role or a binding with a unique name.
     pub(crate) fn renamed(&self, object: &Value) -> Value {
         let mut own = object.clone();
         for name in ["/metadata/name", "/roleRef/name"] {
@@ -42,7 +42,7 @@ impl Isolation {
         own
     }
 
-    /// A name that nobody else has.
+    /// A name that no other test cluster has.
     pub(crate) fn own(&self, name: &str) -> String {
         let end = format!("-{}", self.id);
         match name.strip_suffix(&end) {
@@ -90,7 +90,7 @@ impl Isolation {
         narrow
     }
 
-    /// A webhook that answers nobody, at the address of another one.
+    /// A webhook at the address of another one, with a path that no handler serves.
     fn probed(&self, beside: &Value, configuration: &Value) -> Option<Value> {
         let mut client = beside["clientConfig"].clone();
         let url = client["url"].as_str()?;
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probe_is_found_by_one_webhook_that_nobody_answers() {
+    fn one_webhook_without_a_handler_matches_the_probe() {
         let narrow = isolation().narrow(&configuration());
         let probe = &narrow["webhooks"][2];
         assert_eq!(probe["name"], isolation().probe_name());

@@ -99,15 +99,15 @@ impl Grant {
         let namespace = role["metadata"]["namespace"].as_str().map(str::to_owned);
         let mut grants = Vec::new();
         for rule in role["rules"].as_array().into_iter().flatten() {
-            let names = texts(&rule["resourceNames"]);
+            let names = strings(&rule["resourceNames"]);
             let names = if names.is_empty() {
                 vec![None]
             } else {
                 names.into_iter().map(Some).collect()
             };
-            for group in texts(&rule["apiGroups"]) {
-                for resource in texts(&rule["resources"]) {
-                    for verb in texts(&rule["verbs"]) {
+            for group in strings(&rule["apiGroups"]) {
+                for resource in strings(&rule["resources"]) {
+                    for verb in strings(&rule["verbs"]) {
                         grants.extend(names.iter().map(|name| Self {
                             verb: verb.clone(),
                             group: group.clone(),
@@ -184,9 +184,12 @@ fn resource(request: &RequestInfo) -> String {
     }
 }
 
-fn texts(list: &Value) -> Vec<String> {
-    let texts = list.as_array().into_iter().flatten();
-    texts.filter_map(Value::as_str).map(str::to_owned).collect()
+fn strings(list: &Value) -> Vec<String> {
+    let values = list.as_array().into_iter().flatten();
+    values
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ impl Shared {
         client(self.config.clone())
     }
 
-    /// A client that acts as somebody else.
+    /// A client that impersonates another user.
     pub(crate) fn client_as(&self, user: &str, groups: &[&str]) -> Client {
         let mut config = self.config.clone();
         config.auth_info.impersonate = Some(user.to_owned());
@@ -291,8 +291,8 @@ impl Drop for Shared {
     }
 }
 
-/// Removes what is at these paths, as far as the API server can be reached. Whoever ends a test has seen its result: what
-/// cannot be removed is no reason to change it.
+/// Deletes the objects at these paths, as far as the API server can be reached. The test has its result already, and an object
+/// that cannot be deleted does not change it.
 async fn remove(config: Config, mut paths: Vec<String>) {
     // Configurations go first, so that nothing calls webhooks that end.
     paths.sort_by_key(|path| path.starts_with(NAMESPACES));

@@ -1,4 +1,4 @@
-//! Requests in the name of somebody else, by impersonation or with their token.
+//! Requests as another user, by impersonation or with that user's token.
 
 use std::task::{Context, Poll};
 
@@ -6,7 +6,7 @@ use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request};
 use tower::Service;
 
-/// A service that sends each request as another user, by the impersonation headers. [`acting_as`] makes it.
+/// A service that sends each request as another user, with impersonation headers. Made by [`acting_as`].
 #[derive(Clone, Debug)]
 pub struct ActingAs<S> {
     inner: S,
@@ -29,7 +29,7 @@ pub struct ActingAs<S> {
 /// ```
 ///
 /// # Panics
-/// A name cannot stand in an HTTP header.
+/// If a name is not a valid value of an HTTP header.
 #[track_caller]
 pub fn acting_as<S>(inner: S, user: &str, groups: &[impl AsRef<str>]) -> ActingAs<S> {
     let header = |name: &str| {
@@ -68,7 +68,7 @@ where
     }
 }
 
-/// Wraps a service of the API server so that its requests come from whoever has this token.
+/// Wraps a service of the API server so that its requests carry this bearer token.
 #[track_caller]
 pub(crate) fn known_by_token<S>(inner: S, token: &str) -> Knocking<S> {
     let Ok(mut credential) = HeaderValue::from_str(&format!("Bearer {token}")) else {
@@ -78,7 +78,7 @@ pub(crate) fn known_by_token<S>(inner: S, token: &str) -> Knocking<S> {
     Knocking { inner, credential }
 }
 
-/// A service whose requests have a token.
+/// A service whose requests carry a bearer token.
 #[derive(Clone, Debug)]
 pub(crate) struct Knocking<S> {
     inner: S,

@@ -47,7 +47,7 @@ async fn what_is_applied_belongs_to_its_owner_and_leaves_the_fields_of_others_al
     assert_eq!(map.owner_references()[0].name, "a");
     assert_eq!(map.managed_fields()[0].manager.as_deref(), Some("applied"));
 
-    // Somebody adds a field and changes another: one stays and one is put back.
+    // Another client adds one field and changes another: the first stays, and the controller restores the second.
     let change = json!({"data": {"value": "2", "other": "3"}});
     cluster
         .merge::<ConfigMap>("a-applied", &change)

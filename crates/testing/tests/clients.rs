@@ -73,7 +73,7 @@ async fn send(server: &ApiServer, method: &str, path: &str, object: &Value) -> (
     (status, serde_json::from_slice(&body).unwrap())
 }
 
-/// Creates a ConfigMap: its status, and what the user is told.
+/// Creates a ConfigMap, and returns the status code and the message of the response.
 async fn create(server: &ApiServer) -> (StatusCode, String) {
     let map = json!({"metadata": {"generateName": "map-"}});
     let path = "/api/v1/namespaces/default/configmaps";

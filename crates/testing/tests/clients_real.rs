@@ -21,7 +21,7 @@ async fn a_real_api_server_is_known_by_the_certificate_that_the_printed_files_na
         .sign_client("kube-apiserver", "system:masters", Duration::from_hours(24))
         .unwrap();
     let (endpoint, manifests) = guarded(&authority, "kube-apiserver").await;
-    let (other, of_other) = guarded(&authority, "somebody-else").await;
+    let (other, of_other) = guarded(&authority, "another-client").await;
 
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();

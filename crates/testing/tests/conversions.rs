@@ -108,7 +108,7 @@ async fn a_list_of_objects_that_were_written_in_several_versions_is_in_one() {
 }
 
 #[tokio::test]
-async fn what_another_version_cannot_say_is_told_to_whoever_asked() {
+async fn a_failed_conversion_is_reported_to_the_client() {
     let cluster = cluster().await;
     let vast = widget("v2", "vast", &json!({"width": 1, "height": 1, "depth": 9}));
     let refused = cluster.apply(&vast).await.expect_status();

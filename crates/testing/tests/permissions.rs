@@ -62,7 +62,7 @@ async fn a_forgotten_permission_fails_the_test_by_its_name() {
 
 #[tokio::test]
 #[should_panic(expected = "delete secrets `plan` in the namespace `red`")]
-async fn a_refusal_that_nobody_looks_for_fails_the_test_at_its_end() {
+async fn an_ignored_refusal_fails_the_test_at_its_end() {
     let (sender, connections) = std::sync::mpsc::channel();
     let app = move |needs: &mut Needs| {
         let rule = PolicyRule::new("", "secrets", ["get"]);

@@ -77,7 +77,7 @@ async fn a_program_with_a_controller_keeps_the_world_as_its_objects_want_it() {
     cluster.create(&garden("4")).await.expect_allowed();
     beds(&cluster, "4").await;
 
-    // What is taken away comes back, what is changed is put back, and what is wanted changes.
+    // The controller re-creates a deleted object, restores a changed one, and follows a change of the desired state.
     cluster
         .delete::<ConfigMap>("kitchen-beds")
         .await
@@ -205,7 +205,7 @@ async fn handles_do_what_their_names_say() {
         reader.get(at).await.unwrap().unwrap().data.unwrap()["value"],
         "2"
     );
-    // Somebody has changed it since it was created.
+    // The stored object has changed since it was created.
     created.data = None;
     assert!(writer.replace(&created).await.unwrap_err().is_conflict());
 
@@ -347,7 +347,7 @@ async fn an_object_with_a_finalizer_is_gone_when_it_is_cleaned_up_after_and_no_s
         .merge::<Secret>("bucket", &change)
         .await
         .expect_allowed();
-    eventually("the finalizer of somebody else alone", async || {
+    eventually("only the finalizer of the other controller", async || {
         let secret = cluster.get::<Secret>("bucket").await?;
         (secret.finalizers() == ["other.example.com/it"]).then_some(())
     })

@@ -136,8 +136,8 @@ async fn users_have_the_permissions_that_they_are_given() {
     let cluster = policy(Server::Real).await;
     let admin = cluster.as_user("alice", &["system:masters"]);
     admin.create(&settings("fast")).await.expect_allowed();
-    let nobody = cluster.as_user("alice", &["dev"]);
-    let refused = nobody.create(&settings("fast")).await.expect_status();
+    let unprivileged = cluster.as_user("alice", &["dev"]);
+    let refused = unprivileged.create(&settings("fast")).await.expect_status();
     assert_eq!((refused.code, refused.reason.as_str()), (403, "Forbidden"));
     assert!(
         refused.message.contains("User \"alice\" cannot create"),

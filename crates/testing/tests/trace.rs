@@ -18,7 +18,7 @@ fn address(kubeconfig: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_dropped_cluster_answers_nobody() {
+async fn a_dropped_cluster_stops_listening() {
     let cluster = TestCluster::builder()
         .on(Server::Embedded)
         .listen()

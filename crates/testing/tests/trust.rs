@@ -147,7 +147,7 @@ impl Policy {
         .await;
     }
 
-    /// Writes a bundle over that of the first webhook, as somebody else.
+    /// Overwrites the caBundle of the first webhook, as another field manager.
     async fn overwrite(&self, text: &str) {
         overwrite(&self.cluster, text).await;
     }
@@ -172,7 +172,7 @@ async fn overwrite(cluster: &TestCluster, text: &str) {
     webhooks[0].client_config.ca_bundle = Some(ByteString(text.as_bytes().to_vec()));
     let configurations: Api<Configuration> = Api::all(cluster.client());
     let parameters = PostParams {
-        field_manager: Some("somebody".to_owned()),
+        field_manager: Some("kubectl-edit".to_owned()),
         ..PostParams::default()
     };
     // If the program was faster, there is nothing to overwrite.
@@ -191,7 +191,7 @@ fn bundle(client: &WebhookClientConfig) -> TrustBundle {
 async fn every_object_that_leads_to_the_program_is_given_its_trust() {
     let ours = authority("ours");
     let policy = Policy::start(app, &ours).await;
-    // Nothing leads here yet, and so nobody disbelieves.
+    // No configuration refers to the program yet, so none lacks its CA.
     eventually("the caches", async || policy.is_believed().then_some(())).await;
     policy.install().await;
     policy.becomes(&ours.trust()).await;
@@ -320,7 +320,7 @@ async fn webhooks_of_others_in_the_configuration_are_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn somebody_who_was_faster_is_no_trouble() {
+async fn a_conflict_with_another_client_is_retried() {
     let ours = authority("ours");
     let policy = Policy::start(app, &ours).await;
     policy.install().await;
@@ -353,13 +353,16 @@ async fn what_is_deleted_is_not_made_and_what_is_made_again_is_filled() {
             .is_none()
     );
     assert_eq!(policy.writes(), 0);
-    assert!(policy.is_believed(), "nobody is led here by it");
+    assert!(
+        policy.is_believed(),
+        "no configuration refers to the program"
+    );
     policy.install().await;
     policy.becomes(&ours.trust()).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stale_view_overwrites_nobody() {
+async fn a_stale_cache_overwrites_no_other_change() {
     let (ours, next) = (authority("ours"), authority("next"));
     let policy = Policy::start(app, &ours).await;
     policy.install().await;
@@ -400,7 +403,7 @@ async fn a_replica_is_ready_while_its_certificate_is_believed_and_not_otherwise(
     faults.clear();
     eventually("the trust", async || policy.is_believed().then_some(())).await;
 
-    // Whoever has read it once goes on without an API server.
+    // A replica that has read the configuration once stays ready without an API server.
     faults.outage(Duration::from_hours(1));
     sleep(Duration::from_mins(59)).await;
     assert!(policy.is_believed());
@@ -464,7 +467,7 @@ async fn who_overwrites_it_without_end_is_not_fought_without_end() {
     // Twenty at once, then pauses of 1, 2, 4, 8, 16, 32 seconds and a minute each.
     assert!((25..=40).contains(&times), "{times}");
     assert!((25..=40).contains(&policy.writes()), "{}", policy.writes());
-    // As soon as nobody does it any more, it is put back for good.
+    // Once the other field manager stops, the program restores the caBundle for good.
     let both = theirs.trust().and(&ours.trust());
     let first = async || {
         let bundle = policy.bundles().await.swap_remove(0);

@@ -67,9 +67,9 @@ pub struct ConversionDeclaration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "Kubernetes has these two")]
 pub enum Role {
-    /// Stands in a MutatingWebhookConfiguration.
+    /// Declared in a MutatingWebhookConfiguration.
     Mutating,
-    /// Stands in a ValidatingWebhookConfiguration.
+    /// Declared in a ValidatingWebhookConfiguration.
     Validating,
 }
 

@@ -107,7 +107,7 @@ impl Executor {
                 tokio::select! {
                     biased;
                     answer = run => answer,
-                    // The sender is only ever dropped, which says that nobody waits any more.
+                    // The sender sends nothing: it is dropped when the caller no longer waits.
                     _ = gone => Err(Ended::Deadline),
                 }
             };
@@ -188,12 +188,12 @@ impl Future for Beside {
     }
 }
 
-/// What an action gives, unless it panics.
+/// Returns the result of an action, or `None` if it panics.
 pub(crate) fn catch<T>(act: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(act)) {
         Ok(value) => Some(value),
         Err(payload) => {
-            // Dropping what somebody panicked with runs their code once more.
+            // Dropping the payload of a panic runs the handler's code, which may panic again.
             if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
                 std::mem::forget(second);
             }

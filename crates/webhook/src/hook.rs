@@ -321,7 +321,7 @@ impl Hook {
         self
     }
 
-    /// Adds a CEL condition that has to hold for it to be called (`matchConditions`). All conditions have to hold.
+    /// Adds a CEL expression (`matchConditions`). The API server calls the hook only if all of its expressions are true.
     ///
     /// ```
     #[doc = include_str!("images.md")]

@@ -1,4 +1,4 @@
-//! Who is told of every review that was answered, as a metrics system wants to know it.
+//! The observer of answered reviews, for metrics and logs.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -35,27 +35,27 @@ use kubewright_review::Operation;
 pub struct Answered<'a> {
     /// The path at which the hook was called.
     pub path: &'a str,
-    /// The AdmissionReview as it came, with the objects in it: nothing for a log.
+    /// The AdmissionReview of the request. It contains the objects, so do not log it.
     pub review: &'a str,
-    /// The AdmissionReview that is the answer; none if the hook has failed.
+    /// The AdmissionReview of the response; `None` if the hook has failed.
     pub answer: Option<&'a [u8]>,
     /// The hook's short name.
     pub hook: &'a str,
-    /// What the client asked for.
+    /// The operation on the object.
     pub operation: Operation,
-    /// The kind of the objects, in the words of whoever called.
+    /// The kind of the object, as the caller wrote it.
     pub kind: &'a str,
-    /// Whether nothing was to be stored.
+    /// Whether the request is a dry run.
     pub is_dry_run: bool,
-    /// How it ended.
+    /// The decision on the review.
     pub decision: Decision,
-    /// The HTTP code that the client is to see: 200 for what was allowed.
+    /// The HTTP status code for the client; 200 if the request was allowed.
     pub code: u16,
-    /// How long it took, from the first byte of the call on.
+    /// Time from the first byte of the call to the response.
     pub latency: Duration,
-    /// How much time was left to the deadline.
+    /// Time that was left until the deadline.
     pub left: Duration,
-    /// How long the patch is, in bytes.
+    /// Length of the patch in bytes.
     pub patch: usize,
 }
 
@@ -104,13 +104,13 @@ impl Decision {
 
 type Observe = Arc<dyn Fn(&Answered<'_>) + Send + Sync>;
 
-/// Whoever is told, if anybody is.
+/// The function that observes answered reviews, if one is set.
 #[derive(Clone, Default)]
 pub(crate) struct Observer(OnceLock<Observe>);
 
 impl Observer {
     pub(crate) fn set(&self, observe: impl Fn(&Answered<'_>) + Send + Sync + 'static) {
-        // The first one holds, as promised.
+        // The first function stays, as `Webhooks::observe` documents.
         drop(self.0.set(Arc::new(observe)));
     }
 

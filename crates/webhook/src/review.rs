@@ -67,11 +67,11 @@ pub(crate) struct Notes {
 pub struct User {
     /// The name, such as `system:serviceaccount:blue:default`.
     pub username: String,
-    /// What stays the same if the name is given to somebody else.
+    /// The UID. If the user is deleted and another user gets the same name, that user has another UID.
     pub uid: String,
     /// The groups.
     pub groups: Vec<String>,
-    /// What the authenticator adds.
+    /// Additional information from the authenticator.
     pub extra: std::collections::BTreeMap<String, Vec<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! The span of a review: what a trace tells of it, which is where and how, and never what.
+//! The span of a review. It records what the review is about and how it ended, and never the content of objects.
 
 use http::StatusCode;
 use tracing::{Level, Span, field};
@@ -6,7 +6,7 @@ use tracing::{Level, Span, field};
 use crate::observer::Decision;
 use crate::review::Review;
 
-/// Begins with the call, in the trace of whoever calls.
+/// Creates the span when a call begins, in the trace of the caller.
 pub(crate) fn of_call() -> Span {
     tracing::span!(
         Level::DEBUG,
@@ -25,7 +25,7 @@ pub(crate) fn of_call() -> Span {
     )
 }
 
-/// Tells what is asked.
+/// Records the request.
 pub(crate) fn asked(span: &Span, hook: &str, review: &Review) {
     if span.is_disabled() {
         return;
@@ -43,19 +43,19 @@ pub(crate) fn asked(span: &Span, hook: &str, review: &Review) {
     span.record("dry_run", review.dry_run());
 }
 
-/// Tells what was answered.
+/// Records the response.
 pub(crate) fn answered(span: &Span, decision: Decision, code: u16) {
     span.record("decision", decision.as_str());
     span.record("code", code);
 }
 
-/// Tells that it could not be judged.
+/// Records that the review failed.
 pub(crate) fn failed(span: &Span, code: StatusCode) {
     answered(span, Decision::Failed, code.as_u16());
     span.record("otel.status_code", "ERROR");
 }
 
-/// Whoever calls may say anything, at any length.
+/// Truncates a string of the request, which may have any length.
 fn short(text: &str) -> &str {
     &text[..text.floor_char_boundary(LONGEST)]
 }

@@ -203,7 +203,7 @@ async fn the_answer_has_the_version_of_the_request() {
 }
 
 #[tokio::test]
-async fn a_user_that_cannot_be_read_is_not_taken_for_nobody() {
+async fn an_invalid_user_is_not_an_anonymous_one() {
     async fn not_alice(_: Change<Pod>, review: Review) -> Validated {
         if review.user().username == "alice" {
             return kubewright_webhook::deny("not alice");

@@ -15,22 +15,22 @@ const SETTLE: Duration = Duration::from_millis(20);
 
 /// Where files are, and what they mean together.
 pub(super) trait Place: Clone + Send + 'static {
-    /// The bytes at one moment.
+    /// The bytes of the files at one moment.
     type Snapshot: PartialEq + Send + 'static;
-    /// What they mean.
+    /// The certificates that the bytes contain.
     type Value;
-    /// What it is that the files hold, for the log.
+    /// The content of the files, for the log.
     const WHAT: &'static str;
 
     fn dir(&self) -> &Path;
 
-    /// Reads all files; whether they came to be all at once is told beside them.
+    /// Reads all files, and returns how they were written.
     fn read(&self) -> Result<(Self::Snapshot, Origin), CertificateError>;
 
     fn value(snapshot: &Self::Snapshot) -> Result<Self::Value, CertificateError>;
 }
 
-/// How the files came to be.
+/// How the files were written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     /// By the kubelet's swap, all at once.

@@ -1,4 +1,4 @@
-//! Authorities in a file that somebody else writes: those that sign for clients.
+//! The CAs of clients, in a file that another program or an operator writes.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Whose the Secret is: it goes with the service account that the program runs as.
+//! The owner of the Secret: the service account of the program.
 
 use http::Request;
 use k8s_openapi::api::authentication::v1::{SelfSubjectReview, UserInfo};
@@ -7,9 +7,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use super::secret::{Failure, Place};
 
 impl Place {
-    /// The service account by which the API server knows this program, if it is one of the Secret's namespace.
+    /// The service account of this program, if it is in the Secret's namespace.
     ///
-    /// Every user may ask who they are, unless somebody has taken that away: then the Secret is nobody's.
+    /// Every user may create a SelfSubjectReview, unless an administrator has revoked that permission: then the Secret has no
+    /// owner.
     pub(crate) async fn account(&self) -> Option<OwnerReference> {
         match self.user().await {
             Ok(user) => account(user, &self.namespace),

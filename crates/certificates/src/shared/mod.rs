@@ -149,9 +149,9 @@ impl SharedAuthority {
         self
     }
 
-    /// Has keys be RSA, of 2048 bits, for clients that take no others. Needs the feature `rsa`.
+    /// Generates RSA keys of 2048 bits, for clients that support no others. Requires the feature `rsa`.
     ///
-    /// An authority that is there already is kept until it is rotated; what it signs has the new keys from now on.
+    /// An existing authority is kept until it is rotated; the certificates that it signs have RSA keys from now on.
     #[cfg(feature = "rsa")]
     pub fn rsa(mut self) -> Self {
         self.keys = Keys::Rsa2048;

@@ -1,4 +1,4 @@
-//! What a rotation asks of whoever writes the bundles.
+//! The interface between a rotation and the publisher of its CA bundles.
 
 use std::error::Error;
 
@@ -6,8 +6,8 @@ use crate::TrustBundle;
 
 /// Reports whether the objects through which clients learn their trust contain the CAs of a rotation.
 ///
-/// `()` is a publication of nothing: for a server whose clients get their trust on a way of their own, such as a ConfigMap that
-/// is mounted. Give them a [settle margin](crate::Timing::settle) that is long enough.
+/// `()` publishes nothing: it is for a server whose clients get their CA bundle in another way, such as a mounted ConfigMap.
+/// Give them a [settle margin](crate::Timing::settle) that is long enough.
 ///
 /// ```
 /// use kubewright_certificates::{Authority, Publication, TrustBundle};
@@ -35,11 +35,12 @@ use crate::TrustBundle;
 /// # }
 /// ```
 pub trait Publication: Send + Sync + 'static {
-    /// Whether every object that leads here carries all of these authorities, read live and not from a cache.
+    /// Returns whether every object that refers to this server contains all of these authorities, read live and not from a
+    /// cache.
     ///
     /// # Errors
     ///
-    /// When that cannot be found out now. It is asked again later.
+    /// If the objects cannot be read now. The rotation asks again later.
     fn is_published(
         &self,
         trust: &TrustBundle,

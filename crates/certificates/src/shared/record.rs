@@ -1,4 +1,4 @@
-//! What stands in the Secret, and how it is read.
+//! The content of the Secret, and how it is parsed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,35 +15,35 @@ use super::root::Root;
 use super::state::{Ca, Next, Previous, State};
 use crate::{Authority, TrustBundle, pem};
 
-/// The type of the Secret: nothing else reads or writes such a one.
+/// The type of the Secret: no other program reads or writes Secrets of this type.
 pub(crate) const TYPE: &str = "kubewright.dev/authority";
 
-/// The label, with its value, without which the Secret is somebody else's.
+/// The label, with its value, of the Secrets that Kubewright manages: it does not write to a Secret without it.
 pub(crate) const LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", "kubewright");
 
-/// Whoever writes this annotation asks for a new authority. It is taken away when the rotation has begun.
+/// The annotation that requests a rotation. The rotation removes it when it begins.
 pub(crate) const ROTATE: &str = "kubewright.dev/rotate";
 
 const STATE: &str = "state";
 const VERSION: u32 = 1;
-/// What no rotation ever counts to.
+/// The highest counter that is accepted: no rotation ever reaches it.
 const MOST_COUNTED: u64 = u64::MAX / 2;
 
 /// A Secret as it was read.
 #[derive(Clone)]
 pub(crate) struct Record(Secret);
 
-/// What a Secret turned out to hold.
+/// The content of a Secret.
 #[derive(Debug)]
 pub(crate) enum Content {
     State(Box<State<Root>>),
-    /// It is ours, and there is nothing in it that could be used; why.
+    /// The Secret belongs to this program, and its content is unusable for this reason.
     Broken(String),
-    /// It is not ours to write; why.
+    /// The Secret belongs to another program, for this reason.
     Foreign(String),
 }
 
-/// What is not a certificate or a key.
+/// The state of the rotation without its certificates and keys.
 #[derive(Serialize, Deserialize)]
 struct Story {
     version: u32,
@@ -218,7 +218,7 @@ impl Record {
         })
     }
 
-    /// An authority that signs. Somebody may have put another pair in its place: then the rest of the state is not about it.
+    /// Reads an authority that signs. If another client has replaced its pair, the rest of the state does not apply to it.
     fn root(&self, name: &str, fingerprint: &str) -> Result<Root, String> {
         let text = |ending| {
             let key = format!("{name}.{ending}");

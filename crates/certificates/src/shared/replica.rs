@@ -1,4 +1,4 @@
-//! One replica: what it remembers of the Secret, what it serves, and what it wants to write. No clock, no network.
+//! One replica: its memory of the Secret, its serving certificate, and its next write. No clock, no network.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,11 +12,11 @@ pub(crate) struct Replica<A> {
     timing: Timing,
     memory: Option<State<A>>,
     leaf: Option<Leaf>,
-    /// Since when the next authority is known as published.
+    /// Since when this replica has known that the next authority is published.
     published: Option<(Fingerprint, SystemTime, Duration)>,
-    /// Since when the current authority is known as the current one.
+    /// Since when this replica has known the current authority as the current one.
     current: Option<(Fingerprint, Duration)>,
-    /// Since when an authority that nobody vouches for is seen in every object.
+    /// Since when this replica has seen an unconfirmed authority in every object.
     proven: Option<(Fingerprint, Duration)>,
 }
 
@@ -29,14 +29,14 @@ pub(crate) struct Leaf {
     pub(crate) renew_at: SystemTime,
 }
 
-/// What was read.
+/// The Secret as it was read.
 #[derive(Clone, Debug)]
 pub(crate) enum Found<A> {
     /// No Secret, or one without a state that can be read.
     Nothing,
     State {
         state: State<A>,
-        /// Whether somebody asks for a rotation.
+        /// Whether the Secret has the annotation that requests a rotation.
         is_asked: bool,
     },
 }
@@ -52,14 +52,14 @@ pub(crate) enum Wish<A> {
     Step(Due),
 }
 
-/// What is to be done about the certificate that is served.
+/// What to do about the serving certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Serve {
     Keep,
-    /// Sign a new one, with the current authority.
+    /// Sign a new one with the current authority.
     Sign,
-    /// The same, but the one that is served is good, and nobody vouches for the new authority: only when it was seen to be
-    /// published.
+    /// Sign a new one once the current authority was seen in every object: it is unconfirmed, and the serving certificate is
+    /// still valid.
     SignOnceProven,
 }
 
@@ -126,7 +126,7 @@ impl<A: Ca> Replica<A> {
         }
     }
 
-    /// What to do about the certificate that is served.
+    /// Returns what to do about the serving certificate.
     pub(crate) fn serve(&self, at: &Moment) -> Serve {
         let Some(state) = &self.memory else {
             return Serve::Keep;
@@ -154,7 +154,7 @@ impl<A: Ca> Replica<A> {
         }
     }
 
-    /// Notes whether the current authority, for which nobody vouches, is in every object, and returns whether it has been
+    /// Records whether every object contains the current, unconfirmed authority, and returns whether they have contained it
     /// for long enough.
     pub(crate) fn proves(&mut self, is_published: bool, at: &Moment) -> bool {
         let current = self

@@ -1,4 +1,4 @@
-//! An authority as it stands in the Secret and in bundles.
+//! An authority in the Secret and in CA bundles.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::authority::BACK_DATED;
 use crate::identity::from_unix;
 use crate::{Authority, CertificateError};
 
-/// By this, and the name that follows, our own blocks are told from others' in a bundle.
+/// This organization, and the common name, distinguish the CAs of this program from others in a bundle.
 const ORGANIZATION: &str = "kubewright";
 
 /// What RFC 5280 allows a common name, but for a blank and the generation.

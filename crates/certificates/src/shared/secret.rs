@@ -39,10 +39,10 @@ pub(crate) struct Place {
     pub(crate) name: String,
 }
 
-/// Why the API server did not do what it was asked. Its own words stand in it only where they quote nothing.
+/// Why a request to the API server failed. It contains the API server's message only if that quotes no values.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Somebody was faster.
+    /// Another client has written the Secret first.
     Conflict,
     Forbidden(String),
     Other(String),

@@ -37,14 +37,14 @@ impl SharedSource {
 
 impl CertificateSource for SharedSource {
     async fn next(&mut self) -> Result<Identity, CertificateError> {
-        // Nobody could ever sign for a name that is none.
+        // No authority signs a certificate for an invalid name.
         names::parse(&self.names)?;
         while self.identities.changed().await.is_ok() {
             if let Some(identity) = self.identities.borrow_and_update().clone() {
                 return Ok(identity);
             }
         }
-        // The rotation was dropped: what was served last is served on.
+        // The rotation was dropped: the server keeps the last certificate.
         std::future::pending().await
     }
 }

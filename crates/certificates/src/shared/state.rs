@@ -1,5 +1,5 @@
-//! The rotation as a value: what stands in the Secret, what is due next, and what each step makes of it. No clock, no
-//! network, no cryptography, so that a model test can go through what replicas do to each other.
+//! The rotation as a value: the state in the Secret, the next step that is due, and the result of each step. No clock, no
+//! network, no cryptography, so that a model test can explore how replicas affect each other.
 
 use std::cmp::Reverse;
 use std::time::{Duration, SystemTime};
@@ -16,7 +16,7 @@ pub(crate) trait Ca: Clone {
     fn without_key(&self) -> Self;
 }
 
-/// What stands in the Secret.
+/// The state of the rotation in the Secret.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State<A> {
     /// Counts the authorities.
@@ -24,8 +24,8 @@ pub(crate) struct State<A> {
     /// Counts the writes.
     pub(crate) revision: u64,
     pub(crate) current: A,
-    /// Whether the current authority was published before it became the current one. The first one was not, nor one that
-    /// had to replace an expired one.
+    /// Whether the current authority was published before it became the current one. The first authority was not, nor one
+    /// that replaced an expired authority.
     pub(crate) confirmed: bool,
     pub(crate) next: Option<Next<A>>,
     pub(crate) previous: Vec<Previous<A>>,
@@ -36,7 +36,7 @@ pub(crate) struct State<A> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Next<A> {
     pub(crate) authority: A,
-    /// When every object was seen to carry it.
+    /// When every object was first seen to contain it.
     pub(crate) published_at: Option<SystemTime>,
 }
 
@@ -261,9 +261,9 @@ impl<A: Ca> State<A> {
         })
     }
 
-    /// The state as it is written over a Secret that was lost or set back. Meanwhile somebody may have signed with what was
-    /// there, so that what was replaced is trusted for a whole life of a leaf from now. That is updates: a copy of this state from
-    /// before must not take its place.
+    /// The state to write when the Secret was lost or set back. Another replica may have signed with the authority of the older
+    /// Secret, so previous authorities stay trusted for the lifetime of a leaf from now. The result has a new revision: an older
+    /// copy of this state must not replace it.
     pub(crate) fn restored(&self, now: SystemTime) -> Self {
         if self.previous.is_empty() {
             return self.clone();

@@ -11,7 +11,7 @@ use super::state::{Phase, State};
 use crate::TrustBundle;
 use crate::identity::from_unix;
 
-/// An expired authority stays in bundles for so long: nobody is sure what time it is.
+/// How long an expired authority stays in bundles: the clocks of clients may be wrong.
 const EXPIRED_FOR: Duration = Duration::from_hours(1);
 
 /// The CAs that clients have to trust now, and those that they must not trust any more.
@@ -141,8 +141,8 @@ impl Trust {
 
     /// Returns whether a bundle has to drop a certificate: it was retired, or belongs to this program and has expired.
     ///
-    /// That is all that ever leaves. A certificate that is only unknown stays: somebody may have published it that knows
-    /// more, for a replica that serves it already.
+    /// Nothing else is ever removed. A certificate that is only unknown stays: a replica with a newer state may have published
+    /// it, for a replica that already serves a certificate of it.
     ///
     /// ```
     #[doc = include_str!("trust.md")]

@@ -239,7 +239,7 @@ impl Work<'_> {
             written = written.owned_by(self.rotation.place.account().await);
         }
         if self.updates.has_any() {
-            // Somebody has done it, while this one was finding out whether it could be done.
+            // Another replica has written the Secret while this one prepared its write.
             return Duration::ZERO;
         }
         match self.rotation.place.write(&written).await {

@@ -342,7 +342,7 @@ impl Candidate {
         Seen {
             version: record.version().to_owned(),
             holder: match record.holder() {
-                None => Holder::Nobody,
+                None => Holder::Vacant,
                 Some(holder) if *holder == *self.identity => Holder::Myself,
                 Some(_) => Holder::Other,
             },

@@ -260,7 +260,7 @@ fn seen(number: usize, stored: Stored) -> Seen<u8> {
     Seen {
         version: stored.version,
         holder: match stored.holder {
-            None => Holder::Nobody,
+            None => Holder::Vacant,
             Some(holder) if holder == number => Holder::Myself,
             Some(_) => Holder::Other,
         },

@@ -1,11 +1,11 @@
-//! What stands in a Lease, as client-go writes it.
+//! The record of an election in a Lease, with the fields that client-go writes.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// A Lease as an API server sent it. What is not about who holds it stays as it is.
+/// A Lease as the API server sent it. Writes keep every field that is not part of the election.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Record(Value);
 
@@ -45,7 +45,7 @@ impl Record {
         version.unwrap_or_default()
     }
 
-    /// Who holds it, if anybody does.
+    /// The holder, if the Lease has one.
     pub(crate) fn holder(&self) -> Option<&str> {
         let holder = self.0["spec"]["holderIdentity"].as_str();
         holder.filter(|holder| !holder.is_empty())
@@ -77,7 +77,7 @@ impl Record {
         record
     }
 
-    /// The same Lease, held by nobody.
+    /// The same Lease without a holder.
     pub(crate) fn released(&self, now: Timestamp) -> Self {
         let mut record = self.clone();
         let transitions = self.transitions();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_in_a_lease_is_nobody_for_no_time() {
+    fn a_lease_with_invalid_fields_has_no_holder_and_no_duration() {
         let lease = json!({"spec": {"holderIdentity": 7, "leaseDurationSeconds": -3, "leaseTransitions": "x"}});
         let record = Record::of(lease);
         assert_eq!(

@@ -1,10 +1,11 @@
 //! The rules of an election as a value: what one candidate knows, and what it does next. It has no clock and no network.
 //!
-//! Two rules make two leaders at once impossible, whatever becomes of requests and answers:
+//! Two rules make two leaders at once impossible, whichever requests and responses are lost:
 //!
 //! * A leader leads until its *renew deadline* has passed since it **sent** the last renewal that was stored.
-//! * Nobody takes a Lease that names a holder before the *lease duration*, which is longer, has passed since it **saw** that
-//!   state of the Lease, and only if the Lease is still in that state when the API server stores the new holder.
+//! * A candidate takes a Lease that names another holder only after the *lease duration*, which is longer, has passed since
+//!   the candidate **saw** that state of the Lease, and only if the Lease is still in that state when the API server stores
+//!   the new holder.
 //!
 //! What a candidate saw was stored before it saw it, and sent before it was stored. Each side measures by its own monotonic
 //! clock; times of day are never compared.
@@ -39,19 +40,20 @@ pub(crate) struct Rules<V> {
 /// What a candidate knows of the Lease.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Lease<V> {
-    /// The state in which it was last; `None`: there was none.
+    /// The last known state; `None` if the Lease does not exist.
     version: Option<V>,
-    /// Whether that has to be looked up before it is built on.
+    /// Whether the candidate has to read the Lease before it relies on `version`.
     is_doubtful: bool,
     holder: Holder,
-    /// Until when somebody else may lead who held it when it was last seen.
+    /// Until when the holder that the candidate last saw may lead, if that is another candidate.
     held_until: Moment,
 }
 
 /// Who holds a Lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Holder {
-    Nobody,
+    /// `holderIdentity` is empty.
+    Vacant,
     Myself,
     Other,
 }
@@ -83,7 +85,7 @@ impl<V: Clone + PartialEq> Rules<V> {
             lease: Lease {
                 version: None,
                 is_doubtful: true,
-                holder: Holder::Nobody,
+                holder: Holder::Vacant,
                 held_until: Moment::ZERO,
             },
             leads_until: None,
@@ -113,7 +115,7 @@ impl<V: Clone + PartialEq> Rules<V> {
     pub(crate) fn sees(&mut self, seen: Option<Seen<V>>, now: Moment) {
         self.lease.is_doubtful = false;
         let Some(seen) = seen else {
-            // Whoever held it may not know yet that it is gone, so that they are waited for all the same.
+            // The last holder may not know yet that the Lease was deleted, so `holder` and `held_until` stay as they are.
             self.lease.version = None;
             return;
         };

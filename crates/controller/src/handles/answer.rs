@@ -29,7 +29,7 @@ impl fmt::Display for Answer {
             }
             other => {
                 write!(formatter, "{other}")?;
-                // Their texts hold those of their causes, but not of the causes of those.
+                // kube's messages include that of the direct cause, but not those of its causes.
                 let mut cause = other.source().and_then(Error::source);
                 while let Some(error) = cause {
                     write!(formatter, ": {error}")?;

@@ -11,8 +11,8 @@ use crate::{Connection, Object, ObjectRef, RequestError, Scope};
 /// Applies objects of a kind with server-side apply: sets the fields that the object has, and leaves the others alone.
 /// Clones are cheap.
 ///
-/// The field manager is the program. Fields that somebody else manages are taken over, as Kubernetes advises controllers
-/// to; [`apply_unless_managed`](Self::apply_unless_managed) leaves them alone.
+/// The field manager is the program. It takes over fields that another field manager owns, as Kubernetes advises
+/// controllers to do; [`apply_unless_managed`](Self::apply_unless_managed) leaves them alone.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -82,7 +82,7 @@ impl<K: Object> Applier<K> {
     ///
     /// # Errors
     ///
-    /// When the API server refuses or does not answer.
+    /// If the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///
@@ -111,7 +111,7 @@ impl<K: Object> Applier<K> {
     ///
     /// # Errors
     ///
-    /// When there is such a conflict, or the API server refuses or does not answer.
+    /// If there is such a conflict, or the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///

@@ -1,4 +1,4 @@
-//! What becomes of one object, for whoever follows it.
+//! A stream of the states of one object in a cache.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::cached::{Cached, ReadError};
 use crate::informer::Subscription;
 use crate::{Key, Object, ObjectRef};
 
-/// Follows one object of a cache: what it is, and then what it becomes. Made by [`Cached::follow`].
+/// Follows one object of a cache: yields its current state, then each later one. Made by [`Cached::follow`].
 pub struct Changes<K, T = K> {
     cached: Cached<K, T>,
     key: Key,
@@ -18,7 +18,7 @@ pub struct Changes<K, T = K> {
 }
 
 impl<K: Object, T: DeserializeOwned> Cached<K, T> {
-    /// Follows one object: what it is, and then what it becomes.
+    /// Follows one object: yields its current state, then each later one.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;

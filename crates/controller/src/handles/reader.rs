@@ -82,7 +82,7 @@ impl<K: Object> Reader<K> {
     ///
     /// # Errors
     ///
-    /// When the API server refuses, or does not answer.
+    /// If the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///
@@ -119,7 +119,7 @@ impl<K: Object> Reader<K> {
     ///
     /// # Errors
     ///
-    /// When the API server refuses, or does not answer.
+    /// If the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///

@@ -87,11 +87,11 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// When the API server refuses or does not answer.
+    /// If the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves open whether it is told.
+    /// If the future is dropped, the Event may or may not be recorded.
     pub async fn normal<K: Object>(
         &self,
         object: &K,
@@ -125,11 +125,11 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// When the API server refuses or does not answer.
+    /// If the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future leaves open whether it is told.
+    /// If the future is dropped, the Event may or may not be recorded.
     pub async fn warning<K: Object>(
         &self,
         object: &K,

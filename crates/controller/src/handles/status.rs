@@ -24,7 +24,7 @@ impl<K: Object> StatusWriter<K> {
     ///
     /// # Errors
     ///
-    /// When the object is gone or its kind has no status, or the API server refuses or does not answer.
+    /// If the object is gone or its kind has no status, or the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///

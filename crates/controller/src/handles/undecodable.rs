@@ -1,10 +1,10 @@
-//! Why an object is not of a type, without what stands in it.
+//! Why an object cannot be decoded as a type, without quoting its values.
 
 use serde_json::error::Category;
 
-/// An object is not of the type that it is read as.
+/// An object cannot be decoded as the type that is asked for.
 ///
-/// It says where and never what: an error of serde quotes values, and this one is on its way to a log.
+/// The message gives the position and never a value: serde's errors quote values, and this one is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at line {line}, column {column} of its JSON")]
 pub(crate) struct Undecodable {

@@ -99,7 +99,7 @@ impl<K: Object> Writer<K> {
     ///
     /// # Errors
     ///
-    /// When there is such an object already, or the API server refuses or does not answer.
+    /// If there is such an object already, or the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///
@@ -140,7 +140,7 @@ impl<K: Object> Writer<K> {
     ///
     /// # Errors
     ///
-    /// When the object has been changed or is gone, or the API server refuses or does not answer.
+    /// If the object has been changed or is gone, or the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///
@@ -175,7 +175,7 @@ impl<K: Object> Writer<K> {
     ///
     /// # Errors
     ///
-    /// When the object is gone, or the API server refuses or does not answer.
+    /// If the object is gone, or the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///
@@ -215,7 +215,7 @@ impl<K: Object> Writer<K> {
     ///
     /// # Errors
     ///
-    /// When another object bears the name, or the API server refuses or does not answer.
+    /// If another object bears the name, or the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///
@@ -265,7 +265,7 @@ impl<K: Object> Deleter<K> {
     ///
     /// # Errors
     ///
-    /// When another object bears the name, or the API server refuses or does not answer.
+    /// If another object bears the name, or the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///
@@ -294,7 +294,7 @@ impl<K: Object> Deleter<K> {
     ///
     /// # Errors
     ///
-    /// When the object has been changed, another one bears its name, or the API server refuses or does not answer.
+    /// If the object has been changed, another one bears its name, or the API server rejects the request or does not respond.
     ///
     /// # Cancel safety
     ///

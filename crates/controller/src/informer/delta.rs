@@ -1,10 +1,10 @@
-//! What has become of an object.
+//! A change of an object in a cache.
 
 use std::sync::Arc;
 
 use super::entry::Entry;
 
-/// What has become of an object: it is new, changed or gone.
+/// A change of an object: it was added, updated or deleted.
 #[derive(Clone, Debug)]
 pub(crate) struct Delta {
     pub(crate) old: Option<Arc<Entry>>,
@@ -15,8 +15,8 @@ pub(crate) struct Delta {
 /// How a change became known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// From a list: nobody waits for it more than for the others.
+    /// From a list: no object is more urgent than the others.
     Snapshot,
-    /// From a watch: somebody has just done it.
+    /// From a watch: the change has just been made.
     Watch,
 }

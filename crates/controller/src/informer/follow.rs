@@ -59,9 +59,9 @@ struct Follower {
     position: Option<String>,
     /// Whether the API server may be behind the position, as it is after it was restored from a backup.
     is_doubtful: bool,
-    /// Whether it has turned out to be: what is known is of another history.
+    /// Whether a watch has shown that the API server is behind: the cache then belongs to another history.
     is_another: bool,
-    /// Whether the request at hand has told anything.
+    /// Whether the current request has received anything.
     has_heard: bool,
     listing: Listing,
     failures: u32,
@@ -302,8 +302,8 @@ impl Follower {
         self.reached(position);
     }
 
-    /// Checks that a watch goes forward. If it does not, the API server was restored from a backup, and nothing that is known
-    /// can be relied on: what has been undone is told by no event.
+    /// Checks that a watch goes forward. If it does not, the API server was restored from a backup, and the cache cannot be
+    /// relied on: no event reports the changes that the restore has undone.
     fn reaches(&self, position: &str) -> Result<(), Failure> {
         let known = self.position.as_deref().unwrap_or_default();
         if is_newer(known, position) == Some(true) {
@@ -375,7 +375,7 @@ impl Follower {
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(4));
 /// How long to wait for an answer to begin, and for a list to go on.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a watch is asked to last, in seconds: long enough to be cheap, short enough to notice that nobody is there.
+/// The timeout that a watch asks for, in seconds: long enough to be cheap, short enough to notice a dead API server.
 const SHORTEST_WATCH: u32 = 120;
 const LONGEST_WATCH: u32 = 240;
 /// A watch that is closed sooner, and without news, is not asked for again without a pause.

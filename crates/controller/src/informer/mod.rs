@@ -27,7 +27,7 @@ pub(crate) use cache::{Informer, Subscription};
 pub(crate) use delta::{Delta, Origin};
 pub use entry::{Entry, Metadata};
 
-/// All informers of a program: whoever asks for the same kind and scope gets the same.
+/// All informers of a program: requests for the same kind and scope share one informer.
 #[derive(Clone, Default)]
 pub struct Informers {
     all: Arc<Mutex<Vec<Informer>>>,

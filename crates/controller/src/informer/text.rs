@@ -1,21 +1,22 @@
-//! The text of an object as a cache holds it: packed, where that saves room.
+//! The JSON of an object as a cache holds it: compressed where that saves memory.
 //!
-//! The objects of a kind are much alike: the pods of one Deployment differ in a name and an address. Each text is packed
-//! against a few that were seen before, the samples, so that a cached object takes little more than what is its own.
+//! The objects of a kind are much alike: the pods of one Deployment differ in a name and an address. The dictionary of the
+//! compression is the JSON of a few earlier objects, the samples, so that a cached object takes little more memory than
+//! its differences.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use lz4_flex::block::{compress_with_dict, decompress_with_dict};
 
-/// Shorter texts are held as they are: there is little to save, and they are read at no cost.
+/// Shorter JSON is not compressed: that would save little, and uncompressed JSON is read at no cost.
 const SHORT: usize = 1024;
-/// How long the samples of a cache may be together: what one object can refer to, and what it costs to pack against them.
+/// The maximum total length of a cache's samples: it bounds what one object can refer to, and the cost of compressing it.
 const SAMPLES: usize = 32 * 1024;
-/// An object of which more than this part is left becomes a sample: JSON that is like nothing but itself leaves a third.
+/// An object that compresses to more than 1/`LIKE` of its length becomes a sample: JSON unlike any sample leaves a third.
 const LIKE: usize = 8;
 
-/// A text that is held.
+/// The JSON of one object in a cache.
 pub(crate) enum Text {
     Plain(Box<str>),
     Packed {
@@ -25,14 +26,14 @@ pub(crate) enum Text {
     },
 }
 
-/// Packs the texts of one cache.
+/// Compresses the JSON of one cache's objects.
 #[derive(Default)]
 pub(crate) struct Packer {
     samples: Arc<[u8]>,
 }
 
 impl Packer {
-    /// Packs a text against those that were seen before, if that saves anything.
+    /// Compresses the JSON of an object with the samples as dictionary, if that saves memory.
     pub(crate) fn pack(&mut self, text: Box<str>) -> Text {
         if text.len() < SHORT {
             return Text::Plain(text);
@@ -41,7 +42,7 @@ impl Packer {
         let has_room = self.samples.len() + text.len() <= SAMPLES;
         if bytes.len() > text.len() / LIKE && has_room {
             self.samples = [&*self.samples, text.as_bytes()].concat().into();
-            // Its like will refer to it, and so can it, to itself.
+            // Similar objects will refer to this sample, and so can the object itself.
             bytes = compress_with_dict(text.as_bytes(), &self.samples);
         }
         if bytes.len() >= text.len() {
@@ -56,7 +57,7 @@ impl Packer {
 }
 
 impl Text {
-    /// The text as it was.
+    /// The original JSON.
     pub(crate) fn read(&self) -> Cow<'_, str> {
         match self {
             Self::Plain(text) => Cow::Borrowed(text),
@@ -66,7 +67,7 @@ impl Text {
                 samples,
             } => {
                 let text = decompress_with_dict(bytes, *length, samples);
-                // What was packed here can be read. If it could not, an empty text would be no object to any reader.
+                // What `pack` compressed can be decompressed. If not, readers get an empty string, which is no object.
                 let text = text.ok().and_then(|text| String::from_utf8(text).ok());
                 Cow::Owned(text.unwrap_or_default())
             }
@@ -155,13 +156,13 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
         fn every_text_is_read_as_it_was(
-            texts in prop::collection::vec("[a-c]{0,300}\\PC{0,40}", 1..8),
+            documents in prop::collection::vec("[a-c]{0,300}\\PC{0,40}", 1..8),
             times in 1_usize..20,
         ) {
             let mut packer = Packer::default();
-            let texts: Vec<Box<str>> = texts.iter().map(|text| text.repeat(times).into()).collect();
-            let packed: Vec<Text> = texts.iter().map(|text| packer.pack(text.clone())).collect();
-            for (text, packed) in texts.iter().zip(&packed) {
+            let documents: Vec<Box<str>> = documents.iter().map(|text| text.repeat(times).into()).collect();
+            let packed: Vec<Text> = documents.iter().map(|text| packer.pack(text.clone())).collect();
+            for (text, packed) in documents.iter().zip(&packed) {
                 prop_assert_eq!(&*packed.read(), &**text);
             }
         }

@@ -99,7 +99,7 @@ impl Refusal {
         let body = Limited::new(answer.into_body(), LARGEST_STATUS).collect();
         let body = match tokio::time::timeout(PATIENCE, body).await {
             Ok(Ok(body)) => body.to_bytes(),
-            // What stands there matters less than that it refuses.
+            // The refusal matters more than its Status, so an unreadable body counts as an empty one.
             Ok(Err(_)) | Err(_) => Bytes::new(),
         };
         let said: Self = serde_json::from_slice(&body).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The order of work: each key once, never twice at a time, the urgent first.
 //!
-//! This file is compiled a second time by the loom model in `tests/`: it takes its lock from `super::sync` and the time
-//! from whoever calls.
+//! The loom model in `tests/` compiles this file a second time: it takes its lock from `super::sync` and the time from the
+//! caller.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hash;
@@ -14,9 +14,9 @@ use super::sync::{Mutex, locked};
 /// How urgent work is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Priority {
-    /// Nobody waits for it: first lists, and what was asked for by time.
+    /// Not urgent: objects of the first list, and requeues after a delay.
     Low,
-    /// Something has just happened.
+    /// The object has just changed.
     Normal,
 }
 
@@ -32,14 +32,14 @@ struct State<K, T> {
     items: AHashMap<K, Item<T>>,
     ready: Ready<K>,
     later: BTreeMap<(T, u64), K>,
-    /// Since when workers have what they have.
+    /// Since when each key that a worker has is being worked on.
     running: BTreeMap<u64, T>,
     sequence: u64,
-    /// How often a key came to wait.
+    /// Number of times that a key began to wait.
     adds: u64,
-    /// The workers that wait, by their numbers.
+    /// Wakers of the idle workers, by number.
     idle: BTreeMap<usize, Waker>,
-    /// Whoever waits for the time of the next key in `later`.
+    /// Waker of the task that waits for the time of the next key in `later`.
     clock: Option<Waker>,
     is_closed: bool,
 }
@@ -274,7 +274,7 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
             self.idle.insert(worker, waker.clone());
             return (Next::Wait, None);
         };
-        // Whoever was woken for this key may have found another.
+        // The worker that was woken for this key may have taken another one.
         let another = if self.ready.count == 0 {
             None
         } else {
@@ -330,7 +330,7 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
         self.wait(key, waiting)
     }
 
-    /// Has a key wait for its time, and returns whoever has to know of it because it is the next.
+    /// Delays a key until its time, and returns the waker of the clock if this key is the next one.
     fn wait(&mut self, key: &K, waiting: Waiting<T>) -> Option<Waker> {
         self.place(key, Place::Later(waiting));
         let place = (waiting.at, waiting.number);
@@ -392,7 +392,7 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
     }
 }
 
-/// Wakes with the lock released, so that nobody wakes up to wait for it.
+/// Wakes tasks after the lock was released, so that none of them has to wait for it.
 fn wake(wakers: impl IntoIterator<Item = Waker>) {
     for waker in wakers {
         waker.wake();

@@ -119,7 +119,7 @@ proptest! {
                         model.running.push(key);
                     }
                     Next::Wait => prop_assert!(model.waiting.is_empty(), "{:?} lost", model.waiting),
-                    Next::Closed => prop_assert!(false, "nobody has closed it"),
+                    Next::Closed => prop_assert!(false, "the queue is closed before a call to close"),
                 },
                 Step::Done(pause) => if let Some(key) = model.running.first().copied() {
                     let at = pause.map(|pause| model.now + u32::from(pause));
@@ -197,7 +197,7 @@ fn one_key_wakes_one_worker() {
     queue.add(&2, Priority::Normal, 0);
     assert_eq!(woken(), 2);
     queue.close();
-    assert_eq!(woken(), 3, "whoever waits hears of the end");
+    assert_eq!(woken(), 3, "close wakes every waiting worker");
     assert_eq!(queue.next(0, Waker::noop(), 0), Next::Closed);
 }
 

@@ -1,4 +1,4 @@
-//! How a reconcile ended, and what is to be known of it to draw the lesson.
+//! The outcome of a reconcile, and what the retry needs to know about it.
 
 use std::any::Any;
 use std::error::Error as StdError;
@@ -16,12 +16,12 @@ pub(super) enum End {
     Terminal(String),
 }
 
-/// What went wrong with a reconcile that is to be tried again.
+/// The failure of a reconcile that is retried.
 pub(super) struct Failure {
     pub(super) error: String,
-    /// For how long the API server wants to be left alone.
+    /// The delay that the API server asks for (`Retry-After`).
     pub(super) wanted: Duration,
-    /// Whether somebody else has changed the object meanwhile.
+    /// Whether another client has changed the object meanwhile (409 Conflict).
     pub(super) is_conflict: bool,
 }
 

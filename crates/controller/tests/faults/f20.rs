@@ -65,7 +65,7 @@ async fn f20_whatever_becomes_of_a_write_it_is_done_once() {
             .filter(|sent| sent.status() == Some(code))
             .count()
     };
-    // Three resets have the API server do what nobody hears of.
+    // Three of the resets lose the response to a write that the API server has stored.
     assert!(
         done(200) + done(201) <= 30,
         "{} writes",

@@ -61,7 +61,7 @@ fn keeper(needs: &mut Needs) -> App {
     App::new("keeper").controller(controller)
 }
 
-/// Something that somebody does, or that goes wrong.
+/// Makes a random change, or injects a random fault.
 async fn something(cluster: &TestCluster, random: &mut fastrand::Rng) {
     let name = format!("map-{}", random.u8(..6));
     let faults = cluster.faults();
@@ -129,7 +129,7 @@ async fn f23_whatever_happens_in_whatever_order_all_ends_as_it_is_wanted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn f23_what_came_and_went_while_nobody_watched_is_made_again() {
+async fn f23_what_came_and_went_while_no_watch_was_open_is_made_again() {
     let builder = TestCluster::builder().faults(&Faults::new());
     let cluster = builder.app(keeper).start().await;
     // The watch ends in a way after which everything is listed anew, and that has to wait.

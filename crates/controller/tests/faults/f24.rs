@@ -46,7 +46,7 @@ fn replica(name: &'static str) -> impl FnOnce(&mut Needs) -> App {
     }
 }
 
-/// Checks that whoever wrote held the Lease at that moment: both are in one store, whose versions tell what came first.
+/// Checks that each writer held the Lease when it wrote: both are in one store, whose resource versions give the order.
 fn every_write_is_by_the_holder(leases: &[Lease], writes: &[ConfigMap]) -> usize {
     let mut holders: Vec<(u64, String)> = Vec::new();
     for lease in leases {
@@ -54,7 +54,7 @@ fn every_write_is_by_the_holder(leases: &[Lease], writes: &[ConfigMap]) -> usize
             .spec
             .as_ref()
             .and_then(|spec| spec.holder_identity.clone());
-        // Who robs a leader does not act as one, and the leader may write until it hears of it.
+        // The thief takes the Lease without leading, and the leader may write until it notices.
         if holder.as_deref() != Some(THIEF) {
             holders.push((version(lease), holder.unwrap_or_default()));
         }
@@ -74,7 +74,7 @@ fn every_write_is_by_the_holder(leases: &[Lease], writes: &[ConfigMap]) -> usize
 }
 
 #[tokio::test(start_paused = true)]
-async fn f24_nobody_writes_who_does_not_hold_the_lease() {
+async fn f24_only_the_holder_of_the_lease_writes() {
     for seed in 0..2 {
         let mut random = fastrand::Rng::with_seed(seed);
         let cluster = TestCluster::start().await;

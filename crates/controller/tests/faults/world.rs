@@ -59,7 +59,7 @@ pub(crate) fn copier(needs: &mut Needs) -> App {
     App::new("copier").controller(controller)
 }
 
-/// A cluster with the program, and what is wanted of it.
+/// A cluster with the program, and the Secrets that the program is expected to write.
 pub(crate) struct World {
     pub(crate) cluster: TestCluster,
     wanted: BTreeMap<String, String>,
@@ -77,7 +77,7 @@ impl World {
         }
     }
 
-    /// Wants a value for each of these.
+    /// Creates or labels a ConfigMap for each of these names, so that its Secret is expected to have the value.
     pub(crate) async fn want(&mut self, names: impl IntoIterator<Item = u32>, value: &str) {
         for name in names {
             let name = format!("map-{name}");
@@ -94,7 +94,7 @@ impl World {
         }
     }
 
-    /// Waits until all is as it is wanted.
+    /// Waits until every Secret has its expected value.
     pub(crate) async fn is_good(&self) {
         for (name, wanted) in &self.wanted {
             eventually(&format!("{name} with {wanted}"), async || {
@@ -105,7 +105,7 @@ impl World {
         }
     }
 
-    /// Checks that all is as it is wanted, and that nobody has written what was there already.
+    /// Checks that every Secret has its expected value, and that no write repeated the value that was stored.
     pub(crate) async fn is_good_and_nothing_was_written_twice(&self) {
         self.is_good().await;
         for name in self.wanted.keys() {

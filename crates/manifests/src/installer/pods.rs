@@ -31,8 +31,8 @@ impl Settled<'_> {
             "serviceAccountName": self.parts.name,
             "securityContext": {
                 "runAsNonRoot": true,
-                "runAsUser": NOBODY,
-                "runAsGroup": NOBODY,
+                "runAsUser": NONROOT,
+                "runAsGroup": NONROOT,
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
             "terminationGracePeriodSeconds": self.grace() + TO_END,
@@ -42,8 +42,8 @@ impl Settled<'_> {
             pod["automountServiceAccountToken"] = json!(false);
         }
         if self.mounted_secret().is_some() {
-            // The key in a Secret is for the group alone.
-            pod["securityContext"]["fsGroup"] = json!(NOBODY);
+            // Only the group may read the key in a mounted Secret.
+            pod["securityContext"]["fsGroup"] = json!(NONROOT);
         }
         let volumes = self.volumes();
         if !volumes.is_empty() {
@@ -139,8 +139,8 @@ impl Settled<'_> {
     }
 }
 
-/// The user of images without a distribution, who owns nothing.
-const NOBODY: u32 = 65532;
+/// The UID and GID of `nonroot` in distroless images, which owns no files.
+const NONROOT: u32 = 65532;
 /// The default port of a program's webhooks.
 const WEBHOOKS: u16 = 9443;
 const METRICS: u16 = 8080;

@@ -1,9 +1,9 @@
-//! The roles that people are given for the custom resources of a program.
+//! ClusterRoles that grant users access to the custom resources of a program.
 
 use serde_json::{Value, json};
 
-/// Three roles for each definition: to see its objects, to change them, and to do everything with them. Nobody is bound to
-/// them by an installation.
+/// Three ClusterRoles for each CustomResourceDefinition: to view its objects, to edit them, and to administer them. The
+/// installation binds no user to them.
 pub(super) fn for_people(crds: &[Value], aggregated: bool) -> Vec<Value> {
     let roles = crds.iter().flat_map(|crd| {
         ROLES.map(|(suffix, aggregate, verbs)| {

@@ -1,8 +1,8 @@
-//! The image of a typed object: everything that its serialization says, in one buffer that is compared by bytes.
+//! The image of a typed object: its whole serialization, in one buffer that is compared by bytes.
 //!
-//! A value is a tag, then what the tag says: nothing, eight bytes of a number, or the length of what follows. Two equal
-//! values have equal bytes unless their maps are in another order, and a value is stepped over without a look inside. Long
-//! texts stand beside the buffer and are shared by the images of one object, so that they are copied once.
+//! A value is a tag, then the content that the tag announces: nothing, the eight bytes of a number, or a length and that many
+//! bytes. Two equal values have equal bytes unless their maps have another order, and a reader skips a value without decoding
+//! it. Long strings are kept outside the buffer, and the images of one object share them, so that they are copied once.
 
 mod node;
 mod tape;
@@ -62,17 +62,17 @@ impl Image {
     pub fn then<K: Serialize + ?Sized>(&self, object: &K) -> Result<Self, ImageError> {
         let mut image = Self {
             tape: Vec::with_capacity(self.tape.len() + 256),
-            texts: self.texts.clone(),
+            strings: self.strings.clone(),
             ..Self::default()
         };
         object.serialize(write::Value(&mut image))?;
         Ok(image)
     }
 
-    /// Takes the image of a JSON text, to be compared with this one.
+    /// Parses JSON into an image that can be compared with this one.
     pub(crate) fn then_json(&self, text: &str) -> Result<Self, JsonError> {
         let mut image = Self {
-            texts: self.texts.clone(),
+            strings: self.strings.clone(),
             ..Self::default()
         };
         let mut reader = Reader::new(text);

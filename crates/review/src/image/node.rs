@@ -37,7 +37,7 @@ impl Kind {
     }
 }
 
-/// The tag of a text that stands beside the image.
+/// The tag of a long string, which is kept outside the image.
 pub(super) const LONG_TEXT: u8 = 9;
 
 /// A value inside an image. Equal values are equal bytes, but for maps in another order.
@@ -60,14 +60,14 @@ impl Hash for Node<'_> {
 
 impl<'i> Node<'i> {
     /// The value at the start of some bytes.
-    pub(crate) fn new(bytes: &'i [u8], texts: &'i [Arc<str>]) -> Self {
+    pub(crate) fn new(bytes: &'i [u8], strings: &'i [Arc<str>]) -> Self {
         let length = match Kind::of(bytes[0]) {
             Kind::Null | Kind::False | Kind::True => 1,
             Kind::Unsigned | Kind::Signed | Kind::Float => 9,
             Kind::Text if bytes[0] == LONG_TEXT => 5,
             Kind::Text | Kind::List | Kind::Map => 5 + length(&bytes[1..]),
         };
-        Self(&bytes[..length], texts)
+        Self(&bytes[..length], strings)
     }
 
     pub(crate) fn kind(self) -> Kind {

@@ -24,16 +24,17 @@ use super::node::Node;
 #[derive(Default)]
 pub struct Image {
     pub(super) tape: Vec<u8>,
-    /// Long texts, which the tape only names by number.
-    pub(super) texts: Vec<Arc<str>>,
-    /// Which of the texts is likely to be next, and where to find the others.
+    /// Long strings, which the tape refers to by number.
+    pub(super) strings: Vec<Arc<str>>,
+    /// The number of the long string that is likely to be next.
     pub(super) expected: usize,
+    /// The numbers of the long strings.
     pub(super) numbers: HashMap<Arc<str>, usize>,
 }
 
 impl Image {
     pub(crate) fn root(&self) -> Node<'_> {
-        Node::new(&self.tape, &self.texts)
+        Node::new(&self.tape, &self.strings)
     }
 }
 

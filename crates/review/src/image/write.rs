@@ -9,10 +9,10 @@ use super::node::{Kind, LONG_TEXT};
 use super::tape::Image;
 use crate::json::{JsonError, RAW_VALUE, Reader};
 
-/// From this length on, a text is kept beside the image.
+/// From this length on, a string is kept outside the image.
 const LONG: usize = 512;
 
-/// So many long texts are compared one by one.
+/// Up to this number, long strings are looked up by comparing them one by one.
 const FEW: usize = 32;
 
 /// How deeply JSON inside an object can be nested.
@@ -129,11 +129,11 @@ impl Value<'_> {
 }
 
 impl Image {
-    /// Appends a long text: the number that it has beside the image.
+    /// Appends a long string: its number.
     fn long_text(&mut self, text: &str) -> Result<(), ImageError> {
         let number = self.number_of(text).unwrap_or_else(|| {
-            self.texts.push(text.into());
-            self.texts.len() - 1
+            self.strings.push(text.into());
+            self.strings.len() - 1
         });
         self.expected = number + 1;
         self.tape.push(LONG_TEXT);
@@ -141,20 +141,21 @@ impl Image {
         Ok(())
     }
 
-    /// The number of a text that this image or an earlier one of the object has, so that equal texts are equal bytes.
+    /// The number of a string that this image or an earlier one of the object contains, so that equal strings have equal bytes.
     fn number_of(&mut self, text: &str) -> Option<usize> {
         if self
-            .texts
+            .strings
             .get(self.expected)
             .is_some_and(|next| **next == *text)
         {
             return Some(self.expected);
         }
-        if self.texts.len() <= FEW {
-            return self.texts.iter().position(|known| **known == *text);
+        if self.strings.len() <= FEW {
+            return self.strings.iter().position(|known| **known == *text);
         }
-        for number in self.numbers.len()..self.texts.len() {
-            self.numbers.insert(Arc::clone(&self.texts[number]), number);
+        for number in self.numbers.len()..self.strings.len() {
+            self.numbers
+                .insert(Arc::clone(&self.strings[number]), number);
         }
         self.numbers.get(text).copied()
     }
@@ -505,7 +506,7 @@ fn key_of_value(image: &mut Image, start: usize) -> Result<(), ImageError> {
         return Ok(());
     }
     if tag == LONG_TEXT {
-        let text = super::Node::new(&image.tape[start..], &image.texts)
+        let text = super::Node::new(&image.tape[start..], &image.strings)
             .text()
             .to_owned();
         image.tape.truncate(start);
@@ -515,7 +516,7 @@ fn key_of_value(image: &mut Image, start: usize) -> Result<(), ImageError> {
         return Err(ImageError("a key is not a string".to_owned()));
     }
     let mut text = Vec::new();
-    super::Node::new(&image.tape[start..], &image.texts).write(&mut text);
+    super::Node::new(&image.tape[start..], &image.strings).write(&mut text);
     image.tape.truncate(start);
     image.tape.extend_from_slice(&length(text.len())?);
     image.tape.extend_from_slice(&text);

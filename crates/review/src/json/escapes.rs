@@ -65,10 +65,10 @@ fn decode_with<S: Simd>(
     }
 }
 
-/// Decodes whole blocks up to what is neither plain nor a short escape, or to the last block: the position of the rest. There
-/// is room for one more character then.
+/// Decodes whole blocks up to the first byte that is neither plain nor a short escape, or to the last block. Returns the
+/// position of the rest, and leaves room for one more character.
 ///
-/// Texts inside texts have an escape every ten bytes, so all of a block are taken out at once.
+/// JSON inside a string has an escape every ten bytes, so all escapes of a block are decoded at once.
 #[inline(always)]
 fn decode_blocks<S: Simd>(
     simd: S,

@@ -8,7 +8,7 @@ use super::JsonError;
 /// A key of an object.
 #[derive(Clone, Copy)]
 pub(super) enum Key<'de, 's> {
-    /// As it stands in the document.
+    /// Borrowed from the document.
     Plain(&'de str),
     /// With its escapes decoded.
     Decoded(&'s str),
@@ -17,7 +17,7 @@ pub(super) enum Key<'de, 's> {
 impl<'de> Key<'de, '_> {
     #[expect(
         clippy::match_same_arms,
-        reason = "the texts live differently long, which one pattern cannot say"
+        reason = "the strings have different lifetimes, which one pattern cannot express"
     )]
     fn as_str(&self) -> &str {
         match self {

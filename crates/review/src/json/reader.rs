@@ -143,8 +143,8 @@ impl<'a> Reader<'a> {
         Ok(key)
     }
 
-    /// Reads a string, whose opening quote was stepped over: as it stands in the document if it has no escapes,
-    /// otherwise into [`Reader::decoded`].
+    /// Reads a string after its opening quote: returns a slice of the document if the string has no escapes, and otherwise
+    /// decodes it into [`Reader::decoded`].
     #[inline]
     pub(crate) fn string(&mut self) -> Result<Option<&'a str>, JsonError> {
         let start = self.at;

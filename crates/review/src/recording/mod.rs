@@ -1,4 +1,4 @@
-//! A review that is kept, with its answer, and with what should not be kept taken out of both.
+//! Recordings of reviews with their responses, without sensitive values.
 
 mod redact;
 
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use redact::Redaction;
 
-/// A review that is kept with its answer, as `run --record DIRECTORY` writes it: one file of JSON each.
+/// A review with its response, as `run --record DIRECTORY` writes it: one JSON file each.
 ///
-/// Values that are not for others are taken out: those of Secrets, ConfigMaps and tokens, of environment variables and
-/// annotations, the commands and arguments of containers, the paths and headers of probes, and what the authenticator knows of
-/// the user beside name and groups. Each becomes `redacted-1`, `redacted-2` and so on; within
-/// one recording the same value has the same number, so that what has changed and what has not can still be told.
+/// Sensitive values are redacted: those of Secrets, ConfigMaps and tokens, of environment variables and annotations, the
+/// commands and arguments of containers, the paths and headers of probes, and everything about the user except name and
+/// groups. Each becomes `redacted-1`, `redacted-2` and so on. Within one recording the same value has the same number, so that
+/// changed values can still be distinguished from unchanged ones.
 ///
 /// # Example: what another build answers
 ///

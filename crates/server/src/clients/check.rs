@@ -5,14 +5,15 @@ use std::path::PathBuf;
 
 use kubewright_certificates::{CertificateError, ClientTrust, TrustBundle, TrustFile};
 
-/// Which clients may call: those that show a certificate of certain authorities, and have one of certain names.
+/// Which clients may call: those that present a certificate of a trusted authority with an allowed name.
 ///
-/// This is how a webhook knows the API server, which shows a certificate if its admission configuration names one. Every
-/// client is asked for a certificate, and judged when it calls: who is not believed is refused with 403 and a sentence that
-/// says why, before its body is read. Health checks are answered to everybody, as kubelets have no certificate to show.
+/// This is how a webhook authenticates the API server, which presents a certificate if its admission configuration names one.
+/// The server requests a certificate from every client and verifies it at each call: it answers a client that it does not
+/// trust with 403 and a message that says why, before it reads the body. It answers health checks without a certificate, as
+/// kubelets present none.
 ///
-/// A file with the authorities is followed, so that a change of it takes effect without a restart, also for connections that
-/// are open. Certificates that expire while their connection stays open are found out within a minute.
+/// The server follows a file with the authorities, so that a change of it takes effect without a restart, on open
+/// connections, too. A certificate that expires on an open connection is noticed within a minute.
 ///
 /// # Example: find out first who calls, then refuse the others
 ///
@@ -20,7 +21,7 @@ use kubewright_certificates::{CertificateError, ClientTrust, TrustBundle, TrustF
 /// use kubewright_server::ClientCheck;
 ///
 /// let check = ClientCheck::by_file("/etc/policy/client-ca.crt").named(["kube-apiserver"]);
-/// let observing = check.observing(); // logs and counts, and refuses nobody
+/// let observing = check.observing(); // logs and counts, and refuses no client
 /// ```
 #[derive(Debug)]
 #[must_use]

@@ -449,7 +449,7 @@ impl Builder {
             exact_permissions: self.exact_permissions,
         };
         for program in &running.programs {
-            // Before it has heard of them, it believes that nobody has to be told.
+            // Until a program has seen its configurations, it is ready without having filled in their caBundle.
             for configuration in program.configurations_to_fill() {
                 published::filled(&client, configuration).await;
             }

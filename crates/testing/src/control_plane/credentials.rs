@@ -102,7 +102,7 @@ impl Access {
     }
 }
 
-/// Nobody tests for longer.
+/// The lifetime of the certificates: longer than any test runs.
 const LIFETIME: Duration = Duration::from_hours(7 * 24);
 
 /// The names under which clients reach the server, from outside and, by its Service, from inside.

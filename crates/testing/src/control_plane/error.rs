@@ -83,7 +83,7 @@ fn list(folders: &[PathBuf]) -> String {
     let folders: Vec<String> = folders
         .iter()
         .map(|folder| {
-            // What was to set a variable has failed, and nobody has looked at its exit code.
+            // The command that should have printed the path has failed, and a script has ignored its exit code.
             if folder.as_os_str().is_empty() {
                 "a folder without a name".to_owned()
             } else {

@@ -26,14 +26,14 @@ pub(crate) use process::shared_kubeconfig;
 use programs::Programs;
 use supervised::{Holder, Supervised};
 
-/// A kube-apiserver and an etcd of their own, without nodes or controllers.
+/// A kube-apiserver with an etcd, without nodes or controllers.
 ///
-/// The programs are those of the folder that `KUBEBUILDER_ASSETS` names, or those that `tests/kube-apiserver/build` has
-/// built. They end when this is dropped, and when the process that started them ends in whatever way, be it killed; their
-/// files go with them.
+/// The binaries come from the folder that `KUBEBUILDER_ASSETS` names, or from `tests/kube-apiserver/build`. They stop when
+/// this is dropped, and when the process that started them ends in any way, even if it is killed; their files are deleted
+/// then.
 ///
-/// It is configured as Kubernetes' own envtest does it: RBAC, a client certificate of `system:masters`, and no
-/// admission of ServiceAccounts, which nobody would create.
+/// The configuration is that of Kubernetes' envtest: RBAC, a client certificate of `system:masters`, and no ServiceAccount
+/// admission, because no controller would create the ServiceAccounts.
 pub struct ControlPlane {
     // Declared in the order in which they end.
     api_server: Supervised,
@@ -191,7 +191,7 @@ impl ControlPlaneBuilder {
         }
 
         let credentials = Credentials::new()?;
-        // A port that is ours from now on, and that the API server may share: nobody else can take it in between.
+        // Reserves a port that the API server may share: no other process can take it in between.
         let (port, reserved) = reserve_port()?;
         let api_server = self.start_api_server(
             &programs.kube_apiserver,
@@ -273,7 +273,7 @@ fn start_etcd(
         "--data-dir=data",
         "--unsafe-no-fsync",
         "--log-level=warn",
-        // No ports at all. The names of peers need the form of a host and port; nobody calls them.
+        // No TCP ports at all. Peer URLs need the form of a host and port; no process connects to them.
         &format!(
             "--listen-client-urls=unix://{}",
             folder.join(ETCD_SOCKET).display()

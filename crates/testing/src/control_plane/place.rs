@@ -6,7 +6,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// Makes a folder that nobody else has.
+/// Creates a new folder with a unique name.
 pub(super) fn new_folder() -> io::Result<TempDir> {
     tempfile::Builder::new()
         .prefix("kubewright-")

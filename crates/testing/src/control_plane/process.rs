@@ -14,7 +14,7 @@ use tokio::sync::OnceCell;
 use super::supervised::Holder;
 use super::{ControlPlane, ControlPlaneBuilder, ControlPlaneError, place, ready};
 
-/// The kubeconfig of the control plane that the tests of this process use. It is started by whoever asks first.
+/// Returns the kubeconfig of the control plane that the tests of this process use. The first call starts it.
 pub(crate) async fn shared_kubeconfig() -> Result<String, ControlPlaneError> {
     let shared = SHARED.get_or_try_init(async || match Run::of_this_process() {
         Some(run) => run.kubeconfig().await.map(Shared::ByRun),
@@ -63,7 +63,7 @@ impl Run {
             "open the folder of this run, {}",
             self.folder.display()
         )))?;
-        // Others wait until it is there, or until whoever tried has failed.
+        // Other processes wait until the control plane is ready, or until the process that tried to start it has failed.
         let locked = tokio::task::spawn_blocking(move || opened.lock().map(|()| opened)).await;
         let _lock = locked
             .map_err(io::Error::other)
@@ -89,7 +89,7 @@ impl Run {
     }
 }
 
-/// Opens the folder of a run, which is made by whoever comes first. Where everybody may make folders, it has to be ours.
+/// Opens the folder of a run, which the first process creates. Any user may create folders there, so it has to be ours.
 fn open(folder: &Path) -> io::Result<File> {
     match fs::DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),

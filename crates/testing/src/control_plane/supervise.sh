@@ -3,8 +3,8 @@
 #
 # usage: sh -c "$(this)" supervise FOLDER HOLDER PROGRAM [ARGUMENT...]
 #
-# HOLDER is the process that the program must not outlive; `-` stands for whoever holds the other end of standard input.
-# Who cannot be told by either makes a file FOLDER/stop.
+# HOLDER is the process that the program must not outlive; `-` is the process that has the other end of standard input.
+# To stop the program before HOLDER ends, create the file FOLDER/stop.
 # The working directory is FOLDER. The program's output goes to FOLDER/log; when it ends by itself, its exit code is
 # written to FOLDER/exit.
 folder=$1 holder=$2
@@ -12,7 +12,7 @@ shift 2
 cd "$folder" || exit 1
 # Programs in the background get an empty standard input: keep the one that tells of the holder.
 exec 3<&0
-# Where Linux can, the program does not outlive this shell either, should somebody kill it.
+# Where Linux can, the program does not outlive this shell either, if it is killed.
 if setpriv --pdeathsig KILL true 2>/dev/null; then
   set -- setpriv --pdeathsig KILL "$@"
 fi

@@ -101,5 +101,5 @@ fn last_lines(log: &str) -> String {
     lines[from..].join("\n")
 }
 
-/// How much of a log stands in an error.
+/// Number of lines of a log that an error contains.
 const LINES: usize = 12;

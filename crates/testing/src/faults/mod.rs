@@ -25,15 +25,15 @@ pub use requests::Requests;
 use rules::{Effect, Fate, Instead, Rule};
 pub use sent::Sent;
 
-/// What goes wrong between the programs under test and their API server: nothing, until a test says so. Clones are the same
-/// faults.
+/// Injects faults between the programs under test and their API server. There are none until a test adds them. Clones share
+/// their faults.
 ///
-/// Faults hold for the programs under test and for [`TestCluster::client_under_test`](crate::TestCluster::client_under_test),
-/// never for the test's own requests. They happen on the way to the API server, so that they are the same on an embedded and
-/// on a real one. Those that have to be there when the programs start are made first and handed to
+/// Faults affect the programs under test and [`TestCluster::client_under_test`](crate::TestCluster::client_under_test), never
+/// the test's own requests. They happen on the way to the API server, so that they are the same on an embedded and on a real
+/// one. To add faults before the programs start, create this first and pass it to
 /// [`Builder::faults`](crate::Builder::faults).
 ///
-/// # Example: a program that outlives what goes wrong
+/// # Example: a program that survives faults
 ///
 /// ```
 /// use std::time::Duration;
@@ -46,9 +46,9 @@ pub use sent::Sent;
 /// let cluster = TestCluster::builder().start().await;
 /// let faults = cluster.faults();
 ///
-/// faults.drop_watches();                                   // those that are open end
-/// faults.conflict_once::<ConfigMap>();                     // somebody was faster
-/// faults.outage(Duration::from_secs(600));                 // nobody is there for ten minutes
+/// faults.drop_watches();                                   // all open watches end
+/// faults.conflict_once::<ConfigMap>();                     // another client was faster
+/// faults.outage(Duration::from_secs(600));                 // the API server is down for ten minutes
 /// faults.refuse_streamed_lists();                          // as with an old etcd
 ///
 /// let updates = Requests::of::<ConfigMap>().verb("update").named("web");
@@ -210,7 +210,7 @@ impl Faults {
         let open = std::mem::take(&mut state.open);
         for (asked, order) in open {
             if watches.include(&asked) {
-                // Whoever has left the watch meanwhile does not hear of its end.
+                // A client that has closed the watch meanwhile does not receive its end.
                 drop(order.send(end.last(&asked.info)));
             } else {
                 state.open.push((asked, order));
@@ -437,12 +437,12 @@ impl Faults {
 }
 
 impl Fault<'_> {
-    /// Befalls only the next one.
+    /// Affects only the next matching request.
     pub fn once(self) -> Self {
         self.times(1)
     }
 
-    /// Befalls only the next `times` requests. The default is all of them.
+    /// Affects only the next `times` matching requests. The default is all of them.
     ///
     /// ```
     /// use kubewright_testing::{Refusal, Requests, TestCluster};
@@ -461,7 +461,7 @@ impl Fault<'_> {
         self
     }
 
-    /// Spares the first `requests`. The default is none.
+    /// Lets the first `requests` matching requests pass. The default is 0.
     ///
     /// ```
     /// use kubewright_testing::{Refusal, Requests, TestCluster};

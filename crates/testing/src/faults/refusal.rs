@@ -1,11 +1,11 @@
-//! How an API server says no.
+//! Error responses of the API server.
 
 use std::time::Duration;
 
 use kubewright_apiserver::RequestInfo;
 use serde_json::{Value, json};
 
-/// An answer that is no success: a `Status`, in the words of the API server.
+/// An error response: a `Status` with the messages of the API server.
 ///
 /// ```
 /// use std::time::Duration;
@@ -28,7 +28,7 @@ pub struct Refusal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Message {
     Said(String),
-    /// What is said of an object that somebody else has changed.
+    /// The API server's message about an object that another client has changed.
     Conflict,
 }
 

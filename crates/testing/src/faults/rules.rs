@@ -1,4 +1,4 @@
-//! What is to go wrong, with which requests, and how often.
+//! Rules of fault injection: the fault, the requests that it affects, and how many of them.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use super::body::{End, Last};
 use super::refusal::Refusal;
 use super::requests::{Asked, Requests};
 
-/// One thing that goes wrong.
+/// A fault and the requests that it affects.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
     pub(crate) requests: Requests,
-    /// How many of them pass first.
+    /// Number of matching requests that still pass.
     pub(crate) spared: usize,
-    /// How many of them it befalls; none for all.
+    /// Number of matching requests that the fault still affects; `None` for all.
     pub(crate) left: Option<usize>,
     pub(crate) until: Option<Instant>,
     pub(crate) effect: Effect,
@@ -30,7 +30,7 @@ pub(crate) enum Effect {
     Instead(Instead),
 }
 
-/// What happens instead of an answer.
+/// The outcome of a request instead of its response.
 #[derive(Clone, Debug)]
 pub(crate) enum Instead {
     Unreachable,
@@ -39,7 +39,7 @@ pub(crate) enum Instead {
     RefusalWithin(Refusal),
 }
 
-/// What happens to one request.
+/// The faults that affect one request.
 #[derive(Debug, Default)]
 pub(crate) struct Fate {
     pub(crate) before: Duration,
@@ -54,7 +54,7 @@ impl Rule {
         self.left == Some(0) || self.until.is_some_and(|until| now >= until)
     }
 
-    /// Whether it befalls a request, which it notes.
+    /// Returns whether the fault affects a request, and counts the request.
     fn strikes(&mut self, asked: &Asked) -> bool {
         if !self.requests.include(asked) {
             return false;
@@ -69,7 +69,7 @@ impl Rule {
 }
 
 impl Fate {
-    /// What the rules have for a request: delays add up, and of what happens instead of an answer the first is it.
+    /// Combines the rules that match a request: delays add up, and the first of several replaced responses applies.
     pub(crate) fn by(rules: &mut Vec<Rule>, asked: &Asked, now: Instant) -> Self {
         let mut fate = Self::default();
         rules.retain(|rule| !rule.is_spent(now));

@@ -1,4 +1,4 @@
-//! A call that asks for objects in another version: all of them are converted, several at a time, or none.
+//! Answers a ConversionReview: converts all of its objects, several at a time, or none.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,8 +13,8 @@ use super::conversion::Conversion;
 use super::object::Failure;
 use crate::refusal::Refusal;
 
-/// How many objects of one conversion are in work at a time, in all its calls: so much memory is needed beside the bodies and
-/// the answers.
+/// Limits how many objects one conversion converts at a time, in all its calls, and so the memory that it needs besides
+/// requests and responses.
 pub(super) fn threads() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(at_once()))
 }
@@ -23,20 +23,20 @@ fn at_once() -> usize {
     available_parallelism().map_or(2, usize::from).max(2)
 }
 
-/// What the threads of one call share.
+/// State that the threads of one call share.
 struct Work {
     review: ConversionReview,
     conversion: Arc<Conversion>,
     next: AtomicUsize,
-    /// Whether nobody needs the rest any more.
+    /// Whether the remaining objects need no conversion: one has failed, or the caller is gone.
     over: AtomicBool,
 }
 
-/// Answers a call. What cannot be converted is an answer of its own, which says why.
+/// Answers a call. If an object cannot be converted, the response is a failure that says why.
 ///
 /// # Cancel safety
 ///
-/// The threads stop behind the object that they are at.
+/// Each thread stops after the object that it is converting.
 pub(crate) async fn answer(
     conversion: &Arc<Conversion>,
     body: &Body,
@@ -102,7 +102,7 @@ async fn all(
         for (index, converted) in done.unwrap_or_default() {
             match converted {
                 Ok(object) => objects[index] = Some(object),
-                // Of several the first one is told, whichever was found first.
+                // Of several failures, the response reports that of the first object, whichever was found first.
                 Err(why) if failure.as_ref().is_none_or(|(first, _)| index < *first) => {
                     failure = Some((index, why));
                 }
@@ -112,7 +112,7 @@ async fn all(
     }
     match failure {
         Some((_, why)) => Err(why),
-        // A thread that has ended before its time has left some out.
+        // A thread that ended early has left out some objects.
         None => objects.into_iter().collect::<Option<_>>().ok_or_else(|| Failure {
             message: "the conversion ended before all objects were converted; the log of the webhook says why".to_owned(),
             panicked: true,
@@ -121,7 +121,7 @@ async fn all(
 }
 
 impl Work {
-    /// Converts one object after the other, until there is none left.
+    /// Converts one object after the other until none is left.
     fn run(&self, _permit: &OwnedSemaphorePermit) -> Vec<(usize, Result<String, Failure>)> {
         let mut done = Vec::new();
         while !self.over.load(Ordering::Relaxed) {
@@ -140,7 +140,7 @@ impl Work {
     }
 }
 
-/// Ends the work when nobody waits for it any more.
+/// Stops the threads of a call when it ends or is dropped.
 struct Over(Arc<Work>);
 
 impl Drop for Over {

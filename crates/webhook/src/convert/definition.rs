@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::handler::Object;
 
-/// Why a conversion does not succeed, in words for whoever asked for the object.
+/// Why a conversion fails, as a message for the client that requested the object.
 pub(super) type Cause = Box<dyn Error + Send + Sync>;
 
 /// A version of a custom resource that can be converted: a type that `kube::CustomResource` was derived for.

@@ -22,18 +22,18 @@ use version::Version;
 /// Begins the conversion of a custom resource, whose hub is `Hub`: the version that all others are converted to and from, and
 /// in which objects are stored unless [`Converting::stored`] says otherwise.
 ///
-/// It is served at `/convert/<plural>.<group>`. A conversion only ever sees one object and asks nobody: it gives the same for
-/// the same.
+/// It is served at `/convert/<plural>.<group>`. A conversion sees one object at a time and makes no requests: equal objects
+/// have equal results.
 ///
-/// # What becomes of an object
+/// # How an object is converted
 ///
-/// * The types say what is converted: an object is read as the type of its version, made the hub, made the type of the version
-///   that is wanted, and written.
-/// * What the type of an object's version does not know stays where it is, if the result has the object that it stands in and no
-///   member of this name. Elements of lists are the same if both lists have them under one `name`, `key` or `type`. The API
-///   server prunes of it what the schema of the wanted version does not know.
-/// * Metadata stay as they are, but for labels and annotations, which are those of the typed result: the API server takes no
-///   other change of them. A result without a name has not looked at the metadata, and keeps those labels and annotations too,
+/// * The types decide: the object is deserialized as the type of its version, converted to the hub, converted to the type of
+///   the requested version, and serialized.
+/// * Fields that the type of the object's version does not know stay where they are, if the result has their parent object and
+///   no field of the same name. Elements of two lists correspond if they have the same `name`, `key` or `type`. The API server
+///   prunes the fields that the schema of the requested version does not know.
+/// * Metadata stay as they are, except for labels and annotations, which are those of the typed result: the API server accepts
+///   no other change of them. A result without a name has not handled the metadata, and keeps the labels and annotations, too,
 ///   so that `..Default::default()` loses nothing.
 ///
 /// # Example: a field that was renamed

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::definition::{Cause, Known, Versioned};
 use crate::executor::catch;
 
-/// Why an object could not be converted, in words for whoever asked for it.
+/// Why an object could not be converted, as a message for the client that requested it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) message: String,
@@ -113,7 +113,7 @@ fn chain(cause: &Cause) -> String {
     text
 }
 
-/// Gives the result the metadata that it has to have, and what its types do not know.
+/// Adds the metadata, and the fields that the type does not know, to the result.
 fn finish(
     raw: &Map<String, Value>,
     known: &Value,
@@ -152,7 +152,8 @@ fn finish(
     Ok(())
 }
 
-/// Carries of a member what the type does not know of it. What stands in its schema it knows, also where it writes nothing.
+/// Copies the parts of a member that the type does not know to the result. The type knows every field of its schema, even one
+/// that it does not serialize.
 fn carry(
     name: &str,
     raw: &Value,

@@ -40,7 +40,7 @@ pub(super) const NAME: &str = "policy.default.svc";
 pub(super) struct Cluster {
     server: ApiServer,
     way: Arc<Mutex<Way>>,
-    /// What stands in the `caBundle` of the one object that leads to the program.
+    /// The `caBundle` of the one object that refers to the program.
     bundle: Arc<Mutex<TrustBundle>>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Cluster {
 struct Way {
     is_down: bool,
     is_forbidden: bool,
-    /// By how much the API server's clock is ahead of the test's; it says nothing of its clock if this is none.
+    /// By how much the API server's clock is ahead of the test's; without it, the API server sends no `Date`.
     ahead: Option<Duration>,
     /// Has so many creations wait for each other.
     race: Option<Arc<Barrier>>,
@@ -128,7 +128,7 @@ impl Cluster {
             async move {
                 let (is_down, is_forbidden, ahead, race, account) = {
                     let mut way = locked(&way);
-                    // Whoever is to make the Secret asks who they are, first: that writes nothing.
+                    // A replica that creates the Secret sends a SelfSubjectReview first, which writes nothing.
                     let is_about_the_secret = request.uri().path().contains("/secrets");
                     if is_about_the_secret {
                         way.sent.push(request.method().clone());
@@ -141,7 +141,7 @@ impl Cluster {
                     race.wait().await;
                 }
                 if is_down {
-                    return Err::<_, Box<dyn Error + Send + Sync>>("nobody is there".into());
+                    return Err::<_, Box<dyn Error + Send + Sync>>("connection refused".into());
                 }
                 if is_forbidden {
                     return Ok(refused());
@@ -253,7 +253,7 @@ impl Cluster {
         }
     }
 
-    /// Writes the Secret as somebody else.
+    /// Writes the Secret as another field manager.
     pub(super) async fn patch(&self, by: &str, patch: &serde_json::Value) {
         let parameters = PatchParams {
             field_manager: Some(by.to_owned()),
@@ -307,7 +307,7 @@ impl Cluster {
         locked(&self.way).is_forbidden = is_forbidden;
     }
 
-    /// Has two creations arrive together.
+    /// Makes two creations arrive together.
     pub(super) fn races(&self) {
         locked(&self.way).race = Some(Arc::new(Barrier::new(2)));
     }
@@ -316,7 +316,7 @@ impl Cluster {
         locked(&self.way).ahead = Some(ahead);
     }
 
-    /// Has replicas be known as a service account with this UID, which may do everything.
+    /// Authenticates replicas as a service account with this UID, which may do everything.
     pub(super) fn known_as_account(&self, uid: &str) {
         locked(&self.way).account = Some(uid.to_owned());
     }

@@ -1,4 +1,4 @@
-//! A Secret that is deleted, emptied, broken, set back or somebody else's, and an API server that is away.
+//! A Secret that is deleted, emptied, broken, set back or managed by another program, and an API server that is down.
 
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ async fn what_is_emptied_or_broken_is_mended_and_who_did_it_is_named() {
     let cluster = Cluster::start();
     let (replica, identity) = served(&cluster).await;
     let before = cluster.state().await;
-    // Who only takes something away is nobody's manager.
+    // Removals are not attributed: managedFields do not record them.
     for (broken, by) in [
         (json!({"data": null}), None),
         (json!({"data": {"ca.key": null}}), None),
@@ -77,14 +77,14 @@ async fn what_is_emptied_or_broken_is_mended_and_who_did_it_is_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pair_that_somebody_else_has_put_there_is_not_served() {
+async fn a_pair_that_another_client_has_written_is_not_served() {
     let cluster = Cluster::start();
     let (replica, identity) = served(&cluster).await;
     let before = cluster.state().await;
     let other = crate::Authority::new("another").unwrap();
     let pair =
         json!({"stringData": {"ca.crt": other.certificate_pem(), "ca.key": other.key_pem()}});
-    cluster.patch("somebody", &pair).await;
+    cluster.patch("kubectl-edit", &pair).await;
     heals(&cluster, &before).await;
     assert_eq!(replica.served().unwrap().chain(), identity.chain());
 }
@@ -153,7 +153,7 @@ async fn a_secret_without_our_label_is_left_alone() {
     let (replica, _) = served(&cluster).await;
     cluster
         .patch(
-            "somebody",
+            "kubectl-edit",
             &json!({"metadata": {"labels": null}, "data": null}),
         )
         .await;

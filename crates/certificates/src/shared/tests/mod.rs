@@ -3,10 +3,10 @@
 mod harness;
 mod losses;
 mod model;
+mod records;
 mod rotations;
 #[cfg(feature = "rsa")]
 mod rsa;
 mod starts;
-mod texts;
 mod times;
 mod world;

@@ -134,7 +134,7 @@ fn a_bundle_has_to_keep_what_its_publisher_does_not_know() {
 }
 
 #[test]
-fn an_authority_that_nobody_vouches_for_has_to_be_seen() {
+fn an_unconfirmed_authority_has_to_be_seen() {
     is_missed(Without::Proof);
 }
 

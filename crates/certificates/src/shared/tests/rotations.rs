@@ -23,7 +23,7 @@ async fn believed(cluster: &Cluster, replicas: &[Running], hours: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_authority_is_rotated_before_it_expires_and_nobody_is_ever_refused() {
+async fn an_authority_is_rotated_before_it_expires_and_no_client_is_ever_refused() {
     let cluster = Cluster::start();
     let replicas = [cluster.replica(short()), cluster.replica(short())];
     for replica in &replicas {

@@ -46,9 +46,9 @@ async fn the_secret_goes_with_the_service_account_that_has_made_it() {
         );
         assert_eq!(owner.uid, uid);
     }
-    let nobodys = Cluster::start();
-    nobodys.replica(Timing::new()).serves().await;
-    assert_eq!(nobodys.secret().await.metadata.owner_references, None);
+    let unowned = Cluster::start();
+    unowned.replica(Timing::new()).serves().await;
+    assert_eq!(unowned.secret().await.metadata.owner_references, None);
 }
 
 #[tokio::test(start_paused = true)]

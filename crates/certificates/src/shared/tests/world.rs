@@ -26,19 +26,19 @@ const LEAF: u64 = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Without {
     Nothing,
-    /// What is published is not asked.
+    /// A rotation does not check what is published.
     Publication,
-    /// API servers are given no time.
+    /// API servers are given no time to notice a bundle.
     Settling,
-    /// What was replaced is retired at once.
+    /// A replaced authority is retired at once.
     Expiry,
     /// Certificates live from when they are signed, not from when the Secret was read.
     FreshRead,
-    /// A publisher takes out what it does not know.
+    /// A publisher removes the certificates that it does not know.
     Merging,
-    /// Who has a good certificate takes one of an authority that nobody vouches for.
+    /// A replica with a valid certificate replaces it by one of an unconfirmed authority.
     Proof,
-    /// An older Secret is believed by who knows better.
+    /// A replica that remembers a newer state accepts an older Secret.
     Memory,
 }
 
@@ -438,7 +438,7 @@ impl World {
                     self.objects, self.secret
                 ));
             }
-            // Who starts with a Secret that was set back to before a retirement has what nobody may rely on.
+            // A replica that starts with a Secret from before a retirement has a certificate that no replica may rely on.
             let is_retired = self.retired.contains(&ca.fingerprint());
             node.is_ready |= is_believed && !is_retired;
         }

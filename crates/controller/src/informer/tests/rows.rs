@@ -225,7 +225,7 @@ async fn f18_whatever_a_watch_is_refused_with_it_goes_on_with_at_most_one_list()
             world.is_told(&following).await;
             let mut told = following.told();
             let mut log = world.log.clone();
-            // What is listed anew is told in another order.
+            // A new list delivers its objects in another order.
             if lists > 0 {
                 told.sort();
                 log.sort();

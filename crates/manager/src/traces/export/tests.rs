@@ -151,7 +151,7 @@ const QUIET: &str = "5bf92f3577b34da6a3ce929d0e0e4737";
 const CALLER: &str = "00f067aa0ba902b7";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reviews_reconciles_and_their_calls_are_traced_from_whoever_asked_to_the_api_server() {
+async fn reviews_reconciles_and_their_calls_are_traced_from_the_caller_to_the_api_server() {
     let collector = Collector::default();
     let flags = TraceFlags {
         otlp_endpoint: Some(format!("http://{}/", collector.start().await)),

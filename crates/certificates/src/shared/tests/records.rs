@@ -1,4 +1,4 @@
-//! What stands in a Secret, and what becomes of bundles.
+//! The content of a Secret, and the CA bundles that follow from it.
 
 use std::time::{Duration, SystemTime};
 
@@ -218,15 +218,15 @@ async fn a_certificate_is_for_every_name_of_its_service() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_none_is_an_error_at_once() {
+async fn a_missing_or_invalid_name_is_an_error_at_once() {
     let cluster = Cluster::start();
-    let nobody = SharedAuthority::in_secret("certs");
-    let (mut source, _rotation) = nobody.connect(cluster.client(), "default");
+    let nameless = SharedAuthority::in_secret("certs");
+    let (mut source, _rotation) = nameless.connect(cluster.client(), "default");
     assert!(matches!(
         source.next().await,
         Err(CertificateError::NoNames)
     ));
-    let wrong = nobody.also_for(["no name"]);
+    let wrong = nameless.also_for(["no name"]);
     let (mut source, _rotation) = wrong.connect(cluster.client(), "default");
     assert!(matches!(
         source.next().await,

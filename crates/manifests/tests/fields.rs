@@ -1,4 +1,4 @@
-//! What is written.
+//! The fields of generated webhook configurations.
 
 use std::time::Duration;
 
@@ -129,7 +129,7 @@ fn every_field_is_written() {
 }
 
 #[test]
-fn mutators_and_validators_stand_in_configurations_of_their_own() {
+fn mutators_and_validators_have_separate_configurations() {
     let hooks = [validator("a"), mutator("b"), validator("c"), mutator("d")];
     let manifests = built(hooks, local());
     let read: Vec<_> = manifests
@@ -192,7 +192,7 @@ fn a_program_without_webhooks_has_no_configurations() {
 }
 
 #[test]
-fn trust_stands_in_the_client_configuration_in_base64() {
+fn the_client_configuration_has_the_ca_bundle_in_base64() {
     let pem = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
     let manifests = configurations([mutator("a")], in_cluster())
         .trusting(pem)
