@@ -9,20 +9,20 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
-use http_body::{Body as _, Frame, SizeHint};
+use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit};
 use tokio::time::{Instant, Sleep};
 
+use crate::budget::Budget;
 use crate::counters::Counter;
 use crate::limits::FREE;
 use crate::place::Place;
-use crate::shared::Shared;
 
 /// How fast a body that was given room has to arrive, in bytes a second: others may be waiting for that room.
 const PACE: usize = 4 << 20;
 
-/// The body of a request, as a server hands it to its service.
+/// The body of a request, held to the limits of a [`Server`](crate::Server) or a [`LimitLayer`](crate::LimitLayer).
 ///
 /// Reading it fails with a [`BodyError`] when it is over the limit or past its deadline. A service that passes such an
 /// error on lets the server word the answer: 413, 408 or 503. What the server has cut for being slow or for want of room
@@ -53,8 +53,8 @@ const PACE: usize = 4 << 20;
 /// # Ok(())
 /// # }
 /// ```
-pub struct Body {
-    incoming: Incoming,
+pub struct Body<B = Incoming> {
+    incoming: B,
     received: usize,
     deadline: Instant,
     /// There is a timer only for a body that has to be waited for.
@@ -62,7 +62,7 @@ pub struct Body {
     has_pace: bool,
     place: Arc<Place>,
     wait: Option<Wait>,
-    server: Arc<Shared>,
+    budget: Arc<Budget>,
 }
 
 type Wait = Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, AcquireError>> + Send>>;
@@ -161,13 +161,13 @@ impl BodyError {
     }
 }
 
-impl Body {
-    pub(crate) fn new(
-        incoming: Incoming,
-        deadline: Instant,
-        place: Arc<Place>,
-        server: Arc<Shared>,
-    ) -> Self {
+impl<B> Body<B>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    pub(crate) fn new(incoming: B, place: Arc<Place>, budget: Arc<Budget>) -> Self {
+        let deadline = Instant::now() + budget.limits.body_time;
         Self {
             incoming,
             received: 0,
@@ -176,12 +176,12 @@ impl Body {
             has_pace: false,
             place,
             wait: None,
-            server,
+            budget,
         }
     }
 
     fn left(&self) -> Option<usize> {
-        self.server.limits.body.checked_sub(self.received)
+        self.budget.limits.body.checked_sub(self.received)
     }
 
     /// Whether more bytes have come than the limit allows, or the client has announced that they will.
@@ -208,7 +208,7 @@ impl Body {
         if !self.needs_room() {
             return Poll::Ready(());
         }
-        let (bodies, units) = (&self.server.bodies, self.place.units());
+        let (bodies, units) = (&self.budget.bodies, self.place.units());
         let wait = self
             .wait
             .get_or_insert_with(|| Box::pin(Arc::clone(bodies).acquire_many_owned(units)));
@@ -232,15 +232,15 @@ impl Body {
             .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
         ready!(timer.as_mut().poll(cx));
         if self.wait.is_some() {
-            self.server.counters.count(Counter::calls_refused);
+            self.budget.counters.count(Counter::calls_refused);
             return Poll::Ready(BodyError::NoRoom);
         }
-        self.server.counters.count(Counter::bodies_too_slow);
+        self.budget.counters.count(Counter::bodies_too_slow);
         Poll::Ready(if self.has_pace {
             BodyError::TooSlowForItsRoom { pace: PACE }
         } else {
             BodyError::TooSlow {
-                time: self.server.limits.body_time,
+                time: self.budget.limits.body_time,
             }
         })
     }
@@ -250,7 +250,7 @@ impl Body {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         if self.is_too_large() {
-            let limit = self.server.limits.body;
+            let limit = self.budget.limits.body;
             return Poll::Ready(Some(Err(BodyError::TooLarge { limit })));
         }
         if self.poll_room(cx).is_pending() {
@@ -275,14 +275,18 @@ impl Body {
             None
         };
         if let Some(refusal) = refusal {
-            self.server.counters.count(Counter::calls_refused);
+            self.budget.counters.count(Counter::calls_refused);
             return Poll::Ready(Some(Err(refusal)));
         }
         Poll::Ready(frame.map(Ok))
     }
 }
 
-impl http_body::Body for Body {
+impl<B> http_body::Body for Body<B>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
     type Data = Bytes;
     type Error = BodyError;
 
@@ -309,17 +313,17 @@ impl http_body::Body for Body {
     }
 }
 
-impl Drop for Body {
+impl<B> Drop for Body<B> {
     fn drop(&mut self) {
         self.place.set_awaits_client(false);
     }
 }
 
-impl fmt::Debug for Body {
+impl<B: http_body::Body> fmt::Debug for Body<B> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Body")
-            .field("size", &self.size_hint())
+            .field("size", &self.incoming.size_hint())
             .finish_non_exhaustive()
     }
 }

@@ -1,7 +1,6 @@
 //! One call: room for it, its service, and an answer whatever happens.
 
 use std::convert::Infallible;
-use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -11,20 +10,19 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, Version, header};
 use http_body::Body as HttpBody;
 use hyper::body::Incoming;
-use tokio::time::Instant;
-use tower::{Service, ServiceExt as _};
+use tower::Service;
 
+use crate::Body;
 use crate::clients::Caller;
 use crate::counters::Counter;
 use crate::drain::Phase;
-use crate::place::Place;
+use crate::limited::{Answer, BoxError, limited};
 use crate::reply::Reply;
 use crate::shared::Shared;
 use crate::watchdog::Progress;
-use crate::{Body, BodyError};
 
-/// The error of a service, as the server sees it.
-pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
+/// What the client reads of a failure whose cause is the server's own business.
+const SEE_LOG: &str = "the call failed: see the server's log";
 
 /// Answers one call.
 pub(crate) async fn answer<S, B>(
@@ -77,43 +75,27 @@ where
         // The API server passes the message of a 403 on to the client that made the change. It would replace that of a 401.
         return say(StatusCode::FORBIDDEN, error.to_string());
     }
-    let refuse = || {
-        server.counters.count(Counter::calls_refused);
+    let is_only = progress.has_one_call();
+    let call = limited(&server.budget, service, request, is_only);
+    let rejected = |status, sentence| {
         progress.leave_body();
-        let sentence = BodyError::TooManyCalls.to_string();
-        say(StatusCode::SERVICE_UNAVAILABLE, sentence)
+        say(status, sentence)
     };
-    let Some(place) = Place::of(&request, progress.has_one_call(), server) else {
-        return refuse();
-    };
-    let place = Leaving(place);
-    let _in_flight = server.counters.hold(Counter::calls_in_flight);
-    let deadline = Instant::now() + server.limits.body_time;
-    let request = request
-        .map(|incoming| Body::new(incoming, deadline, Arc::clone(&place.0), Arc::clone(server)));
-    let outcome = outcome(server, &place.0, service.oneshot(request)).await;
-    let response = match outcome {
-        Outcome::Answered(response) => match place.0.why_cut() {
-            Some((status, sentence)) if is_error(response.status()) => {
-                progress.leave_body();
-                say(*status, sentence.clone())
-            }
-            _ => Reply::of_service(response, Arc::clone(progress)),
-        },
-        Outcome::Failed(error) => {
-            let (status, sentence) = word(error.as_ref());
-            progress.leave_body();
-            say(status, sentence)
+    let response = match outcome(server, call).await {
+        Outcome::Ended(Ok(Answer::OfService(response))) => {
+            Reply::of_service(response, Arc::clone(progress))
+        }
+        Outcome::Ended(Ok(Answer::Rejected(status, sentence))) => rejected(status, sentence),
+        Outcome::Ended(Err(error)) => {
+            let cause = error.source().map(ToString::to_string);
+            tracing::error!(%error, cause, "the service has failed");
+            rejected(StatusCode::INTERNAL_SERVER_ERROR, SEE_LOG.to_owned())
         }
         Outcome::Panicked => {
             server.counters.count(Counter::panics);
             tracing::error!("the service has panicked");
-            say(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "the call failed: see the server's log".to_owned(),
-            )
+            say(StatusCode::INTERNAL_SERVER_ERROR, SEE_LOG.to_owned())
         }
-        Outcome::Refused => refuse(),
         Outcome::Cut => {
             server.counters.count(Counter::calls_cut);
             say(
@@ -130,32 +112,13 @@ where
 }
 
 enum Outcome<R> {
-    Answered(R),
-    Failed(BoxError),
+    Ended(R),
     Panicked,
-    Refused,
     Cut,
 }
 
-/// Leaves the place of a call when the call ends, however it ends.
-struct Leaving(Arc<Place>);
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        self.0.leave();
-    }
-}
-
-fn is_error(status: StatusCode) -> bool {
-    status.is_client_error() || status.is_server_error()
-}
-
 /// Waits for the service, but neither beyond the end of the grace nor beyond a panic.
-async fn outcome<F, R, E>(server: &Shared, place: &Place, call: F) -> Outcome<R>
-where
-    F: Future<Output = Result<R, E>>,
-    E: Into<BoxError>,
-{
+async fn outcome<F: Future>(server: &Shared, call: F) -> Outcome<F::Output> {
     let mut call = pin!(Some(call));
     // It has to be made before the phase is read, so that an end between the two is not missed.
     let mut end = pin!(server.end.notified());
@@ -163,12 +126,7 @@ where
         return Outcome::Cut;
     }
     let outcome = std::future::poll_fn(|cx| match poll_unwinding(call.as_mut(), cx) {
-        Ok(Poll::Ready(Ok(answer))) => Poll::Ready(Outcome::Answered(answer)),
-        Ok(Poll::Ready(Err(error))) => Poll::Ready(Outcome::Failed(error.into())),
-        // A service that works without its body takes its place like any other.
-        Ok(Poll::Pending) if !place.awaits_client() && !place.may_work() => {
-            Poll::Ready(Outcome::Refused)
-        }
+        Ok(Poll::Ready(answer)) => Poll::Ready(Outcome::Ended(answer)),
         Ok(Poll::Pending) => end.as_mut().poll(cx).map(|()| Outcome::Cut),
         Err(Panicked) => Poll::Ready(Outcome::Panicked),
     })
@@ -190,19 +148,6 @@ fn poll_unwinding<F: Future>(
         return Err(Panicked);
     };
     catch_unwind(AssertUnwindSafe(|| call.poll(cx))).map_err(|_| Panicked)
-}
-
-/// Words the answer to a call whose service has failed. The client sees what it did itself, never the server's causes.
-fn word(error: &(dyn Error + 'static)) -> (StatusCode, String) {
-    if let Some(error) = BodyError::among(error) {
-        return (error.status(), error.to_string());
-    }
-    let cause = error.source().map(ToString::to_string);
-    tracing::error!(%error, cause, "the service has failed");
-    (
-        StatusCode::INTERNAL_SERVER_ERROR,
-        "the call failed: see the server's log".to_owned(),
-    )
 }
 
 /// Notes on the connection that a call is open.

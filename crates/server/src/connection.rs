@@ -16,11 +16,12 @@ use tokio::time::{Duration, Instant};
 use tokio_rustls::server::TlsStream;
 use tower::Service;
 
-use crate::call::{self, BoxError};
+use crate::call;
 use crate::clients::Caller;
 use crate::counters::Counter;
 use crate::drain::Phase;
 use crate::frames::Frames;
+use crate::limited::BoxError;
 use crate::limits::FREE;
 use crate::meter::{Metered, Protocol};
 use crate::shared::Shared;

@@ -11,6 +11,7 @@
 
 mod accept;
 mod body;
+mod budget;
 mod call;
 mod clients;
 mod connection;
@@ -21,6 +22,8 @@ mod drain;
 mod error;
 mod frames;
 mod health;
+mod layer;
+mod limited;
 mod limits;
 mod live;
 mod memory;
@@ -39,6 +42,7 @@ pub use counters::{Counters, Counts};
 pub use diagnostics::{BoundDiagnostics, DiagnosticsServer};
 pub use drain::Drain;
 pub use error::{BindError, RunError};
+pub use layer::{LimitLayer, Limited};
 pub use limits::Limits;
 pub use live::LiveIdentity;
 pub use memory::memory_limit;

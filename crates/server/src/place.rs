@@ -4,18 +4,17 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use http::{Request, StatusCode};
-use http_body::Body as _;
-use hyper::body::Incoming;
+use http_body::Body;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::Limits;
+use crate::budget::Budget;
 use crate::limits::FREE;
-use crate::shared::Shared;
 
 /// The place of one call. It is kept until the call is done, not only until its body is read: the service still has the
 /// bytes.
 pub(crate) struct Place {
-    server: Arc<Shared>,
+    budget: Arc<Budget>,
     stage: AtomicU8,
     awaits_client: AtomicBool,
     small_body: AtomicUsize,
@@ -32,12 +31,12 @@ const LEFT: u8 = 2;
 impl Place {
     /// The place of a call that comes in, unless there are too many. The only call of its connection has a place where one
     /// of many has none any more.
-    pub(crate) fn of(
-        request: &Request<Incoming>,
+    pub(crate) fn of<B: Body>(
+        request: &Request<B>,
         is_only: bool,
-        server: &Arc<Shared>,
+        budget: &Arc<Budget>,
     ) -> Option<Arc<Self>> {
-        let Shared { places, limits, .. } = &**server;
+        let Budget { places, limits, .. } = &**budget;
         let is_whole = request.body().is_end_stream();
         let (counter, limit, stage) = if is_whole {
             (&places.working, limits.calls, WORKING)
@@ -50,8 +49,8 @@ impl Place {
                 usize::try_from(length).unwrap_or(limits.body)
             });
             Arc::new(Self {
-                units: server.body_units(bytes.min(limits.body)),
-                server: Arc::clone(server),
+                units: budget.body_units(bytes.min(limits.body)),
+                budget: Arc::clone(budget),
                 stage: AtomicU8::new(stage),
                 awaits_client: AtomicBool::new(false),
                 small_body: AtomicUsize::new(0),
@@ -63,11 +62,11 @@ impl Place {
 
     /// Whether the call may be worked on, now that its body is there or its service does not wait for it.
     pub(crate) fn may_work(&self) -> bool {
-        let places = &self.server.places;
+        let places = &self.budget.places;
         if self.stage.load(Ordering::Relaxed) != ARRIVING {
             return true;
         }
-        if !take(&places.working, 1, self.server.limits.calls) {
+        if !take(&places.working, 1, self.budget.limits.calls) {
             return false;
         }
         self.stage.store(WORKING, Ordering::Relaxed);
@@ -86,8 +85,8 @@ impl Place {
 
     /// Takes bytes for a body that has not asked for room, if the small bodies of all calls leave any.
     pub(crate) fn take_small(&self, bytes: usize) -> bool {
-        let limit = small_bodies(&self.server.limits);
-        let has_taken = take(&self.server.places.small_bodies, bytes, limit);
+        let limit = small_bodies(&self.budget.limits);
+        let has_taken = take(&self.budget.places.small_bodies, bytes, limit);
         if has_taken {
             self.small_body.fetch_add(bytes, Ordering::Relaxed);
         }
@@ -96,8 +95,8 @@ impl Place {
 
     /// Whether bodies without room have half of the memory that there is for them.
     pub(crate) fn small_bodies_are_half_full(&self) -> bool {
-        let taken = self.server.places.small_bodies.load(Ordering::Relaxed);
-        taken >= small_bodies(&self.server.limits) / 2
+        let taken = self.budget.places.small_bodies.load(Ordering::Relaxed);
+        taken >= small_bodies(&self.budget.limits) / 2
     }
 
     pub(crate) fn units(&self) -> u32 {
@@ -126,13 +125,13 @@ impl Place {
 
     fn return_small(&self) {
         let bytes = self.small_body.swap(0, Ordering::Relaxed);
-        let places = &self.server.places;
+        let places = &self.budget.places;
         places.small_bodies.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Leaves the place to the next call. A service may still have the body: it will have no more of it.
     pub(crate) fn leave(&self) {
-        let places = &self.server.places;
+        let places = &self.budget.places;
         match self.stage.swap(LEFT, Ordering::Relaxed) {
             ARRIVING => places.arriving.fetch_sub(1, Ordering::Relaxed),
             WORKING => places.working.fetch_sub(1, Ordering::Relaxed),

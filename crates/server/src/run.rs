@@ -14,10 +14,10 @@ use tokio::time::{Duration, Instant};
 use tower::Service;
 
 use crate::accept::Acceptor;
-use crate::call::BoxError;
 use crate::counters::{Counter, Counters};
 use crate::crowd::{Crowd, Room};
 use crate::drain::Phase;
+use crate::limited::BoxError;
 use crate::shared::Shared;
 use crate::watchdog::Progress;
 use crate::{Body, Condition, Drain, LiveIdentity, RunError, connection};

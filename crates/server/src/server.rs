@@ -16,11 +16,11 @@ use tokio_rustls::TlsAcceptor;
 use tower::Service;
 
 use crate::accept::{self, Acceptor};
-use crate::call::BoxError;
 use crate::clients::{Ask, LiveClients};
 use crate::crowd::Crowd;
 use crate::drain::Phase;
 use crate::health::Health;
+use crate::limited::BoxError;
 use crate::run::{Runner, follow};
 use crate::shared::Shared;
 use crate::{

@@ -1,21 +1,19 @@
 //! The state that all connections of a server share.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 use tokio::time::{Duration, Instant};
 use tokio_rustls::TlsAcceptor;
 
 use crate::Limits;
+use crate::budget::Budget;
 use crate::clients::LiveClients;
 use crate::counters::{Counter, Counters};
 use crate::drain::Phase;
 use crate::health::Health;
-
-/// Bodies are accounted for in these, so that the largest budget fits the semaphore's numbers.
-const BODY_UNIT: usize = 1024;
 
 /// For so long after it has refused a connection the server is not ready.
 const CROWDED: Duration = Duration::from_secs(5);
@@ -28,8 +26,7 @@ pub(crate) struct Shared {
     pub(crate) answers_probes: bool,
     pub(crate) tls: TlsAcceptor,
     pub(crate) clients: Option<Arc<LiveClients>>,
-    pub(crate) places: Places,
-    pub(crate) bodies: Arc<Semaphore>,
+    pub(crate) budget: Arc<Budget>,
     /// When a connection was last refused for want of room.
     crowded: Arc<Mutex<Option<Instant>>>,
     /// Tells the calls in flight that the grace ends.
@@ -45,6 +42,7 @@ impl Shared {
         tls: TlsAcceptor,
         clients: Option<Arc<LiveClients>>,
     ) -> Self {
+        let counters = Counters::default();
         let crowded: Arc<Mutex<Option<Instant>>> = Arc::default();
         let refused_at = Arc::clone(&crowded);
         health.readiness.check("connections", move || {
@@ -53,9 +51,8 @@ impl Shared {
         });
         Self {
             crowded,
-            places: Places::default(),
-            bodies: Arc::new(Semaphore::new(limits.bodies_in_flight.div_ceil(BODY_UNIT))),
-            counters: Counters::default(),
+            budget: Arc::new(Budget::new(limits.clone(), counters.clone())),
+            counters,
             end: Notify::new(),
             phase: AtomicU8::new(Phase::Serving as u8),
             limits,
@@ -78,15 +75,6 @@ impl Shared {
             .find(|known| *known as u8 == phase)
             .unwrap_or(Phase::Cutting)
     }
-
-    /// How much of the budget for bodies these bytes take. A body never takes more than there is, or it would wait for
-    /// ever.
-    pub(crate) fn body_units(&self, bytes: usize) -> u32 {
-        let units = bytes
-            .div_ceil(BODY_UNIT)
-            .min(self.limits.bodies_in_flight.div_ceil(BODY_UNIT));
-        u32::try_from(units).unwrap_or(u32::MAX)
-    }
 }
 
 impl fmt::Debug for Shared {
@@ -96,15 +84,4 @@ impl fmt::Debug for Shared {
             .field("counters", &self.counters)
             .finish_non_exhaustive()
     }
-}
-
-/// How many calls are in flight, by what they wait for, and what the bodies of the small ones take.
-#[derive(Debug, Default)]
-pub(crate) struct Places {
-    /// Requests whose bodies have not arrived completely. Slow clients do not count against the others.
-    pub(crate) arriving: AtomicUsize,
-    /// Calls that are worked on.
-    pub(crate) working: AtomicUsize,
-    /// The bytes of bodies that have asked for no room.
-    pub(crate) small_bodies: AtomicUsize,
 }

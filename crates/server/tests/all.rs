@@ -12,6 +12,7 @@ mod drain;
 mod exhaustion;
 mod hostile;
 mod kill;
+mod layer;
 mod pace;
 mod places;
 mod process;
