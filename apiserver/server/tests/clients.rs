@@ -23,7 +23,7 @@ use tokio::time::timeout;
 use crate::cluster::{deployment, map, pod};
 
 /// Long enough for a busy machine; nothing waits for it unless something is wrong.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn in_process() -> Client {
     Client::new(ApiServer::start().service(), "default")
@@ -52,14 +52,14 @@ macro_rules! both_ways {
         mod in_this_process {
             $(#[tokio::test]
             async fn $name() {
-                tokio::time::timeout(super::PATIENCE, super::$name(super::in_process())).await.unwrap();
+                tokio::time::timeout(super::TIMEOUT, super::$name(super::in_process())).await.unwrap();
             })*
         }
         mod over_a_socket {
             $(#[tokio::test]
             async fn $name() {
                 let (client, listening) = super::over_https().await;
-                tokio::time::timeout(super::PATIENCE, super::$name(client)).await.unwrap();
+                tokio::time::timeout(super::TIMEOUT, super::$name(client)).await.unwrap();
                 listening.stop().await;
             })*
         }
@@ -256,7 +256,7 @@ async fn a_controller_reconciles(client: Client) {
     });
     tokio::select! {
         () = controller => panic!("the controller ended"),
-        seen = timeout(PATIENCE, seen) => seen.unwrap().unwrap(),
+        seen = timeout(TIMEOUT, seen) => seen.unwrap().unwrap(),
     };
     assert!(rounds.load(Ordering::Relaxed) > 0);
 }

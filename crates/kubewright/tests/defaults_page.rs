@@ -259,7 +259,7 @@ const CACHES: &[Row] = &[
     ),
     (
         "How long an API server may say nothing",
-        Source("controller/src/informer/follow.rs", "PATIENCE"),
+        Source("controller/src/informer/follow.rs", "RESPONSE_TIMEOUT"),
         "",
     ),
     (
@@ -390,12 +390,12 @@ const INSTALLATION: &[Row] = &[
 const TESTS: &[Row] = &[
     (
         "How long `eventually` waits",
-        Source("testing/src/eventually.rs", "PATIENCE"),
+        Source("testing/src/eventually.rs", "DEFAULT_TIMEOUT"),
         "",
     ),
     (
         "How long a real API server may take to start",
-        Source("testing/src/control_plane/mod.rs", "PATIENCE"),
+        Source("testing/src/control_plane/mod.rs", "START_TIMEOUT"),
         "",
     ),
 ];

@@ -18,7 +18,7 @@ const OVERHEAD: usize = 1024;
 /// So many are kept by one run of a program, so that one who forgets it does not fill a disk.
 const MOST: usize = 10_000;
 /// How long the end of a program waits for what is still to be written.
-const PATIENCE: Duration = Duration::from_secs(5);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Keeps reviews in the files of a directory. Clones share it.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ impl Recorder {
 
     /// Waits until everything is written, or for a while.
     pub(crate) fn finish(&self) {
-        self.finish_within(PATIENCE);
+        self.finish_within(FLUSH_TIMEOUT);
     }
 
     fn finish_within(&self, patience: Duration) {

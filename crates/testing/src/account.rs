@@ -106,7 +106,7 @@ impl Admin<'_> {
 
     /// Waits until the API server goes by a role: a real one takes a moment.
     async fn wait_for(&self, role: &Value, user: &str) {
-        const PATIENCE: Duration = Duration::from_secs(10);
+        const ROLE_TIMEOUT: Duration = Duration::from_secs(10);
         let rule = &role["rules"][0];
         let (resource, subresource) = rule["resources"][0]
             .as_str()
@@ -117,7 +117,7 @@ impl Admin<'_> {
             "resource": resource, "subresource": subresource, "name": rule["resourceNames"][0],
             "namespace": role["metadata"]["namespace"],
         }}});
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + ROLE_TIMEOUT;
         loop {
             let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
             match self.post::<Value>(path, &review).await {
@@ -126,7 +126,7 @@ impl Admin<'_> {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
                 Ok(_) => fail(format_args!(
-                    "the API server does not go by a role of a program under test within {PATIENCE:?}: {role}"
+                    "the API server does not go by a role of a program under test within {ROLE_TIMEOUT:?}: {role}"
                 )),
                 Err(error) => fail(format_args!(
                     "cannot ask what a program under test may do: {error}"

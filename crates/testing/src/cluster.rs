@@ -399,8 +399,8 @@ impl Running {
 
     /// A test begins when nothing that the programs do at their start is still to come.
     async fn wait_for_programs(&self) {
-        const PATIENCE: Duration = Duration::from_secs(10);
-        let deadline = Instant::now() + PATIENCE;
+        const SYNC_TIMEOUT: Duration = Duration::from_secs(10);
+        let deadline = Instant::now() + SYNC_TIMEOUT;
         let mut pause = Duration::from_millis(1);
         let awaits = |program: &Serving| Some((program.name().to_owned(), program.awaits()?));
         while let Some((name, missing)) = self.programs.iter().find_map(awaits) {
@@ -415,7 +415,7 @@ impl Running {
                     .map(Sent::to_string)
                     .collect();
                 fail(format_args!(
-                    "the {missing} of the program under test `{name}` are not complete within {PATIENCE:?}; it last sent:\n  {}",
+                    "the {missing} of the program under test `{name}` are not complete within {SYNC_TIMEOUT:?}; it last sent:\n  {}",
                     last.join("\n  ")
                 ));
             }

@@ -37,7 +37,7 @@ pub fn eventually<T>(
 ) -> impl Future<Output = T> {
     let caller = std::panic::Location::caller();
     async move {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + DEFAULT_TIMEOUT;
         let begin = std::time::Instant::now();
         let mut pause = Duration::from_millis(1);
         loop {
@@ -49,10 +49,10 @@ pub fn eventually<T>(
                     clippy::disallowed_methods,
                     reason = "the wall clock tells whether tokio's was paused"
                 )]
-                let is_paused = begin.elapsed() < PATIENCE / 2;
+                let is_paused = begin.elapsed() < DEFAULT_TIMEOUT / 2;
                 let hint = if is_paused { PAUSED } else { "" };
                 fail(format_args!(
-                    "{caller}: {what} did not come within {PATIENCE:?}{hint}"
+                    "{caller}: {what} did not come within {DEFAULT_TIMEOUT:?}{hint}"
                 ));
             }
             tokio::time::sleep(pause).await;
@@ -61,7 +61,7 @@ pub fn eventually<T>(
     }
 }
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 const PAUSED: &str = " of tokio's time, which is paused: if something longer has to pass first, such as an outage, sleep for \
                       as long (`tokio::time::sleep`) before waiting";
 

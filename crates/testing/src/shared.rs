@@ -234,7 +234,7 @@ impl Shared {
         let name = self.isolation.probe_name();
         let path = self.isolation.probe_path();
         let body = Isolation::probe(configuration).to_string();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + WEBHOOK_TIMEOUT;
         let mut pause = Duration::from_millis(2);
         loop {
             let request = match http::Request::post(&path).body(body.clone().into_bytes()) {
@@ -252,7 +252,7 @@ impl Shared {
             }
             if Instant::now() >= deadline {
                 fail(format_args!(
-                    "the API server does not reach the webhooks under test within {PATIENCE:?}: {answer}"
+                    "the API server does not reach the webhooks under test within {WEBHOOK_TIMEOUT:?}: {answer}"
                 ));
             }
             tokio::time::sleep(pause).await;
@@ -306,7 +306,7 @@ async fn remove(config: Config, mut paths: Vec<String>) {
             }
         }
     };
-    let _ = tokio::time::timeout(PATIENCE, removal).await;
+    let _ = tokio::time::timeout(WEBHOOK_TIMEOUT, removal).await;
 }
 
 fn client(config: Config) -> Client {
@@ -336,5 +336,5 @@ impl std::fmt::Display for Causes<'_> {
 }
 
 /// How long an API server may take to do what it was told.
-const PATIENCE: Duration = Duration::from_secs(10);
+const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
 const NAMESPACES: &str = "/api/v1/namespaces";

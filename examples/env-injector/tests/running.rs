@@ -18,7 +18,7 @@ use tokio::process::{Child, ChildStderr, Command};
 use tokio::time::{Duration, timeout};
 
 /// How long something may take to be seen before a test gives up.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A running program, and the cluster that calls it.
 pub(crate) struct Running {
@@ -76,7 +76,7 @@ impl Running {
             .unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut said = async |start: &str| {
-            let line = timeout(PATIENCE, output.next_line()).await.unwrap();
+            let line = timeout(TIMEOUT, output.next_line()).await.unwrap();
             let line = line.unwrap().expect("the program runs");
             let address = line.strip_prefix(start).expect("it says where it is");
             address.parse::<SocketAddr>().unwrap()
@@ -116,7 +116,7 @@ impl Running {
             }
         };
         assert!(
-            timeout(PATIENCE, told).await.is_ok(),
+            timeout(TIMEOUT, told).await.is_ok(),
             "{words}: {}",
             self.seen
         );
@@ -162,7 +162,7 @@ impl Running {
                 self.seen.push('\n');
             }
         };
-        timeout(PATIENCE, rest).await.expect("the program ends");
+        timeout(TIMEOUT, rest).await.expect("the program ends");
         self.seen
     }
 }

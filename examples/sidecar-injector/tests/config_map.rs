@@ -12,7 +12,7 @@ use tokio::process::{Child, ChildStderr, Command};
 use tokio::time::timeout;
 
 use super::cluster::{alpine, containers};
-use super::program::PATIENCE;
+use super::program::TIMEOUT;
 use super::{Options, parsed};
 
 const MAP: &str = "sidecar-injector";
@@ -152,7 +152,7 @@ async fn started(cluster: &TestCluster) -> (Child, Lines<BufReader<ChildStderr>>
     let mut line = String::new();
     let mut output = BufReader::new(child.stdout.as_mut().unwrap());
     let said = output.read_line(&mut line);
-    timeout(PATIENCE, said).await.unwrap().unwrap();
+    timeout(TIMEOUT, said).await.unwrap().unwrap();
     let log = BufReader::new(child.stderr.take().unwrap()).lines();
     (child, log)
 }
@@ -170,7 +170,7 @@ async fn told(log: &mut Lines<BufReader<ChildStderr>>, words: &[&str]) -> String
             }
         }
     };
-    timeout(PATIENCE, told)
+    timeout(TIMEOUT, told)
         .await
         .unwrap_or_else(|_| panic!("{words:?}"))
 }

@@ -114,7 +114,7 @@ async fn a_change_of_the_config_map_takes_effect_without_a_restart() {
     mount.swap("..2", &PROXY.replace("name: proxy\n", "name: newer\n"));
     let changed =
         async { while names(&injected(&program).await, "containers") != ["alpine", "newer"] {} };
-    timeout(PATIENCE, changed)
+    timeout(TIMEOUT, changed)
         .await
         .expect("the new configuration is used");
 }
@@ -135,7 +135,7 @@ async fn a_bad_config_map_changes_nothing() {
             }
         }
     };
-    timeout(PATIENCE, changed)
+    timeout(TIMEOUT, changed)
         .await
         .expect("the good configuration is used");
 }
@@ -217,7 +217,7 @@ async fn a_renewed_certificate_is_served_without_a_restart() {
 
     let second = renew(directory.path());
     let renewed = async { while connect(address, &second).await.is_err() {} };
-    timeout(PATIENCE, renewed)
+    timeout(TIMEOUT, renewed)
         .await
         .expect("the new certificate is served");
     assert!(
@@ -284,14 +284,14 @@ async fn the_log_tells_what_is_wrong_with_the_configuration_and_not_what_is_in_i
             break;
         }
     };
-    timeout(PATIENCE, warning("containers.0.imagepullpolicy"))
+    timeout(TIMEOUT, warning("containers.0.imagepullpolicy"))
         .await
         .unwrap();
     fs::write(&config, "volumes: [{name: hunter2}]\ncontainers: [").unwrap();
-    timeout(PATIENCE, warning("the last good configuration holds"))
+    timeout(TIMEOUT, warning("the last good configuration holds"))
         .await
         .unwrap();
 }
 
 /// How long a change may take to be seen before a test gives up.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 /// It is looked for as it is, and as base64 writes it.
 const CANARY: [&str; 2] = ["canary-hunter2", "Y2FuYXJ5LWh1bnRlcjI"];
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 fn secret(name: &str) -> Value {
     json!({
@@ -54,7 +54,7 @@ async fn started(cluster: &TestCluster, folder: &std::path::Path) -> (Child, Str
         .unwrap();
     let mut line = String::new();
     let mut output = BufReader::new(child.stdout.as_mut().unwrap());
-    timeout(PATIENCE, output.read_line(&mut line))
+    timeout(TIMEOUT, output.read_line(&mut line))
         .await
         .unwrap()
         .unwrap();
@@ -136,7 +136,7 @@ async fn no_value_of_an_object_is_in_the_log_at_the_level_debug_whatever_goes_wr
         .status()
         .await
         .unwrap();
-    timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
+    timeout(TIMEOUT, child.wait()).await.unwrap().unwrap();
 
     let log = log.await.unwrap();
     for (line, word) in log.lines().flat_map(|line| CANARY.map(|word| (line, word))) {

@@ -21,7 +21,7 @@ use tokio_rustls::TlsConnector;
 use crate::server::Server;
 
 /// Longer than any deadline that a case can set on the server's side.
-const PATIENCE: Duration = Duration::from_secs(45);
+const TIMEOUT: Duration = Duration::from_secs(45);
 
 /// How long a watch may keep silent before the case goes on without the events that are missing.
 const SILENCE: Duration = Duration::from_secs(5);
@@ -88,9 +88,9 @@ impl Client {
 
     pub(crate) async fn send(&self, ask: Ask) -> Result<Answer> {
         let what = format!("{} {}", ask.method, ask.path);
-        match timeout(PATIENCE, prepared(|| self.answer(&ask))).await {
+        match timeout(TIMEOUT, prepared(|| self.answer(&ask))).await {
             Ok(answer) => answer.with_context(|| what),
-            Err(_) => bail!("{what}: no answer within {PATIENCE:?}"),
+            Err(_) => bail!("{what}: no answer within {TIMEOUT:?}"),
         }
     }
 
@@ -121,7 +121,7 @@ impl Client {
                 sleep(PAUSE).await;
             }
         };
-        let (parts, body) = timeout(PATIENCE, opened).await??.into_parts();
+        let (parts, body) = timeout(TIMEOUT, opened).await??.into_parts();
         Ok(Watch {
             status: parts.status.as_u16(),
             headers: parts.headers,

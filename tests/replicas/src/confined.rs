@@ -97,7 +97,7 @@ impl Confined {
     /// Dropping the future may lose a part of the line.
     pub async fn line(&mut self) -> Result<String> {
         let mut line = String::new();
-        timeout(PATIENCE, self.output.read_line(&mut line)).await??;
+        timeout(TIMEOUT, self.output.read_line(&mut line)).await??;
         line.truncate(line.trim_end().len());
         Ok(line)
     }
@@ -170,4 +170,4 @@ fn group_in(own: &Path, limit: &str, memory: usize) -> io::Result<PathBuf> {
     Ok(group)
 }
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);

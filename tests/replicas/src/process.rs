@@ -49,7 +49,7 @@ impl Replica {
         let mut output = BufReader::new(output);
         let mut lines = [const { String::new() }; LINES];
         for line in &mut lines {
-            timeout(PATIENCE, output.read_line(line)).await??;
+            timeout(TIMEOUT, output.read_line(line)).await??;
         }
         let replica = Self {
             name: name.to_owned(),
@@ -73,7 +73,7 @@ impl Replica {
                 ensure!(told.success(), "{} cannot be told to end", self.name);
             }
         }
-        let status = timeout(PATIENCE, self.child.wait()).await??;
+        let status = timeout(TIMEOUT, self.child.wait()).await??;
         let is_graceful = status.success();
         ensure!(
             is_graceful == (ending == Ending::Graceful),
@@ -87,7 +87,7 @@ impl Replica {
 /// What a program prints that ends by itself.
 pub(crate) async fn output(program: &Path, arguments: &[&str]) -> Result<String> {
     let done = Command::new(program).args(arguments).output();
-    let done = timeout(PATIENCE, done).await??;
+    let done = timeout(TIMEOUT, done).await??;
     ensure!(
         done.status.success(),
         "{} {arguments:?} ended with {}: {}",
@@ -98,4 +98,4 @@ pub(crate) async fn output(program: &Path, arguments: &[&str]) -> Result<String>
     Ok(String::from_utf8(done.stdout)?)
 }
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);

@@ -29,7 +29,7 @@ const MIB: usize = 1 << 20;
 const MEMORY: usize = 128 * MIB;
 /// How much more than when it was idle the process may keep.
 const LEFT: usize = 20 * MIB;
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The program, and how to connect to it.
 struct Guarded {
@@ -93,7 +93,7 @@ impl Guarded {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
-        let done = tokio::time::timeout(PATIENCE, given_back).await;
+        let done = tokio::time::timeout(TIMEOUT, given_back).await;
         let now = self.memory();
         assert!(done.is_ok(), "{idle} bytes when idle, and {now} at the end");
     }
@@ -115,7 +115,7 @@ impl Client {
             response.into_body().collect().await.unwrap();
             code
         };
-        tokio::time::timeout(PATIENCE, answered).await.unwrap()
+        tokio::time::timeout(TIMEOUT, answered).await.unwrap()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// Every path of a JSON body, in the order of the text; a field that stands twice is there twice.
 ///
@@ -78,10 +78,6 @@ impl<'de> Visitor<'de> for Place<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
         while let Some(key) = members.next_key::<String>()? {
-            if key.starts_with("$serde_json::") {
-                members.next_value::<IgnoredAny>()?;
-                continue;
-            }
             let path = match self.path.as_str() {
                 "" => key,
                 parent => format!("{parent}.{key}"),

@@ -23,7 +23,7 @@ use super::record::Record;
 pub(crate) const FIELD_MANAGER: &str = "kubewright";
 
 /// How long an answer may take. It is part of what [`skew`](crate::Timing::skew) is for.
-const PATIENCE: Duration = Duration::from_secs(15);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How long a watch lasts. Another one follows, with a look at the Secret: so it is polled, too.
 const WATCH: Duration = Duration::from_secs(290);
@@ -112,7 +112,7 @@ impl Place {
                     // What has happened before the watch began is nothing that it tells of.
                     updates.announce();
                     let mut events = std::pin::pin!(events);
-                    let longest = WATCH + PATIENCE;
+                    let longest = WATCH + REQUEST_TIMEOUT;
                     let listening = async {
                         while let Ok(Some(event)) = events.try_next().await {
                             pause = SHORTEST_PAUSE;
@@ -155,7 +155,7 @@ impl Place {
             .requests()
             .watch_metadata(&parameters, "0")
             .map_err(|error| Failure::Other(error.to_string()))?;
-        let watching = timeout(PATIENCE, self.client.request_events(request));
+        let watching = timeout(REQUEST_TIMEOUT, self.client.request_events(request));
         let events = watching.await.map_err(|_| Failure::late())?;
         events.map_err(|error| Failure::of_call(&error))
     }
@@ -179,7 +179,7 @@ impl Place {
                 body: body.collect_bytes().await?.to_vec(),
             })
         };
-        timeout(PATIENCE, asking)
+        timeout(REQUEST_TIMEOUT, asking)
             .await
             .map_err(|_| Failure::late())?
             .map_err(|error: kube::Error| Failure::of_call(&error))
@@ -283,7 +283,7 @@ impl Failure {
     }
 
     fn late() -> Self {
-        Self::Other(format!("no answer within {PATIENCE:?}"))
+        Self::Other(format!("no answer within {REQUEST_TIMEOUT:?}"))
     }
 }
 

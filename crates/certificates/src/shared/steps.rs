@@ -16,7 +16,7 @@ use super::work::Work;
 use crate::TrustBundle;
 
 /// How long an answer about the objects may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Work<'_> {
     /// What to write, and what has happened then; `None` if something is not published yet.
@@ -101,9 +101,9 @@ impl Work<'_> {
     ) -> Result<bool, String> {
         let trust = TrustBundle::of(roots.map(|root| root.certificate().clone()).collect());
         let asking = publication.is_published(&trust);
-        timeout(PATIENCE, asking)
+        timeout(REQUEST_TIMEOUT, asking)
             .await
-            .map_err(|_| format!("no answer within {PATIENCE:?} as to what is published"))?
+            .map_err(|_| format!("no answer within {REQUEST_TIMEOUT:?} as to what is published"))?
             .map_err(|error| format!("cannot find out what is published: {error}"))
     }
 }

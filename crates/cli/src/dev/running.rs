@@ -83,7 +83,7 @@ impl Running {
     /// Dropping the future kills the program.
     pub(crate) async fn stop(mut self) {
         if tell_to_end(&self.child)
-            && tokio::time::timeout(PATIENCE, self.child.wait())
+            && tokio::time::timeout(SHUTDOWN_TIMEOUT, self.child.wait())
                 .await
                 .is_ok()
         {
@@ -127,7 +127,7 @@ pub(crate) async fn end_left_over(program: &Process) -> bool {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    if tokio::time::timeout(PATIENCE, ended).await.is_err() && runs() {
+    if tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await.is_err() && runs() {
         let _ = kill_process(id, Signal::KILL);
     }
     true
@@ -202,4 +202,4 @@ async fn last_words(errors: &mut Lines<impl AsyncBufRead + Unpin>) -> String {
 }
 
 /// Time between SIGTERM and SIGKILL. A program's own shutdown timeout is thirty seconds by default.
-const PATIENCE: Duration = Duration::from_secs(35);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(35);

@@ -79,7 +79,7 @@ pub(crate) async fn for_definition(client: &Client, definition: &Value) -> Outco
 }
 
 async fn eventually<T>(mut ask: impl AsyncFnMut() -> Outcome<Option<T>>) -> Outcome<Option<T>> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + READY_TIMEOUT;
     let mut pause = Duration::from_millis(2);
     loop {
         if let Some(answer) = ask().await? {
@@ -94,4 +94,4 @@ async fn eventually<T>(mut ask: impl AsyncFnMut() -> Outcome<Option<T>>) -> Outc
 }
 
 /// Controllers answer within milliseconds; a machine with much to do is given its time.
-const PATIENCE: Duration = Duration::from_secs(20);
+const READY_TIMEOUT: Duration = Duration::from_secs(20);

@@ -141,9 +141,9 @@ impl Follower {
 
     async fn ask(&self, ask: &Ask<'_>) -> Result<Response<Body>, Failure> {
         let request = self.informer.request(ask).map_err(Failure::Request)?;
-        let answer = timeout(PATIENCE, self.client.send(request))
+        let answer = timeout(RESPONSE_TIMEOUT, self.client.send(request))
             .await
-            .map_err(|_| Failure::Silent(PATIENCE))?
+            .map_err(|_| Failure::Silent(RESPONSE_TIMEOUT))?
             .map_err(Failure::Unreachable)?;
         if answer.status() == StatusCode::OK {
             Ok(answer)
@@ -162,9 +162,9 @@ impl Follower {
     }
 
     async fn page(answer: Response<Body>) -> Result<Bytes, Failure> {
-        timeout(PATIENCE, wire::page(answer))
+        timeout(RESPONSE_TIMEOUT, wire::page(answer))
             .await
-            .map_err(|_| Failure::Silent(PATIENCE))?
+            .map_err(|_| Failure::Silent(RESPONSE_TIMEOUT))?
             .map_err(Failure::Page)
     }
 
@@ -198,10 +198,10 @@ impl Follower {
     ) -> Result<(), Failure> {
         let mut lines = Lines::new(answer.into_body());
         // The API server ends a watch after the time that it was asked for; if it has not, it is gone.
-        let overdue = Duration::from_secs(seconds.into()) + PATIENCE;
+        let overdue = Duration::from_secs(seconds.into()) + RESPONSE_TIMEOUT;
         let end = Instant::now() + overdue;
         let mut silence: Pin<Box<Sleep>> = Box::pin(sleep_until(match phase {
-            Phase::Listing(_) => Instant::now() + PATIENCE,
+            Phase::Listing(_) => Instant::now() + RESPONSE_TIMEOUT,
             Phase::Following => end,
         }));
         loop {
@@ -211,7 +211,7 @@ impl Follower {
                 line = lines.next(|line| self.take(line, &mut phase)) => line?,
                 () = &mut silence => {
                     return Err(Failure::Silent(match phase {
-                        Phase::Listing(_) => PATIENCE,
+                        Phase::Listing(_) => RESPONSE_TIMEOUT,
                         Phase::Following => overdue,
                     }));
                 }
@@ -220,7 +220,7 @@ impl Follower {
                 (Some(taken), phase) => {
                     taken?;
                     silence.as_mut().reset(match phase {
-                        Phase::Listing(_) => Instant::now() + PATIENCE,
+                        Phase::Listing(_) => Instant::now() + RESPONSE_TIMEOUT,
                         Phase::Following => end,
                     });
                 }
@@ -374,7 +374,7 @@ impl Follower {
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(4));
 /// How long to wait for an answer to begin, and for a list to go on.
-const PATIENCE: Duration = Duration::from_secs(20);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The timeout that a watch asks for, in seconds: long enough to be cheap, short enough to notice a dead API server.
 const SHORTEST_WATCH: u32 = 120;
 const LONGEST_WATCH: u32 = 240;

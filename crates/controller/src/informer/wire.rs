@@ -97,7 +97,7 @@ impl Refusal {
             .and_then(|seconds| seconds.to_str().ok()?.parse().ok())
             .map(Duration::from_secs);
         let body = Limited::new(answer.into_body(), LARGEST_STATUS).collect();
-        let body = match tokio::time::timeout(PATIENCE, body).await {
+        let body = match tokio::time::timeout(BODY_TIMEOUT, body).await {
             Ok(Ok(body)) => body.to_bytes(),
             // The refusal matters more than its Status, so an unreadable body counts as an empty one.
             Ok(Err(_)) | Err(_) => Bytes::new(),
@@ -184,5 +184,5 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 const LARGEST_STATUS: usize = 256 * 1024;
 /// 500 objects of the largest size that etcd takes would be three times this; no cluster has those.
 const LARGEST_PAGE: usize = 256 * 1024 * 1024;
-const PATIENCE: Duration = Duration::from_secs(5);
+const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);

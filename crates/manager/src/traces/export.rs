@@ -186,13 +186,13 @@ impl HttpClient for Sender {
                 let body = Limited::new(body, LARGEST_ANSWER).collect().await?;
                 Ok::<_, HttpError>(Response::from_parts(head, body.to_bytes()))
             };
-            timeout(PATIENCE, exchange).await
+            timeout(EXPORT_TIMEOUT, exchange).await
         });
         exchange.await??
     }
 }
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 const LARGEST_ANSWER: usize = 64 * 1024;
 
 #[cfg(test)]

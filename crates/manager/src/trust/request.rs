@@ -20,7 +20,7 @@ pub(crate) enum Failure {
     Forbidden(Box<Status>),
     #[error("the API server does not answer")]
     Unreachable(#[source] Box<kube::Error>),
-    #[error("the API server says nothing for {} s", PATIENCE.as_secs())]
+    #[error("the API server says nothing for {} s", REQUEST_TIMEOUT.as_secs())]
     Silent,
 }
 
@@ -74,10 +74,10 @@ async fn ask(
     request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
 ) -> Result<Value, Failure> {
     let request = request.map_err(|error| Failure::of(kube::Error::BuildRequest(error)))?;
-    match timeout(PATIENCE, client.request(request)).await {
+    match timeout(REQUEST_TIMEOUT, client.request(request)).await {
         Ok(answer) => answer.map_err(Failure::of),
         Err(_) => Err(Failure::Silent),
     }
 }
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);

@@ -7,7 +7,7 @@ use serde::ser::{self, Serialize, Serializer};
 
 use super::node::{Kind, LONG_TEXT};
 use super::tape::Image;
-use crate::json::{JsonError, RAW_VALUE, Reader};
+use crate::json::{JsonError, Reader, is_json_text};
 
 /// From this length on, a string is kept outside the image.
 const LONG: usize = 512;
@@ -17,9 +17,6 @@ const FEW: usize = 32;
 
 /// How deeply JSON inside an object can be nested.
 pub(super) const DEEPEST: u8 = 128;
-
-/// The name under which serde_json's `Number` offers its text, if any crate asks serde_json for arbitrary precision.
-const NUMBER: &str = "$serde_json::private::Number";
 
 /// The reason why an object has no image.
 ///
@@ -401,7 +398,7 @@ impl<'i> Serializer for Value<'i> {
 
     #[inline]
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<Struct<'i>, ImageError> {
-        Ok(if matches!(name, RAW_VALUE | NUMBER) {
+        Ok(if is_json_text(name) {
             Struct::Json(self.0)
         } else {
             Struct::Fields(Composite::open(self.0, Kind::Map))

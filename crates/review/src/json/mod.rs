@@ -14,4 +14,4 @@ mod typed;
 pub(crate) use error::JsonError;
 pub(crate) use reader::Reader;
 pub(crate) use strings::write_string;
-pub(crate) use typed::{Member, Members, Part, RAW_VALUE, Typed};
+pub(crate) use typed::{Member, Members, Part, Typed, is_json_text};

@@ -14,8 +14,13 @@ use super::{JsonError, Reader};
 /// The deepest nesting that is read into types: each level costs stack. serde_json has the same limit.
 const DEEPEST: u16 = 128;
 
-/// The name under which serde_json's `RawValue` asks for the text of a value.
-pub(crate) const RAW_VALUE: &str = "$serde_json::private::RawValue";
+/// Returns whether a struct of this name stands for JSON text.
+///
+/// Types that pass JSON through, such as serde_json's `RawValue`, ask for it by a name that no Rust struct can have.
+#[inline]
+pub(crate) fn is_json_text(name: &str) -> bool {
+    name.starts_with('$')
+}
 
 /// Where a member of an object is: its key with the quotes, and its value.
 pub(crate) type Member = (Range<usize>, Range<usize>);
@@ -193,9 +198,12 @@ impl<'de> Deserializer<'de> for Typed<'_, 'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, JsonError> {
-        if name == RAW_VALUE {
+        if is_json_text(name) {
             let text = self.reader.skip()?;
-            return visitor.visit_map(RawText(Some(text)));
+            return visitor.visit_map(JsonText {
+                name,
+                text: Some(text),
+            });
         }
         visitor.visit_newtype_struct(self)
     }
@@ -439,24 +447,27 @@ impl<'de> VariantAccess<'de> for Variant<'_, '_, 'de> {
     }
 }
 
-/// The text of a value, as `RawValue` takes it: an object with one well-known key.
-struct RawText<'de>(Option<&'de str>);
+/// The JSON text of a value: an object whose one key is the name by which the type has asked for it.
+struct JsonText<'de> {
+    name: &'static str,
+    text: Option<&'de str>,
+}
 
-impl<'de> MapAccess<'de> for RawText<'de> {
+impl<'de> MapAccess<'de> for JsonText<'de> {
     type Error = JsonError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, JsonError> {
-        match self.0 {
-            Some(_) => seed.deserialize(Key::Plain(RAW_VALUE)).map(Some),
+        match self.text {
+            Some(_) => seed.deserialize(Key::Plain(self.name)).map(Some),
             None => Ok(None),
         }
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, JsonError> {
-        match self.0.take() {
+        match self.text.take() {
             Some(text) => seed.deserialize(BorrowedStrDeserializer::new(text)),
             None => Err(JsonError::custom("a raw value is read once")),
         }

@@ -180,7 +180,7 @@ impl ControlPlaneBuilder {
             }
             None => Programs::find()?,
         };
-        let deadline = Deadline(Instant::now() + PATIENCE);
+        let deadline = Deadline(Instant::now() + START_TIMEOUT);
 
         let etcd = start_etcd(&programs.etcd, new_folder(folder, "etcd")?, holder)?;
         let socket = etcd.folder().join(ETCD_SOCKET);
@@ -308,7 +308,7 @@ impl Deadline {
         }
         if Instant::now() >= self.0 {
             return Err(ControlPlaneError::NotReady {
-                waited: PATIENCE,
+                waited: START_TIMEOUT,
                 last: last(),
                 program: name,
                 log: program.last_words(),
@@ -368,7 +368,7 @@ async fn ready(client: &Client) -> Result<(), String> {
 }
 
 /// How long a start may take: it is about two seconds, more where others use the processors.
-const PATIENCE: Duration = Duration::from_mins(2);
+const START_TIMEOUT: Duration = Duration::from_mins(2);
 const ETCD_SOCKET: &str = "etcd.sock";
 const AUDIT_LOG: &str = "audit.log";
 const SERVICE_ACCOUNT: &str = "ServiceAccount";

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 const PREFIX: &str = "conformance-";
 
 /// How long an event may take behind its answer.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The audit log of a server, as far as it has been read.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl AuditLog {
 
     /// The events of a request that has been answered. A request that no event ends has those that came in time.
     pub(crate) async fn events(&self, id: &str) -> Result<Vec<Value>> {
-        let late = Instant::now() + PATIENCE;
+        let late = Instant::now() + TIMEOUT;
         loop {
             let found = self.take(id)?;
             if found.iter().any(is_last) || Instant::now() >= late {

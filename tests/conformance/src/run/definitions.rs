@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use crate::client::{Answer, Ask, Client};
-use crate::run::install::PATIENCE;
+use crate::run::install::TIMEOUT;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
@@ -42,7 +42,7 @@ pub(crate) async fn noticed(client: &Client, ask: &Ask, answer: &Answer) -> Resu
         sleep(CHANGES).await;
     }
     loop {
-        ensure!(begun.elapsed() < PATIENCE, "{name} does not come to rest");
+        ensure!(begun.elapsed() < TIMEOUT, "{name} does not come to rest");
         let definition = get(client, &path).await?.body;
         let accepted = condition(&definition, "NamesAccepted");
         let established = condition(&definition, "Established");

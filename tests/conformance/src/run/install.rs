@@ -14,7 +14,7 @@ use crate::run::Runner;
 use crate::vars::Vars;
 
 /// How long a server may take to see a new configuration.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What probes are: a kind that no case is about.
 const PROBES: &str = "resourcequotas";
@@ -136,7 +136,7 @@ impl Runner {
         let path = format!("/api/v1/namespaces/{NAMESPACE_OF_PROBES}/{PROBES}?dryRun=All");
         let object = json!({"metadata": {"name": "probe", "labels": {PROBE: configuration}}});
         let failed = format!("failed calling webhook \"{}\"", probe_name(namespace));
-        let late = Instant::now() + PATIENCE;
+        let late = Instant::now() + TIMEOUT;
         while Instant::now() < late {
             let answer = client.send(ask("POST", &path, Some(&object))).await?;
             let message = answer.body.pointer("/message").and_then(Value::as_str);
@@ -145,7 +145,7 @@ impl Runner {
             }
             sleep(Duration::from_millis(5)).await;
         }
-        bail!("the server does not see the change of {configuration} within {PATIENCE:?}")
+        bail!("the server does not see the change of {configuration} within {TIMEOUT:?}")
     }
 }
 

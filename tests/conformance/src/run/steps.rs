@@ -18,7 +18,7 @@ use crate::redact::Redactor;
 use crate::run::Runner;
 use crate::run::audit::AuditLog;
 use crate::run::definitions;
-use crate::run::install::{PATIENCE, kind_and_name};
+use crate::run::install::{TIMEOUT, kind_and_name};
 use crate::vars::Vars;
 
 /// The headers of a webhook call that are compared.
@@ -105,14 +105,14 @@ impl Runner {
                 }
                 let mut answer = awaited(client, &ask, step, &vars).await?;
                 // A real server publishes the document of a new group in the background.
-                let late = Instant::now() + PATIENCE;
+                let late = Instant::now() + TIMEOUT;
                 while step.shows == Shows::Openapi && answer.status == 404 && Instant::now() < late
                 {
                     sleep(Duration::from_millis(50)).await;
                     answer = client.send(ask.clone()).await?;
                 }
                 if let Some(wanted) = &step.until {
-                    let late = Instant::now() + PATIENCE;
+                    let late = Instant::now() + TIMEOUT;
                     let mut attempt = 0;
                     while self.hooks_called(case)? != *wanted {
                         ensure!(Instant::now() < late, "never were {wanted:?} called by it");
@@ -317,7 +317,7 @@ impl Call {
 
 /// The answer to a request, which is sent again until the answer has what the step awaits.
 async fn awaited(client: &Client, ask: &Ask, step: &Step, vars: &Vars) -> Result<Answer> {
-    let late = Instant::now() + PATIENCE;
+    let late = Instant::now() + TIMEOUT;
     loop {
         let answer = client.send(ask.clone()).await?;
         let has = |(pointer, wanted): (&String, &Value)| {

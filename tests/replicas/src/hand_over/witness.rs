@@ -72,7 +72,7 @@ impl Witness {
         let other = self
             .latest
             .wait_for(|(writer, _)| !writer.is_empty() && writer != before);
-        let heard = tokio::time::timeout(PATIENCE, other).await;
+        let heard = tokio::time::timeout(TIMEOUT, other).await;
         let heard = heard
             .context("no replica leads")?
             .context("the watch has ended")?;
@@ -147,4 +147,4 @@ fn version<K: Object>(object: &K) -> u64 {
         .unwrap_or_default()
 }
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);

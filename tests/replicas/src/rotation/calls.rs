@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 /// What a replica answers.
 pub const ANSWER: &str = "answered by a replica";
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A call that failed.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ impl Calls {
                 sleep(Duration::from_millis(20)).await;
             }
         };
-        timeout(PATIENCE, answered)
+        timeout(TIMEOUT, answered)
             .await
             .context("no call is answered")?;
         for number in 0..at_once {

@@ -182,7 +182,7 @@ impl Trial {
             }
             Ok::<_, anyhow::Error>(())
         };
-        timeout(PATIENCE, restored)
+        timeout(TIMEOUT, restored)
             .await
             .context("the bundle was not put back")??;
         // Without a trusted CA, no replica can answer the API server. A real one takes a moment to notice either change.
@@ -281,7 +281,7 @@ impl Trial {
                 sleep(Duration::from_millis(1)).await;
             }
         };
-        let reached = timeout(PATIENCE, reached).await;
+        let reached = timeout(TIMEOUT, reached).await;
         let Err(late) = reached else { return Ok(()) };
         Err(late).with_context(|| "the rotation does not go on".to_owned())
     }
@@ -332,4 +332,4 @@ fn in_namespace(kubeconfig: &str, namespace: &str) -> Result<String> {
 
 /// Time after which every client of a killed replica has noticed its end.
 const NOTICED: Duration = Duration::from_millis(100);
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);

@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 
 /// How often a replica is asked whether it is ready.
 const PERIOD: Duration = Duration::from_millis(20);
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A Service without anything of Kubernetes: what matters is that connections are spread, and replicas asked.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Service {
                 sleep(PERIOD).await;
             }
         };
-        timeout(PATIENCE, ready)
+        timeout(TIMEOUT, ready)
             .await
             .with_context(|| format!("not all are ready: {:?}", self.endpoints))
     }
