@@ -22,10 +22,10 @@ async fn the_demo_shows_the_pod_before_and_after() {
     let ran = run(folder.path(), &["dev", example.to_str().unwrap(), "--once"]).await;
     assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
     for text in [
-        "the pod nginx as it is applied:",
+        "pod nginx, applied:",
         "test-mutating-webhook.example.com CREATE Pod default/nginx  changed",
         "    +     mutate: welcome",
-        "the pod nginx as it is stored",
+        "pod nginx, stored with the API server's defaults:",
         "✓ as expected",
     ] {
         assert!(ran.out.contains(text), "{text:?} is not in\n{}", ran.out);

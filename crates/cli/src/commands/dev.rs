@@ -19,11 +19,11 @@ use crate::dev::others;
 use crate::dev::play::Ground;
 use crate::dev::program::{Asked, Program};
 use crate::dev::record::Record;
+use crate::dev::recorded::RecordedReviews;
 use crate::dev::reviews::Reviews;
 use crate::dev::session::{Session, complain};
 use crate::dev::sources::Sources;
 use crate::dev::stage::Stage;
-use crate::dev::told::Told;
 use crate::failure::{Failure, Outcome};
 use crate::ownership::Adopt;
 use crate::ui::{Tone, Ui};
@@ -113,14 +113,14 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: &Arguments) -> Outcome {
         let mut interrupt = Interrupt::listen_to_all()?;
         // On a given cluster, only the program itself can report the reviews that it receives.
         let told = match &arguments.given.context {
-            Some(_) => Some(Told::start(ui, arguments.record.as_deref())?),
+            Some(_) => Some(RecordedReviews::start(ui, arguments.record.as_deref())?),
             None => None,
         };
         let asked = Asked {
             options: &arguments.options,
             record: told
                 .as_ref()
-                .map(Told::path)
+                .map(RecordedReviews::path)
                 .or(arguments.record.as_deref()),
         };
         let mut session = None;

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use crate::cluster::listen;
 use crate::dev::diff;
 use crate::dev::program::{Asked, Program};
+use crate::dev::recorded::headline;
 use crate::dev::running::Running;
 use crate::dev::stage::Stage;
-use crate::dev::told::headline;
 use crate::failure::{Failure, Outcome};
 use crate::ui::{Tone, Ui};
 

@@ -68,7 +68,7 @@ impl Actions {
         }
         if resource == "events" {
             return is_program
-                .then(|| self.line(&self.told(object)))
+                .then(|| self.line(&self.recorded(object)))
                 .into_iter()
                 .collect();
         }
@@ -139,7 +139,7 @@ impl Actions {
     }
 
     /// An Event, as a sentence.
-    fn told(&self, event: &Value) -> String {
+    fn recorded(&self, event: &Value) -> String {
         let text = |field: &Value| field.as_str().unwrap_or_default().to_owned();
         let regarding = &event["regarding"];
         let tone = if event["type"] == "Warning" {
@@ -152,7 +152,7 @@ impl Actions {
             None => String::new(),
         };
         format!(
-            "told of {} {}/{}: {} {}{again}",
+            "recorded an Event for {} {}/{}: {} {}{again}",
             text(&regarding["kind"]),
             text(&regarding["namespace"]),
             text(&regarding["name"]),
@@ -297,7 +297,7 @@ mod tests {
         told["objectRef"]["resource"] = "events".into();
         assert_eq!(
             actions().describe(&told),
-            ["gardens told of ConfigMap blue/beds: Dry water it"]
+            ["gardens recorded an Event for ConfigMap blue/beds: Dry water it"]
         );
         let mut refused = event(PROGRAM, "create", "", &Value::Null);
         refused["responseStatus"] = json!({"code": 403, "message": "no"});

@@ -147,12 +147,12 @@ async fn applied(
     let mut problems = Vec::new();
     let mut refused = false;
     for object in objects {
-        ui.line(format!("the {} as it is applied:", kind(object)));
+        ui.line(format!("{}, applied:", kind(object)));
         print(ui, diff::yaml(object).lines());
         match Place::of(client, object).await?.apply(object).await {
             Ok(stored) => {
                 ui.line(format!(
-                    "the {} as it is stored, with the API server's defaults:",
+                    "{}, stored with the API server's defaults:",
                     kind(object)
                 ));
                 print(

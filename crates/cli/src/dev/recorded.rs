@@ -15,7 +15,7 @@ use crate::failure::Outcome;
 use crate::ui::{Tone, Ui};
 
 /// Shows each review that comes into a folder of recordings.
-pub(crate) struct Told {
+pub(crate) struct RecordedReviews {
     folder: Folder,
     shown: Arc<Shown>,
     _watcher: RecommendedWatcher,
@@ -33,7 +33,7 @@ struct Shown {
     files: Mutex<BTreeSet<PathBuf>>,
 }
 
-impl Told {
+impl RecordedReviews {
     /// Starts to show each review that the program records in `folder`, or in a temporary folder.
     pub(crate) fn start(ui: &Arc<Ui>, folder: Option<&Path>) -> Outcome<Self> {
         let folder = match folder {
@@ -212,7 +212,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         std::fs::write(path("1.json"), "{}").unwrap();
-        let told = Told::start(&Arc::new(Ui::new()), Some(folder.path())).unwrap();
+        let told = RecordedReviews::start(&Arc::new(Ui::new()), Some(folder.path())).unwrap();
         std::fs::write(path("2.json"), "{\"path\": ").unwrap();
         std::fs::write(path("note.txt"), "{}").unwrap();
         let review = json!({"path": "/a", "hook": "a", "review": {}, "answer": null}).to_string();
