@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run decode`: no body makes the reader panic, and what it takes is JSON.
+//! `cargo +nightly fuzz run decode`: no body makes the reader panic, and every accepted body is JSON.
 #![no_main]
 
 #[expect(dead_code, reason = "every target has one of the checks")]

@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run graft`: every patch applies and makes the object that the handler wanted.
+//! `cargo +nightly fuzz run graft`: every patch applies, and results in the object that the handler returned.
 #![no_main]
 
 #[expect(dead_code, reason = "every target has one of the checks")]
