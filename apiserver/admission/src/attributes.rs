@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use kubewright_apimachinery::conform::{Medium, write_empties};
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::user::User;
-use kubewright_fieldmanagement as managed_fields;
+use kubewright_fieldmanagement::NewManagedFields;
 use kubewright_registry::Resource;
 use serde_json::Value;
 
@@ -65,10 +64,10 @@ pub struct Attributes {
     /// Whether a webhook patched the object.
     pub patched: bool,
     /// The `managedFields` as they were before a webhook's patch reached them, if one did.
-    pub managed_fields: Option<Value>,
+    pub unpatched_managed_fields: Option<Value>,
     /// The JSON of the `managedFields` of a new object, until an admission step reads them: `object` does not contain them
     /// before that.
-    pub owners: Option<Bytes>,
+    pub new_managed_fields: Option<NewManagedFields>,
     /// The object as it is stored; null for CREATE and CONNECT.
     pub old_object: Value,
     /// When the request must be answered.
@@ -77,9 +76,9 @@ pub struct Attributes {
 
 impl Attributes {
     /// Moves the `managedFields` into `object`, where admission steps can read and change them.
-    pub fn settle_owners(&mut self) {
-        if let Some(owners) = self.owners.take() {
-            managed_fields::put(&mut self.object, &owners);
+    pub fn include_managed_fields(&mut self) {
+        if let Some(entries) = self.new_managed_fields.take() {
+            entries.put_into(&mut self.object);
         }
     }
 

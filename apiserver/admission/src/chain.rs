@@ -65,7 +65,7 @@ impl Chain {
         notes: &Notes,
     ) -> Result<()> {
         if self.webhooks.are_observed() {
-            attributes.settle_owners();
+            attributes.include_managed_fields();
         }
         let mut reinvocation = Reinvocation::default();
         self.mutate_round(cluster, attributes, notes, &mut reinvocation)

@@ -16,7 +16,36 @@ use super::set::{Node, Set};
 use super::shape::{Atom, Items, List, Members, Shape};
 use super::track::{Tracked, UNOWNED};
 
-/// Returns the JSON of the `managedFields` of a new object that has no entries; none if the manager owns no field.
+/// The `managedFields` of a new object, as JSON that is not part of the object yet.
+///
+/// What writes the object includes the JSON as it is; what reads or changes the entries puts them into the object first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewManagedFields(Bytes);
+
+impl NewManagedFields {
+    /// Returns the JSON form of a list of entries.
+    pub fn of(entries: &Value) -> Self {
+        let mut json = Vec::new();
+        write(&mut json, entries);
+        Self(json.into())
+    }
+
+    /// Returns the JSON of the entries.
+    pub fn json(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Sets the `managedFields` of the object to the entries.
+    #[expect(clippy::missing_panics_doc, reason = "the JSON was written here")]
+    pub fn put_into(&self, object: &mut Value) {
+        let entries = parse_own(&self.0).expect("JSON that was written here");
+        if let Some(metadata) = object.part("metadata") {
+            metadata.put("managedFields", entries);
+        }
+    }
+}
+
+/// Returns the `managedFields` of a new object that has no entries; none if the manager owns no field.
 ///
 /// `empty` is an empty object of the kind; `empties` says whether `object` may have empty lists and maps, as objects in memory
 /// have. For built-in kinds only: the function does not validate the object against its schema.
@@ -26,7 +55,7 @@ pub fn create(
     object: &Value,
     empties: bool,
     manager: &str,
-) -> Option<Bytes> {
+) -> Option<NewManagedFields> {
     let mut object = Cow::Borrowed(object);
     if empties {
         write_empties(tracked.kind, object.to_mut(), Medium::Json);
@@ -60,18 +89,7 @@ pub fn create(
         return None;
     }
     text.extend_from_slice(b"}}]");
-    Some(text.into())
-}
-
-/// Sets the `managedFields` of an object to entries from [`create`].
-///
-/// # Panics
-/// The entries are not JSON.
-pub fn put(object: &mut Value, entries: &[u8]) {
-    let entries = parse_own(entries).expect("JSON that was written here");
-    if let Some(metadata) = object.part("metadata") {
-        metadata.put("managedFields", entries);
-    }
+    Some(NewManagedFields(text.into()))
 }
 
 /// Fields below a path that no manager can own.

@@ -24,7 +24,7 @@ mod versions;
 pub use apply::apply;
 pub use conflict::{ApplyError, Conflict};
 pub use entries::{check, same_but_times};
-pub use fresh::{create, put};
+pub use fresh::{NewManagedFields, create};
 pub use scale::{Places, REPLICAS, to_parent, to_scale};
 pub use server::update_definition_status;
 pub use track::{Tracked, empty, may_not_fit, shown, update};

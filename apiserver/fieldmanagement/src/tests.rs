@@ -111,8 +111,8 @@ fn message(error: ApplyError) -> String {
     error.into_status().message().to_owned()
 }
 
-/// What two roads say of the owners of a new object: comparing it with an empty one, and writing them as text at once.
-fn owners_of_new(object: &Value, empties: bool) -> [String; 2] {
+/// Returns the `managedFields` of a new object from both functions: the comparison with an empty object, and [`create`].
+fn managed_fields_of_new(object: &Value, empties: bool) -> [String; 2] {
     let word = |name: &str| object[name].as_str().unwrap_or_default();
     let kind = GroupVersionKind::from_api_version_and_kind(word("apiVersion"), word("kind"));
     let resource = kubewright_apiextensions::builtin::with_all_versions()
@@ -127,12 +127,12 @@ fn owners_of_new(object: &Value, empties: bool) -> [String; 2] {
         now: NOW,
     };
     let written = create(&tracked, &empty(&kind), object, empties, "m");
-    let written = written.unwrap_or_else(|| "null".into());
+    let written = written.unwrap_or_else(|| super::NewManagedFields::of(&Value::Null));
     let mut object = object.clone();
     update(&tracked, &empty(&kind), &mut object, empties, "m");
     let mut shown = json!({"apiVersion": kind.api_version(), "kind": kind.kind, "metadata": {}});
     let mut beside = Vec::new();
-    ordered::write_object(&mut beside, &shown, Some(&written));
+    ordered::write_object(&mut beside, &shown, Some(written.json()));
     shown["metadata"]["managedFields"] = object["metadata"]["managedFields"].take();
     [ordered::text(&shown), beside].map(|text| String::from_utf8(text).unwrap())
 }
@@ -159,7 +159,7 @@ proptest! {
             metadata.remove("managedFields");
             metadata.remove("uid");
         }
-        let [compared, written] = owners_of_new(&object, conformed.empties);
+        let [compared, written] = managed_fields_of_new(&object, conformed.empties);
         prop_assert_eq!(written, compared);
     }
 }
@@ -174,7 +174,7 @@ fn items_whose_keys_are_numbers_stand_in_the_order_of_their_text() {
         "spec": {"containers": [{"name": "c", "ports": ports}, {"name": "d"}, {"name": "d"}]},
         "status": {"phase": "Running"}
     });
-    let [compared, written] = owners_of_new(&pod, false);
+    let [compared, written] = managed_fields_of_new(&pod, false);
     assert_eq!(written, compared);
     assert!(written.contains(r#""k:{\"containerPort\":443"#) && !written.contains("phase"));
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kubewright_fieldmanagement::NewManagedFields;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -68,26 +69,26 @@ async fn an_observer_sees_patches_with_the_object_before() {
 
 /// Keeps the `managedFields` of the last object that was seen.
 #[derive(Debug, Default)]
-struct Owners(Mutex<Value>);
+struct ManagedFields(Mutex<Value>);
 
-impl Observer for Owners {
+impl Observer for ManagedFields {
     fn called(&self, call: &Call<'_>) {
-        assert_eq!(call.request.owners, None);
+        assert_eq!(call.request.new_managed_fields, None);
         *self.0.lock() = call.request.object["metadata"]["managedFields"].clone();
     }
 }
 
 #[tokio::test]
-async fn an_observer_sees_the_owners_within_the_object() {
-    let seen = Arc::new(Owners::default());
+async fn an_observer_sees_the_managed_fields_within_the_object() {
+    let seen = Arc::new(ManagedFields::default());
     let setting = Setting::with(Chain::builder().observer(Arc::clone(&seen) as Arc<dyn Observer>));
     let hook = Hook::start(allow).await;
     let setting = setting.mutating("m", [hook.webhook("one.example.com")]);
     let mut attributes = create(config_map());
-    let owners = json!([{"manager": "me"}]);
-    attributes.owners = Some(owners.to_string().into());
+    let entries = json!([{"manager": "me"}]);
+    attributes.new_managed_fields = Some(NewManagedFields::of(&entries));
     setting.mutate(&mut attributes).await.unwrap();
-    assert_eq!(*seen.0.lock(), owners);
+    assert_eq!(*seen.0.lock(), entries);
 }
 
 #[tokio::test]

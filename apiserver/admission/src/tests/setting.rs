@@ -218,8 +218,8 @@ pub(crate) fn request(operation: Operation, object: Value, old_object: Value) ->
         object,
         empties: false,
         patched: false,
-        managed_fields: None,
-        owners: None,
+        unpatched_managed_fields: None,
+        new_managed_fields: None,
         old_object,
         deadline: Instant::now() + Duration::from_secs(34),
     }

@@ -8,7 +8,7 @@ use kubewright_apimachinery::conform::{Medium, write_empties};
 use kubewright_apimachinery::json::ordered::write_object;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::Result;
-use kubewright_fieldmanagement as managed_fields;
+use kubewright_fieldmanagement::NewManagedFields;
 use kubewright_webhook_client::Reach;
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ pub(super) struct Form<'a> {
     /// Complete where the webhook has conditions that read it.
     pub(super) object: &'a Value,
     /// The JSON of the object's `managedFields` if `object` does not contain them.
-    owners: Option<&'a [u8]>,
+    managed_fields: Option<&'a NewManagedFields>,
     pub(super) old: &'a Value,
     encoded: &'a mut Encoded,
 }
@@ -56,11 +56,12 @@ impl Forms {
         attributes: &'a Attributes,
         invocation: &Invocation,
     ) -> Result<Form<'a>> {
-        let read = attributes.owners.is_some() && !invocation.hook.conditions.is_empty();
+        let read =
+            attributes.new_managed_fields.is_some() && !invocation.hook.conditions.is_empty();
         if invocation.kind == attributes.kind && !attributes.empties && !read {
             return Ok(Form {
                 object: &attributes.object,
-                owners: attributes.owners.as_deref(),
+                managed_fields: attributes.new_managed_fields.as_ref(),
                 old: &attributes.old_object,
                 encoded: &mut self.own,
             });
@@ -79,7 +80,7 @@ impl Forms {
         let form = &mut self.converted[at];
         Ok(Form {
             object: &form.object,
-            owners: None,
+            managed_fields: None,
             old: &form.old,
             encoded: &mut form.encoded,
         })
@@ -99,7 +100,7 @@ impl Forms {
         {
             Some(form) => {
                 // The converted object contains the `managedFields`.
-                attributes.owners = None;
+                attributes.new_managed_fields = None;
                 form.object
             }
             None => std::mem::take(&mut attributes.object),
@@ -122,8 +123,8 @@ impl Converted {
         };
         let old = convert(&attributes.old_object).await?;
         let mut own = Cow::Borrowed(&attributes.object);
-        if let Some(owners) = &attributes.owners {
-            managed_fields::put(own.to_mut(), owners);
+        if let Some(entries) = &attributes.new_managed_fields {
+            entries.put_into(own.to_mut());
         }
         let mut object = convert(&own).await?;
         if attributes.empties {
@@ -144,7 +145,7 @@ impl Form<'_> {
         let object = self
             .encoded
             .object
-            .get_or_insert_with(|| encode(self.object, self.owners))
+            .get_or_insert_with(|| encode(self.object, self.managed_fields))
             .clone();
         let old = self
             .encoded
@@ -156,8 +157,9 @@ impl Form<'_> {
 }
 
 /// The JSON of an object, its members in the order of the real server.
-fn encode(value: &Value, owners: Option<&[u8]>) -> Bytes {
-    let mut out = Vec::with_capacity(8192 + owners.map_or(0, <[u8]>::len));
-    write_object(&mut out, value, owners);
+fn encode(value: &Value, entries: Option<&NewManagedFields>) -> Bytes {
+    let entries = entries.map(NewManagedFields::json);
+    let mut out = Vec::with_capacity(8192 + entries.map_or(0, <[u8]>::len));
+    write_object(&mut out, value, entries);
     out.into()
 }

@@ -24,7 +24,7 @@ use crate::attributes::Attributes;
 const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";
 
 /// Where the owners of an object's fields stand.
-const OWNERS: [&str; 2] = ["metadata", "managedFields"];
+const MANAGED_FIELDS: [&str; 2] = ["metadata", "managedFields"];
 
 /// A patch that was applied.
 #[derive(Debug)]
@@ -82,8 +82,8 @@ pub(super) async fn apply(
     } else {
         Changes::Whole
     };
-    if attributes.owners.is_some() && patch.looks_at().reach(&OWNERS) {
-        attributes.settle_owners();
+    if attributes.new_managed_fields.is_some() && patch.looks_at().reach(&MANAGED_FIELDS) {
+        attributes.include_managed_fields();
     }
     // The patch is of the JSON that the webhook saw.
     let had_empties = attributes.empties;
@@ -94,8 +94,9 @@ pub(super) async fn apply(
     // of a request always counts as a change (measured: corrections, row 9).
     let counts = reinvocation.first_patch() && is_built_in(&attributes.kind);
     let before = (!counts).then(|| object.clone());
-    if attributes.managed_fields.is_none() && changes.reach(&OWNERS) {
-        attributes.managed_fields = Some(object.at("metadata").at("managedFields").clone());
+    if attributes.unpatched_managed_fields.is_none() && changes.reach(&MANAGED_FIELDS) {
+        attributes.unpatched_managed_fields =
+            Some(object.at("metadata").at("managedFields").clone());
     }
     patch
         .apply(&mut object)

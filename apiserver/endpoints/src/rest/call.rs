@@ -183,8 +183,8 @@ impl Call {
             object: Value::Null,
             empties: false,
             patched: false,
-            managed_fields: None,
-            owners: None,
+            unpatched_managed_fields: None,
+            new_managed_fields: None,
             old_object: Value::Null,
             deadline: self.deadline,
         }

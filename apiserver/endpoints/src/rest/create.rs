@@ -222,9 +222,9 @@ async fn write(
     read_back: ReadBack,
 ) -> Result<std::result::Result<Shown, Raced>> {
     let key = call.key(name);
-    let mut draft = match &attributes.owners {
+    let mut draft = match &attributes.new_managed_fields {
         // They are left beside an object only in the form in which it is stored.
-        Some(owners) => Draft::with_managed_fields(&attributes.object, Some(owners)),
+        Some(entries) => Draft::with_managed_fields(&attributes.object, Some(entries.json())),
         None => call.to_storage(&attributes.object).await?,
     };
     draft.read_back = read_back;

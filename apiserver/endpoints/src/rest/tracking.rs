@@ -24,7 +24,7 @@ pub(crate) async fn mutate(
     attributes: &mut Attributes,
 ) -> Result<()> {
     mutate_to_store(call, options, attributes).await?;
-    attributes.settle_owners();
+    attributes.include_managed_fields();
     Ok(())
 }
 
@@ -39,7 +39,7 @@ pub(crate) async fn mutate_to_store(
         track(call, options, attributes).await;
     }
     call.mutate(attributes).await?;
-    if let Some(before) = attributes.managed_fields.take() {
+    if let Some(before) = attributes.unpatched_managed_fields.take() {
         keep_readable(call, before, &mut attributes.object);
     }
     Ok(())
@@ -47,7 +47,7 @@ pub(crate) async fn mutate_to_store(
 
 /// Whether the request creates an object of a built-in kind, in the version that is stored, without `managedFields`: then
 /// they need not be part of the object until it is stored.
-fn brings_no_owners(call: &Call, attributes: &Attributes) -> bool {
+fn has_no_managed_fields(call: &Call, attributes: &Attributes) -> bool {
     attributes.operation == Operation::Create
         && attributes.subresource.is_empty()
         && !managed_fields::may_not_fit(&call.resource)
@@ -61,9 +61,9 @@ async fn track(call: &Call, options: &WriteOptions, attributes: &mut Attributes)
     let live = Some(&attributes.old_object).filter(|old| !old.is_null());
     let live = live.map_or_else(|| Cow::Owned(nothing()), Cow::Borrowed);
     let (kind, empties) = (&attributes.kind, attributes.empties);
-    if brings_no_owners(call, attributes) {
+    if has_no_managed_fields(call, attributes) {
         let object = &attributes.object;
-        attributes.owners = for_managers(call, kind, |tracked| {
+        attributes.new_managed_fields = for_managers(call, kind, |tracked| {
             managed_fields::create(tracked, &live, object, empties, &manager)
         });
         return;
