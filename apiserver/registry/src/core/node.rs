@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use kubewright_apimachinery::field::Path;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::json;
 use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Map, Value, json};
 
@@ -18,6 +19,7 @@ use crate::defaults::shared::resource_list;
 use crate::fields;
 use crate::strategy::{Creation, Findings, Strategy};
 use crate::warnings::addresses;
+use kubewright_validation::check::Errors;
 use kubewright_validation::metadata::Rules;
 
 const METADATA: Rules = Rules::cluster_scoped();
@@ -54,6 +56,7 @@ impl Strategy for Node {
     fn validate(&self, object: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
         METADATA.create(object, errors);
+        avoided_pods(object, errors);
         config::node(object, errors);
     }
 
@@ -62,12 +65,15 @@ impl Strategy for Node {
         match subresource {
             "" => {
                 METADATA.create(new, errors);
+                avoided_pods(new, errors);
                 config::node(new, errors);
                 METADATA.changed(new, old, errors);
+                avoided_pods(new, errors);
                 config::node_update(new, old, errors);
             }
             "status" => {
                 METADATA.changed(new, old, errors);
+                avoided_pods(new, errors);
                 config::node_update(new, old, errors);
             }
             _ => {}
@@ -117,6 +123,55 @@ impl Strategy for Node {
             Value::Null if field == "spec.unschedulable" => "false".into(),
             other => fields::shown(other),
         })
+    }
+}
+
+/// The annotation with the pods that a scheduler should avoid on the node: each entry names the controller of its pods.
+fn avoided_pods(object: &Value, errors: &mut Errors) {
+    const KEY: &str = "scheduler.alpha.kubernetes.io/preferAvoidPods";
+    let path = Path::new("metadata.annotations");
+    let annotation = object.at("metadata").at("annotations").text(KEY);
+    if annotation.is_empty() {
+        return;
+    }
+    let malformed = |detail: &str, errors: &mut Errors| {
+        errors.push(FieldError::invalid(&path.child("AvoidPods"), KEY, detail));
+    };
+    let avoided = match json::parse(annotation.as_bytes()) {
+        Ok(parsed) => parsed.value,
+        Err(error) => return malformed(&error.to_string(), errors),
+    };
+    if let Some(found) = other_than_object(&avoided) {
+        let detail = format!("json: cannot unmarshal {found} into Go value of type v1.AvoidPods");
+        return malformed(&detail, errors);
+    }
+    let path = path.child(KEY);
+    for (index, entry) in avoided.list("preferAvoidPods").iter().enumerate() {
+        let path = path.index(index);
+        let path = path.child("PodSignature");
+        let controller = entry.at("podSignature").at("podController");
+        if controller.is_null() {
+            errors.push(FieldError::required(&path, ""));
+        } else if !controller.flag("controller") {
+            let path = path.child("PodController");
+            let detail = "must point to a controller";
+            errors.push(FieldError::invalid(
+                &path.child("Controller"),
+                false,
+                detail,
+            ));
+        }
+    }
+}
+
+/// What Go calls a JSON value that does not fit a struct.
+fn other_than_object(value: &Value) -> Option<&'static str> {
+    match value {
+        Value::Object(_) | Value::Null => None,
+        Value::Array(_) => Some("array"),
+        Value::Bool(_) => Some("bool"),
+        Value::Number(_) => Some("number"),
+        Value::String(_) => Some("string"),
     }
 }
 
