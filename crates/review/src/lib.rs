@@ -38,4 +38,4 @@ pub use printable::printable;
 pub use recording::Recording;
 pub use request::AdmissionReview;
 pub use response::{Response, Status, StatusCause};
-pub use wire::{Kind, Operation, Resource, Version};
+pub use wire::{GroupVersionKind, GroupVersionResource, Operation, Version};

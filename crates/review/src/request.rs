@@ -13,7 +13,10 @@ use crate::graft::graft;
 use crate::image::Image;
 use crate::json::{JsonError, Members, Reader};
 use crate::raw::Raw;
-use crate::{ApplyError, Change, Kind, Operation, Patch, ReadError, Resource, Version, printable};
+use crate::{
+    ApplyError, Change, GroupVersionKind, GroupVersionResource, Operation, Patch, ReadError,
+    Version, printable,
+};
 
 /// The request of an AdmissionReview.
 ///
@@ -224,12 +227,12 @@ impl AdmissionReview {
     }
 
     /// Returns the kind of the objects in this review.
-    pub fn kind(&self) -> Kind<'_> {
+    pub fn kind(&self) -> GroupVersionKind<'_> {
         self.kind_of(&self.envelope.kind)
     }
 
     /// Returns the resource as the webhook's rule names it.
-    pub fn resource(&self) -> Resource<'_> {
+    pub fn resource(&self) -> GroupVersionResource<'_> {
         self.resource_of(&self.envelope.resource)
     }
 
@@ -254,13 +257,13 @@ impl AdmissionReview {
     /// assert_eq!(review.kind().version, "v2");
     /// assert_eq!(review.request_kind().version, "v1");
     /// ```
-    pub fn request_kind(&self) -> Kind<'_> {
+    pub fn request_kind(&self) -> GroupVersionKind<'_> {
         let envelope = &self.envelope;
         self.kind_of(envelope.request_kind.as_ref().unwrap_or(&envelope.kind))
     }
 
     /// Returns the resource that the client named, which can be of another version.
-    pub fn request_resource(&self) -> Resource<'_> {
+    pub fn request_resource(&self) -> GroupVersionResource<'_> {
         let envelope = &self.envelope;
         self.resource_of(
             envelope
@@ -376,16 +379,19 @@ impl AdmissionReview {
         span.map(|span| &self.body.text()[span.clone()])
     }
 
-    fn kind_of<'s>(&'s self, [group, version, kind]: &'s [Text; 3]) -> Kind<'s> {
-        Kind {
+    fn kind_of<'s>(&'s self, [group, version, kind]: &'s [Text; 3]) -> GroupVersionKind<'s> {
+        GroupVersionKind {
             group: self.text(group),
             version: self.text(version),
             kind: self.text(kind),
         }
     }
 
-    fn resource_of<'s>(&'s self, [group, version, resource]: &'s [Text; 3]) -> Resource<'s> {
-        Resource {
+    fn resource_of<'s>(
+        &'s self,
+        [group, version, resource]: &'s [Text; 3],
+    ) -> GroupVersionResource<'s> {
+        GroupVersionResource {
             group: self.text(group),
             version: self.text(version),
             resource: self.text(resource),

@@ -97,7 +97,7 @@ impl Operation {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct Kind<'a> {
+pub struct GroupVersionKind<'a> {
     /// The group, empty for the core group.
     pub group: &'a str,
     /// The version.
@@ -116,7 +116,7 @@ pub struct Kind<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct Resource<'a> {
+pub struct GroupVersionResource<'a> {
     /// The group, empty for the core group.
     pub group: &'a str,
     /// The version.

@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use kubewright_review::{
-    AdmissionReview, Body, Change, DecodeError, Image, ImageError, Kind, Patch, ReadError, Scope,
+    AdmissionReview, Body, Change, DecodeError, GroupVersionKind, Image, ImageError, Patch,
+    ReadError, Scope,
 };
 use tokio::time::Instant;
 
@@ -78,7 +79,7 @@ impl<K: Object, H: Handle<K>> Typed<K, H> {
         }
     }
 
-    fn mismatch(&self, kind: Kind<'_>) -> Option<String> {
+    fn mismatch(&self, kind: GroupVersionKind<'_>) -> Option<String> {
         let target = self.target.as_ref()?;
         let same = kind.kind == target.kind
             && kind.version == target.version

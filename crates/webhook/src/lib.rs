@@ -104,7 +104,9 @@ pub use error::DeclarationError;
 pub use handler::{Mutate, Object, Validate};
 pub use hook::{Hook, Undecodable, mutating, validating};
 pub use kubewright_review::Operation::{self, Connect, Create, Delete, Update};
-pub use kubewright_review::{Change, ConversionVersion, Kind, Recording, Resource, Version};
+pub use kubewright_review::{
+    Change, ConversionVersion, GroupVersionKind, GroupVersionResource, Recording, Version,
+};
 pub use observer::{Answered, Decision};
 pub use outcomes::Outcomes;
 pub use review::{Review, ReviewBuilder, User};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use kubewright_review::{AdmissionReview, Body, Kind, Operation, Resource};
+use kubewright_review::{AdmissionReview, Body, GroupVersionKind, GroupVersionResource, Operation};
 use serde::{Deserialize, de::DeserializeOwned};
 use tokio::time::Instant;
 
@@ -175,22 +175,22 @@ impl Review {
     }
 
     /// Returns the kind of the objects in this review.
-    pub fn kind(&self) -> Kind<'_> {
+    pub fn kind(&self) -> GroupVersionKind<'_> {
         self.0.request.kind()
     }
 
     /// Returns the resource as the webhook's rule names it.
-    pub fn resource(&self) -> Resource<'_> {
+    pub fn resource(&self) -> GroupVersionResource<'_> {
         self.0.request.resource()
     }
 
     /// Returns the kind that the client sent, which can be of another version.
-    pub fn request_kind(&self) -> Kind<'_> {
+    pub fn request_kind(&self) -> GroupVersionKind<'_> {
         self.0.request.request_kind()
     }
 
     /// Returns the resource that the client named, which can be of another version.
-    pub fn request_resource(&self) -> Resource<'_> {
+    pub fn request_resource(&self) -> GroupVersionResource<'_> {
         self.0.request.request_resource()
     }
 
