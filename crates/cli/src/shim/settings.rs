@@ -99,7 +99,7 @@ const REASONS: [(&str, &str); 5] = [
 ];
 
 /// The admission plugins of kube-apiserver that this server does not have.
-const ABSENT_PLUGINS: [&str; 23] = [
+const ABSENT_PLUGINS: [&str; 22] = [
     "AlwaysAdmit",
     "AlwaysDeny",
     "AlwaysPullImages",
@@ -107,7 +107,6 @@ const ABSENT_PLUGINS: [&str; 23] = [
     "CertificateSigning",
     "CertificateSubjectRestriction",
     "ClusterTrustBundleAttest",
-    "DenyServiceExternalIPs",
     "EventRateLimit",
     "ExtendedResourceToleration",
     "ImagePolicyWebhook",
@@ -379,4 +378,17 @@ fn audit(given: &Given, notes: &mut Vec<String>) -> Outcome<Option<Audit>> {
 fn contents(path: impl AsRef<Path>) -> Outcome<String> {
     let path = path.as_ref();
     Ok(fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_admission_plugin_of_this_server_is_listed_as_absent() {
+        for plugin in AdmissionPlugin::ALL {
+            let name = plugin.to_string();
+            assert!(!ABSENT_PLUGINS.contains(&name.as_str()), "{name}");
+        }
+    }
 }
