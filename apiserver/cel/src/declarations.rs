@@ -12,6 +12,8 @@ pub(crate) struct Declarations {
     pub(crate) variables: HashMap<Arc<str>, Type>,
     pub(crate) objects: Arc<HashMap<Arc<str>, Fields>>,
     pub(crate) functions: Arc<Functions>,
+    /// Whether expressions can make `Object` and `JSONPatch`, and the parts of an `Object` by their paths.
+    pub(crate) patches: bool,
 }
 
 /// The fields of an object type.
@@ -23,6 +25,7 @@ impl Declarations {
             variables: HashMap::new(),
             objects: Arc::default(),
             functions: Arc::clone(functions),
+            patches: false,
         }
     }
 
@@ -32,6 +35,19 @@ impl Declarations {
 
     pub(crate) fn object(&self, name: &str) -> Option<&BTreeMap<String, Type>> {
         self.objects.get(name).map(|fields| &**fields)
+    }
+
+    /// Whether the fields of a type are not declared: it has any field, of type `dyn`.
+    pub(crate) fn is_open(&self, name: &str) -> bool {
+        self.patches && (name == "Object" || name.starts_with("Object."))
+    }
+
+    /// The type that an expression makes by `name{..}`.
+    pub(crate) fn made_type(&self, name: &str) -> Option<Type> {
+        if self.is_open(name) {
+            return Some(Type::object(name));
+        }
+        self.named_type(name)
     }
 
     pub(crate) fn function(&self, name: &str) -> Option<&Arc<Function>> {

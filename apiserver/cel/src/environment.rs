@@ -74,6 +74,20 @@ impl Environment {
         self
     }
 
+    /// Takes a variable away.
+    ///
+    /// ```
+    /// use kubewright_cel::Environment;
+    ///
+    /// let environment = Environment::admission().clone().without_variable("oldObject");
+    /// assert!(environment.compile("oldObject == null").is_err());
+    /// ```
+    #[must_use]
+    pub fn without_variable(mut self, name: &str) -> Self {
+        self.declarations.variables.remove(name);
+        self
+    }
+
     /// Declares an object type with its fields. Expressions that select other fields do not compile.
     ///
     /// ```
@@ -116,21 +130,37 @@ impl Environment {
         self
     }
 
-    /// Adds the function `jsonpatch.escapeKey(string)`, which the API server has in mutating policies alone.
+    /// Adds what the API server has in mutating policies alone: the types `Object` (and `Object.spec` and so on, for its parts)
+    /// and `JSONPatch`, and the function `jsonpatch.escapeKey(string)`.
     ///
     /// ```
-    /// use kubewright_cel::{Budget, Environment, Variables};
+    /// use kubewright_cel::{Budget, Environment, Value, Variables};
     ///
-    /// let environment = Environment::kubernetes().with_json_patch();
-    /// let program = environment.compile("'/metadata/labels/' + jsonpatch.escapeKey('example.com/a')")?;
-    /// let path = program.evaluate(&Variables::new(), &mut Budget::policy())?;
-    /// assert_eq!(path.as_str(), Some("/metadata/labels/example.com~1a"));
+    /// let environment = Environment::kubernetes().with_patches();
+    /// let program = environment.compile(
+    ///     "[JSONPatch{op: 'remove', path: '/metadata/labels/' + jsonpatch.escapeKey('example.com/a')}]",
+    /// )?;
+    /// assert_eq!(program.output_type().to_string(), "list(JSONPatch)");
+    ///
+    /// let program = environment.compile("Object{spec: Object.spec{replicas: 3}}")?;
+    /// let value = program.evaluate(&Variables::new(), &mut Budget::policy())?;
+    /// let Value::Record(object) = &value else { unreachable!() };
+    /// assert_eq!(object.name(), "Object");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn with_json_patch(mut self) -> Self {
+    pub fn with_patches(mut self) -> Self {
         self.declarations.functions = Arc::clone(Functions::with_json_patch());
-        self
+        self.declarations.patches = true;
+        self.with_object_type(
+            "JSONPatch",
+            [
+                ("op", Type::String),
+                ("path", Type::String),
+                ("from", Type::String),
+                ("value", Type::Dyn),
+            ],
+        )
     }
 
     /// Parses, type-checks and plans an expression.

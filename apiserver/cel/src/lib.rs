@@ -4,6 +4,7 @@ mod admission;
 mod ast;
 mod checked;
 mod checker;
+mod composition;
 mod cost;
 mod declarations;
 mod declared;
@@ -25,6 +26,7 @@ mod types;
 mod value;
 mod variables;
 
+pub use composition::Composition;
 pub use declared::{Declared, Form, Items, MAX_REQUEST_SIZE_BYTES};
 pub use environment::Environment;
 pub use failure::EvaluationError;

@@ -80,15 +80,27 @@ impl Program {
         variables: &Variables<'a>,
         budget: &mut Budget,
     ) -> Result<Value<'a>, EvaluationError> {
-        let mut context = Context::new(variables, self.slots, budget.per_expression);
+        let (result, cost) = self.run(variables, budget.per_expression);
+        budget.spend(cost.saturating_add(variables.take_cost()))?;
+        result
+    }
+
+    /// Evaluates the expression; the cost is what it came to, whether it has a value or not.
+    pub(crate) fn run<'a>(
+        &'a self,
+        variables: &Variables<'a>,
+        limit: u64,
+    ) -> (Result<Value<'a>, EvaluationError>, u64) {
+        let mut context = Context::new(variables, self.slots, limit);
         let result = context.eval(&self.root);
-        budget.spend(context.spent())?;
-        result.map_err(|failure| match failure {
+        let cost = context.spent();
+        let result = result.map_err(|failure| match failure {
             Failure::Error(message) => EvaluationError::Failed {
                 message: message.into_owned(),
             },
             Failure::CostLimit => EvaluationError::CostLimit,
-        })
+        });
+        (result, cost)
     }
 }
 
@@ -176,7 +188,7 @@ impl Budget {
 }
 
 /// The limit of one expression: `PerCallLimit` of the API server.
-const PER_EXPRESSION: u64 = 1_000_000;
+pub(crate) const PER_EXPRESSION: u64 = 1_000_000;
 
 /// Why an expression does not compile.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -44,7 +44,7 @@ impl Checker<'_> {
 
     pub(super) fn object(&mut self, expr: &Expr, name: &str, fields: &[Field]) -> Type {
         let plain = name.trim_start_matches('.');
-        let Some(named) = self.declarations.named_type(plain) else {
+        let Some(named) = self.declarations.made_type(plain) else {
             return self.undeclared(expr.id, name);
         };
         self.refer(expr, Reference::Variable(Name::Owned(plain.to_owned())));

@@ -216,6 +216,9 @@ impl Checker<'_> {
     }
 
     fn object_field(&mut self, id: u32, name: &str, field: &str) -> Type {
+        if self.declarations.is_open(name) {
+            return Type::Dyn;
+        }
         let Some(object) = self.declarations.object(name) else {
             self.problem(id, format!("unexpected failed resolution of '{name}'"));
             return Type::Error;

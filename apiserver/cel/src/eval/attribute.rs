@@ -3,7 +3,7 @@
 use super::{Context, Evaluated, Failure, borrowed};
 use crate::cost::SELECT;
 use crate::node::{Attribute, Base, By, Node, Qualifier};
-use crate::value::{List, Value};
+use crate::value::{List, Object, Value};
 
 impl<'a> Context<'_, 'a> {
     /// Evaluates an attribute. A conditional, a presence test, and an attribute in a position that does not count its value
@@ -77,7 +77,7 @@ impl<'a> Context<'_, 'a> {
                 By::Value(node) => self.uncounted(node)?,
             };
             let tested = test && index == last;
-            let found = find(&value, &key, optional || tested);
+            let found = self.find(&value, &key, optional || tested, tested);
             let counted = tested || !optional || matches!(found, Ok(Some(_)));
             if counted {
                 self.charge(SELECT)?;
@@ -90,6 +90,25 @@ impl<'a> Context<'_, 'a> {
             }
         }
         Ok(if optional { Value::some(value) } else { value })
+    }
+
+    fn find(
+        &self,
+        value: &Value<'a>,
+        key: &Value<'a>,
+        lenient: bool,
+        tested: bool,
+    ) -> Result<Option<Value<'a>>, Failure> {
+        if !matches!(value, Value::Object(Object::Variables)) {
+            return find(value, key, lenient);
+        }
+        match self.variables.composed(key.as_str().unwrap_or_default()) {
+            // Whether it is declared is all that a presence test asks.
+            Some(Err(_)) if tested => Ok(Some(Value::Null)),
+            Some(found) => found.map(Some).map_err(Failure::new),
+            None if lenient => Ok(None),
+            None => Err(Failure::new(format!("no such key: {key}"))),
+        }
     }
 }
 

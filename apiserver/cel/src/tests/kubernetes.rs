@@ -153,7 +153,7 @@ fn only_mutating_policies_can_escape_the_keys_of_patches() {
     let expression = "jsonpatch.escapeKey('k8s.io/my~label') == 'k8s.io~1my~0label'";
     assert!(Environment::kubernetes().compile(expression).is_err());
     let program = Environment::kubernetes()
-        .with_json_patch()
+        .with_patches()
         .compile(expression)
         .unwrap();
     let (variables, mut budget) = (Variables::new(), Budget::policy());

@@ -373,6 +373,8 @@ pub enum Object<'a> {
     ResourceCheck(Arc<ResourceCheck<'a>>),
     /// The answer to `check(..)`.
     Decision(Arc<Decision>),
+    /// `variables`, whose fields are evaluated when they are selected.
+    Variables,
 }
 
 impl Object<'_> {
@@ -389,6 +391,7 @@ impl Object<'_> {
             Self::GroupCheck(_) => "kubernetes.authorization.GroupCheck",
             Self::ResourceCheck(_) => "kubernetes.authorization.ResourceCheck",
             Self::Decision(_) => "kubernetes.authorization.Decision",
+            Self::Variables => "kubernetes.variables",
         }
     }
 }

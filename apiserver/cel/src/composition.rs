@@ -1,0 +1,177 @@
+//! Composition: the named expressions of a policy (`spec.variables`), as `pkg/admission/plugin/cel/composition.go` of the API
+//! server has them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use crate::environment::Environment;
+use crate::program::{CompileError, PER_EXPRESSION, Program};
+use crate::types::Type;
+use crate::value::Value;
+use crate::variables::Variables;
+
+const TYPE: &str = "kubernetes.variables";
+
+/// The expressions that an admission policy names in `spec.variables`, for its other expressions to use as `variables.<name>`.
+///
+/// An expression can use the variables that were declared before it was compiled. A variable is evaluated at its first use in
+/// an evaluation, and only then costs anything.
+///
+/// ```
+/// use kubewright_cel::{Budget, Composition, Variables};
+/// use serde_json::json;
+///
+/// let mut composition = Composition::new(false);
+/// composition.declare("replicas", "object.spec.?replicas.orValue(1)")?;
+/// composition.declare("many", "variables.replicas > 5")?;
+/// let program = composition.environment().compile("!variables.many")?;
+///
+/// let deployment = json!({"spec": {"replicas": 7}});
+/// let variables = composition.bind(Variables::new().with_json("object", &deployment));
+/// let value = program.evaluate(&variables, &mut Budget::policy())?;
+/// assert_eq!(value.as_bool(), Some(false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Composition {
+    environment: Environment,
+    /// In the order of their declaration.
+    declared: Vec<(Arc<str>, Result<Arc<Program>, CompileError>)>,
+    fields: Vec<(String, Type)>,
+}
+
+impl Composition {
+    /// The environment of a policy without variables: that of [`Environment::admission`], and `params` where the policy has a
+    /// `paramKind`.
+    ///
+    /// ```
+    /// use kubewright_cel::Composition;
+    ///
+    /// assert!(Composition::new(true).environment().compile("params.data.team == 'a'").is_ok());
+    /// assert!(Composition::new(false).environment().compile("params.data.team == 'a'").is_err());
+    /// ```
+    pub fn new(params: bool) -> Self {
+        let mut environment = Environment::admission().clone();
+        if params {
+            environment = environment.with_variable("params", Type::Dyn);
+        }
+        Self {
+            environment: environment
+                .with_object_type(TYPE, [])
+                .with_variable("variables", Type::object(TYPE)),
+            declared: Vec::new(),
+            fields: Vec::new(),
+        }
+    }
+
+    /// Declares a variable. One whose expression does not compile is declared too, as `dyn`: expressions that use it compile,
+    /// and fail.
+    ///
+    /// # Errors
+    /// As for [`Environment::compile`].
+    pub fn declare(&mut self, name: &str, expression: &str) -> Result<(), CompileError> {
+        let program = self.environment.compile(expression).map(Arc::new);
+        let of = match &program {
+            Ok(program) => composable(program.output_type()),
+            Err(_) => Type::Dyn,
+        };
+        self.fields.retain(|(known, _)| known != name);
+        self.fields.push((name.to_owned(), of));
+        let fields = self.fields.iter();
+        let fields = fields.map(|(name, of)| (name.as_str(), of.clone()));
+        self.environment = self.environment.clone().with_object_type(TYPE, fields);
+        self.declared.retain(|(known, _)| **known != *name);
+        self.declared.push((name.into(), program.clone()));
+        program.map(drop)
+    }
+
+    /// The environment with the variables declared so far.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// The environment of message expressions, which have no authorizer.
+    ///
+    /// ```
+    /// use kubewright_cel::Composition;
+    ///
+    /// let expression = "authorizer.path('/healthz').check('get').allowed()";
+    /// assert!(Composition::new(false).environment().compile(expression).is_ok());
+    /// assert!(Composition::new(false).message_environment().compile(expression).is_err());
+    /// ```
+    pub fn message_environment(&self) -> Environment {
+        self.environment
+            .clone()
+            .without_variable("authorizer")
+            .without_variable("authorizer.requestResource")
+    }
+
+    /// Adds `variables` to the variables of a request. Each is evaluated once for what this returns.
+    pub fn bind<'a>(&'a self, mut request: Variables<'a>) -> Variables<'a> {
+        let composed = Arc::new(Composed {
+            declared: &self.declared,
+            values: self.declared.iter().map(|_| OnceLock::new()).collect(),
+            request: request.clone(),
+            cost: AtomicU64::new(0),
+        });
+        request.compose(&composed);
+        request
+    }
+}
+
+/// The type of a variable with a value of this type, as `convertCelTypeToDeclType` of the API server has it: simple types,
+/// lists and maps of them, and `dyn` for all others.
+fn composable(of: &Type) -> Type {
+    match of {
+        Type::Bool
+        | Type::Bytes
+        | Type::Double
+        | Type::Duration
+        | Type::Int
+        | Type::Null
+        | Type::String
+        | Type::Timestamp
+        | Type::Uint => of.clone(),
+        Type::List(element) => Type::list(composable(element)),
+        Type::Map(entry) => Type::map(composable(&entry.0), composable(&entry.1)),
+        _ => Type::Dyn,
+    }
+}
+
+/// The values of composed variables in one evaluation after another of one request.
+#[derive(Debug)]
+pub(crate) struct Composed<'a> {
+    declared: &'a [(Arc<str>, Result<Arc<Program>, CompileError>)],
+    values: Vec<OnceLock<Result<Value<'a>, String>>>,
+    request: Variables<'a>,
+    cost: AtomicU64,
+}
+
+impl<'a> Composed<'a> {
+    /// The value of a variable, or why it has none; nothing if it is not declared.
+    pub(crate) fn get(self: &Arc<Self>, name: &str) -> Option<Result<Value<'a>, String>> {
+        let index = self
+            .declared
+            .iter()
+            .position(|(known, _)| **known == *name)?;
+        let value = self.values[index].get_or_init(|| self.evaluate(index));
+        Some(value.clone())
+    }
+
+    fn evaluate(self: &Arc<Self>, index: usize) -> Result<Value<'a>, String> {
+        let (name, program) = &self.declared[index];
+        let program = program
+            .as_ref()
+            .map_err(|why| format!("composited variable \"{name}\" fails to compile: {why}"))?;
+        let mut variables = self.request.clone();
+        variables.compose(self);
+        let (value, cost) = program.run(&variables, PER_EXPRESSION);
+        self.cost.fetch_add(cost, Ordering::Relaxed);
+        value.map_err(|why| format!("composited variable \"{name}\" fails to evaluate: {why}"))
+    }
+
+    /// The cost of the variables that were evaluated since the last call.
+    pub(crate) fn take_cost(&self) -> u64 {
+        self.cost.swap(0, Ordering::Relaxed)
+    }
+}
