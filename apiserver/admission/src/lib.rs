@@ -3,7 +3,10 @@
 mod attributes;
 mod chain;
 mod cluster;
+mod expressions;
+mod head;
 mod level;
+mod matching;
 mod notes;
 mod observer;
 mod plugins;

@@ -36,9 +36,12 @@ const TYPE: &str = "kubernetes.variables";
 pub struct Composition {
     environment: Environment,
     /// In the order of their declaration.
-    declared: Vec<(Arc<str>, Result<Arc<Program>, CompileError>)>,
+    declared: Vec<Declared>,
     fields: Vec<(String, Type)>,
 }
+
+/// The name of a variable and its program, or why its expression does not compile.
+type Declared = (Arc<str>, Result<Arc<Program>, CompileError>);
 
 impl Composition {
     /// The environment of a policy without variables: that of [`Environment::admission`], and `params` where the policy has a
@@ -141,7 +144,7 @@ fn composable(of: &Type) -> Type {
 /// The values of composed variables in one evaluation after another of one request.
 #[derive(Debug)]
 pub(crate) struct Composed<'a> {
-    declared: &'a [(Arc<str>, Result<Arc<Program>, CompileError>)],
+    declared: &'a [Declared],
     values: Vec<OnceLock<Result<Value<'a>, String>>>,
     request: Variables<'a>,
     cost: AtomicU64,

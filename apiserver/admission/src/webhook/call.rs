@@ -69,7 +69,14 @@ pub(super) fn prepare(
     })?;
     let uid = Uuid::new_v4().to_string();
     let (object, old) = form.encoded();
-    let body = review::write(version, &uid, attributes, invocation, &object, &old);
+    let body = review::write(
+        version,
+        &uid,
+        attributes,
+        &invocation.matched,
+        &object,
+        &old,
+    );
     Ok(Prepared { version, uid, body })
 }
 

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kubewright_cel::Environment;
 use kubewright_webhook_client::{ReviewVersion, Target};
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::conditions::Conditions;
-use super::rules::Rule;
-use super::selector::Selector;
 use crate::cluster::Cluster;
+use crate::expressions::Conditions;
+use crate::matching::Criteria;
 
 const GROUP: &str = "admissionregistration.k8s.io";
 
@@ -31,10 +31,7 @@ pub(super) struct Hook {
     pub(super) id: Arc<str>,
     pub(super) configuration: Arc<str>,
     pub(super) name: String,
-    pub(super) rules: Vec<Rule>,
-    pub(super) equivalent: bool,
-    pub(super) namespaces: Selector,
-    pub(super) objects: Selector,
+    pub(super) criteria: Criteria,
     pub(super) conditions: Conditions,
     pub(super) ignore_failure: bool,
     pub(super) if_needed: bool,
@@ -102,16 +99,15 @@ fn name_of(object: &Value) -> &str {
 
 impl Hook {
     fn from_object(configuration: &Arc<str>, name: &str, n: usize, webhook: &Value) -> Self {
-        let rules = webhook["rules"].as_array().into_iter().flatten();
         Self {
             id: format!("{configuration}/{name}/{n}").into(),
             configuration: Arc::clone(configuration),
             name: name.to_owned(),
-            rules: rules.map(Rule::from_object).collect(),
-            equivalent: webhook["matchPolicy"] == "Equivalent",
-            namespaces: Selector::from_object(&webhook["namespaceSelector"]),
-            objects: Selector::from_object(&webhook["objectSelector"]),
-            conditions: Conditions::from_object(&webhook["matchConditions"]),
+            criteria: Criteria::of_webhook(webhook),
+            conditions: Conditions::from_object(
+                &webhook["matchConditions"],
+                Environment::admission(),
+            ),
             ignore_failure: webhook["failurePolicy"] == "Ignore",
             if_needed: webhook["reinvocationPolicy"] == "IfNeeded",
             dry_run: match webhook["sideEffects"].as_str() {

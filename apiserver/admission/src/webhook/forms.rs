@@ -58,7 +58,7 @@ impl Forms {
     ) -> Result<Form<'a>> {
         let read =
             attributes.new_managed_fields.is_some() && !invocation.hook.conditions.is_empty();
-        if invocation.kind == attributes.kind && !attributes.empties && !read {
+        if invocation.matched.kind == attributes.kind && !attributes.empties && !read {
             return Ok(Form {
                 object: &attributes.object,
                 managed_fields: attributes.new_managed_fields.as_ref(),
@@ -69,7 +69,7 @@ impl Forms {
         let known = self
             .converted
             .iter()
-            .position(|form| form.kind == invocation.kind);
+            .position(|form| form.kind == invocation.matched.kind);
         let at = if let Some(at) = known {
             at
         } else {
@@ -96,7 +96,7 @@ impl Forms {
         let converted = std::mem::take(&mut self.converted);
         match converted
             .into_iter()
-            .find(|form| form.kind == invocation.kind)
+            .find(|form| form.kind == invocation.matched.kind)
         {
             Some(form) => {
                 // The converted object contains the `managedFields`.
@@ -115,10 +115,10 @@ impl Converted {
         invocation: &Invocation,
     ) -> Result<Self> {
         let convert = async |object: &Value| {
-            if invocation.kind == attributes.kind || object.is_null() {
+            if invocation.matched.kind == attributes.kind || object.is_null() {
                 return Ok(object.clone());
             }
-            let (from, to) = (&attributes.resource, &invocation.resource);
+            let (from, to) = (&attributes.resource, &invocation.matched.resource);
             convert::between(reach, from, to, object.clone()).await
         };
         let old = convert(&attributes.old_object).await?;
@@ -128,10 +128,10 @@ impl Converted {
         }
         let mut object = convert(&own).await?;
         if attributes.empties {
-            write_empties(&invocation.kind, &mut object, Medium::Json);
+            write_empties(&invocation.matched.kind, &mut object, Medium::Json);
         }
         Ok(Self {
-            kind: invocation.kind.clone(),
+            kind: invocation.matched.kind.clone(),
             object,
             old,
             encoded: Encoded::default(),

@@ -3,19 +3,15 @@
 mod annotations;
 mod answer;
 mod call;
-mod conditions;
 mod configuration;
 mod denial;
 mod forms;
-mod matching;
 mod mutating;
 mod observe;
 mod patch;
 mod reinvocation;
 mod review;
-mod rules;
 mod select;
-mod selector;
 mod validating;
 
 use std::fmt;

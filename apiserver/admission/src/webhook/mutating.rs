@@ -11,10 +11,10 @@ use super::answer::{Answer, Sort};
 use super::call::{self, Failure};
 use super::configuration::Hook;
 use super::forms::Forms;
+use super::observe;
 use super::patch::{self, Patched};
 use super::reinvocation::Reinvocation;
 use super::select::{self, Invocation};
-use super::{matching, observe};
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
 use crate::notes::Notes;
@@ -60,7 +60,7 @@ impl Dispatch<'_> {
                 .of(self.reach, self.attributes, &invocation)
                 .await;
             let form = form.map_err(twice_internal)?;
-            let holds = matching::matches(self.cluster, self.attributes, &invocation, &form)?;
+            let holds = select::conditions_hold(self.cluster, self.attributes, &invocation, &form)?;
             if !holds {
                 return Ok(None);
             }

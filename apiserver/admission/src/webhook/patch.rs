@@ -77,7 +77,7 @@ pub(super) async fn apply(
             "admission webhook {name} attempted to modify the object, which is not supported for this operation"
         )));
     }
-    let changes = if invocation.kind == attributes.kind {
+    let changes = if invocation.matched.kind == attributes.kind {
         patch.changes()
     } else {
         Changes::Whole
@@ -101,7 +101,7 @@ pub(super) async fn apply(
     patch
         .apply(&mut object)
         .map_err(|error| internal(&error.to_string()))?;
-    let empties = decode(&invocation.kind, &mut object, &changes)?;
+    let empties = decode(&invocation.matched.kind, &mut object, &changes)?;
     let changed = before.as_ref() != Some(&object);
     finish(attributes, invocation, reach, object).await?;
     attributes.empties = empties || had_empties;
@@ -187,12 +187,12 @@ async fn finish(
     reach: Reach<'_>,
     mut object: Value,
 ) -> Result<(), Failure> {
-    if invocation.kind.kind == invocation.resource.kind {
-        invocation.resource.default(&mut object);
+    if invocation.matched.kind.kind == invocation.matched.resource.kind {
+        invocation.matched.resource.default(&mut object);
     }
-    if invocation.kind != attributes.kind {
-        name_kind(&invocation.kind, &mut object);
-        let (from, to) = (&invocation.resource, &attributes.resource);
+    if invocation.matched.kind != attributes.kind {
+        name_kind(&invocation.matched.kind, &mut object);
+        let (from, to) = (&invocation.matched.resource, &attributes.resource);
         let converted = Box::pin(convert::between(reach, from, to, object)).await;
         object = converted.map_err(Failure::Refused)?;
     }

@@ -12,8 +12,8 @@ use super::answer::Sort;
 use super::call::{self, Failure, Prepared};
 use super::configuration::Hook;
 use super::forms::Forms;
+use super::observe;
 use super::select::{self, Invocation};
-use super::{matching, observe};
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
 use crate::notes::Notes;
@@ -69,7 +69,7 @@ impl Dispatch<'_> {
             };
             let form = forms.of(self.reach, attributes, &invocation).await;
             let mut form = form.map_err(Status::into_internal)?;
-            if !matching::matches(cluster, attributes, &invocation, &form)? {
+            if !select::conditions_hold(cluster, attributes, &invocation, &form)? {
                 continue;
             }
             let prepared = call::prepare(attributes, &invocation, &mut form);

@@ -385,13 +385,13 @@ impl Run<'_> {
     }
 
     /// A rule that does not hold.
-    fn broken(
+    fn broken<'a>(
         &mut self,
-        rule: &Rule,
+        rule: &'a Rule,
         kind: &str,
         new: &Value,
         path: &Path<'_>,
-        variables: &Variables<'_>,
+        variables: &Variables<'a>,
         forgiven: bool,
     ) -> Result<(), Spent> {
         let child = path.child(&rule.field);
@@ -418,10 +418,10 @@ impl Run<'_> {
     ///
     /// # Errors
     /// It costs too much.
-    fn message(
+    fn message<'a>(
         &mut self,
-        rule: &Rule,
-        variables: &Variables<'_>,
+        rule: &'a Rule,
+        variables: &Variables<'a>,
     ) -> Result<Option<String>, String> {
         let Expression::Ready(program, _) = &rule.compiled.message else {
             return Ok(None);

@@ -1,11 +1,11 @@
-//! Match conditions: CEL expressions that must all be true for a webhook to be called (A.8).
+//! Match conditions: CEL expressions that must all be true for a webhook to be called, or for a policy to apply (A.8).
 
 use kubewright_cel::{Budget, Environment, EvaluationError, Program, Type, Variables};
 use serde_json::Value;
 
-/// The match conditions of one webhook, compiled once per change of the configuration.
+/// The match conditions of one webhook or policy, compiled once per change of it.
 #[derive(Debug)]
-pub(super) struct Conditions(Vec<Condition>);
+pub(crate) struct Conditions(Vec<Condition>);
 
 #[derive(Debug)]
 struct Condition {
@@ -14,26 +14,30 @@ struct Condition {
 }
 
 /// What the conditions come to together.
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     Call,
     Skip,
     Failed(String),
 }
 
 impl Conditions {
-    pub(super) fn from_object(conditions: &Value) -> Self {
+    pub(crate) fn from_object(conditions: &Value, environment: &Environment) -> Self {
         let conditions = conditions.as_array().into_iter().flatten();
         let expressions = conditions.filter_map(|condition| condition["expression"].as_str());
-        Self(expressions.map(Condition::compile).collect())
+        Self(
+            expressions
+                .map(|expression| Condition::compile(expression, environment))
+                .collect(),
+        )
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Every expression is evaluated before any result counts: one that is false outweighs errors, but not a spent
     /// budget.
-    pub(super) fn outcome(&self, variables: &Variables<'_>) -> Outcome {
+    pub(crate) fn outcome<'a>(&'a self, variables: &Variables<'a>) -> Outcome {
         let mut budget = Budget::match_conditions();
         let mut errors: Vec<String> = Vec::new();
         let mut all_true = true;
@@ -63,8 +67,8 @@ enum Failed {
 }
 
 impl Condition {
-    fn compile(expression: &str) -> Self {
-        let compiled = Environment::admission().compile(expression);
+    fn compile(expression: &str, environment: &Environment) -> Self {
+        let compiled = environment.compile(expression);
         let program = match compiled {
             Err(error) => Err(error.to_string()),
             Ok(program) if *program.output_type() != Type::Bool => Err(format!(
@@ -79,7 +83,11 @@ impl Condition {
         }
     }
 
-    fn evaluate(&self, variables: &Variables<'_>, budget: &mut Budget) -> Result<bool, Failed> {
+    fn evaluate<'a>(
+        &'a self,
+        variables: &Variables<'a>,
+        budget: &mut Budget,
+    ) -> Result<bool, Failed> {
         let program = self
             .program
             .as_ref()

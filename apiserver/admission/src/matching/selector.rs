@@ -1,4 +1,4 @@
-//! The label selectors of a webhook.
+//! The label selectors of a webhook or a policy.
 
 use kubewright_apimachinery::selectors::Labels;
 use kubewright_apimachinery::status::{Result, Status};

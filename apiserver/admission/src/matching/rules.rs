@@ -1,10 +1,10 @@
-//! The rules of a webhook: operations, groups, versions, resources and scope (A.5).
+//! The rules of a webhook or a policy: operations, groups, versions, resources, scope and names (A.5).
 
 use serde_json::Value;
 
 use crate::attributes::Operation;
 
-/// One rule of a webhook.
+/// One rule of a webhook or a policy.
 #[derive(Debug)]
 pub(super) struct Rule {
     operations: Vec<String>,
@@ -12,6 +12,8 @@ pub(super) struct Rule {
     versions: Vec<String>,
     resources: Vec<(String, String)>,
     scope: Scope,
+    /// Those of policies; all objects if empty.
+    names: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -30,6 +32,7 @@ pub(super) struct Target<'a> {
     pub(super) resource: &'a str,
     pub(super) subresource: &'a str,
     pub(super) namespace: &'a str,
+    pub(super) name: &'a str,
 }
 
 impl Rule {
@@ -45,6 +48,7 @@ impl Rule {
                 Some("Namespaced") => Scope::Namespaced,
                 _ => Scope::All,
             },
+            names: strings(&rule["resourceNames"]),
         }
     }
 
@@ -56,6 +60,7 @@ impl Rule {
             && self.resources.iter().any(|(resource, subresource)| {
                 is(resource, target.resource) && is(subresource, target.subresource)
             })
+            && (self.names.is_empty() || self.names.iter().any(|name| name == target.name))
     }
 
     /// Namespaces count as cluster-scoped although their requests carry a namespace: their own name.
@@ -71,7 +76,7 @@ impl Rule {
     }
 }
 
-pub(super) fn strings(list: &Value) -> Vec<String> {
+fn strings(list: &Value) -> Vec<String> {
     let items = list.as_array().into_iter().flatten();
     items.filter_map(Value::as_str).map(str::to_owned).collect()
 }
@@ -104,6 +109,7 @@ mod tests {
             resource,
             subresource,
             namespace,
+            name: "",
         })
     }
 

@@ -1,0 +1,71 @@
+//! The variables that expressions have of a request.
+
+use kubewright_cel::{Authority, ResourceAttributes, Variables};
+use serde_json::Value;
+
+use crate::attributes::Attributes;
+use crate::head::Head;
+use crate::matching::Matched;
+
+/// A request as expressions see it, its objects in the version that was matched.
+#[derive(Debug)]
+pub(crate) struct Request<'a> {
+    attributes: &'a Attributes,
+    object: &'a Value,
+    old: &'a Value,
+    request: Value,
+}
+
+impl<'a> Request<'a> {
+    pub(crate) fn new(
+        attributes: &'a Attributes,
+        matched: &Matched,
+        object: &'a Value,
+        old: &'a Value,
+    ) -> Self {
+        Self {
+            attributes,
+            object,
+            old,
+            request: request(attributes, matched),
+        }
+    }
+
+    /// The variables, without those of a policy: `params` and `variables`.
+    pub(crate) fn variables<'v>(
+        &'v self,
+        namespace: &'v Value,
+        authority: &Authority<'v>,
+    ) -> Variables<'v> {
+        let attributes = self.attributes;
+        let checked = authority.request_resource(&ResourceAttributes {
+            group: &attributes.resource.group,
+            resource: &attributes.resource.plural,
+            subresource: &attributes.subresource,
+            namespace: &attributes.namespace,
+            name: &attributes.name,
+            ..ResourceAttributes::default()
+        });
+        Variables::new()
+            .with_json("object", self.object)
+            .with_json("oldObject", self.old)
+            .with_json("request", &self.request)
+            .with_json("namespaceObject", namespace)
+            .with("authorizer", authority.clone().value())
+            .with("authorizer.requestResource", checked)
+    }
+}
+
+/// The `request` of the review, without uid and objects.
+fn request(attributes: &Attributes, matched: &Matched) -> Value {
+    let head = Head::of("", attributes, matched);
+    let mut request = serde_json::to_value(head).expect("text keys");
+    if let Value::Object(members) = &mut request {
+        members.remove("uid");
+        members.insert("dryRun".to_owned(), attributes.dry_run.into());
+        if !attributes.options.is_null() {
+            members.insert("options".to_owned(), attributes.options.clone());
+        }
+    }
+    request
+}
