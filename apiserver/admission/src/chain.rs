@@ -11,12 +11,14 @@ use super::cluster::Cluster;
 use super::notes::Notes;
 use super::observer::Observer;
 use super::plugins::{AdmissionPlugin, Enabled, Plugins};
+use super::policy::Policies;
 use super::webhook::{Reinvocation, Webhooks};
 
 /// The admission chain of one server.
 #[derive(Debug)]
 pub struct Chain {
     plugins: Plugins,
+    policies: Policies,
     webhooks: Webhooks,
 }
 
@@ -93,6 +95,12 @@ impl Chain {
         notes: &Notes,
     ) -> Result<()> {
         self.plugins.validate(cluster, attributes, notes)?;
+        if self.plugins.has(AdmissionPlugin::ValidatingAdmissionPolicy) {
+            let reach = self.webhooks.reach(cluster);
+            self.policies
+                .validate(reach, cluster, attributes, notes)
+                .await?;
+        }
         if self
             .plugins
             .has(AdmissionPlugin::ValidatingAdmissionWebhook)
@@ -168,6 +176,7 @@ impl ChainBuilder {
         let client = Client::new(self.services, self.remote_hooks, self.client_certificate);
         Chain {
             plugins: Plugins::new(self.plugins),
+            policies: Policies::new(),
             webhooks: Webhooks::new(client, self.observer),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::user::User;
 use kubewright_cel::{AccessCheck, Decision};
 use kubewright_registry::Resource;
@@ -21,6 +22,9 @@ pub trait Cluster: Services {
 
     /// A number that differs from the last one whenever an object of the resource was written or removed since.
     fn change_number(&self, group: &str, resource: &str) -> u64;
+
+    /// The resource of a kind, if the server has it.
+    fn resource(&self, kind: &GroupVersionKind) -> Option<Arc<Resource>>;
 
     /// The same objects under other versions and groups, without `resource` itself (`kinds::Registry::equivalents`).
     fn equivalents(&self, resource: &Resource) -> Vec<Arc<Resource>>;

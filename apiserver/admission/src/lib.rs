@@ -4,12 +4,14 @@ mod attributes;
 mod chain;
 mod cluster;
 mod expressions;
+mod forms;
 mod head;
 mod level;
 mod matching;
 mod notes;
 mod observer;
 mod plugins;
+mod policy;
 mod webhook;
 
 #[cfg(test)]

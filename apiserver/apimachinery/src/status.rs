@@ -247,6 +247,14 @@ impl Status {
         &mut self.0.metadata
     }
 
+    /// Replaces the code and the reason.
+    #[must_use]
+    pub fn with_reason(mut self, code: u16, reason: &str) -> Self {
+        self.0.code = code;
+        reason.clone_into(&mut self.0.reason);
+        self
+    }
+
     /// Puts a text before the message.
     #[must_use]
     pub fn with_message_before(mut self, text: &str) -> Self {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use kubewright_admission::Cluster;
+use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::qualified;
 use kubewright_apimachinery::user::User;
 use kubewright_auth::Authorizer;
@@ -91,6 +92,10 @@ impl Cluster for StoredCluster {
 
     fn change_number(&self, group: &str, resource: &str) -> u64 {
         self.store.changed(&qualified(resource, group))
+    }
+
+    fn resource(&self, kind: &GroupVersionKind) -> Option<Arc<Resource>> {
+        self.served.now().by_kind(kind)
     }
 
     fn equivalents(&self, resource: &Resource) -> Vec<Arc<Resource>> {

@@ -13,7 +13,7 @@ pub(crate) struct Request<'a> {
     attributes: &'a Attributes,
     object: &'a Value,
     old: &'a Value,
-    request: Value,
+    head: Value,
 }
 
 impl<'a> Request<'a> {
@@ -27,7 +27,7 @@ impl<'a> Request<'a> {
             attributes,
             object,
             old,
-            request: request(attributes, matched),
+            head: head(attributes, matched),
         }
     }
 
@@ -49,7 +49,7 @@ impl<'a> Request<'a> {
         Variables::new()
             .with_json("object", self.object)
             .with_json("oldObject", self.old)
-            .with_json("request", &self.request)
+            .with_json("request", &self.head)
             .with_json("namespaceObject", namespace)
             .with("authorizer", authority.clone().value())
             .with("authorizer.requestResource", checked)
@@ -57,9 +57,9 @@ impl<'a> Request<'a> {
 }
 
 /// The `request` of the review, without uid and objects.
-fn request(attributes: &Attributes, matched: &Matched) -> Value {
-    let head = Head::of("", attributes, matched);
-    let mut request = serde_json::to_value(head).expect("text keys");
+fn head(attributes: &Attributes, matched: &Matched) -> Value {
+    let request = Head::of("", attributes, matched);
+    let mut request = serde_json::to_value(request).expect("text keys");
     if let Value::Object(members) = &mut request {
         members.remove("uid");
         members.insert("dryRun".to_owned(), attributes.dry_run.into());

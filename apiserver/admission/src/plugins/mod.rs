@@ -32,6 +32,7 @@ use super::notes::Notes;
 pub(super) use run::Plugins;
 pub use selection::Enabled;
 pub use selection::UnknownAdmissionPlugin;
+pub(super) use subject::forbidden;
 pub use without_effect::{refuse, refuse_new};
 
 /// An admission plugin of this server, with the name that kube-apiserver has for it.
@@ -52,6 +53,7 @@ pub enum AdmissionPlugin {
     DefaultIngressClass,
     DenyServiceExternalIPs,
     MutatingAdmissionWebhook,
+    ValidatingAdmissionPolicy,
     ValidatingAdmissionWebhook,
 }
 
@@ -63,7 +65,7 @@ struct Memory {
 
 impl AdmissionPlugin {
     /// Every plugin of this server, in the order in which they run.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::NamespaceLifecycle,
         Self::ServiceAccount,
         Self::TaintNodesByCondition,
@@ -77,6 +79,7 @@ impl AdmissionPlugin {
         Self::DefaultIngressClass,
         Self::DenyServiceExternalIPs,
         Self::MutatingAdmissionWebhook,
+        Self::ValidatingAdmissionPolicy,
         Self::ValidatingAdmissionWebhook,
     ];
 
@@ -105,11 +108,12 @@ impl AdmissionPlugin {
             }
             Self::RuntimeClass => runtime_class::admit(cluster, attributes)?,
             Self::DefaultIngressClass => default_ingress_class::admit(cluster, attributes),
-            // These only validate, and webhooks are called after all plugins.
+            // These only validate, and policies and webhooks come after all plugins.
             Self::PodSecurity
             | Self::PersistentVolumeClaimResize
             | Self::DenyServiceExternalIPs
             | Self::MutatingAdmissionWebhook
+            | Self::ValidatingAdmissionPolicy
             | Self::ValidatingAdmissionWebhook => {}
         }
         Ok(())
@@ -129,7 +133,7 @@ impl AdmissionPlugin {
             }
             Self::RuntimeClass => runtime_class::validate(cluster, attributes),
             Self::DenyServiceExternalIPs => deny_service_external_ips::validate(attributes),
-            // These only change objects, and webhooks are called after all plugins.
+            // These only change objects, and policies and webhooks come after all plugins.
             Self::NamespaceLifecycle
             | Self::TaintNodesByCondition
             | Self::DefaultTolerationSeconds
@@ -137,6 +141,7 @@ impl AdmissionPlugin {
             | Self::StorageObjectInUseProtection
             | Self::DefaultIngressClass
             | Self::MutatingAdmissionWebhook
+            | Self::ValidatingAdmissionPolicy
             | Self::ValidatingAdmissionWebhook => Ok(()),
         }
     }

@@ -10,7 +10,7 @@ use crate::attributes::{Attributes, Operation};
 use crate::cluster::Cluster;
 
 /// Returns a 403 with the best name that is known: the request's, the object's, its generateName, `Unknown`.
-pub(super) fn forbidden(attributes: &Attributes, why: &str) -> Status {
+pub(crate) fn forbidden(attributes: &Attributes, why: &str) -> Status {
     let resource = &attributes.resource;
     Status::forbidden(
         &resource.group,

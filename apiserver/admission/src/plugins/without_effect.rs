@@ -13,7 +13,7 @@ use crate::notes::Notes;
 /// Refuses a write that would put such an object into the store, whatever the verb.
 ///
 /// # Errors
-/// 501 for admission policies and their bindings, for new APIServices, and for an APIService that names a service.
+/// 501 for mutating admission policies and their bindings, for new APIServices, and for an APIService that names a service.
 pub fn refuse(attributes: &Attributes) -> Result<()> {
     match attributes.operation {
         Operation::Create => refuse_new(&attributes.resource),
@@ -25,7 +25,7 @@ pub fn refuse(attributes: &Attributes) -> Result<()> {
 /// Refuses a new object by its resource alone: a client learns it before the body is read.
 ///
 /// # Errors
-/// 501 for admission policies, their bindings and APIServices.
+/// 501 for mutating admission policies, their bindings and APIServices.
 pub fn refuse_new(resource: &Resource) -> Result<()> {
     if is_api_service(resource) {
         return Err(Status::not_implemented(NO_AGGREGATION));
@@ -44,10 +44,7 @@ fn refuse_changed(resource: &Resource, object: &Value) -> Result<()> {
 fn refuse_policy(resource: &Resource) -> Result<()> {
     let is_policy = matches!(
         resource.plural.as_str(),
-        "validatingadmissionpolicies"
-            | "validatingadmissionpolicybindings"
-            | "mutatingadmissionpolicies"
-            | "mutatingadmissionpolicybindings"
+        "mutatingadmissionpolicies" | "mutatingadmissionpolicybindings"
     );
     if is_policy && resource.group == "admissionregistration.k8s.io" {
         return Err(Status::not_implemented(NO_POLICIES));
@@ -75,4 +72,4 @@ pub(super) fn warn(attributes: &Attributes, notes: &Notes) {
 
 const NO_AGGREGATION: &str = "this server does not forward requests to other API servers";
 const NO_POLICIES: &str =
-    "this server does not evaluate admission policies yet; use an admission webhook";
+    "this server does not evaluate mutating admission policies yet; use an admission webhook";

@@ -72,6 +72,10 @@ impl Cluster for Objects {
         self.0.lock().0
     }
 
+    fn resource(&self, kind: &GroupVersionKind) -> Option<Arc<Resource>> {
+        kubewright_apiextensions::builtin::registry().by_kind(kind)
+    }
+
     fn equivalents(&self, resource: &Resource) -> Vec<Arc<Resource>> {
         kubewright_apiextensions::builtin::registry().equivalents(resource)
     }

@@ -8,10 +8,10 @@ use uuid::Uuid;
 
 use super::answer::{self, Answer, Sort};
 use super::configuration::{DryRun, Hook};
-use super::forms::Form;
 use super::select::Invocation;
 use super::{denial, review};
 use crate::attributes::Attributes;
+use crate::forms::Form;
 use crate::notes::Notes;
 
 /// Why a webhook did not let the request pass.

@@ -5,7 +5,6 @@ mod answer;
 mod call;
 mod configuration;
 mod denial;
-mod forms;
 mod mutating;
 mod observe;
 mod patch;
@@ -22,6 +21,7 @@ use kubewright_webhook_client::{Client, Reach, ServiceTable};
 
 use super::attributes::Attributes;
 use super::cluster::Cluster;
+use super::forms::Forms;
 use super::notes::Notes;
 use super::observer::Observer;
 
@@ -83,7 +83,7 @@ impl Webhooks {
             attributes: &mut *attributes,
             notes,
             reinvocation: &mut *reinvocation,
-            forms: forms::Forms::default(),
+            forms: Forms::default(),
         };
         let result = dispatch.run(&hooks).await;
         reinvocation.end_webhooks(&attributes.object);

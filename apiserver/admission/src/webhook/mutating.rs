@@ -10,13 +10,13 @@ use super::annotations::Annotator;
 use super::answer::{Answer, Sort};
 use super::call::{self, Failure};
 use super::configuration::Hook;
-use super::forms::Forms;
 use super::observe;
 use super::patch::{self, Patched};
 use super::reinvocation::Reinvocation;
 use super::select::{self, Invocation};
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
+use crate::forms::Forms;
 use crate::notes::Notes;
 use crate::observer::Observer;
 
@@ -57,7 +57,7 @@ impl Dispatch<'_> {
         if !hook.conditions.is_empty() {
             let form = self
                 .forms
-                .of(self.reach, self.attributes, &invocation)
+                .of(self.reach, self.attributes, &invocation.matched, true)
                 .await;
             let form = form.map_err(twice_internal)?;
             let holds = select::conditions_hold(self.cluster, self.attributes, &invocation, &form)?;
@@ -99,7 +99,15 @@ impl Dispatch<'_> {
         index: usize,
     ) -> std::result::Result<Effect, Failure> {
         let reach = self.reach;
-        let form = self.forms.of(reach, self.attributes, invocation).await;
+        let form = self
+            .forms
+            .of(
+                reach,
+                self.attributes,
+                &invocation.matched,
+                !invocation.hook.conditions.is_empty(),
+            )
+            .await;
         let mut form = form.map_err(|why| Failure::Refused(twice_internal(why)))?;
         let prepared = call::prepare(self.attributes, invocation, &mut form)?;
         let answer = call::call(

@@ -15,10 +15,10 @@ use serde_json::Value;
 
 use super::answer::Answer;
 use super::call::Failure;
-use super::forms::Forms;
 use super::reinvocation::Reinvocation;
 use super::select::Invocation;
 use crate::attributes::Attributes;
+use crate::forms::Forms;
 
 /// The call site that the real server's decoder of objects names itself after.
 const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";
@@ -89,7 +89,7 @@ pub(super) async fn apply(
     let had_empties = attributes.empties;
     attributes.write_empties(Medium::Json);
     let shown = keep.then(|| attributes.object.clone());
-    let mut object = forms.take_object(attributes, invocation);
+    let mut object = forms.take_object(attributes, &invocation.matched);
     // The real server's own object of a built-in kind has times that are finer than JSON shows, so that the first patch
     // of a request always counts as a change (measured: corrections, row 9).
     let counts = reinvocation.first_patch() && is_built_in(&attributes.kind);

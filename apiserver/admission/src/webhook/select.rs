@@ -7,10 +7,10 @@ use kubewright_cel::{AccessCheck, Authority};
 use serde_json::Value;
 
 use super::configuration::Hook;
-use super::forms::Form;
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
 use crate::expressions::{Outcome, Request};
+use crate::forms::Form;
 use crate::matching::Matched;
 
 /// A webhook to call, with the resource and the kind that its review contains.

@@ -11,11 +11,11 @@ use tokio::time::Instant;
 use super::answer::Sort;
 use super::call::{self, Failure, Prepared};
 use super::configuration::Hook;
-use super::forms::Forms;
 use super::observe;
 use super::select::{self, Invocation};
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
+use crate::forms::Forms;
 use crate::notes::Notes;
 use crate::observer::Observer;
 
@@ -67,7 +67,14 @@ impl Dispatch<'_> {
             let Some(invocation) = select::select(hook, cluster, attributes)? else {
                 continue;
             };
-            let form = forms.of(self.reach, attributes, &invocation).await;
+            let form = forms
+                .of(
+                    self.reach,
+                    attributes,
+                    &invocation.matched,
+                    !hook.conditions.is_empty(),
+                )
+                .await;
             let mut form = form.map_err(Status::into_internal)?;
             if !select::conditions_hold(cluster, attributes, &invocation, &form)? {
                 continue;

@@ -1,4 +1,4 @@
-//! The objects of a request in each version that a webhook wants, converted and encoded at most once.
+//! The objects of a request in each version that a webhook or a policy wants, converted and encoded at most once.
 
 use std::borrow::Cow;
 
@@ -12,12 +12,12 @@ use kubewright_fieldmanagement::NewManagedFields;
 use kubewright_webhook_client::Reach;
 use serde_json::Value;
 
-use super::select::Invocation;
 use crate::attributes::Attributes;
+use crate::matching::Matched;
 
 /// The forms made so far. Valid until the object changes.
 #[derive(Debug, Default)]
-pub(super) struct Forms {
+pub(crate) struct Forms {
     own: Encoded,
     converted: Vec<Converted>,
 }
@@ -37,28 +37,28 @@ struct Converted {
     encoded: Encoded,
 }
 
-/// The objects as one webhook gets them.
+/// The objects as one webhook or policy gets them.
 #[derive(Debug)]
-pub(super) struct Form<'a> {
-    /// Complete where the webhook has conditions that read it.
-    pub(super) object: &'a Value,
+pub(crate) struct Form<'a> {
+    /// Complete where expressions read it.
+    pub(crate) object: &'a Value,
     /// The JSON of the object's `managedFields` if `object` does not contain them.
     managed_fields: Option<&'a NewManagedFields>,
-    pub(super) old: &'a Value,
+    pub(crate) old: &'a Value,
     encoded: &'a mut Encoded,
 }
 
 impl Forms {
-    /// The objects in the version that the invocation asks for.
-    pub(super) async fn of<'a>(
+    /// The objects in the version that was matched; complete if expressions read them.
+    pub(crate) async fn of<'a>(
         &'a mut self,
         reach: Reach<'_>,
         attributes: &'a Attributes,
-        invocation: &Invocation,
+        matched: &Matched,
+        read: bool,
     ) -> Result<Form<'a>> {
-        let read =
-            attributes.new_managed_fields.is_some() && !invocation.hook.conditions.is_empty();
-        if invocation.matched.kind == attributes.kind && !attributes.empties && !read {
+        let read = read && attributes.new_managed_fields.is_some();
+        if matched.kind == attributes.kind && !attributes.empties && !read {
             return Ok(Form {
                 object: &attributes.object,
                 managed_fields: attributes.new_managed_fields.as_ref(),
@@ -69,11 +69,11 @@ impl Forms {
         let known = self
             .converted
             .iter()
-            .position(|form| form.kind == invocation.matched.kind);
+            .position(|form| form.kind == matched.kind);
         let at = if let Some(at) = known {
             at
         } else {
-            let converted = Box::pin(Converted::of(reach, attributes, invocation)).await?;
+            let converted = Box::pin(Converted::of(reach, attributes, matched)).await?;
             self.converted.push(converted);
             self.converted.len() - 1
         };
@@ -86,18 +86,11 @@ impl Forms {
         })
     }
 
-    /// Takes the object in the version of the invocation, to be changed and put back. The old one stays.
-    pub(super) fn take_object(
-        &mut self,
-        attributes: &mut Attributes,
-        invocation: &Invocation,
-    ) -> Value {
+    /// Takes the object in the version that was matched, to be changed and put back. The old one stays.
+    pub(crate) fn take_object(&mut self, attributes: &mut Attributes, matched: &Matched) -> Value {
         self.own.object = None;
         let converted = std::mem::take(&mut self.converted);
-        match converted
-            .into_iter()
-            .find(|form| form.kind == invocation.matched.kind)
-        {
+        match converted.into_iter().find(|form| form.kind == matched.kind) {
             Some(form) => {
                 // The converted object contains the `managedFields`.
                 attributes.new_managed_fields = None;
@@ -109,16 +102,12 @@ impl Forms {
 }
 
 impl Converted {
-    async fn of(
-        reach: Reach<'_>,
-        attributes: &Attributes,
-        invocation: &Invocation,
-    ) -> Result<Self> {
+    async fn of(reach: Reach<'_>, attributes: &Attributes, matched: &Matched) -> Result<Self> {
         let convert = async |object: &Value| {
-            if invocation.matched.kind == attributes.kind || object.is_null() {
+            if matched.kind == attributes.kind || object.is_null() {
                 return Ok(object.clone());
             }
-            let (from, to) = (&attributes.resource, &invocation.matched.resource);
+            let (from, to) = (&attributes.resource, &matched.resource);
             convert::between(reach, from, to, object.clone()).await
         };
         let old = convert(&attributes.old_object).await?;
@@ -128,10 +117,10 @@ impl Converted {
         }
         let mut object = convert(&own).await?;
         if attributes.empties {
-            write_empties(&invocation.matched.kind, &mut object, Medium::Json);
+            write_empties(&matched.kind, &mut object, Medium::Json);
         }
         Ok(Self {
-            kind: invocation.matched.kind.clone(),
+            kind: matched.kind.clone(),
             object,
             old,
             encoded: Encoded::default(),
@@ -141,7 +130,7 @@ impl Converted {
 
 impl Form<'_> {
     /// Returns the JSON of the object and of the old object.
-    pub(super) fn encoded(&mut self) -> (Bytes, Bytes) {
+    pub(crate) fn encoded(&mut self) -> (Bytes, Bytes) {
         let object = self
             .encoded
             .object
