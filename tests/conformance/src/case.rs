@@ -33,6 +33,8 @@ pub struct Case {
     pub given: Vec<Step>,
     /// The webhooks that stand while the steps run.
     pub hooks: Vec<Hook>,
+    /// The admission policies that apply while the steps run.
+    pub policies: Vec<Policy>,
     /// The webhooks that convert for definitions, as they are written.
     pub converters: Vec<Value>,
     /// Requests whose answers are compared.
@@ -150,6 +152,28 @@ pub struct Hook {
     /// Answers that are no `response`, each a [`Raw`]; the last repeats.
     #[serde(default)]
     pub raw: OneOrMany<Value>,
+}
+
+/// An admission policy and its bindings.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Policy {
+    /// The last part of a MutatingAdmissionPolicy's name.
+    pub mutating: Option<String>,
+    /// The last part of a ValidatingAdmissionPolicy's name.
+    pub validating: Option<String>,
+    /// The spec, without what the suite fills in.
+    pub spec: Value,
+    /// The spec of the binding; null for a policy without a binding.
+    #[serde(default = "empty")]
+    pub binding: Value,
+    /// The specs of several bindings, instead of `binding`.
+    pub bindings: Option<Value>,
+}
+
+fn empty() -> Value {
+    Value::Object(Map::new())
 }
 
 /// A verbatim HTTP answer.
@@ -294,6 +318,8 @@ struct Entry {
     #[serde(default)]
     hooks: Vec<Hook>,
     #[serde(default)]
+    policies: Vec<Policy>,
+    #[serde(default)]
     converters: Vec<Value>,
     #[serde(default)]
     steps: Vec<Step>,
@@ -364,6 +390,9 @@ impl Entry {
                 for hook in &mut self.hooks {
                     *hook = vars.fill_hook(hook);
                 }
+                for policy in &mut self.policies {
+                    *policy = vars.fill_policy(policy);
+                }
                 for converter in &mut self.converters {
                     *converter = vars.value(converter);
                 }
@@ -391,6 +420,7 @@ impl Entry {
             plugins: self.plugins,
             given: self.given,
             hooks: self.hooks,
+            policies: self.policies,
             converters: self.converters,
             steps: self.steps,
         })

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::case::{Hook, OneOrMany, Step};
+use crate::case::{Hook, OneOrMany, Policy, Step};
 use crate::vars::Vars;
 
 impl Vars {
@@ -51,6 +51,15 @@ impl Vars {
             answer: fill(&hook.answer),
             raw: fill(&hook.raw),
             ..hook.clone()
+        }
+    }
+
+    pub(crate) fn fill_policy(&self, policy: &Policy) -> Policy {
+        Policy {
+            spec: self.value(&policy.spec),
+            binding: self.value(&policy.binding),
+            bindings: policy.bindings.as_ref().map(|all| self.value(all)),
+            ..policy.clone()
         }
     }
 }

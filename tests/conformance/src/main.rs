@@ -117,6 +117,11 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
             let (version, run) = ask_real(&arguments, &cases).await?;
             let outcomes = run.outcomes;
             if matches!(arguments.command, Command::Record) {
+                for (title, outcome) in &outcomes {
+                    if let Some(why) = outcome.get("cannot") {
+                        println!("not recorded: {title}: {why}");
+                    }
+                }
                 recording::update(&recordings, &version, &all, &outcomes)?;
                 recording::update_reviews(&recordings, &all, &outcomes, run.reviews)?;
             }

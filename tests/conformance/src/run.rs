@@ -4,6 +4,7 @@ mod audit;
 mod definitions;
 mod discovery;
 mod install;
+mod policies;
 mod steps;
 
 use std::collections::BTreeMap;

@@ -17,11 +17,11 @@ use crate::vars::Vars;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What probes are: a kind that no case is about.
-const PROBES: &str = "resourcequotas";
+pub(super) const PROBES: &str = "resourcequotas";
 
 /// Where probes are sent: the webhooks of cases see their own namespaces, and would refuse probes for what is wrong with
 /// them.
-const NAMESPACE_OF_PROBES: &str = "conformance-probes";
+pub(super) const NAMESPACE_OF_PROBES: &str = "conformance-probes";
 
 impl Runner {
     /// Installs the configurations; their names come back for [`Runner::remove`].
@@ -87,7 +87,7 @@ impl Runner {
         Ok(())
     }
 
-    async fn make_namespace_of_probes(&self, client: &Client) -> Result<()> {
+    pub(super) async fn make_namespace_of_probes(&self, client: &Client) -> Result<()> {
         let make = async || {
             let namespace = json!({"metadata": {"name": NAMESPACE_OF_PROBES}});
             let create = ask("POST", "/api/v1/namespaces", Some(&namespace));
@@ -175,7 +175,7 @@ pub(crate) fn kind_and_name(hook: &Hook) -> Result<(&'static str, &str)> {
     }
 }
 
-fn ask(method: &str, path: &str, body: Option<&Value>) -> Ask {
+pub(super) fn ask(method: &str, path: &str, body: Option<&Value>) -> Ask {
     Ask {
         method: method.to_owned(),
         path: path.to_owned(),

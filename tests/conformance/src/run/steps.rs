@@ -19,6 +19,7 @@ use crate::run::Runner;
 use crate::run::audit::AuditLog;
 use crate::run::definitions;
 use crate::run::install::{TIMEOUT, kind_and_name};
+use crate::run::policies::InstalledPolicies;
 use crate::vars::Vars;
 
 /// The headers of a webhook call that are compared.
@@ -59,7 +60,15 @@ impl Runner {
             save(given, &answer.body, &mut vars)?;
         }
         let installed = self.install(&client, case, &vars).await?;
-        let outcome = self.steps(&client, case, written, vars).await;
+        let mut policies = InstalledPolicies::default();
+        let outcome = match self
+            .install_policies(&client, case, &vars, &mut policies)
+            .await
+        {
+            Ok(()) => self.steps(&client, case, written, vars).await,
+            Err(error) => Err(error),
+        };
+        self.remove_policies(&client, case, policies).await?;
         self.remove(&client, case, installed).await?;
         outcome
     }
