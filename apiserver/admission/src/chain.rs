@@ -12,7 +12,8 @@ use super::notes::Notes;
 use super::observer::Observer;
 use super::plugins::{AdmissionPlugin, Enabled, Plugins};
 use super::policy::Policies;
-use super::webhook::{Reinvocation, Webhooks};
+use super::reinvocation::Reinvocation;
+use super::webhook::Webhooks;
 
 /// The admission chain of one server.
 #[derive(Debug)]
@@ -118,6 +119,12 @@ impl Chain {
         reinvocation: &mut Reinvocation,
     ) -> Result<()> {
         self.plugins.mutate(cluster, attributes).await?;
+        if self.plugins.has(AdmissionPlugin::MutatingAdmissionPolicy) {
+            let reach = self.webhooks.reach(cluster);
+            self.policies
+                .mutate(reach, cluster, attributes, &mut reinvocation.policies)
+                .await?;
+        }
         if self.plugins.has(AdmissionPlugin::MutatingAdmissionWebhook) {
             self.webhooks
                 .mutate(cluster, attributes, notes, reinvocation)

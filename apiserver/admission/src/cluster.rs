@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::user::User;
 use kubewright_cel::{AccessCheck, Decision};
-use kubewright_registry::Resource;
+use kubewright_registry::{Resource, Snapshot};
 use kubewright_webhook_client::Services;
 use serde_json::Value;
 
@@ -23,11 +23,18 @@ pub trait Cluster: Services {
     /// A number that differs from the last one whenever an object of the resource was written or removed since.
     fn change_number(&self, group: &str, resource: &str) -> u64;
 
-    /// The resource of a kind, if the server has it.
-    fn resource(&self, kind: &GroupVersionKind) -> Option<Arc<Resource>>;
+    /// The kinds that the server has now.
+    fn registry(&self) -> Snapshot;
 
-    /// The same objects under other versions and groups, without `resource` itself (`kinds::Registry::equivalents`).
-    fn equivalents(&self, resource: &Resource) -> Vec<Arc<Resource>>;
+    /// The resource of a kind, if the server has it.
+    fn resource(&self, kind: &GroupVersionKind) -> Option<Arc<Resource>> {
+        self.registry().by_kind(kind)
+    }
+
+    /// The same objects under other versions and groups, without `resource` itself.
+    fn equivalents(&self, resource: &Resource) -> Vec<Arc<Resource>> {
+        self.registry().equivalents(resource)
+    }
 
     /// Answers an access check of a match condition, in a request of this user. Allows everything unless the server says
     /// otherwise.

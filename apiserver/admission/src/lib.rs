@@ -12,6 +12,7 @@ mod notes;
 mod observer;
 mod plugins;
 mod policy;
+mod reinvocation;
 mod webhook;
 
 #[cfg(test)]

@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use kubewright_admission::Cluster;
-use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::qualified;
 use kubewright_apimachinery::user::User;
 use kubewright_auth::Authorizer;
 use kubewright_cel::{AccessCheck, Decision};
-use kubewright_registry::{Resource, Served};
+use kubewright_registry::{Served, Snapshot};
 use kubewright_storage::{At, Object, Store};
 use kubewright_webhook_client::Services;
 use parking_lot::Mutex;
@@ -94,12 +93,8 @@ impl Cluster for StoredCluster {
         self.store.changed(&qualified(resource, group))
     }
 
-    fn resource(&self, kind: &GroupVersionKind) -> Option<Arc<Resource>> {
-        self.served.now().by_kind(kind)
-    }
-
-    fn equivalents(&self, resource: &Resource) -> Vec<Arc<Resource>> {
-        self.served.now().equivalents(resource)
+    fn registry(&self) -> Snapshot {
+        self.served.now()
     }
 
     fn authorize(&self, requester: &User, check: &AccessCheck<'_>) -> Decision {

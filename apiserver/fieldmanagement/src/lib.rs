@@ -19,6 +19,7 @@ mod shape;
 #[cfg(test)]
 mod tests;
 mod track;
+mod unowned;
 mod versions;
 
 pub use apply::apply;
@@ -28,4 +29,5 @@ pub use fresh::{NewManagedFields, create};
 pub use scale::{Places, REPLICAS, to_parent, to_scale};
 pub use server::update_definition_status;
 pub use track::{Tracked, empty, may_not_fit, shown, update};
+pub use unowned::merge_unowned;
 pub use versions::Versions;

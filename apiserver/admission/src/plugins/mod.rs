@@ -52,6 +52,7 @@ pub enum AdmissionPlugin {
     RuntimeClass,
     DefaultIngressClass,
     DenyServiceExternalIPs,
+    MutatingAdmissionPolicy,
     MutatingAdmissionWebhook,
     ValidatingAdmissionPolicy,
     ValidatingAdmissionWebhook,
@@ -65,7 +66,7 @@ struct Memory {
 
 impl AdmissionPlugin {
     /// Every plugin of this server, in the order in which they run.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::NamespaceLifecycle,
         Self::ServiceAccount,
         Self::TaintNodesByCondition,
@@ -78,6 +79,7 @@ impl AdmissionPlugin {
         Self::RuntimeClass,
         Self::DefaultIngressClass,
         Self::DenyServiceExternalIPs,
+        Self::MutatingAdmissionPolicy,
         Self::MutatingAdmissionWebhook,
         Self::ValidatingAdmissionPolicy,
         Self::ValidatingAdmissionWebhook,
@@ -112,6 +114,7 @@ impl AdmissionPlugin {
             Self::PodSecurity
             | Self::PersistentVolumeClaimResize
             | Self::DenyServiceExternalIPs
+            | Self::MutatingAdmissionPolicy
             | Self::MutatingAdmissionWebhook
             | Self::ValidatingAdmissionPolicy
             | Self::ValidatingAdmissionWebhook => {}
@@ -140,6 +143,7 @@ impl AdmissionPlugin {
             | Self::DefaultStorageClass
             | Self::StorageObjectInUseProtection
             | Self::DefaultIngressClass
+            | Self::MutatingAdmissionPolicy
             | Self::MutatingAdmissionWebhook
             | Self::ValidatingAdmissionPolicy
             | Self::ValidatingAdmissionWebhook => Ok(()),

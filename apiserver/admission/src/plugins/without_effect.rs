@@ -13,7 +13,7 @@ use crate::notes::Notes;
 /// Refuses a write that would put such an object into the store, whatever the verb.
 ///
 /// # Errors
-/// 501 for mutating admission policies and their bindings, for new APIServices, and for an APIService that names a service.
+/// 501 for new APIServices, and for an APIService that names a service.
 pub fn refuse(attributes: &Attributes) -> Result<()> {
     match attributes.operation {
         Operation::Create => refuse_new(&attributes.resource),
@@ -25,29 +25,18 @@ pub fn refuse(attributes: &Attributes) -> Result<()> {
 /// Refuses a new object by its resource alone: a client learns it before the body is read.
 ///
 /// # Errors
-/// 501 for mutating admission policies, their bindings and APIServices.
+/// 501 for APIServices.
 pub fn refuse_new(resource: &Resource) -> Result<()> {
     if is_api_service(resource) {
         return Err(Status::not_implemented(NO_AGGREGATION));
     }
-    refuse_policy(resource)
+    Ok(())
 }
 
 fn refuse_changed(resource: &Resource, object: &Value) -> Result<()> {
     // The local APIServices that every server starts with may be labelled and reprioritized.
     if is_api_service(resource) && !object.at("spec").at("service").is_null() {
         return Err(Status::not_implemented(NO_AGGREGATION));
-    }
-    refuse_policy(resource)
-}
-
-fn refuse_policy(resource: &Resource) -> Result<()> {
-    let is_policy = matches!(
-        resource.plural.as_str(),
-        "mutatingadmissionpolicies" | "mutatingadmissionpolicybindings"
-    );
-    if is_policy && resource.group == "admissionregistration.k8s.io" {
-        return Err(Status::not_implemented(NO_POLICIES));
     }
     Ok(())
 }
@@ -71,5 +60,3 @@ pub(super) fn warn(attributes: &Attributes, notes: &Notes) {
 }
 
 const NO_AGGREGATION: &str = "this server does not forward requests to other API servers";
-const NO_POLICIES: &str =
-    "this server does not evaluate mutating admission policies yet; use an admission webhook";

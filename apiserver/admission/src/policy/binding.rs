@@ -1,9 +1,12 @@
 //! One binding of a policy: where it holds, with which parameters, and what a failed validation does.
 
 use kubewright_apimachinery::selectors::Labels;
+use kubewright_apimachinery::status;
 use kubewright_apimachinery::view::View as _;
 use serde_json::Value;
 
+use crate::attributes::Attributes;
+use crate::cluster::Cluster;
 use crate::matching::Criteria;
 
 /// A binding.
@@ -11,7 +14,7 @@ use crate::matching::Criteria;
 pub(super) struct Binding {
     pub(super) name: String,
     /// All requests that the policy is for, if there are none.
-    pub(super) criteria: Option<Criteria>,
+    criteria: Option<Criteria>,
     pub(super) param_ref: Option<ParamRef>,
     /// `Deny`, `Warn` and `Audit`, as the binding lists them.
     pub(super) actions: Vec<String>,
@@ -46,6 +49,18 @@ impl Binding {
                 .filter_map(Value::as_str)
                 .map(str::to_owned)
                 .collect(),
+        }
+    }
+
+    /// Whether it holds for a request that the policy is for.
+    pub(super) fn matches(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &Attributes,
+    ) -> status::Result<bool> {
+        match &self.criteria {
+            Some(criteria) => Ok(criteria.matches(cluster, attributes)?.is_some()),
+            None => Ok(true),
         }
     }
 }

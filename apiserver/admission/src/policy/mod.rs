@@ -1,8 +1,13 @@
-//! Admission policies: validation by CEL expressions in the server itself (spec B).
+//! Admission policies: CEL expressions that the server itself evaluates, to change objects and to refuse them (spec B).
 
 mod audit;
 mod binding;
 mod definition;
+mod expression;
+mod input;
+mod literal;
+mod mutating;
+mod mutator;
 mod params;
 mod source;
 mod validating;
@@ -11,26 +16,54 @@ mod validator;
 use kubewright_apimachinery::status::Result;
 use kubewright_webhook_client::Reach;
 
-use super::attributes::Attributes;
+use super::attributes::{Attributes, Operation};
 use super::cluster::Cluster;
 use super::notes::Notes;
+use super::reinvocation::Calls;
+use mutator::Mutator;
 use source::Source;
 use validator::Validator;
 
 /// The policies of a cluster, compiled once per change.
 #[derive(Debug)]
 pub(super) struct Policies {
+    mutating: Source<Mutator>,
     validating: Source<Validator>,
 }
 
 impl Policies {
     pub(super) fn new() -> Self {
         Self {
+            mutating: Source::new(
+                "mutatingadmissionpolicies",
+                "mutatingadmissionpolicybindings",
+            ),
             validating: Source::new(
                 "validatingadmissionpolicies",
                 "validatingadmissionpolicybindings",
             ),
         }
+    }
+
+    pub(super) async fn mutate(
+        &self,
+        reach: Reach<'_>,
+        cluster: &dyn Cluster,
+        attributes: &mut Attributes,
+        calls: &mut Calls,
+    ) -> Result<()> {
+        let definitions = self.mutating.current(cluster);
+        let deletes = attributes.operation == Operation::Delete;
+        if definitions.is_empty() || deletes || is_exempt(attributes) {
+            return Ok(());
+        }
+        let dispatch = mutating::Dispatch {
+            reach,
+            cluster,
+            attributes,
+            calls,
+        };
+        Box::pin(dispatch.run(&definitions)).await
     }
 
     pub(super) async fn validate(

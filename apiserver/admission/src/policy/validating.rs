@@ -1,15 +1,15 @@
 //! One request on its way through the validating policies: all are evaluated, and the first denial is the answer.
 
 use kubewright_apimachinery::status::{Result, Status};
-use kubewright_apimachinery::view::View as _;
 use kubewright_webhook_client::Reach;
 use serde_json::{Value, json};
 
 use super::audit;
 use super::binding::Binding;
 use super::definition::Definition;
+use super::input::{self, Input};
 use super::params;
-use super::validator::{Annotated, Decision, Input, Validator, Verdict};
+use super::validator::{Annotated, Decision, Validator, Verdict};
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
 use crate::expressions::Request;
@@ -77,14 +77,10 @@ impl Dispatch<'_> {
         };
         let mut annotations = audit::Annotations::default();
         for binding in &policy.bindings {
-            match binding
-                .criteria
-                .as_ref()
-                .map(|c| c.matches(cluster, attributes))
-            {
-                None | Some(Ok(Some(_))) => {}
-                Some(Ok(None)) => continue,
-                Some(Err(why)) => {
+            match binding.matches(cluster, attributes) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(why) => {
                     outcome.misconfigured(policy, Some(binding), why.message());
                     continue;
                 }
@@ -132,7 +128,7 @@ impl Dispatch<'_> {
     ) -> Result<std::result::Result<Vec<Verdict>, String>> {
         let attributes = self.attributes;
         if params.is_empty() {
-            self.namespace()?;
+            input::namespace(self.cluster, attributes)?;
             return Ok(Ok(Vec::new()));
         }
         let form = match forms.of(self.reach, attributes, matched, true).await {
@@ -142,7 +138,7 @@ impl Dispatch<'_> {
                 return Ok(Err(why));
             }
         };
-        let namespace = self.namespace()?;
+        let namespace = input::namespace(self.cluster, attributes)?;
         let request = Request::new(attributes, matched, form.object, form.old);
         let verdict = |params: &std::sync::Arc<Value>| {
             let input = Input {
@@ -155,20 +151,6 @@ impl Dispatch<'_> {
             policy.expressions.validate(&input, policy.ignore_failure)
         };
         Ok(Ok(params.iter().map(verdict).collect()))
-    }
-
-    /// What expressions see of the namespace; null for cluster-scoped objects and for namespaces themselves.
-    fn namespace(&self) -> Result<Value> {
-        let attributes = self.attributes;
-        let kind = &attributes.kind;
-        let is_namespace = (&*kind.group, &*kind.version, &*kind.kind) == ("", "v1", "Namespace");
-        if attributes.namespace.is_empty() || is_namespace {
-            return Ok(Value::Null);
-        }
-        let name = &attributes.namespace;
-        let namespace = self.cluster.get("", "namespaces", "", name);
-        let namespace = namespace.ok_or_else(|| Status::not_found("", "namespaces", name))?;
-        Ok(shown_namespace(&namespace))
     }
 
     fn decided(
@@ -256,32 +238,4 @@ impl Denial {
         status.details_mut().insert("causes".to_owned(), causes);
         status
     }
-}
-
-/// The fields of a namespace that expressions see: neither its kind nor `managedFields` and owners.
-fn shown_namespace(namespace: &Value) -> Value {
-    const SHOWN: [&str; 12] = [
-        "name",
-        "generateName",
-        "namespace",
-        "uid",
-        "resourceVersion",
-        "generation",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "labels",
-        "annotations",
-        "finalizers",
-    ];
-    let all = namespace.at("metadata").as_object().into_iter().flatten();
-    let metadata: serde_json::Map<String, Value> = all
-        .filter(|(name, _)| SHOWN.contains(&name.as_str()))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    json!({
-        "metadata": metadata,
-        "spec": namespace.at("spec"),
-        "status": namespace.at("status"),
-    })
 }

@@ -1,16 +1,13 @@
 //! The expressions of a validating policy, compiled, and what they make of one request.
 
 use kubewright_apimachinery::view::View as _;
-use kubewright_cel::{
-    AccessCheck, Authority, Budget, Composition, Environment, EvaluationError, Program, Type,
-    Value as Cel, Variables,
-};
+use kubewright_cel::{AccessCheck, Authority, Budget, Composition, Type, Value as Cel, Variables};
 use serde_json::Value;
 
 use super::definition::Compile;
-use crate::attributes::Attributes;
-use crate::cluster::Cluster;
-use crate::expressions::{Conditions, Outcome, Request};
+use super::expression::{Expression, composition};
+use super::input::Input;
+use crate::expressions::{Conditions, Outcome};
 
 const LONGEST_MESSAGE: usize = 5 * 1024;
 
@@ -35,12 +32,6 @@ struct Validation {
 struct Annotation {
     key: String,
     value: Expression,
-}
-
-#[derive(Debug)]
-struct Expression {
-    text: String,
-    program: Result<Program, String>,
 }
 
 /// What one evaluation of a policy led to.
@@ -77,22 +68,9 @@ pub(super) enum Annotated {
     Refused(String),
 }
 
-/// What a policy is evaluated on.
-pub(super) struct Input<'a> {
-    pub(super) cluster: &'a dyn Cluster,
-    pub(super) attributes: &'a Attributes,
-    pub(super) request: &'a Request<'a>,
-    pub(super) namespace: &'a Value,
-    pub(super) params: &'a Value,
-}
-
 impl Compile for Validator {
     fn compile(spec: &Value) -> Self {
-        let mut composition = Composition::new(spec.has("paramKind"));
-        for variable in spec.list("variables") {
-            // One that does not compile fails the expressions that use it.
-            let _ = composition.declare(variable.text("name"), variable.text("expression"));
-        }
+        let composition = composition(spec);
         let environment = composition.environment();
         let messages = composition.message_environment();
         let validation = |validation: &Value| Validation {
@@ -135,9 +113,8 @@ impl Validator {
         let authorizer = |check: &AccessCheck<'_>| cluster.authorize(user, check);
         let authority = Authority::new(&authorizer);
         let bound = |namespace| {
-            let variables = input.request.variables(namespace, &authority);
-            self.composition
-                .bind(variables.with_json("params", input.params))
+            let variables = input.variables(namespace, &authority);
+            self.composition.bind(variables)
         };
         match self.conditions.outcome(&bound(&Value::Null)) {
             Outcome::Call => {}
@@ -262,57 +239,6 @@ impl Annotation {
                 )),
             },
         })
-    }
-}
-
-impl Expression {
-    fn compile(environment: &Environment, text: &str, expected: &[Type]) -> Self {
-        let program = match environment.compile(text) {
-            Err(why) => Err(why.to_string()),
-            Ok(program) if expected.contains(program.output_type()) => Ok(program),
-            Ok(program) => Err(unexpected(expected, program.output_type())),
-        };
-        Self {
-            text: text.to_owned(),
-            program,
-        }
-    }
-
-    /// The value, or why there is none.
-    ///
-    /// # Errors
-    /// The budget is spent.
-    fn evaluate<'a>(
-        &'a self,
-        variables: &Variables<'a>,
-        budget: &mut Budget,
-    ) -> Result<Result<Cel<'a>, String>, String> {
-        let program = match &self.program {
-            Ok(program) => program,
-            Err(why) => return Ok(Err(format!("compilation error: {why}"))),
-        };
-        match program.evaluate(variables, budget) {
-            Ok(value) => Ok(Ok(value)),
-            Err(spent @ EvaluationError::OutOfBudget) => Err(spent.to_string()),
-            Err(why) => {
-                let text = &self.text;
-                Ok(Err(format!("expression '{text}' resulted in error: {why}")))
-            }
-        }
-    }
-}
-
-/// Why a program with this output is not one that was asked for.
-fn unexpected(expected: &[Type], output: &Type) -> String {
-    match expected {
-        [only] => format!("must evaluate to {only} but got {output}"),
-        several => {
-            let several: Vec<String> = several.iter().map(ToString::to_string).collect();
-            format!(
-                "must evaluate to one of [{}] but got {output}",
-                several.join(" ")
-            )
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::Status;
 use kubewright_apimachinery::user::User;
-use kubewright_registry::Resource;
+use kubewright_registry::Snapshot;
 use kubewright_webhook_client::Services;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -72,12 +72,8 @@ impl Cluster for Objects {
         self.0.lock().0
     }
 
-    fn resource(&self, kind: &GroupVersionKind) -> Option<Arc<Resource>> {
-        kubewright_apiextensions::builtin::registry().by_kind(kind)
-    }
-
-    fn equivalents(&self, resource: &Resource) -> Vec<Arc<Resource>> {
-        kubewright_apiextensions::builtin::registry().equivalents(resource)
+    fn registry(&self) -> Snapshot {
+        Snapshot::Builtin(kubewright_apiextensions::builtin::registry_when_asked())
     }
 }
 

@@ -8,7 +8,6 @@ mod denial;
 mod mutating;
 mod observe;
 mod patch;
-mod reinvocation;
 mod review;
 mod select;
 mod validating;
@@ -24,8 +23,7 @@ use super::cluster::Cluster;
 use super::forms::Forms;
 use super::notes::Notes;
 use super::observer::Observer;
-
-pub(super) use reinvocation::Reinvocation;
+use super::reinvocation::Reinvocation;
 
 use configuration::Configurations;
 
@@ -75,7 +73,7 @@ impl Webhooks {
             return Ok(());
         }
         let hooks = self.mutating.current(cluster);
-        reinvocation.begin_webhooks(&attributes.object);
+        reinvocation.webhooks.begin(&attributes.object);
         let dispatch = mutating::Dispatch {
             reach: self.reach(cluster),
             observer: self.observer.as_deref(),
@@ -86,7 +84,8 @@ impl Webhooks {
             forms: Forms::default(),
         };
         let result = dispatch.run(&hooks).await;
-        reinvocation.end_webhooks(&attributes.object);
+        let wanted = reinvocation.is_wanted();
+        reinvocation.webhooks.end(&attributes.object, wanted);
         result
     }
 

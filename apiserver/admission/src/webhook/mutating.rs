@@ -12,13 +12,13 @@ use super::call::{self, Failure};
 use super::configuration::Hook;
 use super::observe;
 use super::patch::{self, Patched};
-use super::reinvocation::Reinvocation;
 use super::select::{self, Invocation};
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
 use crate::forms::Forms;
 use crate::notes::Notes;
 use crate::observer::Observer;
+use crate::reinvocation::Reinvocation;
 
 /// One request on its way through the mutating webhooks of one round.
 pub(super) struct Dispatch<'a> {
@@ -65,7 +65,7 @@ impl Dispatch<'_> {
                 return Ok(None);
             }
         }
-        Ok(Some(invocation).filter(|_| self.reinvocation.calls(&hook.id)))
+        Ok(Some(invocation).filter(|_| self.reinvocation.webhooks.calls(&hook.id)))
     }
 
     async fn visit(&mut self, invocation: &Invocation, index: usize) -> Result<()> {
@@ -75,7 +75,9 @@ impl Dispatch<'_> {
         let changed =
             matches!(&outcome, Ok(Effect { patched: Some(patched), .. }) if patched.changed);
         self.annotator(hook, index).called(changed);
-        self.reinvocation.called(&hook.id, changed, hook.if_needed);
+        self.reinvocation
+            .webhooks
+            .called(&hook.id, changed, hook.if_needed);
         self.show(invocation, &outcome, started);
         let Err(failure) = outcome else {
             return Ok(());
@@ -149,7 +151,7 @@ impl Dispatch<'_> {
         Annotator {
             notes: self.notes,
             hook,
-            round: self.reinvocation.round(),
+            round: self.reinvocation.webhooks.round(),
             index,
         }
     }
@@ -166,7 +168,7 @@ impl Dispatch<'_> {
         let seen = observe::Seen {
             hook: &invocation.hook,
             mutating: true,
-            again: self.reinvocation.round() > 0,
+            again: self.reinvocation.webhooks.round() > 0,
             request: self.attributes,
             started,
         };

@@ -15,10 +15,10 @@ use serde_json::Value;
 
 use super::answer::Answer;
 use super::call::Failure;
-use super::reinvocation::Reinvocation;
 use super::select::Invocation;
 use crate::attributes::Attributes;
 use crate::forms::Forms;
+use crate::reinvocation::Reinvocation;
 
 /// The call site that the real server's decoder of objects names itself after.
 const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";

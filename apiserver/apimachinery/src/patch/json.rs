@@ -22,6 +22,8 @@ use thiserror::Error;
 use crate::conform::Changes;
 use crate::depth::is_too_deep;
 
+const TEST_FAILED: &str = "test failed";
+
 /// A decoded patch.
 #[derive(Clone, Debug)]
 pub struct Patch(Vec<Operation>);
@@ -41,6 +43,13 @@ type Word = Result<String, PatchError>;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct PatchError(String);
+
+impl PatchError {
+    /// Whether a `test` found another value: the patch is not wrong, it is not for this document.
+    pub fn is_failed_test(&self) -> bool {
+        self.0.ends_with(TEST_FAILED)
+    }
+}
 
 impl Patch {
     /// Reads the patch from an already parsed document.
@@ -216,7 +225,7 @@ impl Operation {
             return Ok(());
         }
         if path.is_empty() {
-            return Err(PatchError("testing value  failed: test failed".to_owned()));
+            return Err(PatchError(format!("testing value  failed: {TEST_FAILED}")));
         }
         let (container, key) = find(document, path).ok_or_else(|| {
             missing(format!(
@@ -228,8 +237,7 @@ impl Operation {
         if found.unwrap_or(&Value::Null) == &self.value {
             Ok(())
         } else {
-            Err(PatchError("test failed".to_owned())
-                .within(&format!("testing value {path} failed")))
+            Err(PatchError(TEST_FAILED.to_owned()).within(&format!("testing value {path} failed")))
         }
     }
 

@@ -1,0 +1,342 @@
+//! One request on its way through the mutating policies: each sees what the one before it left.
+
+use std::sync::Arc;
+
+use kubewright_apiextensions::custom::convert;
+use kubewright_apimachinery::conform::Medium;
+use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::types;
+use kubewright_apimachinery::view::{Edit as _, View as _};
+use kubewright_webhook_client::Reach;
+use serde_json::{Value, json};
+
+use super::binding::Binding;
+use super::definition::Definition;
+use super::input::{self, Input};
+use super::mutator::{Failure, Mutator};
+use super::params;
+use crate::attributes::Attributes;
+use crate::cluster::Cluster;
+use crate::expressions::{Outcome, Request};
+use crate::forms::Forms;
+use crate::matching::Matched;
+use crate::plugins::forbidden;
+use crate::reinvocation::Calls;
+
+type Policy = Definition<Mutator>;
+
+/// One request in one round.
+pub(super) struct Dispatch<'a> {
+    pub(super) reach: Reach<'a>,
+    pub(super) cluster: &'a dyn Cluster,
+    pub(super) attributes: &'a mut Attributes,
+    pub(super) calls: &'a mut Calls,
+}
+
+/// A policy to call, with one of its parameters.
+struct Invocation<'p> {
+    policy: &'p Policy,
+    binding: &'p Binding,
+    params: Arc<Value>,
+    /// Which of the versions it gets.
+    version: usize,
+}
+
+/// The objects of the request in a version that policies match.
+struct Version {
+    matched: Matched,
+    object: Value,
+    old: Value,
+    mutated: bool,
+}
+
+/// A policy that refuses the request.
+struct Refusal {
+    message: String,
+    /// Whether the message is of the policy's own doing rather than of its configuration.
+    invalid: bool,
+}
+
+/// What the policies have come to so far.
+#[derive(Default)]
+struct Refusals(Vec<Refusal>);
+
+impl Dispatch<'_> {
+    pub(super) async fn run(mut self, policies: &[Policy]) -> Result<()> {
+        let mut refusals = Refusals::default();
+        let mut versions = Vec::new();
+        let invocations = self.select(policies, &mut versions, &mut refusals).await;
+        if !invocations.is_empty() {
+            self.calls.begin(&self.attributes.object);
+            let invoked = self.invoke(&invocations, &mut versions, &mut refusals);
+            let last = invoked?;
+            if let Some(version) = last.map(|last| versions.swap_remove(last))
+                && version.mutated
+            {
+                self.calls.changed();
+                self.put_back(version).await?;
+            }
+            self.calls.end(&self.attributes.object, true);
+        }
+        match refusals.into_status(self.attributes) {
+            Some(status) => Err(status),
+            None => Ok(()),
+        }
+    }
+
+    /// The policies that are for the request, each once for each parameter. All are chosen before the first one is called.
+    async fn select<'p>(
+        &mut self,
+        policies: &'p [Policy],
+        versions: &mut Vec<Version>,
+        refusals: &mut Refusals,
+    ) -> Vec<Invocation<'p>> {
+        let (cluster, attributes) = (self.cluster, &*self.attributes);
+        let mut forms = Forms::default();
+        let mut invocations = Vec::new();
+        for policy in policies {
+            let matched = match policy.criteria.matches(cluster, attributes) {
+                Ok(Some(matched)) => matched,
+                Ok(None) => continue,
+                Err(why) => {
+                    refusals.misconfigured(policy, None, why.message());
+                    continue;
+                }
+            };
+            let resource = match params::resource(cluster, policy.param_kind.as_ref()) {
+                Ok(resource) => resource,
+                Err(why) => {
+                    refusals.misconfigured(policy, None, &why);
+                    continue;
+                }
+            };
+            for binding in &policy.bindings {
+                match binding.matches(cluster, attributes) {
+                    Ok(true) => {}
+                    Ok(false) => continue,
+                    Err(why) => {
+                        refusals.misconfigured(policy, Some(binding), why.message());
+                        continue;
+                    }
+                }
+                let known = versions.iter();
+                let known = known
+                    .into_iter()
+                    .position(|v| v.matched.kind == matched.kind);
+                let version = match known {
+                    Some(known) => known,
+                    None => match forms.of(self.reach, attributes, &matched, true).await {
+                        Ok(form) => {
+                            versions.push(Version {
+                                matched: matched.clone(),
+                                object: form.object.clone(),
+                                old: form.old.clone(),
+                                mutated: false,
+                            });
+                            versions.len() - 1
+                        }
+                        Err(why) => {
+                            refusals.misconfigured(policy, None, why.message());
+                            continue;
+                        }
+                    },
+                };
+                let reference = binding.param_ref.as_ref();
+                let collected = params::collect(
+                    self.reach,
+                    cluster,
+                    attributes,
+                    resource.as_ref(),
+                    reference,
+                );
+                match collected.await {
+                    Ok(params) => invocations.extend(params.into_iter().map(|params| Invocation {
+                        policy,
+                        binding,
+                        params: untyped(resource.as_deref(), params),
+                        version,
+                    })),
+                    Err(why) => refusals.misconfigured(policy, Some(binding), &why),
+                }
+            }
+        }
+        invocations
+    }
+
+    /// Calls the policies; answers which version of the object was the last to be given to a mutation.
+    ///
+    /// # Errors
+    /// The request fails whatever the failure policies say.
+    fn invoke(
+        &mut self,
+        invocations: &[Invocation<'_>],
+        versions: &mut [Version],
+        refusals: &mut Refusals,
+    ) -> Result<Option<usize>> {
+        let namespace = input::namespace(self.cluster, self.attributes)?;
+        let registry = self.cluster.registry();
+        let mut last = None;
+        for invocation in invocations {
+            let (policy, binding) = (invocation.policy, invocation.binding);
+            let mutator = &policy.expressions;
+            let version = &mut versions[invocation.version];
+            match self.with_input(invocation, version, &namespace, |input| {
+                mutator.conditions(input)
+            }) {
+                Outcome::Call => {}
+                Outcome::Skip => continue,
+                Outcome::Failed(_) if policy.ignore_failure => continue,
+                Outcome::Failed(why) => {
+                    refusals.refuse(policy, Some(binding), &why, true);
+                    continue;
+                }
+            }
+            let id = invocation.id();
+            if !self.calls.calls(&id) {
+                continue;
+            }
+            for mutation in &mutator.mutations {
+                last = Some(invocation.version);
+                if version.object.is_null() {
+                    continue;
+                }
+                let mutated = self.with_input(invocation, version, &namespace, |input| {
+                    let (matched, object) = (&version.matched, &version.object);
+                    mutator.mutated(mutation, input, &registry, matched, object)
+                });
+                match mutated {
+                    Ok(object) => {
+                        version.mutated = true;
+                        if let Some(object) = object {
+                            version.object = object;
+                        }
+                        let Matched { resource, kind } = &version.matched;
+                        if kind.kind == resource.kind {
+                            resource.default(&mut version.object);
+                        }
+                    }
+                    Err(Failure::Refused(status)) => return Err(status),
+                    Err(Failure::Policy(why)) => {
+                        refusals.refuse(policy, Some(binding), &why, true);
+                    }
+                }
+            }
+            self.calls.called(&id, false, mutator.if_needed);
+        }
+        Ok(last)
+    }
+
+    fn with_input<T>(
+        &self,
+        invocation: &Invocation<'_>,
+        version: &Version,
+        namespace: &Value,
+        with: impl FnOnce(&Input<'_>) -> T,
+    ) -> T {
+        let attributes = &*self.attributes;
+        let request = Request::new(attributes, &version.matched, &version.object, &version.old);
+        with(&Input {
+            cluster: self.cluster,
+            attributes,
+            request: &request,
+            namespace,
+            params: &invocation.params,
+        })
+    }
+
+    /// Makes a mutated version the object of the request.
+    async fn put_back(&mut self, version: Version) -> Result<()> {
+        let attributes = &mut *self.attributes;
+        attributes.write_empties(Medium::Json);
+        attributes.include_managed_fields();
+        if attributes.unpatched_managed_fields.is_none() {
+            let before = attributes.object.at("metadata").at("managedFields");
+            attributes.unpatched_managed_fields = Some(before.clone());
+        }
+        let Version {
+            matched,
+            mut object,
+            ..
+        } = version;
+        object.fill_text("kind", &matched.kind.kind);
+        object.fill_text("apiVersion", &matched.kind.api_version());
+        if matched.kind != attributes.kind {
+            let (from, to) = (&matched.resource, &attributes.resource);
+            let converted = convert::between(self.reach, from, to, object).await;
+            let failed = |why: Status| {
+                Status::internal(&format!("failed to convert object: {}", why.message()))
+            };
+            object = converted.map_err(failed)?;
+        }
+        attributes.object = object;
+        attributes.patched = true;
+        Ok(())
+    }
+}
+
+impl Invocation<'_> {
+    /// What tells it from others between the rounds.
+    fn id(&self) -> Arc<str> {
+        let metadata = self.params.at("metadata");
+        let (namespace, name) = (metadata.text("namespace"), metadata.text("name"));
+        let (policy, binding) = (&self.policy.name, &self.binding.name);
+        format!("{policy}/{binding}/{namespace}/{name}").into()
+    }
+}
+
+/// Parameters of built-in kinds have neither apiVersion nor kind here: the real server reads them from typed caches.
+fn untyped(resource: Option<&kubewright_registry::Resource>, params: Arc<Value>) -> Arc<Value> {
+    let typed = resource.is_some_and(|of| types::root(&of.group_version_kind()).is_some());
+    if !typed {
+        return params;
+    }
+    let mut params = (*params).clone();
+    params.drop_field("apiVersion");
+    params.drop_field("kind");
+    Arc::new(params)
+}
+
+impl Refusals {
+    fn misconfigured(&mut self, policy: &Policy, binding: Option<&Binding>, why: &str) {
+        let what = if binding.is_some() {
+            "binding"
+        } else {
+            "policy"
+        };
+        let why = format!("failed to configure {what}: {why}");
+        self.refuse(policy, binding, &why, false);
+    }
+
+    fn refuse(&mut self, policy: &Policy, binding: Option<&Binding>, why: &str, invalid: bool) {
+        if policy.ignore_failure {
+            return;
+        }
+        let name = &policy.name;
+        let by = match binding {
+            Some(binding) => format!("'{name}' with binding '{}'", binding.name),
+            None => format!("\"{name}\""),
+        };
+        self.0.push(Refusal {
+            message: format!("policy {by} denied request: {why}"),
+            invalid,
+        });
+    }
+
+    /// The answer is worded by the first refusal, and names them all.
+    fn into_status(self, attributes: &Attributes) -> Option<Status> {
+        let first = self.0.first()?;
+        let reason = if first.invalid {
+            "Invalid"
+        } else {
+            "Forbidden"
+        };
+        let about = forbidden(attributes, "").to_value();
+        let mut details = about.at("details").as_object().cloned().unwrap_or_default();
+        let causes = self
+            .0
+            .iter()
+            .map(|refusal| json!({"message": refusal.message}));
+        details.insert("causes".to_owned(), causes.collect());
+        Some(Status::new(403, reason, first.message.clone()).with_details(details))
+    }
+}

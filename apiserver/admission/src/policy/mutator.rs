@@ -1,0 +1,170 @@
+//! The mutations of a mutating policy, compiled, and what one of them makes of an object.
+
+use kubewright_apimachinery::conform::conform;
+use kubewright_apimachinery::patch::json::Patch;
+use kubewright_apimachinery::status::Status;
+use kubewright_apimachinery::types;
+use kubewright_apimachinery::view::{Edit as _, View as _};
+use kubewright_cel::{AccessCheck, Authority, Budget, Composition, Type, Value as Cel, Variables};
+use kubewright_fieldmanagement::merge_unowned;
+use kubewright_registry::Registry;
+use serde_json::Value;
+
+use super::definition::Compile;
+use super::expression::{Expression, composition};
+use super::input::Input;
+use super::literal::{self, to_json};
+use crate::expressions::{Conditions, Outcome};
+use crate::matching::Matched;
+
+/// The expressions of one policy.
+#[derive(Debug)]
+pub(super) struct Mutator {
+    composition: Composition,
+    conditions: Conditions,
+    pub(super) mutations: Vec<Mutation>,
+    /// Whether it may be called again after a later change.
+    pub(super) if_needed: bool,
+}
+
+/// One mutation.
+#[derive(Debug)]
+pub(super) struct Mutation {
+    form: Form,
+    expression: Expression,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    ApplyConfiguration,
+    JsonPatch,
+}
+
+/// Why a mutation did not change the object.
+pub(super) enum Failure {
+    /// The failure policy decides.
+    Policy(String),
+    /// The request fails whatever the policy says.
+    Refused(Status),
+}
+
+impl Compile for Mutator {
+    fn compile(spec: &Value) -> Self {
+        let composition = composition(spec);
+        let environment = composition.environment();
+        let patches = environment.clone().with_patches();
+        let mutation = |mutation: &Value| {
+            let compile = |holder: &str, output| {
+                let text = mutation.at(holder).text("expression");
+                Expression::compile(&patches, text, &[output])
+            };
+            match mutation.text("patchType") {
+                "JSONPatch" => Mutation {
+                    form: Form::JsonPatch,
+                    expression: compile("jsonPatch", Type::list(Type::object("JSONPatch"))),
+                },
+                _ => Mutation {
+                    form: Form::ApplyConfiguration,
+                    expression: compile("applyConfiguration", Type::object("Object")),
+                },
+            }
+        };
+        Self {
+            conditions: Conditions::from_object(spec.at("matchConditions"), environment),
+            mutations: spec.list("mutations").iter().map(mutation).collect(),
+            if_needed: spec.text("reinvocationPolicy") == "IfNeeded",
+            composition,
+        }
+    }
+}
+
+impl Mutator {
+    /// Whether the match conditions hold.
+    pub(super) fn conditions(&self, input: &Input<'_>) -> Outcome {
+        let (cluster, user) = (input.cluster, &input.attributes.user);
+        let authorizer = |check: &AccessCheck<'_>| cluster.authorize(user, check);
+        let authority = Authority::new(&authorizer);
+        let variables = input.variables(&Value::Null, &authority);
+        self.conditions.outcome(&self.composition.bind(variables))
+    }
+
+    /// The object as one of the mutations makes it; nothing if it stays as it is.
+    pub(super) fn mutated(
+        &self,
+        mutation: &Mutation,
+        input: &Input<'_>,
+        registry: &Registry,
+        matched: &Matched,
+        object: &Value,
+    ) -> Result<Option<Value>, Failure> {
+        let (cluster, user) = (input.cluster, &input.attributes.user);
+        let authorizer = |check: &AccessCheck<'_>| cluster.authorize(user, check);
+        let authority = Authority::new(&authorizer);
+        let variables = input.variables(input.namespace, &authority);
+        let variables = self.composition.bind(variables);
+        let value = mutation.evaluate(&variables).map_err(Failure::Policy)?;
+        match mutation.form {
+            Form::ApplyConfiguration => {
+                apply_configuration(&value, registry, matched, object).map(Some)
+            }
+            Form::JsonPatch => json_patch(&value, matched, object),
+        }
+    }
+}
+
+impl Mutation {
+    fn evaluate<'a>(&'a self, variables: &Variables<'a>) -> Result<Cel<'a>, String> {
+        // An expression that does not compile is named without more words here than in validations.
+        if let Err(why) = &self.expression.program {
+            return Err(why.clone());
+        }
+        self.expression.evaluate(variables, &mut Budget::policy())?
+    }
+}
+
+fn apply_configuration(
+    value: &Cel<'_>,
+    registry: &Registry,
+    matched: &Matched,
+    object: &Value,
+) -> Result<Value, Failure> {
+    let kind = &matched.kind;
+    let applied = || {
+        literal::check_type_names(value)?;
+        let mut patch = to_json(value)?;
+        patch.put("apiVersion", kind.api_version());
+        patch.put("kind", kind.kind.as_str());
+        let applied = merge_unowned(registry, kind, object, &patch);
+        applied.map_err(|why| format!("error applying patch: {why}"))
+    };
+    let mut applied = applied().map_err(Failure::Policy)?;
+    conform(kind, &mut applied).map_err(Failure::Policy)?;
+    Ok(applied)
+}
+
+fn json_patch(
+    value: &Cel<'_>,
+    matched: &Matched,
+    object: &Value,
+) -> Result<Option<Value>, Failure> {
+    let operations = literal::operations(value).map_err(Failure::Policy)?;
+    let failed = |why: &dyn std::fmt::Display| Failure::Policy(format!("JSON Patch: {why}"));
+    let patch = Patch::from_value(operations).map_err(|why| failed(&why))?;
+    let mut patched = object.clone();
+    match patch.apply(&mut patched) {
+        Ok(()) => {}
+        Err(why) if why.is_failed_test() => return Ok(None),
+        Err(why) => return Err(failed(&why)),
+    }
+    let refused = |why: &str| Failure::Refused(Status::internal(why));
+    let conformed = conform(&matched.kind, &mut patched).map_err(|why| refused(&why))?;
+    if types::root(&matched.kind).is_some() && !conformed.unknown.is_empty() {
+        let unknown = conformed.unknown.iter();
+        let unknown: Vec<String> = unknown
+            .map(|field| format!("unknown field \"{field}\""))
+            .collect();
+        let why = format!("strict decoding error: {}", unknown.join(", "));
+        return Err(refused(&why));
+    }
+    Ok(Some(patched))
+}
