@@ -31,12 +31,20 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The variables, without those of a policy: `params` and `variables`.
+    /// The variables, without those of a policy: `params` and `variables`. Expressions for messages have no authorizer.
     pub(crate) fn variables<'v>(
         &'v self,
         namespace: &'v Value,
-        authority: &Authority<'v>,
+        authority: Option<&Authority<'v>>,
     ) -> Variables<'v> {
+        let variables = Variables::new()
+            .with_json("object", self.object)
+            .with_json("oldObject", self.old)
+            .with_json("request", &self.head)
+            .with_json("namespaceObject", namespace);
+        let Some(authority) = authority else {
+            return variables;
+        };
         let attributes = self.attributes;
         let checked = authority.request_resource(&ResourceAttributes {
             group: &attributes.resource.group,
@@ -46,22 +54,19 @@ impl<'a> Request<'a> {
             name: &attributes.name,
             ..ResourceAttributes::default()
         });
-        Variables::new()
-            .with_json("object", self.object)
-            .with_json("oldObject", self.old)
-            .with_json("request", &self.head)
-            .with_json("namespaceObject", namespace)
+        variables
             .with("authorizer", authority.clone().value())
             .with("authorizer.requestResource", checked)
     }
 }
 
-/// The `request` of the review, without uid and objects.
+/// The `request` of the review, with an empty uid and without objects, which are variables.
 fn head(attributes: &Attributes, matched: &Matched) -> Value {
     let request = Head::of("", attributes, matched);
     let mut request = serde_json::to_value(request).expect("text keys");
     if let Value::Object(members) = &mut request {
-        members.remove("uid");
+        members.insert("object".to_owned(), Value::Null);
+        members.insert("oldObject".to_owned(), Value::Null);
         members.insert("dryRun".to_owned(), attributes.dry_run.into());
         if !attributes.options.is_null() {
             members.insert("options".to_owned(), attributes.options.clone());

@@ -23,7 +23,7 @@ impl<'a> Input<'a> {
     pub(super) fn variables(
         &self,
         namespace: &'a Value,
-        authority: &Authority<'a>,
+        authority: Option<&Authority<'a>>,
     ) -> Variables<'a> {
         let variables = self.request.variables(namespace, authority);
         variables.with_json("params", self.params)

@@ -84,7 +84,7 @@ impl Mutator {
         let (cluster, user) = (input.cluster, &input.attributes.user);
         let authorizer = |check: &AccessCheck<'_>| cluster.authorize(user, check);
         let authority = Authority::new(&authorizer);
-        let variables = input.variables(&Value::Null, &authority);
+        let variables = input.variables(&Value::Null, Some(&authority));
         self.conditions.outcome(&self.composition.bind(variables))
     }
 
@@ -100,7 +100,7 @@ impl Mutator {
         let (cluster, user) = (input.cluster, &input.attributes.user);
         let authorizer = |check: &AccessCheck<'_>| cluster.authorize(user, check);
         let authority = Authority::new(&authorizer);
-        let variables = input.variables(input.namespace, &authority);
+        let variables = input.variables(input.namespace, Some(&authority));
         let variables = self.composition.bind(variables);
         let value = mutation.evaluate(&variables).map_err(Failure::Policy)?;
         match mutation.form {

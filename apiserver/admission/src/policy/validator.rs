@@ -112,23 +112,26 @@ impl Validator {
         let (cluster, user) = (input.cluster, &input.attributes.user);
         let authorizer = |check: &AccessCheck<'_>| cluster.authorize(user, check);
         let authority = Authority::new(&authorizer);
-        let bound = |namespace| {
-            let variables = input.variables(namespace, &authority);
+        let bound = |namespace, authority| {
+            let variables = input.variables(namespace, authority);
             self.composition.bind(variables)
         };
-        match self.conditions.outcome(&bound(&Value::Null)) {
+        match self
+            .conditions
+            .outcome(&bound(&Value::Null, Some(&authority)))
+        {
             Outcome::Call => {}
             Outcome::Skip => return Verdict::default(),
             Outcome::Failed(_) if ignore_failure => return Verdict::default(),
             Outcome::Failed(why) => return Verdict::failed(why),
         }
         let mut budget = Budget::policy();
-        let results = match self.results(&bound(input.namespace), &mut budget) {
+        let results = match self.results(&bound(input.namespace, Some(&authority)), &mut budget) {
             Ok(results) => results,
             Err(spent) => return Verdict::failed(spent),
         };
-        let decisions = self.decisions(results, &bound(input.namespace), &mut budget);
-        match self.annotated(&bound(input.namespace)) {
+        let decisions = self.decisions(results, &bound(input.namespace, None), &mut budget);
+        match self.annotated(&bound(input.namespace, Some(&authority))) {
             Ok(annotations) => Verdict {
                 decisions,
                 annotations,

@@ -47,7 +47,7 @@ pub(super) fn conditions_hold(
     let request = Request::new(attributes, &invocation.matched, form.object, form.old);
     let authorizer = |check: &AccessCheck<'_>| cluster.authorize(&attributes.user, check);
     let authority = Authority::new(&authorizer);
-    match conditions.outcome(&request.variables(&Value::Null, &authority)) {
+    match conditions.outcome(&request.variables(&Value::Null, Some(&authority))) {
         Outcome::Call => Ok(true),
         Outcome::Skip => Ok(false),
         Outcome::Failed(_) if invocation.hook.ignore_failure => Ok(false),

@@ -77,7 +77,7 @@ impl<'a> Context<'_, 'a> {
                 By::Value(node) => self.uncounted(node)?,
             };
             let tested = test && index == last;
-            let found = self.find(&value, &key, optional || tested, tested);
+            let found = self.find(&value, &key, optional || tested);
             let counted = tested || !optional || matches!(found, Ok(Some(_)));
             if counted {
                 self.charge(SELECT)?;
@@ -97,14 +97,11 @@ impl<'a> Context<'_, 'a> {
         value: &Value<'a>,
         key: &Value<'a>,
         lenient: bool,
-        tested: bool,
     ) -> Result<Option<Value<'a>>, Failure> {
         if !matches!(value, Value::Object(Object::Variables)) {
             return find(value, key, lenient);
         }
         match self.variables.composed(key.as_str().unwrap_or_default()) {
-            // Whether it is declared is all that a presence test asks.
-            Some(Err(_)) if tested => Ok(Some(Value::Null)),
             Some(found) => found.map(Some).map_err(Failure::new),
             None if lenient => Ok(None),
             None => Err(Failure::new(format!("no such key: {key}"))),
