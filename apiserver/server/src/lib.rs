@@ -7,9 +7,7 @@
 //! | Request | Instead |
 //! |---|---|
 //! | CBOR bodies and answers | JSON |
-//! | converting custom resources by a webhook | the conversion strategy `None` |
 //! | creating an APIService, or changing one so that it names a service | nothing: no aggregation |
-//! | creating ValidatingAdmissionPolicies, MutatingAdmissionPolicies and their bindings | admission webhooks |
 //! | `exec`, `attach`, `portforward`, `proxy` (admission sees the CONNECT first; a pod without a node answers as the real server does) | nothing: there are no containers |
 //! | `pods/log` of a pod on a node | nothing: there are no containers |
 //! | `/metrics`, `/logs` | nothing |
@@ -23,6 +21,7 @@
 //! * There are no controllers unless [`Controllers`] are asked for, as in a control plane of kube-apiserver and etcd
 //!   alone; and then not all of them: no endpoints but the server's own, CronJobs, ReplicationControllers, autoscalers, disruption budgets or
 //!   volumes.
+//! * Policies take effect with the next request; no controller writes warnings of their types into `status.typeChecking`.
 //! * ResourceQuotas and LimitRanges are not enforced, Events not forgotten after an hour.
 //! * Objects may be nested 127 levels deep, where a real server takes 10,000.
 //! * History is kept for as long as there is room, unless [`Builder::compaction_interval`] says otherwise.

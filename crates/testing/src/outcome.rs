@@ -1,4 +1,4 @@
-//! What became of a request: done, denied by a webhook, or failed. They are never confused with each other.
+//! What became of a request: done, denied by a webhook or a policy, or failed. They are never confused with each other.
 
 use std::fmt::Debug;
 
@@ -29,7 +29,7 @@ use crate::fail;
 #[must_use = "an outcome that is not checked proves nothing"]
 pub struct Outcome<K>(Result<K, Error>);
 
-/// A denial by an admission webhook.
+/// A denial by an admission webhook or a ValidatingAdmissionPolicy.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -52,7 +52,7 @@ pub struct Outcome<K>(Result<K, Error>);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Denied {
-    webhook: String,
+    by: String,
     message: String,
     status: Box<Status>,
 }
@@ -115,8 +115,8 @@ impl<K: Debug> Outcome<K> {
     /// ```
     ///
     /// # Panics
-    /// The request was allowed, or it failed for another reason: an unreachable webhook, an invalid object, a missing
-    /// permission. None of those is a denial.
+    /// The request was allowed, or it failed for another reason: an unreachable webhook, a policy whose expression fails, an invalid
+    /// object, a missing permission. None of those is a denial.
     #[track_caller]
     pub fn expect_denied(self) -> Denied {
         let error = match self.0 {
@@ -132,7 +132,7 @@ impl<K: Debug> Outcome<K> {
         };
         Denied::read(status).unwrap_or_else(|status| {
             fail(format_args!(
-                "expected a denial by a webhook, but the API server answered {} {}: {}",
+                "expected a denial by a webhook or a policy, but the API server answered {} {}: {}",
                 status.code, status.reason, status.message
             ))
         })
@@ -170,15 +170,10 @@ impl<K: Debug> Outcome<K> {
 
 impl Denied {
     fn read(status: Box<Status>) -> Result<Self, Box<Status>> {
-        let read = || {
-            let rest = status.message.strip_prefix("admission webhook \"")?;
-            let (webhook, rest) = rest.split_once("\" denied the request")?;
-            let message = rest.strip_prefix(": ").unwrap_or_default();
-            Some((webhook.to_owned(), message.to_owned()))
-        };
-        match read() {
-            Some((webhook, message)) => Ok(Self {
-                webhook,
+        let denial = by_webhook(&status.message).or_else(|| by_policy(&status.message));
+        match denial.map(|(by, message)| (by.to_owned(), message.to_owned())) {
+            Some((by, message)) => Ok(Self {
+                by,
                 message,
                 status,
             }),
@@ -186,17 +181,19 @@ impl Denied {
         }
     }
 
-    /// Returns the full name of the webhook that denied the request: the name of the hook and the domain of its [`Webhooks`](kubewright_webhook::Webhooks).
+    /// Returns the full name of the webhook that denied the request, which is the name of the hook and the domain of its
+    /// [`Webhooks`](kubewright_webhook::Webhooks), or the name of the policy.
     pub fn by(&self) -> &str {
-        &self.webhook
+        &self.by
     }
 
-    /// What the webhook said; empty when it gave no explanation.
+    /// What the webhook or the policy said; empty when a webhook gave no explanation.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Returns the HTTP status code that the client saw: 403, unless the webhook chose another.
+    /// Returns the HTTP status code that the client saw: 403, unless the webhook chose another; 422 from a policy, unless the `reason` of
+    /// the validation is another.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -224,6 +221,29 @@ impl Denied {
     }
 }
 
+/// The webhook that denied, and what it said.
+fn by_webhook(message: &str) -> Option<(&str, &str)> {
+    let rest = message.strip_prefix("admission webhook \"")?;
+    let (webhook, rest) = rest.split_once("\" denied the request")?;
+    Some((webhook, rest.strip_prefix(": ").unwrap_or_default()))
+}
+
+/// The policy that denied, and what it said. A policy that could not be evaluated has not denied, although the API server says so.
+fn by_policy(message: &str) -> Option<(&str, &str)> {
+    let (_, rest) = message.split_once(" is forbidden: ValidatingAdmissionPolicy '")?;
+    let (policy, rest) = rest.split_once("' with binding '")?;
+    let (_, said) = rest.split_once("' denied request: ")?;
+    let failures = [
+        "failed to configure ",
+        "compilation error: ",
+        "failed messageExpression: ",
+    ];
+    let failed = failures.iter().any(|failure| said.starts_with(failure))
+        || said.starts_with("expression '") && said.contains("' resulted in error: ")
+        || said.starts_with("validation failed due to running out of cost budget");
+    (!failed).then_some((policy, said))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,6 +255,28 @@ mod tests {
             ..Status::default()
         };
         Outcome::new(Err(Error::Api(Box::new(status))))
+    }
+
+    #[test]
+    fn a_denial_names_its_policy() {
+        let message = "pods \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no";
+        let denied = refused(422, message).expect_denied();
+        assert_eq!((denied.by(), denied.message()), ("p", "no"));
+    }
+
+    #[test]
+    fn a_policy_that_fails_has_not_denied() {
+        let by = "pods \"a\" is forbidden: ValidatingAdmissionPolicy 'p'";
+        for said in [
+            " denied request: failed to configure policy: no such kind",
+            " with binding 'b' denied request: failed to configure binding: no params found",
+            " with binding 'b' denied request: expression 'object.a' resulted in error: no such key: a",
+            " with binding 'b' denied request: compilation error: compilation failed",
+            " with binding 'b' denied request: validation failed due to running out of cost budget, no further validation rules will be run",
+        ] {
+            let message = format!("{by}{said}");
+            assert_eq!(by_policy(&message), None, "{message}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod observing;
 mod order;
 mod outcomes;
 mod patches;
+mod policies;
 mod reinvocation;
 mod review;
 mod select;

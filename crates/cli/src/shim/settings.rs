@@ -99,7 +99,7 @@ const REASONS: [(&str, &str); 5] = [
 ];
 
 /// The admission plugins of kube-apiserver that this server does not have.
-const ABSENT_PLUGINS: [&str; 22] = [
+const ABSENT_PLUGINS: [&str; 20] = [
     "AlwaysAdmit",
     "AlwaysDeny",
     "AlwaysPullImages",
@@ -112,7 +112,6 @@ const ABSENT_PLUGINS: [&str; 22] = [
     "ImagePolicyWebhook",
     "LimitPodHardAntiAffinityTopology",
     "LimitRanger",
-    "MutatingAdmissionPolicy",
     "NamespaceAutoProvision",
     "NamespaceExists",
     "NodeRestriction",
@@ -121,7 +120,6 @@ const ABSENT_PLUGINS: [&str; 22] = [
     "PodTolerationRestriction",
     "PodTopologyLabels",
     "ResourceQuota",
-    "ValidatingAdmissionPolicy",
 ];
 
 impl Settings {
