@@ -1,8 +1,11 @@
 //! The group admissionregistration.k8s.io.
 
 mod admission_policy_binding;
+mod expressions;
+mod match_conditions;
 mod mutating_admission_policy;
 mod policy;
+mod rules;
 mod validating_admission_policy;
 mod webhook_configuration;
 pub(crate) mod webhooks;
