@@ -6,6 +6,7 @@ mod match_conditions;
 mod mutating_admission_policy;
 mod policy;
 mod rules;
+mod static_suffix;
 mod validating_admission_policy;
 mod webhook_configuration;
 pub(crate) mod webhooks;
