@@ -47,7 +47,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// Whether Go prints a character as it is: letters, marks, numbers, punctuation and symbols.
-fn is_printable(character: char) -> bool {
+pub fn is_printable(character: char) -> bool {
     static PRINTABLE: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^[\p{L}\p{M}\p{N}\p{P}\p{S}]$").expect("a constant pattern"));
     PRINTABLE.is_match(character.encode_utf8(&mut [0; 4]))

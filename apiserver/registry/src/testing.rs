@@ -82,6 +82,10 @@ fn is_cluster_scoped(kind: &str) -> bool {
             | "StorageClass"
             | "IngressClass"
             | "MutatingWebhookConfiguration"
+            | "MutatingAdmissionPolicy"
+            | "MutatingAdmissionPolicyBinding"
             | "ValidatingWebhookConfiguration"
+            | "ValidatingAdmissionPolicy"
+            | "ValidatingAdmissionPolicyBinding"
     )
 }

@@ -1,9 +1,22 @@
 //! The group admissionregistration.k8s.io.
 
 mod admission_policy_binding;
+mod expressions;
+mod go_string;
+mod json_path;
+mod match_conditions;
+mod match_resources;
 mod mutating_admission_policy;
-mod policy;
+mod mutations;
+mod params;
+mod policy_columns;
+mod policy_spec;
+mod policy_status;
+mod rules;
+mod static_suffix;
 mod validating_admission_policy;
+mod validations;
+mod variables;
 mod webhook_configuration;
 pub(crate) mod webhooks;
 
@@ -12,6 +25,7 @@ use std::sync::Arc;
 use crate::strategy::Strategy;
 use admission_policy_binding::AdmissionPolicyBinding;
 use mutating_admission_policy::MutatingAdmissionPolicy;
+use policy_spec::Effect;
 use validating_admission_policy::ValidatingAdmissionPolicy;
 use webhook_configuration::WebhookConfiguration;
 
@@ -22,13 +36,13 @@ pub(crate) fn strategy(version: &str, kind: &str) -> Option<Arc<dyn Strategy>> {
         "MutatingAdmissionPolicy" => Arc::new(MutatingAdmissionPolicy { version }),
         "MutatingAdmissionPolicyBinding" => Arc::new(AdmissionPolicyBinding {
             version,
-            kind: "MutatingAdmissionPolicyBinding",
+            effect: Effect::Mutates,
         }),
         "MutatingWebhookConfiguration" => Arc::new(WebhookConfiguration { mutating: true }),
         "ValidatingAdmissionPolicy" => Arc::new(ValidatingAdmissionPolicy),
         "ValidatingAdmissionPolicyBinding" => Arc::new(AdmissionPolicyBinding {
             version,
-            kind: "ValidatingAdmissionPolicyBinding",
+            effect: Effect::Validates,
         }),
         "ValidatingWebhookConfiguration" => Arc::new(WebhookConfiguration { mutating: false }),
         _ => return None,

@@ -1,9 +1,15 @@
 //! Mutating admission policies.
 
 use jiff::Timestamp;
+use kubewright_apimachinery::field::Path;
+use kubewright_apimachinery::view::View;
+use kubewright_validation::check::{Errors, one_of};
+use kubewright_validation::metadata::Rules;
 use serde_json::Value;
 
-use super::policy::{cells, default};
+use super::policy_columns::cells;
+use super::policy_spec::{self, Effect};
+use super::{mutations, static_suffix};
 use crate::behavior::Behavior;
 use crate::column::Column;
 use crate::columns::Row;
@@ -11,7 +17,6 @@ use crate::columns::titles::text;
 use crate::columns::titles::{AGE, NAME, integer};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
-use kubewright_validation::metadata::Rules;
 
 const METADATA: Rules = Rules::cluster_scoped().with_qualified_finalizers();
 
@@ -24,7 +29,7 @@ pub(crate) struct MutatingAdmissionPolicy {
 
 impl Strategy for MutatingAdmissionPolicy {
     fn default(&self, object: &mut Value) {
-        default(object);
+        policy_spec::default(object);
     }
 
     fn prepare_for_create(&self, object: &mut Value, _creation: &mut Creation<'_>) {
@@ -41,11 +46,15 @@ impl Strategy for MutatingAdmissionPolicy {
     }
 
     fn validate(&self, object: &Value, found: &mut Findings) {
-        METADATA.create(object, &mut found.errors);
+        check(object, &Value::Null, &mut found.errors);
     }
 
-    fn validate_update(&self, _subresource: &str, new: &Value, _old: &Value, found: &mut Findings) {
-        METADATA.create(new, &mut found.errors);
+    fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
+        check(new, old, &mut found.errors);
+    }
+
+    fn warnings(&self, new: &Value, _old: &Value) -> Vec<String> {
+        static_suffix::warnings(new)
     }
 
     fn columns(&self) -> Vec<Column<'_>> {
@@ -62,6 +71,16 @@ impl Strategy for MutatingAdmissionPolicy {
             ..Behavior::default()
         }
     }
+}
+
+/// `old` is null for a new policy.
+fn check(object: &Value, old: &Value, errors: &mut Errors) {
+    METADATA.create(object, errors);
+    let (path, spec) = (Path::new("spec"), object.at("spec"));
+    let composition = policy_spec::check(spec, old.at("spec"), Effect::Mutates, &path, errors);
+    mutations::check(spec, &composition, &path, errors);
+    let policies = ["IfNeeded", "Never"];
+    one_of(spec, &path, "reinvocationPolicy", &policies, errors);
 }
 
 const COLUMNS: &[Column<'static>] = &[

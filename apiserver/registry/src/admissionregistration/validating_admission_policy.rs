@@ -1,10 +1,15 @@
 //! Validating admission policies.
 
 use jiff::Timestamp;
-use kubewright_apimachinery::view::{Edit, empty};
+use kubewright_apimachinery::field::Path;
+use kubewright_apimachinery::view::{Edit, View, empty};
+use kubewright_validation::check::Errors;
+use kubewright_validation::metadata::Rules;
 use serde_json::Value;
 
-use super::policy::{cells, default};
+use super::policy_columns::cells;
+use super::policy_spec::{self, Effect};
+use super::{policy_status, static_suffix, validations};
 use crate::behavior::Behavior;
 use crate::column::Column;
 use crate::columns::Row;
@@ -13,7 +18,6 @@ use crate::columns::titles::{AGE, NAME, integer};
 use crate::generation;
 use crate::metadata;
 use crate::strategy::{Creation, Findings, Strategy};
-use kubewright_validation::metadata::Rules;
 
 const KIND: [&str; 3] = [
     "admissionregistration.k8s.io",
@@ -28,7 +32,7 @@ pub(crate) struct ValidatingAdmissionPolicy;
 
 impl Strategy for ValidatingAdmissionPolicy {
     fn default(&self, object: &mut Value) {
-        default(object);
+        policy_spec::default(object);
         object.part("status");
     }
 
@@ -47,14 +51,14 @@ impl Strategy for ValidatingAdmissionPolicy {
     }
 
     fn validate(&self, object: &Value, found: &mut Findings) {
-        METADATA.create(object, &mut found.errors);
+        check(object, &Value::Null, &mut found.errors);
     }
 
     fn validate_update(&self, subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
         if subresource == "status" {
-            METADATA.changed(new, old, &mut found.errors);
+            policy_status::check(new, &mut found.errors);
         } else {
-            METADATA.create(new, &mut found.errors);
+            check(new, old, &mut found.errors);
         }
     }
 
@@ -63,6 +67,10 @@ impl Strategy for ValidatingAdmissionPolicy {
             "status" => &[&["metadata"], &["spec"]],
             _ => &[&["status"]],
         }
+    }
+
+    fn warnings(&self, new: &Value, _old: &Value) -> Vec<String> {
+        static_suffix::warnings(new)
     }
 
     fn columns(&self) -> Vec<Column<'_>> {
@@ -79,6 +87,15 @@ impl Strategy for ValidatingAdmissionPolicy {
             ..Behavior::default()
         }
     }
+}
+
+/// `old` is null for a new policy.
+fn check(object: &Value, old: &Value, errors: &mut Errors) {
+    METADATA.create(object, errors);
+    let (path, spec) = (Path::new("spec"), object.at("spec"));
+    let composition = policy_spec::check(spec, old.at("spec"), Effect::Validates, &path, errors);
+    let name = object.at("metadata").text("name");
+    validations::check(name, spec, &composition, &path, errors);
 }
 
 const COLUMNS: &[Column<'static>] = &[

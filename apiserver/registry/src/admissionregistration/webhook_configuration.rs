@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
-use crate::admissionregistration::webhooks;
+use super::{static_suffix, webhooks};
 use crate::behavior::Behavior;
 use crate::column::Column;
 use crate::columns::Row;
@@ -46,6 +46,10 @@ impl Strategy for WebhookConfiguration {
     fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
         METADATA.create(new, &mut found.errors);
         webhooks::configuration(new, old, &mut found.errors);
+    }
+
+    fn warnings(&self, new: &Value, _old: &Value) -> Vec<String> {
+        static_suffix::warnings(new)
     }
 
     fn columns(&self) -> Vec<Column<'_>> {

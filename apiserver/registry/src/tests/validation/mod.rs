@@ -1,8 +1,11 @@
 //! Validation, each expectation from the spec or from Kubernetes' own sources.
 
+mod mutating_policies;
 mod other_kinds;
 mod pods;
+mod policy_bindings;
 mod samples;
+mod validating_policies;
 mod webhooks;
 mod workloads;
 
@@ -10,6 +13,9 @@ use serde_json::{Value, json};
 
 use crate::testing::{prepare_for_create, resource};
 use kubewright_apimachinery::field::FieldError;
+
+/// A JSON pointer, the value to set there, and the errors.
+type Row = (&'static str, Value, &'static [&'static str]);
 
 /// A sample after defaults and preparation: what validation sees.
 fn ready(group: &str, version: &str, kind: &str, mut object: Value) -> Value {

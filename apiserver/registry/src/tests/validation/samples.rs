@@ -106,6 +106,34 @@ pub(super) fn webhooks(kind: &'static str) -> Sample {
     ("admissionregistration.k8s.io", "v1", kind, object)
 }
 
+/// The rule is about resources that do not exist.
+fn policy(kind: &'static str, spec: &Value) -> Sample {
+    let mut object = json!({ "metadata": { "name": "p" }, "spec": spec });
+    object["spec"]["matchConstraints"] = json!({ "resourceRules": [{
+        "apiGroups": ["example.com"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["nothings"] }] });
+    ("admissionregistration.k8s.io", "v1", kind, object)
+}
+
+pub(super) fn validating_policy() -> Sample {
+    let spec = json!({ "validations": [{ "expression": "object.spec.size < 5" }] });
+    policy("ValidatingAdmissionPolicy", &spec)
+}
+
+pub(super) fn mutating_policy() -> Sample {
+    let expression = "Object{spec: Object.spec{size: 5}}";
+    let mutation = json!({ "patchType": "ApplyConfiguration", "applyConfiguration": { "expression": expression } });
+    let spec = json!({ "reinvocationPolicy": "Never", "mutations": [mutation] });
+    policy("MutatingAdmissionPolicy", &spec)
+}
+
+pub(super) fn policy_binding(kind: &'static str) -> Sample {
+    let mut object = json!({ "metadata": { "name": "b" }, "spec": { "policyName": "p" } });
+    if kind == "ValidatingAdmissionPolicyBinding" {
+        object["spec"]["validationActions"] = json!(["Deny"]);
+    }
+    ("admissionregistration.k8s.io", "v1", kind, object)
+}
+
 pub(super) fn autoscaler(version: &'static str) -> Sample {
     let object = json!({ "metadata": { "name": "h" }, "spec": { "maxReplicas": 3,
         "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "web" } } });
@@ -151,6 +179,10 @@ pub(super) fn all() -> Vec<Sample> {
         secret(),
         webhooks("MutatingWebhookConfiguration"),
         webhooks("ValidatingWebhookConfiguration"),
+        validating_policy(),
+        mutating_policy(),
+        policy_binding("ValidatingAdmissionPolicyBinding"),
+        policy_binding("MutatingAdmissionPolicyBinding"),
         autoscaler("v1"),
         autoscaler("v2"),
         ingress(),

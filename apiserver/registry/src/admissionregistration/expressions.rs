@@ -1,0 +1,29 @@
+//! The expressions of webhooks and policies, and the types that they must evaluate to.
+
+use kubewright_cel::{Environment, Type};
+
+/// Compiles an expression that must evaluate to one of the types.
+///
+/// Stored expressions are compiled again with every change of their fields. The API server does so in an environment that may
+/// have more functions than that of new expressions; in 1.36 the two have the same.
+pub(super) fn check(
+    environment: &Environment,
+    expression: &str,
+    types: &[Type],
+) -> Result<(), String> {
+    let program = environment
+        .compile(expression)
+        .map_err(|error| error.to_string())?;
+    let output = program.output_type();
+    if types.contains(output) {
+        return Ok(());
+    }
+    if let [only] = types {
+        return Err(format!("must evaluate to {only} but got {output}"));
+    }
+    let types: Vec<String> = types.iter().map(ToString::to_string).collect();
+    let types = types.join(" ");
+    Err(format!(
+        "must evaluate to one of [{types}] but got {output}"
+    ))
+}

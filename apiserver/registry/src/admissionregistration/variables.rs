@@ -1,0 +1,66 @@
+//! The variables of a policy: named expressions that its other expressions can use.
+
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::View;
+use kubewright_cel::Composition;
+use kubewright_validation::check::Errors;
+use serde_json::Value;
+
+const RESERVED: [&str; 21] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "var",
+    "void",
+    "while",
+];
+
+/// Checks the variables of a policy's spec, and declares them in their order.
+pub(super) fn declare(
+    spec: &Value,
+    composition: &mut Composition,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
+    let path = path.child("variables");
+    for (index, variable) in spec.list("variables").iter().enumerate() {
+        let at = path.index(index);
+        let (name, expression) = (variable.text("name"), variable.text("expression"));
+        if name.trim().is_empty() {
+            let detail = "name is not specified";
+            errors.push(FieldError::required(&at.child("name"), detail));
+        } else if !is_identifier(name) {
+            let detail = "must be a valid CEL identifier";
+            errors.push(FieldError::invalid(&at.child("name"), name, detail));
+        }
+        let at = at.child("expression");
+        if expression.trim().is_empty() {
+            errors.push(FieldError::required(&at, "expression is not specified"));
+        } else if let Err(error) = composition.declare(name, expression) {
+            errors.push(FieldError::invalid(&at, expression, &error.to_string()));
+        }
+    }
+}
+
+fn is_identifier(name: &str) -> bool {
+    let is_letter = |byte: u8| byte == b'_' || byte.is_ascii_alphabetic();
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(is_letter)
+        && bytes.all(|byte| is_letter(byte) || byte.is_ascii_digit())
+        && !RESERVED.contains(&name)
+}
