@@ -49,16 +49,18 @@ pub struct Caller {
 }
 
 impl Access {
-    /// Sets up authentication with a fresh admin's token; the tokens of service accounts are held to the objects of `store`.
+    /// Sets up authentication with a fresh admin's token, and a fresh authority unless one is given; the tokens of service accounts
+    /// are held to the objects of `store`.
     pub fn new(
         authorizer: Arc<dyn Authorizer>,
         service_accounts: ServiceAccountTokens,
         store: Arc<Store>,
+        authority: Option<Authority>,
     ) -> Self {
         let token = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         Self {
             token,
-            authority: OnceLock::new(),
+            authority: authority.map_or_else(OnceLock::new, OnceLock::from),
             service_accounts,
             authorizer,
             modes: LastModes::default(),

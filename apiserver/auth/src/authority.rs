@@ -9,13 +9,25 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, DnValue,
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType,
 };
+use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use thiserror::Error;
 use time::OffsetDateTime;
 
 use super::sec1;
 
-/// A certificate authority that lives as long as the server.
+/// The certificate authority of a server. It is made anew for each server, unless it is kept as PEM.
+///
+/// ```
+/// use kubewright_auth::Authority;
+///
+/// let authority = Authority::new()?;
+/// let kept = (authority.certificate_pem().to_owned(), authority.key_pem());
+///
+/// let again = Authority::from_pem(&kept.0, &kept.1)?;
+/// assert_eq!(again.certificate(), authority.certificate());
+/// # Ok::<(), kubewright_auth::AuthorityError>(())
+/// ```
 #[derive(Debug)]
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
@@ -44,10 +56,13 @@ pub struct ServingCertificate {
     pub key: PrivateKeyDer<'static>,
 }
 
-/// Why a certificate could not be made.
+/// Why a certificate could not be made, or an authority not be read.
 #[derive(Debug, Error)]
 #[error("cannot make the API server's certificates")]
 pub struct AuthorityError(#[from] rcgen::Error);
+
+/// As kubeadm has it: clients trust the authority for as long as a cluster lives.
+const AUTHORITY_YEARS: i64 = 10;
 
 /// The user with all rights.
 pub fn admin() -> User {
@@ -64,7 +79,7 @@ impl Authority {
     /// # Errors
     /// The system has no random numbers, or a name does not fit into a certificate.
     pub fn new() -> Result<Self, AuthorityError> {
-        let mut params = params("kubewright-apiserver-ca", &[])?;
+        let mut params = params("kubewright-apiserver-ca", &[], AUTHORITY_YEARS)?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![
             KeyUsagePurpose::KeyCertSign,
@@ -83,6 +98,28 @@ impl Authority {
         })
     }
 
+    /// Reads an authority that was kept: its certificate and its private key.
+    ///
+    /// # Errors
+    /// They are no PEM, or no key that certificates can be signed with.
+    pub fn from_pem(certificate: &str, key: &str) -> Result<Self, AuthorityError> {
+        let key = KeyPair::from_pem(key)?;
+        let der = CertificateDer::from_pem_slice(certificate.as_bytes())
+            .map_err(|_| rcgen::Error::CouldNotParseCertificate)?;
+        let issuer = Issuer::from_ca_cert_der(&der, key)?;
+        Ok(Self {
+            issuer,
+            certificate: der,
+            certificate_pem: certificate.to_owned(),
+            admin: OnceLock::new(),
+        })
+    }
+
+    /// The private key as PEM, to be kept where nobody else reads it.
+    pub fn key_pem(&self) -> String {
+        self.issuer.key().serialize_pem()
+    }
+
     /// Makes a serving certificate for the names of the API server and an address.
     ///
     /// # Errors
@@ -95,7 +132,7 @@ impl Authority {
             "kubernetes.default.svc",
             "kubernetes.default.svc.cluster.local",
         ];
-        let mut params = params("kube-apiserver", &[])?;
+        let mut params = params("kube-apiserver", &[], 1)?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         for name in NAMES {
             params
@@ -144,7 +181,7 @@ impl Authority {
             .map(String::as_str)
             .filter(|group| *group != AUTHENTICATED)
             .collect();
-        let mut params = params(&user.username, &groups)?;
+        let mut params = params(&user.username, &groups, 1)?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.issuer)?;
@@ -156,7 +193,11 @@ impl Authority {
     }
 }
 
-fn params(common_name: &str, organizations: &[&str]) -> Result<CertificateParams, AuthorityError> {
+fn params(
+    common_name: &str,
+    organizations: &[&str],
+    years: i64,
+) -> Result<CertificateParams, AuthorityError> {
     const HOUR: i64 = 3600;
     const YEAR: i64 = 365 * 24 * HOUR;
     let mut params = CertificateParams::new(Vec::new())?;
@@ -172,6 +213,6 @@ fn params(common_name: &str, organizations: &[&str]) -> Result<CertificateParams
     let at =
         |second| OffsetDateTime::from_unix_timestamp(second).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     params.not_before = at(now - HOUR);
-    params.not_after = at(now + YEAR);
+    params.not_after = at(now + years * YEAR);
     Ok(params)
 }

@@ -18,6 +18,8 @@ use x509_parser::prelude::{FromDer as _, X509Certificate};
 use x509_parser::public_key::PublicKey;
 use x509_parser::x509::SubjectPublicKeyInfo;
 
+use super::authority::AuthorityError;
+
 /// Issues and verifies the tokens of service accounts, which are JSON Web Tokens.
 ///
 /// A server that is given none signs with an ECDSA key of its own, as `https://kubernetes.default.svc.cluster.local`.
@@ -91,6 +93,22 @@ enum Algorithm {
 }
 
 impl ServiceAccountTokens {
+    /// A new private key for [`signed_with`](Self::signed_with), as PEM, to be kept between the starts of a server.
+    ///
+    /// ```
+    /// use kubewright_auth::ServiceAccountTokens;
+    ///
+    /// let key = ServiceAccountTokens::new_key()?;
+    /// let tokens = ServiceAccountTokens::signed_with(&key)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub fn new_key() -> Result<String, AuthorityError> {
+        Ok(KeyPair::generate()?.serialize_pem())
+    }
+
     /// Signs with the first private key of `pem`, and verifies with its public half unless
     /// [`verified_with`](Self::verified_with) gives other keys: `--service-account-signing-key-file`.
     ///

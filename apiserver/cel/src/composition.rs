@@ -1,14 +1,13 @@
 //! Composition: the named expressions of a policy (`spec.variables`), as `pkg/admission/plugin/cel/composition.go` of the API
 //! server has them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::environment::Environment;
 use crate::program::{CompileError, PER_EXPRESSION, Program};
 use crate::types::Type;
 use crate::value::Value;
-use crate::variables::Variables;
+use crate::variables::{Named, Variables};
 
 const TYPE: &str = "kubernetes.variables";
 
@@ -111,13 +110,7 @@ impl Composition {
 
     /// Adds `variables` to the variables of a request. Each is evaluated once for what this returns.
     pub fn bind<'a>(&'a self, mut request: Variables<'a>) -> Variables<'a> {
-        let composed = Arc::new(Composed {
-            declared: &self.declared,
-            values: self.declared.iter().map(|_| OnceLock::new()).collect(),
-            request: request.clone(),
-            cost: AtomicU64::new(0),
-        });
-        request.compose(&composed);
+        request.compose(self, self.declared.len());
         request
     }
 }
@@ -141,40 +134,28 @@ fn composable(of: &Type) -> Type {
     }
 }
 
-/// The values of composed variables in one evaluation after another of one request.
-#[derive(Debug)]
-pub(crate) struct Composed<'a> {
-    declared: &'a [Declared],
-    values: Vec<OnceLock<Result<Value<'a>, String>>>,
-    request: Variables<'a>,
-    cost: AtomicU64,
-}
-
-impl<'a> Composed<'a> {
-    /// The value of a variable, or why it has none; nothing if it is not declared.
-    pub(crate) fn get(self: &Arc<Self>, name: &str) -> Option<Result<Value<'a>, String>> {
-        let index = self
-            .declared
-            .iter()
-            .position(|(known, _)| **known == *name)?;
-        let value = self.values[index].get_or_init(|| self.evaluate(index));
-        Some(value.clone())
+impl Named for Composition {
+    fn position(&self, name: &str) -> Option<usize> {
+        self.declared.iter().position(|(known, _)| **known == *name)
     }
 
-    fn evaluate(self: &Arc<Self>, index: usize) -> Result<Value<'a>, String> {
+    fn evaluate<'a>(
+        &'a self,
+        index: usize,
+        variables: &Variables<'a>,
+    ) -> (Result<Value<'a>, String>, u64) {
         let (name, program) = &self.declared[index];
-        let program = program
-            .as_ref()
-            .map_err(|why| format!("composited variable \"{name}\" fails to compile: {why}"))?;
-        let mut variables = self.request.clone();
-        variables.compose(self);
-        let (value, cost) = program.run(&variables, PER_EXPRESSION);
-        self.cost.fetch_add(cost, Ordering::Relaxed);
-        value.map_err(|why| format!("composited variable \"{name}\" fails to evaluate: {why}"))
-    }
-
-    /// The cost of the variables that were evaluated since the last call.
-    pub(crate) fn take_cost(&self) -> u64 {
-        self.cost.swap(0, Ordering::Relaxed)
+        match program {
+            Ok(program) => {
+                let (value, cost) = program.run(variables, PER_EXPRESSION);
+                let failed =
+                    |why| format!("composited variable \"{name}\" fails to evaluate: {why}");
+                (value.map_err(failed), cost)
+            }
+            Err(why) => {
+                let why = format!("composited variable \"{name}\" fails to compile: {why}");
+                (Err(why), 0)
+            }
+        }
     }
 }

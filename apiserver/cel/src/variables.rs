@@ -1,8 +1,9 @@
 //! The variables of an evaluation.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use crate::composition::Composed;
 use crate::value::{Object, Value};
 
 /// The values of variables, for one evaluation. A variable without a value is an error only where the expression uses it.
@@ -27,6 +28,28 @@ pub struct Variables<'a> {
     composed: Option<Arc<Composed<'a>>>,
 }
 
+/// The expressions behind `variables.<name>`.
+pub(crate) trait Named: fmt::Debug + Send + Sync {
+    fn position(&self, name: &str) -> Option<usize>;
+
+    /// The value, or why there is none, and what it cost.
+    fn evaluate<'a>(
+        &'a self,
+        index: usize,
+        variables: &Variables<'a>,
+    ) -> (Result<Value<'a>, String>, u64);
+}
+
+/// The values of composed variables in the evaluations of one request, each evaluated when it is first selected.
+#[derive(Debug)]
+struct Composed<'a> {
+    named: &'a dyn Named,
+    values: Vec<OnceLock<Result<Value<'a>, String>>>,
+    request: Variables<'a>,
+    /// Of the variables that were evaluated since it was last asked for.
+    cost: AtomicU64,
+}
+
 impl<'a> Variables<'a> {
     /// No variables.
     pub fn new() -> Self {
@@ -49,23 +72,41 @@ impl<'a> Variables<'a> {
         self.with(name, Value::from_json(json))
     }
 
-    /// Lets evaluations pay for the composed variables that they use.
-    pub(crate) fn compose(&mut self, composed: &Arc<Composed<'a>>) {
+    /// Adds `variables`, with `count` names.
+    pub(crate) fn compose(&mut self, named: &'a dyn Named, count: usize) {
+        let composed = Arc::new(Composed {
+            named,
+            values: (0..count).map(|_| OnceLock::new()).collect(),
+            request: self.clone(),
+            cost: AtomicU64::new(0),
+        });
+        self.share(composed);
+    }
+
+    fn share(&mut self, composed: Arc<Composed<'a>>) {
         self.values
             .push(("variables", Value::Object(Object::Variables)));
-        self.composed = Some(Arc::clone(composed));
+        self.composed = Some(composed);
     }
 
     /// The value of a composed variable, or why it has none; nothing if it is not declared.
     pub(crate) fn composed(&self, name: &str) -> Option<Result<Value<'a>, String>> {
-        self.composed.as_ref()?.get(name)
+        let composed = self.composed.as_ref()?;
+        let index = composed.named.position(name)?;
+        let value = composed.values[index].get_or_init(|| {
+            let mut variables = composed.request.clone();
+            variables.share(Arc::clone(composed));
+            let (value, cost) = composed.named.evaluate(index, &variables);
+            composed.cost.fetch_add(cost, Ordering::Relaxed);
+            value
+        });
+        Some(value.clone())
     }
 
     /// The cost of composed variables since the last evaluation.
     pub(crate) fn take_cost(&self) -> u64 {
-        self.composed
-            .as_ref()
-            .map_or(0, |composed| composed.take_cost())
+        let composed = self.composed.as_ref();
+        composed.map_or(0, |composed| composed.cost.swap(0, Ordering::Relaxed))
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Value<'a>> {

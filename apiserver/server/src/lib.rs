@@ -47,7 +47,9 @@ pub use kubewright_apimachinery::meta::GroupVersionKind;
 pub use kubewright_apimachinery::version::GIT_VERSION;
 #[doc(hidden)]
 pub use kubewright_auth::sec1;
-pub use kubewright_auth::{AuthorizationMode, ServiceAccountTokens, TokenKeyError};
+pub use kubewright_auth::{
+    Authority, AuthorityError, AuthorizationMode, ServiceAccountTokens, TokenKeyError,
+};
 pub use kubewright_controllers::{Controllers, Workloads};
 #[doc(hidden)]
 pub use kubewright_endpoints::openapi;

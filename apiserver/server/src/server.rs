@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use kubewright_admission::{AdmissionPlugin, ChainBuilder, Enabled};
 use kubewright_apiextensions::definitions::Definitions;
-use kubewright_auth::{Access, AuthorizationMode, Authorizer, Caller, Modes, ServiceAccountTokens};
+use kubewright_auth::{
+    Access, Authority, AuthorizationMode, Authorizer, Caller, Modes, ServiceAccountTokens,
+};
 use kubewright_controllers::Controllers;
 use kubewright_endpoints::{Shared, StoredCluster, audit::Audit};
 use kubewright_fieldmanagement as managed_fields;
@@ -41,6 +43,7 @@ pub struct Builder {
     controllers: Controllers,
     modes: Vec<AuthorizationMode>,
     tokens: ServiceAccountTokens,
+    authority: Option<Authority>,
     compaction_interval: Option<Duration>,
     write_latency: Duration,
 }
@@ -62,6 +65,7 @@ impl ApiServer {
             controllers: Controllers::none(),
             modes: vec![AuthorizationMode::AlwaysAllow],
             tokens: ServiceAccountTokens::default(),
+            authority: None,
             compaction_interval: None,
             write_latency: Duration::ZERO,
         }
@@ -147,8 +151,9 @@ impl Builder {
     /// # }
     /// ```
     ///
-    /// The keys of the server's certificate authority and of service account tokens are not part of it: clients get new
-    /// credentials at each start.
+    /// The keys of the server's certificate authority and of service account tokens are not part of it: clients need new
+    /// credentials at each start, unless [`certificate_authority`](Self::certificate_authority) and
+    /// [`service_account_tokens`](Self::service_account_tokens) give the same.
     ///
     /// # Errors
     /// The backend cannot be read, holds entries of another program, or cannot keep the objects that every cluster has.
@@ -338,6 +343,29 @@ impl Builder {
         self.authorization([AuthorizationMode::Node, AuthorizationMode::Rbac])
     }
 
+    /// Uses this certificate authority, instead of one that is made for this server alone: clients that trust it need no new
+    /// certificates after a restart.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use kubewright_apiserver::{ApiServer, Authority};
+    ///
+    /// let authority = Authority::new()?;
+    /// let (certificate, key) = (authority.certificate_pem().to_owned(), authority.key_pem());
+    ///
+    /// let authority = Authority::from_pem(&certificate, &key)?;
+    /// let server = ApiServer::builder().certificate_authority(authority).start();
+    /// let listening = server.listen(([127, 0, 0, 1], 0)).await?;
+    /// assert_eq!(listening.certificate_authority(), certificate);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn certificate_authority(mut self, authority: Authority) -> Self {
+        self.authority = Some(authority);
+        self
+    }
+
     /// Issues and verifies the tokens of service accounts with the given keys. By default, the server generates a key.
     ///
     /// # Example: tokens that another program can verify
@@ -391,7 +419,12 @@ impl Builder {
                 served.clone(),
                 managed_fields::update_definition_status,
             )),
-            access: Access::new(authorizer.clone(), self.tokens, store.clone()),
+            access: Access::new(
+                authorizer.clone(),
+                self.tokens,
+                store.clone(),
+                self.authority,
+            ),
             cluster: StoredCluster::new(store.clone(), served.clone(), authorizer),
             store,
             served,

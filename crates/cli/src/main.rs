@@ -4,6 +4,7 @@ mod assets;
 mod cluster;
 mod commands;
 mod current;
+mod data;
 mod dev;
 mod doctor;
 mod failure;

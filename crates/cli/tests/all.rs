@@ -5,6 +5,7 @@ mod assets;
 mod certs;
 mod cluster;
 mod command;
+mod data;
 mod deploy;
 mod dev;
 mod doctor;

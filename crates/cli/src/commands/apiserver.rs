@@ -11,6 +11,7 @@ use kubewright_apiserver::audit::{Audit, Level};
 use kubewright_apiserver::{ApiServer, AuthorizationMode};
 
 use crate::cluster::{Controller, Interrupt, KubeconfigFile, controllers, listen};
+use crate::data;
 use crate::failure::{Failure, Outcome};
 use crate::files::{Readers, append};
 use crate::ui::Ui;
@@ -24,6 +25,10 @@ pub(crate) struct Arguments {
     /// Write the kubeconfig to this file
     #[arg(long, value_name = "FILE", default_value = ".kubewright/kubeconfig")]
     kubeconfig: PathBuf,
+
+    /// Keep objects and keys in this directory, and start with those that it holds
+    #[arg(long, value_name = "DIRECTORY")]
+    data: Option<PathBuf>,
 
     /// Run these controllers beside the API server
     #[arg(
@@ -119,6 +124,7 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     let Arguments {
         port,
         kubeconfig,
+        data: directory,
         controllers: named,
         audit_log,
         audit_level,
@@ -143,6 +149,9 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         let log = append(path, Readers::Owner)?;
         server = server.audit(Audit::to_writer(log).level(audit_level.into()));
     }
+    if let Some(directory) = &directory {
+        server = data::keep(server, directory)?;
+    }
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
         let mut interrupt = Interrupt::listen()?;
@@ -151,7 +160,14 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         let kubeconfig = KubeconfigFile::write(&kubeconfig, &listening.kubeconfig())?;
         ui.line(format!("ready: https://{}", listening.local_addr()));
         ui.note(format!("export KUBECONFIG={}", kubeconfig.path().display()));
-        ui.note("a test and development server: nothing is kept when it ends. Ctrl-C ends it.");
+        ui.note(match &directory {
+            Some(directory) => format!(
+                "a test and development server: its objects are kept in {}. Ctrl-C ends it.",
+                directory.display()
+            ),
+            None => "a test and development server: nothing is kept when it ends. Ctrl-C ends it."
+                .to_owned(),
+        });
         interrupt.wait().await;
         Ok(())
     })

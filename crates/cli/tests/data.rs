@@ -1,0 +1,288 @@
+//! `kubewright apiserver --data`: what a cluster has after its server ended, killed while it was writing or not.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::WatchEvent;
+use kube::{Api, Client, Config, ResourceExt as _};
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::Child;
+use tokio::sync::Mutex;
+use tokio::time::sleep;
+
+use crate::command::{kubewright, run};
+
+const ARGUMENTS: [&str; 5] = ["apiserver", "--kubeconfig", "access", "--data", "kept"];
+
+/// A running server with its client; killed when it is dropped.
+struct Server {
+    child: Child,
+    client: Client,
+}
+
+impl Server {
+    async fn start(folder: &Path) -> Self {
+        let mut child = kubewright(folder, &ARGUMENTS)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the command runs");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let ready = lines.next_line().await.expect("text");
+        let ready = ready.expect("a line before it ends");
+        assert!(ready.starts_with("ready: "), "{ready}");
+        let kubeconfig = Kubeconfig::read_from(folder.join("access")).expect("a kubeconfig");
+        let client = client_of(kubeconfig).await;
+        Self { child, client }
+    }
+
+    fn maps(&self) -> Api<ConfigMap> {
+        Api::default_namespaced(self.client.clone())
+    }
+
+    /// Ends it with SIGKILL, as a crash does.
+    async fn kill(mut self) {
+        self.child.kill().await.expect("it ran");
+    }
+}
+
+async fn client_of(kubeconfig: Kubeconfig) -> Client {
+    let options = KubeConfigOptions::default();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options);
+    let config = config.await.expect("a usable kubeconfig");
+    Client::try_from(config).expect("a client")
+}
+
+fn map(name: &str, value: u64) -> ConfigMap {
+    let object = json!({"metadata": {"name": name}, "data": {"value": value.to_string()}});
+    serde_json::from_value(object).expect("a ConfigMap")
+}
+
+fn value_of(map: &ConfigMap) -> u64 {
+    let data = map.data.as_ref().expect("data");
+    data["value"].parse().expect("a number")
+}
+
+fn revision_of(map: &ConfigMap) -> u64 {
+    let revision = map.resource_version().expect("a stored object");
+    revision.parse().expect("a number")
+}
+
+/// What a client was told of an object: its value, none once it is deleted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    acknowledged: Option<u64>,
+    /// What was asked for and not answered: it may have happened or not.
+    asked: Option<Option<u64>>,
+    revision: u64,
+}
+
+type Ledger = Arc<Mutex<BTreeMap<String, Told>>>;
+
+/// Creates, changes and deletes objects until the server is gone.
+async fn write(maps: Api<ConfigMap>, ledger: Ledger, prefix: String) {
+    for number in 0.. {
+        let name = format!("{prefix}-{number}");
+        for step in 0..3_u64 {
+            let asked = (step < 2 || number % 3 > 0).then_some(step);
+            ledger.lock().await.entry(name.clone()).or_default().asked = Some(asked);
+            let revision = match asked {
+                Some(0) => {
+                    let created = maps.create(&PostParams::default(), &map(&name, 0)).await;
+                    created.map(|created| revision_of(&created))
+                }
+                Some(value) => {
+                    let patch = Patch::Merge(json!({"data": {"value": value.to_string()}}));
+                    let patched = maps.patch(&name, &PatchParams::default(), &patch).await;
+                    patched.map(|patched| revision_of(&patched))
+                }
+                None => {
+                    let deleted = maps.delete(&name, &DeleteParams::default()).await;
+                    deleted.map(|_| 0)
+                }
+            };
+            let Ok(revision) = revision else { return };
+            let mut ledger = ledger.lock().await;
+            let told = ledger.get_mut(&name).expect("it was asked for");
+            *told = Told {
+                acknowledged: asked,
+                asked: None,
+                revision: revision.max(told.revision),
+            };
+        }
+    }
+}
+
+/// What a client knows by list and watch, over all restarts.
+#[derive(Default)]
+struct Mirror {
+    values: BTreeMap<String, u64>,
+    revision: u64,
+}
+
+impl Mirror {
+    /// Follows the server until it is gone. A revision that the server has forgotten makes it list again.
+    async fn follow(&mut self, maps: Api<ConfigMap>) {
+        loop {
+            if self.revision == 0 {
+                let Ok(list) = maps.list(&ListParams::default()).await else {
+                    return;
+                };
+                let revision = list.metadata.resource_version.expect("a list");
+                self.revision = revision.parse().expect("a number");
+                let entries = list.items.iter();
+                self.values = entries.map(|map| (map.name_any(), value_of(map))).collect();
+            }
+            let version = self.revision.to_string();
+            let Ok(stream) = maps.watch(&WatchParams::default(), &version).await else {
+                return;
+            };
+            let mut stream = std::pin::pin!(stream);
+            while let Some(event) = stream.next().await {
+                let (map, is_there) = match event {
+                    Ok(WatchEvent::Added(map) | WatchEvent::Modified(map)) => (map, true),
+                    Ok(WatchEvent::Deleted(map)) => (map, false),
+                    Ok(WatchEvent::Bookmark(_)) => continue,
+                    Ok(WatchEvent::Error(gone)) => {
+                        assert_eq!(gone.code, 410, "{gone:?}");
+                        self.revision = 0;
+                        break;
+                    }
+                    Err(_) => return,
+                };
+                let revision = revision_of(&map);
+                assert!(
+                    revision > self.revision,
+                    "{revision} came after {}",
+                    self.revision
+                );
+                self.revision = revision;
+                if is_there {
+                    self.values.insert(map.name_any(), value_of(&map));
+                } else {
+                    self.values.remove(&map.name_any());
+                }
+            }
+            if self.revision != 0 {
+                return;
+            }
+        }
+    }
+}
+
+/// `KUBEWRIGHT_CRASHES=100` kills it a hundred times.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_acknowledged_write_is_there_after_a_kill_and_revisions_never_go_back() {
+    let crashes = std::env::var("KUBEWRIGHT_CRASHES").map_or(4, |count| count.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = Ledger::default();
+    let mirror = Arc::new(Mutex::new(Mirror::default()));
+    let mut last = 0;
+    for crash in 0..=crashes {
+        let server = Server::start(folder.path()).await;
+        let list = server.maps().list(&ListParams::default()).await.unwrap();
+        let revision: u64 = list.metadata.resource_version.unwrap().parse().unwrap();
+        assert!(revision >= last, "{revision} after {last}");
+        let stored = list.items.iter();
+        let stored: BTreeMap<String, u64> =
+            stored.map(|map| (map.name_any(), value_of(map))).collect();
+        for (name, told) in ledger.lock().await.iter_mut() {
+            let found = stored.get(name).copied();
+            let expected = found == told.acknowledged || told.asked == Some(found);
+            assert!(expected, "{name}: {found:?}, of which was told {told:?}");
+            assert!(
+                told.revision <= revision,
+                "{name}: {told:?}, and now {revision}"
+            );
+            (told.acknowledged, told.asked) = (found, None);
+        }
+        last = revision;
+
+        let following = {
+            let (mirror, maps) = (Arc::clone(&mirror), server.maps());
+            tokio::spawn(async move { mirror.lock().await.follow(maps).await })
+        };
+        let writers: Vec<_> = (0..4)
+            .map(|writer| {
+                let prefix = format!("c{crash}-{writer}");
+                tokio::spawn(write(server.maps(), Arc::clone(&ledger), prefix))
+            })
+            .collect();
+        sleep(Duration::from_millis(100 + 37 * (crash % 7))).await;
+        server.kill().await;
+        for writer in writers {
+            writer.await.unwrap();
+        }
+        following.await.unwrap();
+    }
+    let acknowledged = ledger.lock().await.len();
+    assert!(acknowledged > 0, "nothing was written");
+
+    let server = Server::start(folder.path()).await;
+    let list = server.maps().list(&ListParams::default()).await.unwrap();
+    let stored = list.items.iter();
+    let stored: BTreeMap<String, u64> = stored.map(|map| (map.name_any(), value_of(map))).collect();
+    let mirrored = {
+        let (mirror, maps) = (Arc::clone(&mirror), server.maps());
+        tokio::spawn(async move { mirror.lock().await.follow(maps).await })
+    };
+    // Everything is stored already: the mirror has it as soon as it has caught up.
+    sleep(Duration::from_millis(500)).await;
+    server.kill().await;
+    mirrored.await.unwrap();
+    assert_eq!(mirror.lock().await.values, stored);
+}
+
+#[tokio::test]
+async fn a_cluster_is_the_same_after_a_restart_for_clients_that_knew_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path()).await;
+    let maps = server.maps();
+    let created = maps.create(&PostParams::default(), &map("a", 1)).await;
+    let created = created.unwrap();
+    let old = Kubeconfig::read_from(folder.path().join("access")).unwrap();
+    server.kill().await;
+
+    let server = Server::start(folder.path()).await;
+    assert_eq!(server.maps().get("a").await.unwrap(), created);
+    // The same client at the new address: it still trusts the server, and the server it.
+    let now = Kubeconfig::read_from(folder.path().join("access")).unwrap();
+    let mut old = old;
+    let address = now.clusters[0].cluster.as_ref().unwrap().server.clone();
+    old.clusters[0].cluster.as_mut().unwrap().server = address;
+    let maps: Api<ConfigMap> = Api::default_namespaced(client_of(old).await);
+    assert_eq!(maps.get("a").await.unwrap(), created);
+}
+
+#[tokio::test]
+async fn a_directory_is_for_one_server_at_a_time_and_for_its_owner_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let _server = Server::start(folder.path()).await;
+    let second = run(folder.path(), &ARGUMENTS).await;
+    assert_eq!(second.code, Some(1), "{}", second.err);
+    assert!(second.err.contains("kept/objects.redb"), "{}", second.err);
+    assert!(
+        second.err.contains("choose another one with --data"),
+        "{}",
+        second.err
+    );
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = |path: &str| {
+            let metadata = std::fs::metadata(folder.path().join(path)).unwrap();
+            metadata.permissions().mode() & 0o777
+        };
+        assert_eq!(mode("kept"), 0o700);
+        assert_eq!(mode("kept/ca.key"), 0o600);
+        assert_eq!(mode("kept/sa.key"), 0o600);
+    }
+}
