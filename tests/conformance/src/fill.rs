@@ -27,9 +27,13 @@ impl Vars {
         for header in filled.headers.values_mut() {
             *header = self.text(header);
         }
-        for value in filled.set.values_mut().chain(filled.awaits.values_mut()) {
+        for value in filled.set.values_mut() {
             *value = self.value(value);
         }
+        let awaited = filled.awaits.iter();
+        filled.awaits = awaited
+            .map(|(pointer, value)| (self.text(pointer), self.value(value)))
+            .collect();
         if let Some(user) = &mut filled.user {
             user.user = self.text(&user.user);
             for text in user.groups.iter_mut().chain(user.extra.values_mut()) {

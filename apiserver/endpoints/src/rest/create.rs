@@ -22,7 +22,7 @@ use super::decode::{self, Decoded};
 use super::metadata::{Stage, clear_owned, dedup_owners, fill_identity, settle_namespace};
 use super::query::WriteOptions;
 use super::write::no_number;
-use super::{devices, tracking};
+use super::{devices, policy_parameters, tracking};
 use crate::body::Body;
 
 /// Creates the object in the body.
@@ -97,6 +97,9 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         let name = meta_text(object, "name").to_owned();
         let mut errors = devices::admin_access(call, object);
         errors.extend(call.told(call.resource.validate(object)));
+        if errors.is_empty() {
+            errors = policy_parameters::unreadable(call, object, &Value::Null);
+        }
         if !errors.is_empty() {
             return Err(call.invalid_object(object, &errors));
         }

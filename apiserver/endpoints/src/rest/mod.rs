@@ -19,6 +19,7 @@ pub(crate) mod not_found;
 mod page;
 mod patch;
 pub(crate) mod path;
+mod policy_parameters;
 pub(crate) mod query;
 pub(crate) mod read;
 pub(crate) mod request;

@@ -20,7 +20,7 @@ use super::commit::committed;
 use super::decode::Decoded;
 use super::metadata::{Stage, dedup_owners, keep_identity, keep_place, settle_namespace};
 use super::query::WriteOptions;
-use super::{devices, tracking};
+use super::{devices, policy_parameters, tracking};
 
 /// Changes the object that the path names: `next` makes the new object from the current one, in the request's
 /// version, decoded and defaulted. It is called again when another write came first.
@@ -68,6 +68,9 @@ pub(crate) async fn write(
         let allocation = Allocation::take(call, new, Some(old))?;
         let mut errors = devices::admin_access_granted(call, new, old);
         errors.extend(call.told(call.resource.validate_update(subresource, new, old)));
+        if errors.is_empty() {
+            errors = policy_parameters::unreadable(call, new, old);
+        }
         if !errors.is_empty() {
             return Err(call.invalid_object(new, &errors));
         }
