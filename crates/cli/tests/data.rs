@@ -76,12 +76,20 @@ fn revision_of(map: &ConfigMap) -> u64 {
     revision.parse().expect("a number")
 }
 
-/// What a client was told of an object: its value, none once it is deleted.
+/// What an object is after a write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Absent,
+    Has(u64),
+}
+
+/// What a client was told of an object.
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
-    acknowledged: Option<u64>,
+    acknowledged: State,
     /// What was asked for and not answered: it may have happened or not.
-    asked: Option<Option<u64>>,
+    asked: Option<State>,
     revision: u64,
 }
 
@@ -92,19 +100,22 @@ async fn write(maps: Api<ConfigMap>, ledger: Ledger, prefix: String) {
     for number in 0.. {
         let name = format!("{prefix}-{number}");
         for step in 0..3_u64 {
-            let asked = (step < 2 || number % 3 > 0).then_some(step);
+            let asked = match step {
+                2 if number % 3 == 0 => State::Absent,
+                value => State::Has(value),
+            };
             ledger.lock().await.entry(name.clone()).or_default().asked = Some(asked);
             let revision = match asked {
-                Some(0) => {
+                State::Has(0) => {
                     let created = maps.create(&PostParams::default(), &map(&name, 0)).await;
                     created.map(|created| revision_of(&created))
                 }
-                Some(value) => {
+                State::Has(value) => {
                     let patch = Patch::Merge(json!({"data": {"value": value.to_string()}}));
                     let patched = maps.patch(&name, &PatchParams::default(), &patch).await;
                     patched.map(|patched| revision_of(&patched))
                 }
-                None => {
+                State::Absent => {
                     let deleted = maps.delete(&name, &DeleteParams::default()).await;
                     deleted.map(|_| 0)
                 }
@@ -195,7 +206,9 @@ async fn every_acknowledged_write_is_there_after_a_kill_and_revisions_never_go_b
         let stored: BTreeMap<String, u64> =
             stored.map(|map| (map.name_any(), value_of(map))).collect();
         for (name, told) in ledger.lock().await.iter_mut() {
-            let found = stored.get(name).copied();
+            let found = stored
+                .get(name)
+                .map_or(State::Absent, |value| State::Has(*value));
             let expected = found == told.acknowledged || told.asked == Some(found);
             assert!(expected, "{name}: {found:?}, of which was told {told:?}");
             assert!(
