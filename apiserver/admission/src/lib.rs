@@ -6,6 +6,7 @@ mod cluster;
 mod expressions;
 mod forms;
 mod head;
+mod kinds;
 mod level;
 mod matching;
 mod notes;

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use crate::library::{Function, Functions};
 use crate::types::Type;
 
+/// The type of an operation that a mutating policy makes.
+pub(crate) const JSON_PATCH: &str = "JSONPatch";
+
 /// The declarations of an environment. A clone shares object types and functions with the original.
 #[derive(Clone, Debug)]
 pub(crate) struct Declarations {

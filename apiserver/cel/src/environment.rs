@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::checker;
-use crate::declarations::Declarations;
+use crate::declarations::{Declarations, JSON_PATCH};
 use crate::declared::Declared;
 use crate::estimate;
 use crate::library::Functions;
@@ -153,7 +153,7 @@ impl Environment {
         self.declarations.functions = Arc::clone(Functions::with_json_patch());
         self.declarations.patches = true;
         self.with_object_type(
-            "JSONPatch",
+            JSON_PATCH,
             [
                 ("op", Type::String),
                 ("path", Type::String),

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::check::{Duplicates, check};
 use super::merge::merge;
-use super::shape::{Atom, Items, Shape};
+use super::shape::{Atom, Items, Scalar, Shape};
 use super::track::shown;
 
 /// Merges the configuration of a mutating policy into an object. Nobody owns what it sets.
@@ -22,10 +22,18 @@ pub fn merge_unowned(
     object: &Value,
     configuration: &Value,
 ) -> Result<Value, String> {
-    let shape = Shape::of_kind(registry, kind)
-        .ok_or_else(|| format!("no corresponding type for {}", shown(kind)))?;
-    check(shape, configuration, Duplicates::Refused)
-        .map_err(|why| format!("failed to convert patch object to typed object: {why}"))?;
+    let failed = |why: String| format!("failed to convert patch object to typed object: {why}");
+    // Only what discovery shows has a schema there: no Scale, and no options of a connection.
+    let served = registry.find_kind(kind).is_some();
+    let shape = Shape::of_kind(registry, kind).filter(|_| served);
+    let shape =
+        shape.ok_or_else(|| failed(format!("no corresponding type for {}", shown(kind))))?;
+    check(shape, configuration, Duplicates::Refused).map_err(failed)?;
+    let mut nulls = Vec::new();
+    find_nulls(shape, configuration, &mut String::new(), &mut nulls);
+    if let Some(first) = nulls.into_iter().next() {
+        return Err(failed(first));
+    }
     let mut atomics = Vec::new();
     find_atomics(shape, configuration, &mut String::new(), &mut atomics);
     if !atomics.is_empty() {
@@ -37,6 +45,46 @@ pub fn merge_unowned(
     check(shape, object, Duplicates::Allowed)
         .map_err(|why| format!("failed to convert original object to typed object: {why}"))?;
     merge(shape, object, configuration).map_err(|why| format!("failed to merge patch: {why}"))
+}
+
+/// Nulls, which no field may be set to here: an expression's null is a value, and of no field's type.
+fn find_nulls(shape: Shape<'_>, value: &Value, path: &mut String, found: &mut Vec<String>) {
+    let length = path.len();
+    match (shape.atom(Some(value)), value) {
+        _ if matches!(shape, Shape::Any { .. }) => {}
+        (Atom::Scalar(scalar), Value::Null) => {
+            let why = match scalar {
+                Scalar::Text => "expected string, got &value.valueUnstructured{Value:0}",
+                Scalar::Number => "expected numeric (int or float), got structpb.NullValue",
+                Scalar::Bool => "expected boolean, got &{NULL_VALUE}",
+                Scalar::Any => return,
+            };
+            found.push(format!("{path}: {why}"));
+        }
+        (Atom::List(_), Value::Null) => {
+            found.push(format!("{path}: expected list, got &{{NULL_VALUE}}"));
+        }
+        (Atom::Map(_), Value::Null) => {
+            found.push(format!("{path}: expected map, got &{{NULL_VALUE}}"));
+        }
+        (Atom::Map(members), Value::Object(map)) => {
+            for (name, value) in map {
+                if let Some((shape, _)) = members.get(name) {
+                    let _ = write!(path, ".{name}");
+                    find_nulls(shape, value, path, found);
+                    path.truncate(length);
+                }
+            }
+        }
+        (Atom::List(list), Value::Array(items)) => {
+            for (index, item) in items.iter().enumerate() {
+                let _ = write!(path, "[{index}]");
+                find_nulls(list.item(), item, path, found);
+                path.truncate(length);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// The paths of what can only be replaced as a whole.

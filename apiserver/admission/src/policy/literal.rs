@@ -1,5 +1,7 @@
 //! The values that mutations make, `Object` and `JSONPatch`, as JSON.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kubewright_cel::{Record, Value as Cel};
 use serde_json::{Map, Number, Value, json};
 
@@ -37,6 +39,7 @@ pub(super) fn to_json(value: &Cel<'_>) -> Result<Value, String> {
                 .collect();
             Value::Object(members?)
         }
+        Cel::Bytes(bytes) => Value::String(STANDARD.encode(bytes)),
         Cel::Optional(Some(value)) => to_json(value)?,
         other => Value::String(other.to_string()),
     })
@@ -93,6 +96,25 @@ fn check(value: &Cel<'_>, place: &str, wrong: &mut Vec<String>) {
             }
         }
         _ => {}
+    }
+}
+
+/// Where an `Object` has an unsigned integer, which no field may be set to.
+pub(super) fn find_unsigned(value: &Cel<'_>, path: &str) -> Option<String> {
+    match value {
+        Cel::Uint(_) => Some(path.to_owned()),
+        Cel::Record(record) => record
+            .fields()
+            .find_map(|(name, value)| find_unsigned(value, &format!("{path}.{name}"))),
+        Cel::List(list) => list
+            .iter()
+            .enumerate()
+            .find_map(|(index, item)| find_unsigned(&item, &format!("{path}[{index}]"))),
+        Cel::Map(map) => map
+            .entries()
+            .iter()
+            .find_map(|(key, value)| find_unsigned(value, &format!("{path}.{key}"))),
+        _ => None,
     }
 }
 

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use kubewright_apiextensions::custom::convert;
+use kubewright_apiextensions::custom::{Custom, convert};
 use kubewright_apimachinery::conform::Medium;
 use kubewright_apimachinery::status::{Result, Status};
-use kubewright_apimachinery::types;
 use kubewright_apimachinery::view::{Edit as _, View as _};
 use kubewright_webhook_client::Reach;
 use serde_json::{Value, json};
@@ -19,6 +18,7 @@ use crate::attributes::Attributes;
 use crate::cluster::Cluster;
 use crate::expressions::{Outcome, Request};
 use crate::forms::Forms;
+use crate::kinds::is_built_in;
 use crate::matching::Matched;
 use crate::plugins::forbidden;
 use crate::reinvocation::Calls;
@@ -204,6 +204,11 @@ impl Dispatch<'_> {
                     let (matched, object) = (&version.matched, &version.object);
                     mutator.mutated(mutation, input, &registry, matched, object)
                 });
+                let mutated = mutated.and_then(|object| {
+                    self.in_own_version(&version.matched)
+                        .map(|()| object)
+                        .map_err(Failure::Policy)
+                });
                 match mutated {
                     Ok(object) => {
                         version.mutated = true;
@@ -242,6 +247,25 @@ impl Dispatch<'_> {
             namespace,
             params: &invocation.params,
         })
+    }
+
+    /// The real server brings what a mutation made of a built-in kind into the version of the request, and knows no conversion
+    /// from one version to another there.
+    fn in_own_version(&self, matched: &Matched) -> std::result::Result<(), String> {
+        let (from, to) = (&matched.kind, &self.attributes.kind);
+        if Custom::of(&matched.resource).is_some() && is_built_in(from) {
+            return Err(format!(
+                "request to convert CR to an invalid group/version: {}",
+                from.api_version()
+            ));
+        }
+        if from == to || !is_built_in(from) {
+            return Ok(());
+        }
+        Err(format!(
+            "converting ({}.{}) to ({}.{}): unknown conversion",
+            from.version, from.kind, to.version, to.kind
+        ))
     }
 
     /// Makes a mutated version the object of the request.
@@ -286,7 +310,7 @@ impl Invocation<'_> {
 
 /// Parameters of built-in kinds have neither apiVersion nor kind here: the real server reads them from typed caches.
 fn untyped(resource: Option<&kubewright_registry::Resource>, params: Arc<Value>) -> Arc<Value> {
-    let typed = resource.is_some_and(|of| types::root(&of.group_version_kind()).is_some());
+    let typed = resource.is_some_and(|of| is_built_in(&of.group_version_kind()));
     if !typed {
         return params;
     }

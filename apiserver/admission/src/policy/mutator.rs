@@ -1,9 +1,9 @@
 //! The mutations of a mutating policy, compiled, and what one of them makes of an object.
 
-use kubewright_apimachinery::conform::conform;
+use kubewright_apimachinery::conform::{Medium, conform, write_empties};
+use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::patch::json::Patch;
 use kubewright_apimachinery::status::Status;
-use kubewright_apimachinery::types;
 use kubewright_apimachinery::view::{Edit as _, View as _};
 use kubewright_cel::{AccessCheck, Authority, Budget, Composition, Type, Value as Cel, Variables};
 use kubewright_fieldmanagement::merge_unowned;
@@ -15,6 +15,7 @@ use super::expression::{Expression, composition};
 use super::input::Input;
 use super::literal::{self, to_json};
 use crate::expressions::{Conditions, Outcome};
+use crate::kinds::{is_built_in, keep_kind};
 use crate::matching::Matched;
 
 /// The expressions of one policy.
@@ -105,7 +106,8 @@ impl Mutator {
         let value = mutation.evaluate(&variables).map_err(Failure::Policy)?;
         match mutation.form {
             Form::ApplyConfiguration => {
-                apply_configuration(&value, registry, matched, object).map(Some)
+                let applied = apply_configuration(&value, registry, matched, object);
+                applied.map(Some).map_err(Failure::Policy)
             }
             Form::JsonPatch => json_patch(&value, matched, object),
         }
@@ -127,19 +129,46 @@ fn apply_configuration(
     registry: &Registry,
     matched: &Matched,
     object: &Value,
-) -> Result<Value, Failure> {
+) -> Result<Value, String> {
     let kind = &matched.kind;
-    let applied = || {
-        literal::check_type_names(value)?;
-        let mut patch = to_json(value)?;
-        patch.put("apiVersion", kind.api_version());
-        patch.put("kind", kind.kind.as_str());
-        let applied = merge_unowned(registry, kind, object, &patch);
-        applied.map_err(|why| format!("error applying patch: {why}"))
+    literal::check_type_names(value)?;
+    let patch = to_json(value);
+    let mut patch = patch.map_err(|_| "invalid return type: *dynamic.ObjectVal".to_owned())?;
+    patch.put("apiVersion", kind.api_version());
+    patch.put("kind", kind.kind.as_str());
+    let applied = match literal::find_unsigned(value, "") {
+        Some(path) => Err(format!(
+            "failed to convert patch object to typed object: {path}: expected numeric (int or float), got uint64"
+        )),
+        None => merge_unowned(registry, kind, object, &patch),
     };
-    let mut applied = applied().map_err(Failure::Policy)?;
-    conform(kind, &mut applied).map_err(Failure::Policy)?;
+    let mut applied = applied.map_err(|why| format!("error applying patch: {why}"))?;
+    typed(kind, &mut applied).map_err(|why| {
+        let why = unconverted(&why);
+        let (group, version, kind) = (&kind.group, &kind.version, &kind.kind);
+        format!("unable to convert unstructured object to {group}/{version}, Kind={kind}: {why}")
+    })?;
     Ok(applied)
+}
+
+/// Makes the object what its kind makes of it; answers the fields that the kind does not have.
+fn typed(kind: &GroupVersionKind, object: &mut Value) -> Result<Vec<String>, String> {
+    let conformed = conform(kind, object)?;
+    if conformed.empties {
+        write_empties(kind, object, Medium::Json);
+    }
+    Ok(conformed.unknown)
+}
+
+/// Numbers are converted by another part of the real server than JSON is read by.
+fn unconverted(why: &str) -> String {
+    let fraction = why
+        .strip_prefix("json: cannot unmarshal number ")
+        .and_then(|rest| rest.rsplit_once(" of type "));
+    match fraction {
+        Some((_, to)) => format!("cannot convert float64 to {to}"),
+        None => why.to_owned(),
+    }
 }
 
 fn json_patch(
@@ -147,19 +176,21 @@ fn json_patch(
     matched: &Matched,
     object: &Value,
 ) -> Result<Option<Value>, Failure> {
+    let kind = &matched.kind;
     let operations = literal::operations(value).map_err(Failure::Policy)?;
     let failed = |why: &dyn std::fmt::Display| Failure::Policy(format!("JSON Patch: {why}"));
     let patch = Patch::from_value(operations).map_err(|why| failed(&why))?;
     let mut patched = object.clone();
-    match patch.apply(&mut patched) {
+    match patch.with_nulls_as_values().apply(&mut patched) {
         Ok(()) => {}
         Err(why) if why.is_failed_test() => return Ok(None),
         Err(why) => return Err(failed(&why)),
     }
+    keep_kind(kind, &mut patched).map_err(Failure::Refused)?;
     let refused = |why: &str| Failure::Refused(Status::internal(why));
-    let conformed = conform(&matched.kind, &mut patched).map_err(|why| refused(&why))?;
-    if types::root(&matched.kind).is_some() && !conformed.unknown.is_empty() {
-        let unknown = conformed.unknown.iter();
+    let unknown = typed(kind, &mut patched).map_err(|why| refused(&why))?;
+    if is_built_in(kind) && !unknown.is_empty() {
+        let unknown = unknown.iter();
         let unknown: Vec<String> = unknown
             .map(|field| format!("unknown field \"{field}\""))
             .collect();

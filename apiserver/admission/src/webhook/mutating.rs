@@ -16,6 +16,7 @@ use super::select::{self, Invocation};
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
 use crate::forms::Forms;
+use crate::kinds::name_kind;
 use crate::notes::Notes;
 use crate::observer::Observer;
 use crate::reinvocation::Reinvocation;
@@ -45,7 +46,7 @@ impl Dispatch<'_> {
             }
         }
         if self.reinvocation.was_patched() {
-            patch::name_kind(&self.attributes.kind, &mut self.attributes.object);
+            name_kind(&self.attributes.kind, &mut self.attributes.object);
         }
         Ok(())
     }

@@ -3,13 +3,12 @@
 use std::fmt::Display;
 
 use kubewright_apiextensions::custom::convert;
-use kubewright_apimachinery::conform::{Changes, Conformed, Medium, conform, conform_changes};
+use kubewright_apimachinery::conform::{Changes, Conformed, Medium, conform_changes};
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::patch::json::Patch;
 use kubewright_apimachinery::status::Status;
-use kubewright_apimachinery::types;
-use kubewright_apimachinery::view::{Edit as _, View as _};
+use kubewright_apimachinery::view::View as _;
 use kubewright_webhook_client::{Reach, go_word, read_json};
 use serde_json::Value;
 
@@ -18,10 +17,8 @@ use super::call::Failure;
 use super::select::Invocation;
 use crate::attributes::Attributes;
 use crate::forms::Forms;
+use crate::kinds::{is_built_in, keep_kind, name_kind};
 use crate::reinvocation::Reinvocation;
-
-/// The call site that the real server's decoder of objects names itself after.
-const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";
 
 /// Where the owners of an object's fields stand.
 const MANAGED_FIELDS: [&str; 2] = ["metadata", "managedFields"];
@@ -123,7 +120,7 @@ fn decode(kind: &GroupVersionKind, object: &mut Value, changes: &Changes) -> Res
     }
     let named = |object: &Value, field: &str| !object.text(field).is_empty();
     let (has_version, has_kind) = (named(object, "apiVersion"), named(object, "kind"));
-    keep_kind(kind, object)?;
+    keep_kind(kind, object).map_err(Failure::Refused)?;
     let conformed = conform_changes(kind, object, changes);
     let Conformed { empties, .. } = conformed.map_err(|why| internal(&why))?;
     // The next webhook sees what the patch took away; it comes back when all have been called.
@@ -135,50 +132,6 @@ fn decode(kind: &GroupVersionKind, object: &mut Value, changes: &Changes) -> Res
         });
     }
     Ok(empties)
-}
-
-/// A patch may take apiVersion and kind away, but not make another kind of the object.
-fn keep_kind(kind: &GroupVersionKind, object: &mut Value) -> Result<(), Failure> {
-    name_kind(kind, object);
-    let (api_version, word) = (object.text("apiVersion"), object.text("kind"));
-    if api_version == kind.api_version() && word == kind.kind {
-        return Ok(());
-    }
-    let (group, plain) = api_version.split_once('/').unwrap_or(("", api_version));
-    let named = GroupVersionKind {
-        group: group.to_owned(),
-        version: plain.to_owned(),
-        kind: word.to_owned(),
-    };
-    if !is_built_in(kind) {
-        // Custom objects are of no type: what is left of their kind is validated, but not converted.
-        if api_version == kind.api_version() {
-            return Ok(());
-        }
-        let (group, wanted) = (&named.group, quoted(&kind.api_version()));
-        return Err(Failure::Refused(Status::plain(format!(
-            "{group}/{plain}, Kind={word} is unstructured and is not suitable for converting to {wanted}"
-        ))));
-    }
-    if !is_built_in(&named) {
-        let (word, api_version) = (quoted(word), quoted(api_version));
-        return Err(internal(&format!(
-            "no kind {word} is registered for version {api_version} in scheme \"{SCHEME}\""
-        )));
-    }
-    // The real server reads the object as what it says that it is, and finds this out when it brings it back into its own form,
-    // which it names by the group.
-    conform(&named, &mut object.clone()).map_err(|why| internal(&why))?;
-    let group = kind
-        .group
-        .split('.')
-        .next()
-        .filter(|group| !group.is_empty());
-    Err(Failure::Refused(Status::plain(format!(
-        "converting ({plain}.{word}) to ({}.{}): unknown conversion",
-        group.unwrap_or("core"),
-        kind.kind
-    ))))
 }
 
 async fn finish(
@@ -199,18 +152,6 @@ async fn finish(
     attributes.object = object;
     attributes.patched = true;
     Ok(())
-}
-
-/// Gives an object the kind and version that it has lost.
-pub(super) fn name_kind(kind: &GroupVersionKind, object: &mut Value) {
-    if object.is_object() {
-        object.fill_text("kind", &kind.kind);
-        object.fill_text("apiVersion", &kind.api_version());
-    }
-}
-
-fn is_built_in(kind: &GroupVersionKind) -> bool {
-    types::root(kind).is_some()
 }
 
 fn internal(why: &str) -> Failure {

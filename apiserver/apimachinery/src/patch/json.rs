@@ -34,6 +34,8 @@ struct Operation {
     path: Word,
     from: Word,
     value: Value,
+    /// Whether a null value is a value, and not the same as none.
+    has_null: bool,
 }
 
 /// A member that must be a string: the string, or the error for another value.
@@ -71,6 +73,15 @@ impl Patch {
             })
             .collect::<Result<_, _>>()
             .map(Self)
+    }
+
+    /// Takes null for a value: a `test` for null fails where there is nothing. JSON's own null is nothing, to the library.
+    #[must_use]
+    pub fn with_nulls_as_values(mut self) -> Self {
+        for operation in &mut self.0 {
+            operation.has_null = operation.value.is_null();
+        }
+        self
     }
 
     /// The number of operations.
@@ -127,6 +138,7 @@ impl Operation {
             path: text("path", "operation missing path field"),
             from: text("from", "operation, missing from field"),
             value: members.remove("value").unwrap_or_default(),
+            has_null: false,
         }
     }
 
@@ -234,7 +246,8 @@ impl Operation {
         })?;
         let found = get(&container, &key)
             .map_err(|error| error.within(&format!("error in test for path: '{path}'")))?;
-        if found.unwrap_or(&Value::Null) == &self.value {
+        let is_missing = found.is_none() && self.has_null;
+        if !is_missing && found.unwrap_or(&Value::Null) == &self.value {
             Ok(())
         } else {
             Err(PatchError(TEST_FAILED.to_owned()).within(&format!("testing value {path} failed")))

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::ast::{Ast, Comprehension, Expr, Kind, Name};
 use crate::checked::{Checked, Reference};
-use crate::declarations::Declarations;
+use crate::declarations::{Declarations, JSON_PATCH};
 use crate::escape::escape;
 use crate::library::Overload;
 use crate::parser::RESERVED;
@@ -231,6 +231,9 @@ impl Checker<'_> {
             .or_else(|| escaped().filter(|_| is_reserved))
         {
             found.clone()
+        } else if name == JSON_PATCH && self.declarations.patches {
+            // The real server knows any field of this type, and no type that fits one that it does not have.
+            Type::Opaque("".into(), Arc::new([]))
         } else {
             self.problem(id, format!("undefined field '{field}'"));
             Type::Error
