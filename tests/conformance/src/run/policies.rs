@@ -18,7 +18,7 @@ use crate::vars::Vars;
 const TIMEOUT: Duration = Duration::from_secs(50);
 
 /// Pause between two probes: far shorter than a real server's refresh, and no load for it.
-const PAUSE: Duration = Duration::from_millis(30);
+const PAUSE: Duration = Duration::from_millis(100);
 
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 
