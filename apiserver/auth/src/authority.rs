@@ -115,7 +115,7 @@ impl Authority {
         })
     }
 
-    /// The private key as PEM, to be kept where nobody else reads it.
+    /// The private key as PEM, to be kept where no other user reads it.
     pub fn key_pem(&self) -> String {
         self.issuer.key().serialize_pem()
     }

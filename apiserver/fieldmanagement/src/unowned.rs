@@ -11,7 +11,7 @@ use super::merge::merge;
 use super::shape::{Atom, Items, Scalar, Shape};
 use super::track::shown;
 
-/// Merges the configuration of a mutating policy into an object. Nobody owns what it sets.
+/// Merges the configuration of a mutating policy into an object. No manager owns what it sets.
 ///
 /// # Errors
 /// The kind has no schema, the configuration does not match it, or it sets a list, map or struct that can only be replaced as a

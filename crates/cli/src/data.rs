@@ -67,7 +67,7 @@ fn read(path: &Path) -> Outcome<String> {
     Ok(text.with_context(|| format!("cannot read {}", path.display()))?)
 }
 
-/// Secrets are in it: nobody but its owner may look inside.
+/// Secrets are in it: no user but its owner may look inside.
 #[cfg(unix)]
 fn make_private(directory: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;

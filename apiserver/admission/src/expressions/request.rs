@@ -1,5 +1,7 @@
 //! The variables that expressions have of a request.
 
+use std::sync::Arc;
+
 use kubewright_cel::{Authority, ResourceAttributes, Variables};
 use serde_json::Value;
 
@@ -14,6 +16,8 @@ pub(crate) struct Request<'a> {
     object: &'a Value,
     old: &'a Value,
     head: Value,
+    /// What match conditions see instead, if it is not the same: the matched kind, but the resource of the request.
+    head_of_conditions: Option<Value>,
 }
 
 impl<'a> Request<'a> {
@@ -23,11 +27,32 @@ impl<'a> Request<'a> {
         object: &'a Value,
         old: &'a Value,
     ) -> Self {
+        let own = &attributes.resource;
+        let of_conditions = || {
+            let matched = Matched {
+                resource: Arc::clone(own),
+                kind: matched.kind.clone(),
+            };
+            head(attributes, &matched)
+        };
         Self {
             attributes,
             object,
             old,
             head: head(attributes, matched),
+            head_of_conditions: (!Arc::ptr_eq(own, &matched.resource)).then(of_conditions),
+        }
+    }
+
+    /// The variables of match conditions, which see nothing of the namespace.
+    pub(crate) fn variables_of_conditions<'v>(
+        &'v self,
+        authority: &Authority<'v>,
+    ) -> Variables<'v> {
+        let variables = self.variables(&Value::Null, Some(authority));
+        match &self.head_of_conditions {
+            Some(head) => variables.with_json("request", head),
+            None => variables,
         }
     }
 
@@ -68,9 +93,7 @@ fn head(attributes: &Attributes, matched: &Matched) -> Value {
         members.insert("object".to_owned(), Value::Null);
         members.insert("oldObject".to_owned(), Value::Null);
         members.insert("dryRun".to_owned(), attributes.dry_run.into());
-        if !attributes.options.is_null() {
-            members.insert("options".to_owned(), attributes.options.clone());
-        }
+        members.insert("options".to_owned(), attributes.options.clone());
     }
     request
 }

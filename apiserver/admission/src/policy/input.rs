@@ -14,12 +14,27 @@ pub(super) struct Input<'a> {
     pub(super) cluster: &'a dyn Cluster,
     pub(super) attributes: &'a Attributes,
     pub(super) request: &'a Request<'a>,
-    pub(super) namespace: &'a Value,
+    pub(super) namespace: &'a Namespace,
     pub(super) params: &'a Value,
 }
 
+/// What expressions see of the namespace of a request: null for cluster-scoped objects and for namespaces themselves.
+#[derive(Debug, Default)]
+pub(super) struct Namespace {
+    /// Without its owners.
+    pub(super) shown: Value,
+    /// What audit annotations see.
+    pub(super) with_owners: Value,
+}
+
 impl<'a> Input<'a> {
-    /// The variables of expressions, before those that the policy composes.
+    /// The variables of match conditions, before those that the policy composes.
+    pub(super) fn variables_of_conditions(&self, authority: &Authority<'a>) -> Variables<'a> {
+        let variables = self.request.variables_of_conditions(authority);
+        variables.with_json("params", self.params)
+    }
+
+    /// The variables of other expressions, before those that the policy composes.
     pub(super) fn variables(
         &self,
         namespace: &'a Value,
@@ -30,20 +45,26 @@ impl<'a> Input<'a> {
     }
 }
 
-/// What expressions see of the namespace of a request; null for cluster-scoped objects and for namespaces themselves.
+/// Reads the namespace of a request.
 ///
 /// # Errors
 /// The namespace does not exist.
-pub(super) fn namespace(cluster: &dyn Cluster, attributes: &Attributes) -> Result<Value> {
+pub(super) fn namespace(cluster: &dyn Cluster, attributes: &Attributes) -> Result<Namespace> {
     let kind = &attributes.kind;
     let is_namespace = (&*kind.group, &*kind.version, &*kind.kind) == ("", "v1", "Namespace");
     if attributes.namespace.is_empty() || is_namespace {
-        return Ok(Value::Null);
+        return Ok(Namespace::default());
     }
     let name = &attributes.namespace;
     let namespace = cluster.get("", "namespaces", "", name);
     let namespace = namespace.ok_or_else(|| Status::not_found("", "namespaces", name))?;
-    Ok(shown(&namespace))
+    let shown = shown(&namespace);
+    let mut with_owners = shown.clone();
+    let owners = namespace.at("metadata").at("ownerReferences");
+    if !owners.is_null() {
+        with_owners["metadata"]["ownerReferences"] = owners.clone();
+    }
+    Ok(Namespace { shown, with_owners })
 }
 
 /// The fields of a namespace that expressions see: neither its kind nor `managedFields` and owners.

@@ -6,6 +6,7 @@ use kubewright_apiextensions::custom::{Custom, convert};
 use kubewright_apimachinery::conform::Medium;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::view::{Edit as _, View as _};
+use kubewright_registry::Resource;
 use kubewright_webhook_client::Reach;
 use serde_json::{Value, json};
 
@@ -235,7 +236,7 @@ impl Dispatch<'_> {
         &self,
         invocation: &Invocation<'_>,
         version: &Version,
-        namespace: &Value,
+        namespace: &input::Namespace,
         with: impl FnOnce(&Input<'_>) -> T,
     ) -> T {
         let attributes = &*self.attributes;
@@ -309,12 +310,12 @@ impl Invocation<'_> {
 }
 
 /// Parameters of built-in kinds have neither apiVersion nor kind here: the real server reads them from typed caches.
-fn untyped(resource: Option<&kubewright_registry::Resource>, params: Arc<Value>) -> Arc<Value> {
+fn untyped(resource: Option<&Resource>, params: Arc<Value>) -> Arc<Value> {
     let typed = resource.is_some_and(|of| is_built_in(&of.group_version_kind()));
     if !typed {
         return params;
     }
-    let mut params = (*params).clone();
+    let mut params = Arc::unwrap_or_clone(params);
     params.drop_field("apiVersion");
     params.drop_field("kind");
     Arc::new(params)

@@ -85,7 +85,7 @@ impl Mutator {
         let (cluster, user) = (input.cluster, &input.attributes.user);
         let authorizer = |check: &AccessCheck<'_>| cluster.authorize(user, check);
         let authority = Authority::new(&authorizer);
-        let variables = input.variables(&Value::Null, Some(&authority));
+        let variables = input.variables_of_conditions(&authority);
         self.conditions.outcome(&self.composition.bind(variables))
     }
 
@@ -101,7 +101,7 @@ impl Mutator {
         let (cluster, user) = (input.cluster, &input.attributes.user);
         let authorizer = |check: &AccessCheck<'_>| cluster.authorize(user, check);
         let authority = Authority::new(&authorizer);
-        let variables = input.variables(input.namespace, Some(&authority));
+        let variables = input.variables(&input.namespace.shown, Some(&authority));
         let variables = self.composition.bind(variables);
         let value = mutation.evaluate(&variables).map_err(Failure::Policy)?;
         match mutation.form {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kubewright_apiextensions::custom::convert;
 use kubewright_apimachinery::meta::GroupVersionKind;
-use kubewright_apimachinery::view::View as _;
+use kubewright_apimachinery::view::{Edit as _, View as _};
 use kubewright_registry::Resource;
 use kubewright_webhook_client::Reach;
 use serde_json::Value;
@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::binding::{ParamRef, Which};
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
+use crate::kinds::is_built_in;
 
 /// The resource of a policy's parameters.
 ///
@@ -88,9 +89,26 @@ pub(super) async fn collect(
     }
     let mut params = Vec::with_capacity(found.len());
     for object in found {
-        params.push(in_version(reach, cluster, resource, object).await?);
+        let object = in_version(reach, cluster, resource, object).await?;
+        params.push(if is_built_in(&resource.group_version_kind()) {
+            without_managed_fields(object)
+        } else {
+            object
+        });
     }
     Ok(params)
+}
+
+/// Caches of built-in kinds leave out what nothing but writes needs.
+fn without_managed_fields(object: Arc<Value>) -> Arc<Value> {
+    if !object.at("metadata").has("managedFields") {
+        return object;
+    }
+    let mut object = Arc::unwrap_or_clone(object);
+    if let Some(metadata) = object.existing("metadata") {
+        metadata.drop_field("managedFields");
+    }
+    Arc::new(object)
 }
 
 /// The object in the version that `paramKind` names.

@@ -126,12 +126,15 @@ impl Validator {
             Outcome::Failed(why) => return Verdict::failed(why),
         }
         let mut budget = Budget::policy();
-        let results = match self.results(&bound(input.namespace, Some(&authority)), &mut budget) {
+        let results = match self.results(
+            &bound(&input.namespace.shown, Some(&authority)),
+            &mut budget,
+        ) {
             Ok(results) => results,
             Err(spent) => return Verdict::failed(spent),
         };
-        let decisions = self.decisions(results, &bound(input.namespace, None), &mut budget);
-        match self.annotated(&bound(input.namespace, Some(&authority))) {
+        let decisions = self.decisions(results, &bound(&input.namespace.shown, None), &mut budget);
+        match self.annotated(&bound(&input.namespace.with_owners, Some(&authority))) {
             Ok(annotations) => Verdict {
                 decisions,
                 annotations,

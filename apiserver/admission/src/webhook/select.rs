@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_cel::{AccessCheck, Authority};
-use serde_json::Value;
 
 use super::configuration::Hook;
 use crate::attributes::Attributes;
@@ -47,7 +46,7 @@ pub(super) fn conditions_hold(
     let request = Request::new(attributes, &invocation.matched, form.object, form.old);
     let authorizer = |check: &AccessCheck<'_>| cluster.authorize(&attributes.user, check);
     let authority = Authority::new(&authorizer);
-    match conditions.outcome(&request.variables(&Value::Null, Some(&authority))) {
+    match conditions.outcome(&request.variables_of_conditions(&authority)) {
         Outcome::Call => Ok(true),
         Outcome::Skip => Ok(false),
         Outcome::Failed(_) if invocation.hook.ignore_failure => Ok(false),
