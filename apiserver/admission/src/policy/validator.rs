@@ -116,10 +116,8 @@ impl Validator {
             let variables = input.variables(namespace, authority);
             self.composition.bind(variables)
         };
-        match self
-            .conditions
-            .outcome(&bound(&Value::Null, Some(&authority)))
-        {
+        let conditions = input.variables_of_conditions(&authority);
+        match self.conditions.outcome(&self.composition.bind(conditions)) {
             Outcome::Call => {}
             Outcome::Skip => return Verdict::default(),
             Outcome::Failed(_) if ignore_failure => return Verdict::default(),

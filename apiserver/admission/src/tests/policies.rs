@@ -182,3 +182,34 @@ async fn b2_a_deletion_is_not_mutated() {
     let mut attributes = delete(config_map());
     assert_eq!(setting.mutate(&mut attributes).await, Ok(()));
 }
+
+#[tokio::test]
+async fn b1_match_conditions_see_the_matched_kind_and_the_resource_of_the_request() {
+    for condition in [
+        "request.kind.version == 'v1'",
+        "request.resource.version == 'v2'",
+        "request.requestKind.version == 'v2'",
+        "request.requestResource.version == 'v2'",
+        "object.apiVersion == 'autoscaling/v1'",
+    ] {
+        let setting = Setting::new();
+        let rule = json!({"operations": ["*"], "apiGroups": ["autoscaling"], "apiVersions": ["v1"], "resources": ["*"]});
+        let constraints = but(everything(), json!({"resourceRules": [rule]}));
+        setting.policy(
+            "a",
+            json!({
+                "matchConstraints": constraints,
+                "matchConditions": [{"name": "c", "expression": condition}],
+            }),
+        );
+        setting.bind("a", json!({}));
+        let autoscaler = json!({
+            "apiVersion": "autoscaling/v2",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "a", "namespace": "blue"},
+            "spec": {"maxReplicas": 5, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}},
+        });
+        let refused = setting.validate(&create(autoscaler)).await;
+        assert!(refused.is_err(), "{condition}");
+    }
+}
