@@ -64,7 +64,9 @@ async fn a_denial_says_who_and_why() {
 }
 
 #[tokio::test]
-#[should_panic(expected = "expected a denial by a webhook, but the API server answered 500")]
+#[should_panic(
+    expected = "expected a denial by a webhook or a policy, but the API server answered 500"
+)]
 async fn a_failure_is_not_a_denial() {
     let _ = cluster()
         .await
