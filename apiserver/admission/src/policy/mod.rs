@@ -9,6 +9,7 @@ mod literal;
 mod mutating;
 mod mutator;
 mod params;
+mod refusals;
 mod source;
 mod validating;
 mod validator;

@@ -8,20 +8,20 @@ use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::view::{Edit as _, View as _};
 use kubewright_registry::Resource;
 use kubewright_webhook_client::Reach;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::binding::Binding;
 use super::definition::Definition;
 use super::input::{self, Input};
 use super::mutator::{Failure, Mutator};
 use super::params;
+use super::refusals::Refusals;
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
 use crate::expressions::{Outcome, Request};
 use crate::forms::Forms;
 use crate::kinds::is_built_in;
 use crate::matching::Matched;
-use crate::plugins::forbidden;
 use crate::reinvocation::Calls;
 
 type Policy = Definition<Mutator>;
@@ -51,17 +51,6 @@ struct Version {
     mutated: bool,
 }
 
-/// A policy that refuses the request.
-struct Refusal {
-    message: String,
-    /// Whether the message is of the policy's own doing rather than of its configuration.
-    invalid: bool,
-}
-
-/// What the policies have come to so far.
-#[derive(Default)]
-struct Refusals(Vec<Refusal>);
-
 impl Dispatch<'_> {
     pub(super) async fn run(mut self, policies: &[Policy]) -> Result<()> {
         let mut refusals = Refusals::default();
@@ -69,8 +58,7 @@ impl Dispatch<'_> {
         let invocations = self.select(policies, &mut versions, &mut refusals).await;
         if !invocations.is_empty() {
             self.calls.begin(&self.attributes.object);
-            let invoked = self.invoke(&invocations, &mut versions, &mut refusals);
-            let last = invoked?;
+            let last = self.invoke(&invocations, &mut versions, &mut refusals)?;
             if let Some(version) = last.map(|last| versions.swap_remove(last))
                 && version.mutated
             {
@@ -120,11 +108,8 @@ impl Dispatch<'_> {
                         continue;
                     }
                 }
-                let known = versions.iter();
-                let known = known
-                    .into_iter()
-                    .position(|v| v.matched.kind == matched.kind);
-                let version = match known {
+                let is_known = |version: &Version| version.matched.kind == matched.kind;
+                let version = match versions.iter().position(is_known) {
                     Some(known) => known,
                     None => match forms.of(self.reach, attributes, &matched, true).await {
                         Ok(form) => {
@@ -319,49 +304,4 @@ fn untyped(resource: Option<&Resource>, params: Arc<Value>) -> Arc<Value> {
     params.drop_field("apiVersion");
     params.drop_field("kind");
     Arc::new(params)
-}
-
-impl Refusals {
-    fn misconfigured(&mut self, policy: &Policy, binding: Option<&Binding>, why: &str) {
-        let what = if binding.is_some() {
-            "binding"
-        } else {
-            "policy"
-        };
-        let why = format!("failed to configure {what}: {why}");
-        self.refuse(policy, binding, &why, false);
-    }
-
-    fn refuse(&mut self, policy: &Policy, binding: Option<&Binding>, why: &str, invalid: bool) {
-        if policy.ignore_failure {
-            return;
-        }
-        let name = &policy.name;
-        let by = match binding {
-            Some(binding) => format!("'{name}' with binding '{}'", binding.name),
-            None => format!("\"{name}\""),
-        };
-        self.0.push(Refusal {
-            message: format!("policy {by} denied request: {why}"),
-            invalid,
-        });
-    }
-
-    /// The answer is worded by the first refusal, and names them all.
-    fn into_status(self, attributes: &Attributes) -> Option<Status> {
-        let first = self.0.first()?;
-        let reason = if first.invalid {
-            "Invalid"
-        } else {
-            "Forbidden"
-        };
-        let about = forbidden(attributes, "").to_value();
-        let mut details = about.at("details").as_object().cloned().unwrap_or_default();
-        let causes = self
-            .0
-            .iter()
-            .map(|refusal| json!({"message": refusal.message}));
-        details.insert("causes".to_owned(), causes.collect());
-        Some(Status::new(403, reason, first.message.clone()).with_details(details))
-    }
 }
