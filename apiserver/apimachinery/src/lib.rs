@@ -9,6 +9,7 @@ pub mod field;
 pub mod fuzzer;
 pub mod go_text;
 pub mod json;
+pub mod json_path;
 pub mod meta;
 pub mod names;
 pub mod patch;

@@ -3,10 +3,9 @@
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::{Edit, View};
+use kubewright_validation::admission_rule;
 use kubewright_validation::check::{Errors, one_of_if_set, problems, selector};
 use serde_json::Value;
-
-use super::rules::rule;
 
 const MUTABLE_OPERATIONS: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
 
@@ -46,7 +45,7 @@ fn named_rule(named: &Value, path: &Path<'_>, errors: &mut Errors) {
             errors.push(FieldError::duplicate(&at, text));
         }
     }
-    rule(named, path, errors);
+    admission_rule(named, path, errors);
 }
 
 /// Deletions change no object. The path of the error has no index, as upstream.

@@ -2,8 +2,6 @@
 
 mod admission_policy_binding;
 mod expressions;
-mod go_string;
-mod json_path;
 mod match_conditions;
 mod match_resources;
 mod mutating_admission_policy;
@@ -12,7 +10,6 @@ mod params;
 mod policy_columns;
 mod policy_spec;
 mod policy_status;
-mod rules;
 mod static_suffix;
 mod validating_admission_policy;
 mod validations;

@@ -1,12 +1,11 @@
 //! The status of a validating policy: what type checking found, and conditions.
 
 use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::json_path;
 use kubewright_apimachinery::view::View;
 use kubewright_validation::check::{Errors, required};
 use kubewright_validation::conditions::conditions;
 use serde_json::Value;
-
-use super::json_path;
 
 pub(super) fn check(object: &Value, errors: &mut Errors) {
     let (status, path) = (object.at("status"), Path::new("status"));

@@ -6,11 +6,11 @@ use kubewright_apimachinery::view::View;
 use kubewright_cel::Environment;
 use serde_json::Value;
 
+use kubewright_validation::admission_rule;
 use kubewright_validation::check::{Errors, one_of_if_set, selector};
 use kubewright_validation::webhook_client;
 
 use super::match_conditions::match_conditions;
-use super::rules::rule;
 
 /// `old` is null for a new configuration.
 pub(crate) fn configuration(object: &Value, old: &Value, errors: &mut Errors) {
@@ -43,7 +43,7 @@ fn webhook(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
     full_name(webhook.text("name"), &path.child("name"), errors);
     let rules = path.child("rules");
     for (index, each) in webhook.list("rules").iter().enumerate() {
-        rule(each, &rules.index(index), errors);
+        admission_rule(each, &rules.index(index), errors);
     }
     one_of_if_set(webhook, path, "failurePolicy", &["Fail", "Ignore"], errors);
     one_of_if_set(

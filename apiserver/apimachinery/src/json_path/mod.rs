@@ -1,11 +1,21 @@
 //! Whether client-go can read a JSON path template, such as `{.spec.rules[0]}`.
 
-use kubewright_apimachinery::go_text::is_printable;
+use crate::go_text::is_printable;
 
-use super::go_string;
+mod go_string;
 
-/// Returns the error of client-go for a template that it cannot read.
-pub(super) fn check(template: &str) -> Result<(), String> {
+/// Reads a template.
+///
+/// ```
+/// use kubewright_apimachinery::json_path;
+///
+/// assert_eq!(json_path::check("{.spec.rules[0]}"), Ok(()));
+/// assert!(json_path::check("{.spec.rules[x]}").is_err());
+/// ```
+///
+/// # Errors
+/// The error of client-go for a template that it cannot read.
+pub fn check(template: &str) -> Result<(), String> {
     let mut rest = template;
     while let Some((_, action)) = rest.split_once('{') {
         rest = self::action(action)?;

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use crate::check::{Errors, one_of_if_set};
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::View;
-use kubewright_validation::check::{Errors, one_of_if_set};
 use serde_json::Value;
 
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 
-pub(super) fn rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
+/// Validates one rule: operations, groups, versions, resources and scope.
+pub fn admission_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
     let at = path.child("operations");
     let operations = rule.list("operations");
     if operations.is_empty() {
