@@ -13,6 +13,7 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use thiserror::Error;
 use time::OffsetDateTime;
+use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use super::sec1;
 
@@ -58,8 +59,18 @@ pub struct ServingCertificate {
 
 /// Why a certificate could not be made, or an authority not be read.
 #[derive(Debug, Error)]
-#[error("cannot make the API server's certificates")]
-pub struct AuthorityError(#[from] rcgen::Error);
+#[non_exhaustive]
+pub enum AuthorityError {
+    /// The system has no random numbers, or a name does not fit into a certificate.
+    #[error("cannot make the API server's certificates")]
+    Make(#[from] rcgen::Error),
+    /// What was kept is not PEM of this sort: `certificate` or `private key`.
+    #[error("the {0} of the authority is not valid PEM")]
+    Pem(&'static str),
+    /// The certificate is of another key: what the authority signs would not be trusted.
+    #[error("the private key is not the one of the authority's certificate")]
+    OtherKey,
+}
 
 /// As kubeadm has it: clients trust the authority for as long as a cluster lives.
 const AUTHORITY_YEARS: i64 = 10;
@@ -101,11 +112,15 @@ impl Authority {
     /// Reads an authority that was kept: its certificate and its private key.
     ///
     /// # Errors
-    /// They are no PEM, or no key that certificates can be signed with.
+    /// They are not valid PEM, or do not belong together.
     pub fn from_pem(certificate: &str, key: &str) -> Result<Self, AuthorityError> {
-        let key = KeyPair::from_pem(key)?;
-        let der = CertificateDer::from_pem_slice(certificate.as_bytes())
-            .map_err(|_| rcgen::Error::CouldNotParseCertificate)?;
+        let invalid = || AuthorityError::Pem("certificate");
+        let key = KeyPair::from_pem(key).map_err(|_| AuthorityError::Pem("private key"))?;
+        let der = CertificateDer::from_pem_slice(certificate.as_bytes()).map_err(|_| invalid())?;
+        let (_, parsed) = X509Certificate::from_der(&der).map_err(|_| invalid())?;
+        if *parsed.public_key().subject_public_key.data != *key.public_key_raw() {
+            return Err(AuthorityError::OtherKey);
+        }
         let issuer = Issuer::from_ca_cert_der(&der, key)?;
         Ok(Self {
             issuer,
@@ -215,4 +230,32 @@ fn params(
     params.not_before = at(now - HOUR);
     params.not_after = at(now + years * YEAR);
     Ok(params)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_authority_is_read_with_its_own_key_alone() {
+        let (one, other) = (Authority::new().unwrap(), Authority::new().unwrap());
+        let (certificate, key) = (one.certificate_pem(), one.key_pem());
+        assert!(Authority::from_pem(certificate, &key).is_ok());
+        let refused = |certificate: &str, key: &str| {
+            let refused = Authority::from_pem(certificate, key).unwrap_err();
+            refused.to_string()
+        };
+        assert_eq!(
+            refused(certificate, &other.key_pem()),
+            "the private key is not the one of the authority's certificate"
+        );
+        assert_eq!(
+            refused("", &key),
+            "the certificate of the authority is not valid PEM"
+        );
+        assert_eq!(
+            refused(certificate, ""),
+            "the private key of the authority is not valid PEM"
+        );
+    }
 }

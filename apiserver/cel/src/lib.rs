@@ -30,8 +30,9 @@ pub use composition::Composition;
 pub use declared::{Declared, Form, Items, MAX_REQUEST_SIZE_BYTES};
 pub use environment::Environment;
 pub use failure::EvaluationError;
+pub use parser::is_identifier;
 pub use pattern::{Pattern, PatternError};
-pub use program::{Budget, CompileError, Program};
+pub use program::{Budget, CompileError, OutputError, Program};
 pub use source::Issues;
 pub use types::Type;
 pub use value::authorization::{

@@ -49,6 +49,30 @@ impl Program {
         &self.output
     }
 
+    /// Returns the program if its result is of one of these types.
+    ///
+    /// ```
+    /// use kubewright_cel::{Environment, Type};
+    ///
+    /// let program = Environment::kubernetes().compile("[1]")?;
+    /// let error = program.with_output(&[Type::Bool]).unwrap_err();
+    /// assert_eq!(error.to_string(), "must evaluate to bool but got list(int)");
+    /// # Ok::<(), kubewright_cel::CompileError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The result is of another type.
+    pub fn with_output(self, expected: &[Type]) -> Result<Self, OutputError> {
+        if expected.contains(&self.output) {
+            return Ok(self);
+        }
+        Err(OutputError {
+            expected: expected.to_vec(),
+            found: self.output,
+        })
+    }
+
     /// Evaluates the expression and takes its cost from the budget.
     ///
     /// ```
@@ -189,6 +213,23 @@ impl Budget {
 
 /// The limit of one expression: `PerCallLimit` of the API server.
 pub(crate) const PER_EXPRESSION: u64 = 1_000_000;
+
+/// The result of an expression is of a type that is not asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("must evaluate to {} but got {found}", wanted(expected))]
+pub struct OutputError {
+    expected: Vec<Type>,
+    found: Type,
+}
+
+/// The types as Kubernetes' errors list them: one alone, or several in brackets.
+fn wanted(types: &[Type]) -> String {
+    if let [only] = types {
+        return only.to_string();
+    }
+    let types: Vec<String> = types.iter().map(ToString::to_string).collect();
+    format!("one of [{}]", types.join(" "))
+}
 
 /// Why an expression does not compile.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

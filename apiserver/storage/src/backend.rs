@@ -84,6 +84,7 @@ pub struct Contents {
 pub struct BackendError {
     doing: String,
     source: Option<Box<dyn Error + Send + Sync>>,
+    is_in_use: bool,
 }
 
 impl BackendError {
@@ -92,7 +93,20 @@ impl BackendError {
         Self {
             doing: doing.into(),
             source: Some(cause.into()),
+            is_in_use: false,
         }
+    }
+
+    /// Says that another process uses what the backend wants to open.
+    #[must_use]
+    pub fn in_use(mut self) -> Self {
+        self.is_in_use = true;
+        self
+    }
+
+    /// Whether another process uses what the backend wants to open.
+    pub fn is_in_use(&self) -> bool {
+        self.is_in_use
     }
 
     /// Returns the error of an entry that no store has written.
@@ -100,6 +114,7 @@ impl BackendError {
         Self {
             doing: format!("reading the entry {key:?}: it is not an object of a store"),
             source: None,
+            is_in_use: false,
         }
     }
 }

@@ -21,9 +21,12 @@ pub(crate) fn keep(server: Builder, directory: &Path) -> Outcome<Builder> {
         .with_context(|| format!("cannot make the directory {}", directory.display()))?;
     // First of all: it is locked while a server uses it.
     let backend = FileBackend::open(directory.join(OBJECTS)).map_err(|error| {
-        Failure::from(error).hint(
-            "end the `kubewright apiserver` that uses this directory, or choose another one with --data",
-        )
+        let hint = if error.is_in_use() {
+            "end the `kubewright apiserver` that uses this directory, or choose another one with --data"
+        } else {
+            "choose another directory with --data, or remove this one to begin a new cluster in it"
+        };
+        Failure::from(error).hint(hint)
     })?;
     let authority = authority(directory)?;
     let tokens = tokens(directory)?;

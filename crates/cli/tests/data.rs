@@ -140,9 +140,10 @@ struct Mirror {
 }
 
 impl Mirror {
-    /// Follows the server until it is gone. A revision that the server has forgotten makes it list again.
-    async fn follow(&mut self, maps: Api<ConfigMap>) {
-        loop {
+    /// Follows the server until it is gone, or until a revision is known. A revision that the server has forgotten makes it list
+    /// again.
+    async fn follow(&mut self, maps: Api<ConfigMap>, until: u64) {
+        while self.revision < until {
             if self.revision == 0 {
                 let Ok(list) = maps.list(&ListParams::default()).await else {
                     return;
@@ -151,6 +152,7 @@ impl Mirror {
                 self.revision = revision.parse().expect("a number");
                 let entries = list.items.iter();
                 self.values = entries.map(|map| (map.name_any(), value_of(map))).collect();
+                continue;
             }
             let version = self.revision.to_string();
             let Ok(stream) = maps.watch(&WatchParams::default(), &version).await else {
@@ -181,6 +183,9 @@ impl Mirror {
                 } else {
                     self.values.remove(&map.name_any());
                 }
+                if self.revision >= until {
+                    return;
+                }
             }
             if self.revision != 0 {
                 return;
@@ -192,7 +197,8 @@ impl Mirror {
 /// `KUBEWRIGHT_CRASHES=100` kills it a hundred times.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_acknowledged_write_is_there_after_a_kill_and_revisions_never_go_back() {
-    let crashes = std::env::var("KUBEWRIGHT_CRASHES").map_or(4, |count| count.parse().unwrap());
+    let crashes: u64 =
+        std::env::var("KUBEWRIGHT_CRASHES").map_or(4, |count| count.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let ledger = Ledger::default();
     let mirror = Arc::new(Mutex::new(Mirror::default()));
@@ -221,7 +227,7 @@ async fn every_acknowledged_write_is_there_after_a_kill_and_revisions_never_go_b
 
         let following = {
             let (mirror, maps) = (Arc::clone(&mirror), server.maps());
-            tokio::spawn(async move { mirror.lock().await.follow(maps).await })
+            tokio::spawn(async move { mirror.lock().await.follow(maps, u64::MAX).await })
         };
         let writers: Vec<_> = (0..4)
             .map(|writer| {
@@ -236,22 +242,24 @@ async fn every_acknowledged_write_is_there_after_a_kill_and_revisions_never_go_b
         }
         following.await.unwrap();
     }
-    let acknowledged = ledger.lock().await.len();
-    assert!(acknowledged > 0, "nothing was written");
+    let told: Vec<Told> = ledger.lock().await.values().copied().collect();
+    let acknowledged: u64 = told.iter().map(|told| u64::from(told.revision > 0)).sum();
+    assert!(
+        acknowledged > crashes,
+        "only {acknowledged} writes were acknowledged"
+    );
 
     let server = Server::start(folder.path()).await;
-    let list = server.maps().list(&ListParams::default()).await.unwrap();
+    let maps = server.maps();
+    // The change by which the watching client knows that it has seen all others.
+    let last = maps.create(&PostParams::default(), &map("last", 0)).await;
+    let last = revision_of(&last.unwrap());
+    let list = maps.list(&ListParams::default()).await.unwrap();
     let stored = list.items.iter();
     let stored: BTreeMap<String, u64> = stored.map(|map| (map.name_any(), value_of(map))).collect();
-    let mirrored = {
-        let (mirror, maps) = (Arc::clone(&mirror), server.maps());
-        tokio::spawn(async move { mirror.lock().await.follow(maps).await })
-    };
-    // Everything is stored already: the mirror has it as soon as it has caught up.
-    sleep(Duration::from_millis(500)).await;
-    server.kill().await;
-    mirrored.await.unwrap();
-    assert_eq!(mirror.lock().await.values, stored);
+    let mut mirror = mirror.lock().await;
+    mirror.follow(maps, last).await;
+    assert_eq!(mirror.values, stored);
 }
 
 #[tokio::test]
@@ -298,4 +306,40 @@ async fn a_directory_is_for_one_server_at_a_time_and_for_its_owner_alone() {
         assert_eq!(mode("kept/ca.key"), 0o600);
         assert_eq!(mode("kept/sa.key"), 0o600);
     }
+}
+
+#[tokio::test]
+async fn a_directory_with_something_else_in_it_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    Server::start(folder.path()).await.kill().await;
+    let kept = folder.path().join("kept");
+    let key = std::fs::read_to_string(kept.join("ca.key")).unwrap();
+    for (file, contents, expected) in [
+        (
+            "ca.key",
+            "no key",
+            "the private key of the authority is not valid PEM",
+        ),
+        (
+            "ca.crt",
+            "no certificate",
+            "the certificate of the authority is not valid PEM",
+        ),
+        ("sa.key", "no key", "sa.key"),
+        (
+            "objects.redb",
+            "no database",
+            "remove this one to begin a new cluster in it",
+        ),
+    ] {
+        let before = std::fs::read(kept.join(file)).unwrap();
+        std::fs::write(kept.join(file), contents).unwrap();
+        let ran = run(folder.path(), &ARGUMENTS).await;
+        assert_eq!(ran.code, Some(1), "{file}: {}", ran.err);
+        assert!(ran.err.contains(expected), "{file}: {}", ran.err);
+        assert_eq!(std::fs::read_to_string(kept.join(file)).unwrap(), contents);
+        std::fs::write(kept.join(file), before).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(kept.join("ca.key")).unwrap(), key);
+    Server::start(folder.path()).await.kill().await;
 }

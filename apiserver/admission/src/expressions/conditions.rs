@@ -1,17 +1,13 @@
 //! Match conditions: CEL expressions that must all be true for a webhook to be called, or for a policy to apply (A.8).
 
-use kubewright_cel::{Budget, Environment, EvaluationError, Program, Type, Variables};
+use kubewright_cel::{Budget, Environment, Type, Variables};
 use serde_json::Value;
+
+use super::expression::Expression;
 
 /// The match conditions of one webhook or policy, compiled once per change of it.
 #[derive(Debug)]
-pub(crate) struct Conditions(Vec<Condition>);
-
-#[derive(Debug)]
-struct Condition {
-    expression: String,
-    program: Result<Program, String>,
-}
+pub(crate) struct Conditions(Vec<Expression>);
 
 /// What the conditions come to together.
 pub(crate) enum Outcome {
@@ -26,7 +22,7 @@ impl Conditions {
         let expressions = conditions.filter_map(|condition| condition["expression"].as_str());
         Self(
             expressions
-                .map(|expression| Condition::compile(expression, environment))
+                .map(|expression| Expression::compile(environment, expression, &[Type::Bool]))
                 .collect(),
         )
     }
@@ -43,13 +39,13 @@ impl Conditions {
         let mut all_true = true;
         for condition in &self.0 {
             match condition.evaluate(variables, &mut budget) {
-                Ok(holds) => all_true &= holds,
-                Err(Failed::OutOfBudget(why)) => return Outcome::Failed(why),
-                Err(Failed::Error(why)) => {
+                Ok(Ok(value)) => all_true &= value.as_bool() == Some(true),
+                Ok(Err(why)) => {
                     if !errors.contains(&why) {
                         errors.push(why);
                     }
                 }
+                Err(spent) => return Outcome::Failed(spent),
             }
         }
         match errors.as_slice() {
@@ -57,51 +53,6 @@ impl Conditions {
             [] => Outcome::Call,
             [one] => Outcome::Failed(one.clone()),
             several => Outcome::Failed(format!("[{}]", several.join(", "))),
-        }
-    }
-}
-
-enum Failed {
-    OutOfBudget(String),
-    Error(String),
-}
-
-impl Condition {
-    fn compile(expression: &str, environment: &Environment) -> Self {
-        let compiled = environment.compile(expression);
-        let program = match compiled {
-            Err(error) => Err(error.to_string()),
-            Ok(program) if *program.output_type() != Type::Bool => Err(format!(
-                "must evaluate to bool but got {}",
-                program.output_type()
-            )),
-            Ok(program) => Ok(program),
-        };
-        Self {
-            expression: expression.to_owned(),
-            program,
-        }
-    }
-
-    fn evaluate<'a>(
-        &'a self,
-        variables: &Variables<'a>,
-        budget: &mut Budget,
-    ) -> Result<bool, Failed> {
-        let program = self
-            .program
-            .as_ref()
-            .map_err(|why| Failed::Error(format!("compilation error: {why}")))?;
-        match program.evaluate(variables, budget) {
-            Ok(value) => Ok(value.as_bool() == Some(true)),
-            Err(error @ EvaluationError::OutOfBudget) => {
-                Err(Failed::OutOfBudget(error.to_string()))
-            }
-            Err(error) => {
-                let expression = &self.expression;
-                let text = format!("expression '{expression}' resulted in error: {error}");
-                Err(Failed::Error(text))
-            }
         }
     }
 }

@@ -1,21 +1,34 @@
 //! One policy: what it is for, its parameters, and the expressions that are compiled of it.
 
+use std::sync::Arc;
+
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::view::View as _;
+use kubewright_registry::Resource;
 use serde_json::Value;
 
 use super::binding::Binding;
-use crate::matching::Criteria;
+use super::params;
+use crate::attributes::Attributes;
+use crate::cluster::Cluster;
+use crate::matching::{Criteria, Matched};
 
 /// A policy with its bindings; `E` is what its expressions make of a request.
 #[derive(Debug)]
 pub(super) struct Definition<E> {
     pub(super) name: String,
-    pub(super) criteria: Criteria,
-    pub(super) param_kind: Option<GroupVersionKind>,
+    criteria: Criteria,
+    param_kind: Option<GroupVersionKind>,
     pub(super) ignore_failure: bool,
     pub(super) bindings: Vec<Binding>,
     pub(super) expressions: E,
+}
+
+/// As what a request meets a policy.
+pub(super) struct Selected {
+    pub(super) matched: Matched,
+    /// The resource of the parameters, if the policy has any.
+    pub(super) params: Option<Arc<Resource>>,
 }
 
 /// What the expressions of a policy are compiled to.
@@ -34,6 +47,23 @@ impl<E: Compile> Definition<E> {
             bindings,
             expressions: E::compile(spec),
         }
+    }
+
+    /// As what a request meets the policy; nothing if the policy is not for it.
+    ///
+    /// # Errors
+    /// Why the policy cannot be gone by.
+    pub(super) fn matches(
+        &self,
+        cluster: &dyn Cluster,
+        attributes: &Attributes,
+    ) -> Result<Option<Selected>, String> {
+        let matched = self.criteria.matches(cluster, attributes);
+        let Some(matched) = matched.map_err(|why| why.message().to_owned())? else {
+            return Ok(None);
+        };
+        let params = params::resource(cluster, self.param_kind.as_ref())?;
+        Ok(Some(Selected { matched, params }))
     }
 }
 

@@ -3,7 +3,6 @@
 mod audit;
 mod binding;
 mod definition;
-mod expression;
 mod input;
 mod literal;
 mod mutating;
@@ -13,6 +12,7 @@ mod refusals;
 mod source;
 mod validating;
 mod validator;
+mod variables;
 
 use kubewright_apimachinery::status::Result;
 use kubewright_webhook_client::Reach;

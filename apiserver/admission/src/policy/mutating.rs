@@ -11,7 +11,7 @@ use kubewright_webhook_client::Reach;
 use serde_json::Value;
 
 use super::binding::Binding;
-use super::definition::Definition;
+use super::definition::{Definition, Selected};
 use super::input::{self, Input};
 use super::mutator::{Failure, Mutator};
 use super::params;
@@ -84,16 +84,12 @@ impl Dispatch<'_> {
         let mut forms = Forms::default();
         let mut invocations = Vec::new();
         for policy in policies {
-            let matched = match policy.criteria.matches(cluster, attributes) {
-                Ok(Some(matched)) => matched,
+            let Selected {
+                matched,
+                params: resource,
+            } = match policy.matches(cluster, attributes) {
+                Ok(Some(selected)) => selected,
                 Ok(None) => continue,
-                Err(why) => {
-                    refusals.misconfigured(policy, None, why.message());
-                    continue;
-                }
-            };
-            let resource = match params::resource(cluster, policy.param_kind.as_ref()) {
-                Ok(resource) => resource,
                 Err(why) => {
                     refusals.misconfigured(policy, None, &why);
                     continue;

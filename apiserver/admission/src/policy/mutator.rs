@@ -11,10 +11,10 @@ use kubewright_registry::Registry;
 use serde_json::Value;
 
 use super::definition::Compile;
-use super::expression::{Expression, composition};
 use super::input::Input;
 use super::literal::{self, to_json};
-use crate::expressions::{Conditions, Outcome};
+use super::variables::composition;
+use crate::expressions::{Conditions, Expression, Outcome};
 use crate::kinds::{is_built_in, keep_kind};
 use crate::matching::Matched;
 

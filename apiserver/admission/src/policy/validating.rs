@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::audit;
 use super::binding::Binding;
-use super::definition::Definition;
+use super::definition::{Definition, Selected};
 use super::input::{self, Input};
 use super::params;
 use super::validator::{Annotated, Decision, Validator, Verdict};
@@ -60,16 +60,12 @@ impl Dispatch<'_> {
         outcome: &mut Outcome,
     ) -> Result<()> {
         let (cluster, attributes) = (self.cluster, self.attributes);
-        let matched = match policy.criteria.matches(cluster, attributes) {
-            Ok(Some(matched)) => matched,
+        let Selected {
+            matched,
+            params: resource,
+        } = match policy.matches(cluster, attributes) {
+            Ok(Some(selected)) => selected,
             Ok(None) => return Ok(()),
-            Err(why) => {
-                outcome.misconfigured(policy, None, why.message());
-                return Ok(());
-            }
-        };
-        let resource = match params::resource(cluster, policy.param_kind.as_ref()) {
-            Ok(resource) => resource,
             Err(why) => {
                 outcome.misconfigured(policy, None, &why);
                 return Ok(());

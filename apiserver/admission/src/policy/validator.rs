@@ -5,9 +5,9 @@ use kubewright_cel::{AccessCheck, Authority, Budget, Composition, Type, Value as
 use serde_json::Value;
 
 use super::definition::Compile;
-use super::expression::{Expression, composition};
 use super::input::Input;
-use crate::expressions::{Conditions, Outcome};
+use super::variables::composition;
+use crate::expressions::{Conditions, Expression, Outcome};
 
 const LONGEST_MESSAGE: usize = 5 * 1024;
 

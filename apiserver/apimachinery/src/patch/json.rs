@@ -22,8 +22,6 @@ use thiserror::Error;
 use crate::conform::Changes;
 use crate::depth::is_too_deep;
 
-const TEST_FAILED: &str = "test failed";
-
 /// A decoded patch.
 #[derive(Clone, Debug)]
 pub struct Patch(Vec<Operation>);
@@ -43,13 +41,38 @@ type Word = Result<String, PatchError>;
 
 /// Why a patch cannot be read or does not apply, in the library's words.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("{0}")]
-pub struct PatchError(String);
+#[error("{message}")]
+pub struct PatchError {
+    message: String,
+    failed_test: bool,
+}
 
 impl PatchError {
     /// Whether a `test` found another value: the patch is not wrong, it is not for this document.
     pub fn is_failed_test(&self) -> bool {
-        self.0.ends_with(TEST_FAILED)
+        self.failed_test
+    }
+
+    fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            failed_test: false,
+        }
+    }
+
+    /// The `test` at a path found another value.
+    fn test_failed(path: &str) -> Self {
+        Self {
+            message: format!("testing value {path} failed: test failed"),
+            failed_test: true,
+        }
+    }
+
+    fn within(self, what: &str) -> Self {
+        Self {
+            message: format!("{what}: {}", self.message),
+            ..self
+        }
     }
 }
 
@@ -150,7 +173,7 @@ impl Operation {
             "move" => self.relocate(document),
             "test" => self.test(document),
             "copy" => self.copy(document, copied),
-            other => Err(PatchError(format!("Unexpected kind: {other}"))),
+            other => Err(PatchError::new(format!("Unexpected kind: {other}"))),
         }
     }
 
@@ -182,7 +205,7 @@ impl Operation {
         let path = self.path()?;
         if path.is_empty() {
             if !self.value.is_object() && !self.value.is_array() {
-                return Err(PatchError(
+                return Err(PatchError::new(
                     "replace operation value must be object or array: %!w(<nil>)".to_owned(),
                 ));
             }
@@ -237,7 +260,7 @@ impl Operation {
             return Ok(());
         }
         if path.is_empty() {
-            return Err(PatchError(format!("testing value  failed: {TEST_FAILED}")));
+            return Err(PatchError::test_failed(path));
         }
         let (container, key) = find(document, path).ok_or_else(|| {
             missing(format!(
@@ -250,7 +273,7 @@ impl Operation {
         if !is_missing && found.unwrap_or(&Value::Null) == &self.value {
             Ok(())
         } else {
-            Err(PatchError(TEST_FAILED.to_owned()).within(&format!("testing value {path} failed")))
+            Err(PatchError::test_failed(path))
         }
     }
 
@@ -273,7 +296,7 @@ impl Operation {
         })?;
         *copied += value.to_string().len();
         if *copied > COPY_LIMIT {
-            return Err(PatchError(format!(
+            return Err(PatchError::new(format!(
                 "Unable to complete the copy, the accumulated size increase of copy is {copied}, \
                  exceeding the limit {COPY_LIMIT}"
             )));
@@ -301,12 +324,6 @@ impl Operation {
     }
 }
 
-impl PatchError {
-    fn within(self, what: &str) -> Self {
-        Self(format!("{what}: {}", self.0))
-    }
-}
-
 enum Container<'a> {
     Map(&'a mut Map<String, Value>),
     List(&'a mut Vec<Value>),
@@ -316,7 +333,7 @@ enum Container<'a> {
 fn check_depth(path: &str, value: &Value) -> Result<(), PatchError> {
     if is_too_deep(value, path.matches('/').count()) {
         let why = "invalid character '{' exceeded max depth";
-        return Err(PatchError(why.to_owned()));
+        return Err(PatchError::new(why.to_owned()));
     }
     Ok(())
 }
@@ -387,13 +404,13 @@ fn in_bounds(index: i64, length: usize) -> Result<usize, PatchError> {
         Ok(usize::try_from(counted).unwrap_or_default())
     } else {
         let text = format!("Unable to access invalid index: {index}: invalid index referenced");
-        Err(PatchError(text))
+        Err(PatchError::new(text))
     }
 }
 
 fn index_of(key: &str) -> Result<i64, PatchError> {
     key.parse()
-        .map_err(|_| PatchError(format!("strconv.Atoi: parsing \"{key}\": invalid syntax")))
+        .map_err(|_| PatchError::new(format!("strconv.Atoi: parsing \"{key}\": invalid syntax")))
 }
 
 fn unescape(part: &str) -> String {
@@ -405,7 +422,7 @@ fn unescape(part: &str) -> String {
 }
 
 fn missing(what: impl Display) -> PatchError {
-    PatchError(format!("{what}: missing value"))
+    PatchError::new(format!("{what}: missing value"))
 }
 
 fn cannot_unmarshal(value: &Value, into: &str) -> PatchError {
@@ -417,7 +434,7 @@ fn cannot_unmarshal(value: &Value, into: &str) -> PatchError {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     };
-    PatchError(format!(
+    PatchError::new(format!(
         "json: cannot unmarshal {what} into Go value of type {into}"
     ))
 }

@@ -575,3 +575,19 @@ pub(crate) const RESERVED: &[&str] = &[
     "void",
     "while",
 ];
+
+/// Whether an expression can use a name as it is: `variables.<name>`.
+///
+/// ```
+/// use kubewright_cel::is_identifier;
+///
+/// assert!(is_identifier("_replicas2"));
+/// assert!(!is_identifier("2nd") && !is_identifier("namespace"));
+/// ```
+pub fn is_identifier(name: &str) -> bool {
+    let is_letter = |byte: u8| byte == b'_' || byte.is_ascii_alphabetic();
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(is_letter)
+        && bytes.all(|byte| is_letter(byte) || byte.is_ascii_digit())
+        && !RESERVED.contains(&name)
+}

@@ -11,6 +11,7 @@ mod macros;
 mod nodes;
 
 pub(crate) use grammar::RESERVED;
+pub use grammar::is_identifier;
 
 use crate::ast::Ast;
 use crate::source::{Issues, Problem};

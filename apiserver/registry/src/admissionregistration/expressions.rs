@@ -14,16 +14,8 @@ pub(super) fn check(
     let program = environment
         .compile(expression)
         .map_err(|error| error.to_string())?;
-    let output = program.output_type();
-    if types.contains(output) {
-        return Ok(());
-    }
-    if let [only] = types {
-        return Err(format!("must evaluate to {only} but got {output}"));
-    }
-    let types: Vec<String> = types.iter().map(ToString::to_string).collect();
-    let types = types.join(" ");
-    Err(format!(
-        "must evaluate to one of [{types}] but got {output}"
-    ))
+    program
+        .with_output(types)
+        .map(drop)
+        .map_err(|error| error.to_string())
 }

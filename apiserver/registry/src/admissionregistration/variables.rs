@@ -2,33 +2,9 @@
 
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::View;
-use kubewright_cel::Composition;
+use kubewright_cel::{Composition, is_identifier};
 use kubewright_validation::check::Errors;
 use serde_json::Value;
-
-const RESERVED: [&str; 21] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "false",
-    "for",
-    "function",
-    "if",
-    "import",
-    "in",
-    "let",
-    "loop",
-    "namespace",
-    "null",
-    "package",
-    "return",
-    "true",
-    "var",
-    "void",
-    "while",
-];
 
 /// Checks the variables of a policy's spec, and declares them in their order.
 pub(super) fn declare(
@@ -55,12 +31,4 @@ pub(super) fn declare(
             errors.push(FieldError::invalid(&at, expression, &error.to_string()));
         }
     }
-}
-
-fn is_identifier(name: &str) -> bool {
-    let is_letter = |byte: u8| byte == b'_' || byte.is_ascii_alphabetic();
-    let mut bytes = name.bytes();
-    bytes.next().is_some_and(is_letter)
-        && bytes.all(|byte| is_letter(byte) || byte.is_ascii_digit())
-        && !RESERVED.contains(&name)
 }

@@ -43,7 +43,9 @@ impl FileBackend {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, BackendError> {
         let path = path.as_ref().to_owned();
         let opening = |cause: redb::DatabaseError| {
-            BackendError::new(format!("opening {}", path.display()), cause)
+            let is_in_use = matches!(cause, redb::DatabaseError::DatabaseAlreadyOpen);
+            let error = BackendError::new(format!("opening {}", path.display()), cause);
+            if is_in_use { error.in_use() } else { error }
         };
         let database = Database::create(&path).map_err(opening)?;
         Ok(Self { database, path })
