@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::ValueEnum;
@@ -32,13 +33,19 @@ pub(crate) fn controllers(named: &[Controller]) -> Controllers {
     named
         .iter()
         .fold(Controllers::none(), |chosen, controller| match controller {
-            Controller::All => Controllers::all(),
+            Controller::All => Controllers::all().workloads(workloads()),
             Controller::None => chosen,
             Controller::GarbageCollection => chosen.garbage_collection(),
             Controller::Namespaces => chosen.namespaces(),
             Controller::ServiceAccounts => chosen.service_accounts(),
-            Controller::Workloads => chosen.workloads(Workloads::default()),
+            Controller::Workloads => chosen.workloads(workloads()),
         })
+}
+
+/// The workloads of a command: a pod that is deleted can be seen ending, as on a node, where no container stops at once. In
+/// process, nothing takes time that a test does not ask for.
+fn workloads() -> Workloads {
+    Workloads::default().stopped_after(Duration::from_millis(200))
 }
 
 /// Opens a port of the loopback interface.
