@@ -54,7 +54,7 @@ fn run(check: bool) -> Result<Vec<String>> {
 fn generate() -> Result<[(&'static str, String); 2]> {
     let source =
         |name| sources::of(name).with_context(|| format!("cannot find the sources of {name}"));
-    let mut types = openapi::read(&source("k8s-openapi")?.join("v1_36"))?;
+    let mut types = openapi::read(&source("k8s-openapi")?.join("v1_37"))?;
     declarations::add(include_str!("../declarations.txt"), &mut types)?;
     Ok([
         (
