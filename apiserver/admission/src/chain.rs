@@ -108,7 +108,7 @@ impl Chain {
         {
             self.webhooks.validate(cluster, attributes, notes).await?;
         }
-        Ok(())
+        self.plugins.charge(cluster, attributes)
     }
 
     async fn mutate_round(

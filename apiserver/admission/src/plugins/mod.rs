@@ -1,17 +1,18 @@
 //! The plugins that are part of the server: a module for each, and the list of them in the order in which they run.
 //!
-//! ServiceAccount is off unless it is enabled, as in envtest, and so is DenyServiceExternalIPs, as in kube-apiserver. The real server's default set also has LimitRanger and
-//! ResourceQuota (limits and quotas are stored with a warning), the certificate plugins and PodTopologyLabels. PodSecurity
-//! warns that it does not enforce levels where a namespace asks for one.
+//! ServiceAccount is off unless it is enabled, as in envtest, and so is DenyServiceExternalIPs, as in kube-apiserver.
 
 mod default_ingress_class;
 mod default_storage_class;
 mod default_toleration_seconds;
 mod deny_service_external_ips;
+mod limit_ranger;
 mod namespace_lifecycle;
 mod persistent_volume_claim_resize;
 mod pod_security;
 mod priority;
+mod remembered;
+mod resource_quota;
 mod run;
 mod runtime_class;
 mod selection;
@@ -41,6 +42,7 @@ pub use without_effect::{refuse, refuse_new};
 #[non_exhaustive]
 pub enum AdmissionPlugin {
     NamespaceLifecycle,
+    LimitRanger,
     ServiceAccount,
     TaintNodesByCondition,
     PodSecurity,
@@ -56,18 +58,34 @@ pub enum AdmissionPlugin {
     MutatingAdmissionWebhook,
     ValidatingAdmissionPolicy,
     ValidatingAdmissionWebhook,
+    ResourceQuota,
 }
 
 /// What plugins remember between requests.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Memory {
     default_priority: priority::DefaultClass,
+    limit_ranges: remembered::Remembered,
+    pod_security: kubewright_pod_security::Configuration,
+    quota_turn: resource_quota::Turn,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            default_priority: priority::DefaultClass::default(),
+            limit_ranges: limit_ranger::limit_ranges(),
+            pod_security: kubewright_pod_security::Configuration::default(),
+            quota_turn: resource_quota::Turn::default(),
+        }
+    }
 }
 
 impl AdmissionPlugin {
     /// Every plugin of this server, in the order in which they run.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::NamespaceLifecycle,
+        Self::LimitRanger,
         Self::ServiceAccount,
         Self::TaintNodesByCondition,
         Self::PodSecurity,
@@ -83,6 +101,7 @@ impl AdmissionPlugin {
         Self::MutatingAdmissionWebhook,
         Self::ValidatingAdmissionPolicy,
         Self::ValidatingAdmissionWebhook,
+        Self::ResourceQuota,
     ];
 
     /// Whether the plugin runs on a server that is not configured otherwise: all do but `ServiceAccount`, as in envtest,
@@ -100,6 +119,7 @@ impl AdmissionPlugin {
     ) -> Result<()> {
         match self {
             Self::NamespaceLifecycle => namespace_lifecycle::admit(cluster, attributes)?,
+            Self::LimitRanger => limit_ranger::admit(&memory.limit_ranges, cluster, attributes),
             Self::ServiceAccount => service_account::admit(cluster, attributes).await?,
             Self::TaintNodesByCondition => taint_nodes_by_condition::admit(attributes),
             Self::Priority => priority::admit(&memory.default_priority, cluster, attributes)?,
@@ -110,25 +130,32 @@ impl AdmissionPlugin {
             }
             Self::RuntimeClass => runtime_class::admit(cluster, attributes)?,
             Self::DefaultIngressClass => default_ingress_class::admit(cluster, attributes),
-            // These only validate, and policies and webhooks come after all plugins.
+            // These only validate, and policies, webhooks and quotas come after all plugins.
             Self::PodSecurity
             | Self::PersistentVolumeClaimResize
             | Self::DenyServiceExternalIPs
             | Self::MutatingAdmissionPolicy
             | Self::MutatingAdmissionWebhook
             | Self::ValidatingAdmissionPolicy
-            | Self::ValidatingAdmissionWebhook => {}
+            | Self::ValidatingAdmissionWebhook
+            | Self::ResourceQuota => {}
         }
         Ok(())
     }
 
     /// Rejects the request if its final object breaks a rule of the plugin.
-    fn validate(self, cluster: &dyn Cluster, attributes: &Attributes, notes: &Notes) -> Result<()> {
+    fn validate(
+        self,
+        memory: &Memory,
+        cluster: &dyn Cluster,
+        attributes: &Attributes,
+        notes: &Notes,
+    ) -> Result<()> {
         match self {
+            Self::LimitRanger => limit_ranger::validate(&memory.limit_ranges, cluster, attributes),
             Self::ServiceAccount => service_account::validate(cluster, attributes),
             Self::PodSecurity => {
-                pod_security::validate(cluster, attributes, notes);
-                Ok(())
+                pod_security::validate(&memory.pod_security, cluster, attributes, notes)
             }
             Self::Priority => priority::validate(cluster, attributes),
             Self::PersistentVolumeClaimResize => {
@@ -136,7 +163,7 @@ impl AdmissionPlugin {
             }
             Self::RuntimeClass => runtime_class::validate(cluster, attributes),
             Self::DenyServiceExternalIPs => deny_service_external_ips::validate(attributes),
-            // These only change objects, and policies and webhooks come after all plugins.
+            // These only change objects, and policies, webhooks and quotas come after all plugins.
             Self::NamespaceLifecycle
             | Self::TaintNodesByCondition
             | Self::DefaultTolerationSeconds
@@ -146,7 +173,8 @@ impl AdmissionPlugin {
             | Self::MutatingAdmissionPolicy
             | Self::MutatingAdmissionWebhook
             | Self::ValidatingAdmissionPolicy
-            | Self::ValidatingAdmissionWebhook => Ok(()),
+            | Self::ValidatingAdmissionWebhook
+            | Self::ResourceQuota => Ok(()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use kubewright_apimachinery::status::Result;
 
 use super::selection::Enabled;
-use super::{AdmissionPlugin, Memory, without_effect};
+use super::{AdmissionPlugin, Memory, resource_quota};
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
 use crate::notes::Notes;
@@ -48,9 +48,16 @@ impl Plugins {
         attributes: &Attributes,
         notes: &Notes,
     ) -> Result<()> {
-        without_effect::warn(attributes, notes);
         self.enabled()
-            .try_for_each(|plugin| plugin.validate(cluster, attributes, notes))
+            .try_for_each(|plugin| plugin.validate(&self.memory, cluster, attributes, notes))
+    }
+
+    /// Charges the request to the quotas of its namespace, when all else has admitted it.
+    pub(crate) fn charge(&self, cluster: &dyn Cluster, attributes: &Attributes) -> Result<()> {
+        if !self.has(AdmissionPlugin::ResourceQuota) {
+            return Ok(());
+        }
+        resource_quota::validate(&self.memory.quota_turn, cluster, attributes)
     }
 
     fn enabled(&self) -> impl Iterator<Item = AdmissionPlugin> {

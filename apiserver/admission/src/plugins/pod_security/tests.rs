@@ -1,0 +1,116 @@
+//! PodSecurity on pods, workloads and namespaces: the conformance cases have the checks.
+
+use serde_json::{Value, json};
+
+use crate::Operation;
+use crate::tests::setting::{Setting, create, namespace, request};
+
+fn labelled(labels: &Value) -> Setting {
+    let setting = Setting::new();
+    setting
+        .objects
+        .put("", "namespaces", namespace("blue", labels));
+    setting
+}
+
+fn pod(spec: &Value) -> Value {
+    let metadata = json!({"name": "web", "namespace": "blue"});
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+}
+
+#[tokio::test]
+async fn a_pod_that_violates_what_is_enforced_is_rejected_and_noted() {
+    let labels = json!({
+        "pod-security.kubernetes.io/enforce": "baseline",
+        "pod-security.kubernetes.io/audit": "restricted",
+        "pod-security.kubernetes.io/audit-version": "v1.0",
+    });
+    let setting = labelled(&labels);
+    let object = pod(&json!({"hostPID": true, "containers": []}));
+    let status = setting.validate(&create(object)).await.unwrap_err();
+    assert_eq!(
+        status.message(),
+        r#"pods "web" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostPID=true)"#
+    );
+    let annotations: Vec<_> = setting.notes.annotations().into_iter().collect();
+    let expected = [
+        (
+            "audit-violations",
+            r#"would violate PodSecurity "restricted:v1.0": host namespaces (hostPID=true)"#,
+        ),
+        ("enforce-policy", "baseline:latest"),
+    ];
+    let expected = expected.map(|(key, value)| {
+        (
+            format!("pod-security.kubernetes.io/{key}"),
+            value.to_owned(),
+        )
+    });
+    assert_eq!(annotations, expected);
+    assert_eq!(setting.notes.warnings(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_workload_is_warned_of_what_its_pods_violate() {
+    let setting = labelled(&json!({"pod-security.kubernetes.io/enforce": "baseline"}));
+    let template = json!({"metadata": {}, "spec": {"hostIPC": true, "containers": []}});
+    let metadata = json!({"name": "web", "namespace": "blue"});
+    let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": template}});
+    setting.validate(&create(job)).await.unwrap();
+    assert_eq!(
+        setting.notes.warnings(),
+        [r#"would violate PodSecurity "baseline:latest": host namespaces (hostIPC=true)"#]
+    );
+}
+
+#[tokio::test]
+async fn only_a_changed_image_or_a_new_container_is_judged_again() {
+    let setting = labelled(&json!({"pod-security.kubernetes.io/enforce": "baseline"}));
+    let container = |image: &str| json!({"name": "c", "image": image});
+    let spec = |image: &str| json!({"hostPID": true, "containers": [container(image)]});
+    let old = pod(&spec("a"));
+    let mut new = old.clone();
+    new["metadata"]["labels"] = json!({"a": "b"});
+    let update = |new: Value| request(Operation::Update, new, old.clone());
+    setting.validate(&update(new)).await.unwrap();
+    let status = setting
+        .validate(&update(pod(&spec("b"))))
+        .await
+        .unwrap_err();
+    assert_eq!(status.code(), 403);
+}
+
+#[tokio::test]
+async fn a_namespace_that_becomes_stricter_tells_of_its_pods() {
+    let setting = labelled(&json!({}));
+    let object = pod(&json!({"hostPID": true, "containers": []}));
+    setting.objects.put("", "pods", object);
+    let stricter = json!({"pod-security.kubernetes.io/enforce": "baseline"});
+    let old = namespace("blue", &json!({}));
+    let update = |labels: &Value| {
+        request(
+            Operation::Update,
+            of_v1(namespace("blue", labels)),
+            old.clone(),
+        )
+    };
+    setting.validate(&update(&stricter)).await.unwrap();
+    assert_eq!(
+        setting.notes.warnings(),
+        [
+            r#"existing pods in namespace "blue" violate the new PodSecurity enforce level "baseline:latest""#,
+            "web: host namespaces",
+        ]
+    );
+    let wrong = json!({"pod-security.kubernetes.io/warn-version": "1.2"});
+    let status = setting.validate(&update(&wrong)).await.unwrap_err();
+    assert_eq!(
+        status.message(),
+        r#"Namespace "blue" is invalid: metadata.labels[pod-security.kubernetes.io/warn-version]: Invalid value: "1.2": must be "latest" or "v1.x""#
+    );
+}
+
+fn of_v1(mut namespace: Value) -> Value {
+    namespace["apiVersion"] = json!("v1");
+    namespace
+}
