@@ -2,14 +2,21 @@
 //!
 //! ServiceAccount is off unless it is enabled, as in envtest, and so is DenyServiceExternalIPs, as in kube-apiserver.
 
+mod certificate_approval;
+mod certificate_signing;
+mod certificate_subject_restriction;
+mod cluster_trust_bundle_attest;
 mod default_ingress_class;
 mod default_storage_class;
 mod default_toleration_seconds;
 mod deny_service_external_ips;
 mod limit_ranger;
 mod namespace_lifecycle;
+mod node_declared_feature_validator;
 mod persistent_volume_claim_resize;
+mod pod_resize_validator;
 mod pod_security;
+mod pod_topology_labels;
 mod priority;
 mod remembered;
 mod resource_quota;
@@ -17,12 +24,13 @@ mod run;
 mod runtime_class;
 mod selection;
 mod service_account;
+mod signer;
 mod storage_object_in_use_protection;
 mod subject;
 mod taint_nodes_by_condition;
+mod without_effect;
 #[cfg(test)]
 mod tests;
-mod without_effect;
 
 use kubewright_apimachinery::status::Result;
 
@@ -52,8 +60,15 @@ pub enum AdmissionPlugin {
     StorageObjectInUseProtection,
     PersistentVolumeClaimResize,
     RuntimeClass,
+    CertificateApproval,
+    CertificateSigning,
+    ClusterTrustBundleAttest,
+    CertificateSubjectRestriction,
     DefaultIngressClass,
     DenyServiceExternalIPs,
+    PodTopologyLabels,
+    NodeDeclaredFeatureValidator,
+    PodResizeValidator,
     MutatingAdmissionPolicy,
     MutatingAdmissionWebhook,
     ValidatingAdmissionPolicy,
@@ -83,7 +98,7 @@ impl Default for Memory {
 
 impl AdmissionPlugin {
     /// Every plugin of this server, in the order in which they run.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 25] = [
         Self::NamespaceLifecycle,
         Self::LimitRanger,
         Self::ServiceAccount,
@@ -95,8 +110,15 @@ impl AdmissionPlugin {
         Self::StorageObjectInUseProtection,
         Self::PersistentVolumeClaimResize,
         Self::RuntimeClass,
+        Self::CertificateApproval,
+        Self::CertificateSigning,
+        Self::ClusterTrustBundleAttest,
+        Self::CertificateSubjectRestriction,
         Self::DefaultIngressClass,
         Self::DenyServiceExternalIPs,
+        Self::PodTopologyLabels,
+        Self::NodeDeclaredFeatureValidator,
+        Self::PodResizeValidator,
         Self::MutatingAdmissionPolicy,
         Self::MutatingAdmissionWebhook,
         Self::ValidatingAdmissionPolicy,
@@ -130,10 +152,17 @@ impl AdmissionPlugin {
             }
             Self::RuntimeClass => runtime_class::admit(cluster, attributes)?,
             Self::DefaultIngressClass => default_ingress_class::admit(cluster, attributes),
+            Self::PodTopologyLabels => pod_topology_labels::admit(cluster, attributes),
             // These only validate, and policies, webhooks and quotas come after all plugins.
             Self::PodSecurity
             | Self::PersistentVolumeClaimResize
+            | Self::CertificateApproval
+            | Self::CertificateSigning
+            | Self::ClusterTrustBundleAttest
+            | Self::CertificateSubjectRestriction
             | Self::DenyServiceExternalIPs
+            | Self::NodeDeclaredFeatureValidator
+            | Self::PodResizeValidator
             | Self::MutatingAdmissionPolicy
             | Self::MutatingAdmissionWebhook
             | Self::ValidatingAdmissionPolicy
@@ -162,6 +191,18 @@ impl AdmissionPlugin {
                 persistent_volume_claim_resize::validate(cluster, attributes)
             }
             Self::RuntimeClass => runtime_class::validate(cluster, attributes),
+            Self::CertificateApproval => certificate_approval::validate(cluster, attributes),
+            Self::CertificateSigning => certificate_signing::validate(cluster, attributes),
+            Self::ClusterTrustBundleAttest => {
+                cluster_trust_bundle_attest::validate(cluster, attributes)
+            }
+            Self::CertificateSubjectRestriction => {
+                certificate_subject_restriction::validate(attributes)
+            }
+            Self::NodeDeclaredFeatureValidator => {
+                node_declared_feature_validator::validate(cluster, attributes)
+            }
+            Self::PodResizeValidator => pod_resize_validator::validate(cluster, attributes),
             Self::DenyServiceExternalIPs => deny_service_external_ips::validate(attributes),
             // These only change objects, and policies, webhooks and quotas come after all plugins.
             Self::NamespaceLifecycle
@@ -170,6 +211,7 @@ impl AdmissionPlugin {
             | Self::DefaultStorageClass
             | Self::StorageObjectInUseProtection
             | Self::DefaultIngressClass
+            | Self::PodTopologyLabels
             | Self::MutatingAdmissionPolicy
             | Self::MutatingAdmissionWebhook
             | Self::ValidatingAdmissionPolicy
