@@ -101,7 +101,9 @@ async fn count(cx: &Context, item: &Item) -> Outcome {
         return Ok(Next::Done);
     }
     object["status"] = json!({"hard": hard.to_value(), "used": used.to_value()});
-    cx.client.update_status(WHO, &Api::core(TABLE), &object).await?;
+    cx.client
+        .update_status(WHO, &Api::core(TABLE), &object)
+        .await?;
     Ok(Next::Done)
 }
 
@@ -123,7 +125,10 @@ impl Objects for Namespace<'_> {
                 && verbs.iter().all(|verb| resource.serves(*verb))
         })?;
         let table = qualified(&resource.plural, &resource.group);
-        let listed = self.cx.store.list(&table, self.name, "", usize::MAX, At::Now);
+        let listed = self
+            .cx
+            .store
+            .list(&table, self.name, "", usize::MAX, At::Now);
         let objects = listed.map(|listed| listed.objects).unwrap_or_default();
         Some(objects.iter().map(|object| object.value()).collect())
     }

@@ -13,5 +13,11 @@ pub(super) fn validate(cluster: &dyn Cluster, attributes: &Attributes) -> Result
         return Ok(());
     }
     let signer = attributes.old_object.at("spec").text("signerName");
-    check(cluster, attributes, "approve", "approve requests with", signer)
+    check(
+        cluster,
+        attributes,
+        "approve",
+        "approve requests with",
+        signer,
+    )
 }

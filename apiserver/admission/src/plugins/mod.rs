@@ -28,11 +28,12 @@ mod signer;
 mod storage_object_in_use_protection;
 mod subject;
 mod taint_nodes_by_condition;
-mod without_effect;
 #[cfg(test)]
 mod tests;
+mod without_effect;
 
 use kubewright_apimachinery::status::Result;
+use kubewright_pod_security::Configuration;
 
 use super::attributes::Attributes;
 use super::cluster::Cluster;
@@ -81,16 +82,16 @@ pub enum AdmissionPlugin {
 struct Memory {
     default_priority: priority::DefaultClass,
     limit_ranges: remembered::Remembered,
-    pod_security: kubewright_pod_security::Configuration,
+    pod_security: Configuration,
     quota_turn: resource_quota::Turn,
 }
 
-impl Default for Memory {
-    fn default() -> Self {
+impl Memory {
+    fn new(pod_security: Configuration) -> Self {
         Self {
             default_priority: priority::DefaultClass::default(),
             limit_ranges: limit_ranger::limit_ranges(),
-            pod_security: kubewright_pod_security::Configuration::default(),
+            pod_security,
             quota_turn: resource_quota::Turn::default(),
         }
     }

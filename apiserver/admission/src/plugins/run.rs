@@ -1,6 +1,7 @@
 //! The plugins of one server, run in their order before the webhooks.
 
 use kubewright_apimachinery::status::Result;
+use kubewright_pod_security::Configuration;
 
 use super::selection::Enabled;
 use super::{AdmissionPlugin, Memory, resource_quota};
@@ -16,8 +17,8 @@ pub(crate) struct Plugins {
 }
 
 impl Plugins {
-    pub(crate) fn new(enabled: Enabled) -> Self {
-        let memory = Memory::default();
+    pub(crate) fn new(enabled: Enabled, pod_security: Configuration) -> Self {
+        let memory = Memory::new(pod_security);
         Self { enabled, memory }
     }
 

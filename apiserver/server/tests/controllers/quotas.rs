@@ -31,7 +31,10 @@ async fn what_there_is_is_counted_when_a_quota_is_made_or_changed() {
     cluster.made(QUOTAS, &quota(&hard)).await;
     let before = status(&cluster).await;
     assert_eq!(before["hard"], hard);
-    assert_eq!(before["used"], json!({"configmaps": "1", "count/configmaps": "1", "pods": "0"}));
+    assert_eq!(
+        before["used"],
+        json!({"configmaps": "1", "count/configmaps": "1", "pods": "0"})
+    );
     let change = json!({"spec": {"hard": {"configmaps": "7", "count/configmaps": null}}});
     let path = format!("{QUOTAS}/q");
     cluster.patch("merge", &path, &change).await.expect(200);
@@ -46,7 +49,10 @@ async fn what_goes_is_given_back() {
     cluster.made(QUOTAS, &quota(&json!({"pods": "1"}))).await;
     cluster.made(PODS, &pod("a")).await;
     assert_eq!(status(&cluster).await["used"]["pods"], "1");
-    let refused = cluster.post(PODS, &pod("b")).await.refused(403, "Forbidden");
+    let refused = cluster
+        .post(PODS, &pod("b"))
+        .await
+        .refused(403, "Forbidden");
     assert_eq!(
         refused,
         "pods \"b\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1"
@@ -56,16 +62,24 @@ async fn what_goes_is_given_back() {
     cluster.patch("merge", &path, &succeeded).await.expect(200);
     assert_eq!(status(&cluster).await["used"]["pods"], "0");
     cluster.made(PODS, &pod("b")).await;
-    cluster.delete_with(&format!("{PODS}/b"), &json!({"gracePeriodSeconds": 0})).await.expect(200);
+    cluster
+        .delete_with(&format!("{PODS}/b"), &json!({"gracePeriodSeconds": 0}))
+        .await
+        .expect(200);
     assert_eq!(status(&cluster).await["used"]["pods"], "0");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_was_charged_for_a_request_that_failed_is_given_back_within_minutes() {
     let cluster = quotas();
-    cluster.made(QUOTAS, &quota(&json!({"configmaps": "3"}))).await;
+    cluster
+        .made(QUOTAS, &quota(&json!({"configmaps": "3"})))
+        .await;
     cluster.made(MAPS, &map("a")).await;
-    cluster.post(MAPS, &map("a")).await.refused(409, "AlreadyExists");
+    cluster
+        .post(MAPS, &map("a"))
+        .await
+        .refused(409, "AlreadyExists");
     assert_eq!(status(&cluster).await["used"]["configmaps"], "2");
     tokio::time::sleep(Duration::from_mins(6)).await;
     assert_eq!(status(&cluster).await["used"]["configmaps"], "1");
@@ -75,7 +89,10 @@ async fn what_was_charged_for_a_request_that_failed_is_given_back_within_minutes
 async fn requests_at_the_same_time_do_not_exceed_a_quota() {
     let server = ApiServer::start();
     let cluster = Cluster::of(server.clone());
-    cluster.post(QUOTAS, &quota(&json!({"configmaps": "10"}))).await.expect(201);
+    cluster
+        .post(QUOTAS, &quota(&json!({"configmaps": "10"})))
+        .await
+        .expect(201);
     let known = json!({"status": {"hard": {"configmaps": "10"}, "used": {"configmaps": "0"}}});
     let path = format!("{QUOTAS}/q/status");
     cluster.patch("merge", &path, &known).await.expect(200);

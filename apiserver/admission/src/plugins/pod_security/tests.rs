@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::Operation;
+use crate::pod_security::{Configuration, Exemptions, Level, LevelVersion, Policy};
 use crate::tests::setting::{Setting, create, namespace, request};
+use crate::{Chain, Operation};
 
 fn labelled(labels: &Value) -> Setting {
     let setting = Setting::new();
@@ -87,13 +88,8 @@ async fn a_namespace_that_becomes_stricter_tells_of_its_pods() {
     setting.objects.put("", "pods", object);
     let stricter = json!({"pod-security.kubernetes.io/enforce": "baseline"});
     let old = namespace("blue", &json!({}));
-    let update = |labels: &Value| {
-        request(
-            Operation::Update,
-            of_v1(namespace("blue", labels)),
-            old.clone(),
-        )
-    };
+    let update =
+        |labels: &Value| request(Operation::Update, namespace("blue", labels), old.clone());
     setting.validate(&update(&stricter)).await.unwrap();
     assert_eq!(
         setting.notes.warnings(),
@@ -110,7 +106,56 @@ async fn a_namespace_that_becomes_stricter_tells_of_its_pods() {
     );
 }
 
-fn of_v1(mut namespace: Value) -> Value {
-    namespace["apiVersion"] = json!("v1");
-    namespace
+#[tokio::test]
+async fn a_namespace_without_labels_has_the_defaults_and_exemptions_are_noted() {
+    let baseline = LevelVersion {
+        level: Level::Baseline,
+        ..LevelVersion::default()
+    };
+    let configuration = |exemptions: Exemptions| Configuration {
+        defaults: Policy {
+            enforce: baseline,
+            ..Policy::default()
+        },
+        exemptions,
+    };
+    let object = pod(&json!({"hostPID": true, "runtimeClassName": "vm", "containers": []}));
+    let outcome = async |exemptions: Exemptions| {
+        let chain = Chain::builder().pod_security(configuration(exemptions));
+        let setting = Setting::with(chain);
+        let class = json!({"metadata": {"name": "vm"}, "handler": "vm"});
+        setting.objects.put("node.k8s.io", "runtimeclasses", class);
+        let outcome = setting.validate(&create(object.clone())).await;
+        let mut notes = setting.notes.annotations();
+        let exempt = notes.remove("pod-security.kubernetes.io/exempt");
+        (outcome.is_ok(), exempt.unwrap_or_default())
+    };
+    let none = Exemptions::default;
+    assert_eq!(outcome(none()).await, (false, String::new()));
+    let of = |name: &str| vec![name.to_owned()];
+    for (exemptions, by) in [
+        (
+            Exemptions {
+                namespaces: of("blue"),
+                ..none()
+            },
+            "namespace",
+        ),
+        (
+            Exemptions {
+                usernames: of("kubernetes-admin"),
+                ..none()
+            },
+            "user",
+        ),
+        (
+            Exemptions {
+                runtime_classes: of("vm"),
+                ..none()
+            },
+            "runtimeClass",
+        ),
+    ] {
+        assert_eq!(outcome(exemptions).await, (true, by.to_owned()));
+    }
 }
