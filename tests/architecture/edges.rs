@@ -14,6 +14,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "apimachinery",
             "cel",
             "fieldmanagement",
+            "pod-security",
+            "quota",
             "registry",
             "webhook-client",
         ],
@@ -54,7 +56,10 @@ const EDGES: &[(&str, &[&str])] = &[
         &["apiserver", "certificates", "manifests", "testing"],
     ),
     ("controller", &[]),
-    ("controllers", &["apimachinery", "registry", "storage"]),
+    (
+        "controllers",
+        &["apimachinery", "quota", "registry", "storage"],
+    ),
     (
         "endpoints",
         &[
@@ -103,6 +108,8 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("manifests", &["webhook"]),
+    ("pod-security", &["apimachinery"]),
+    ("quota", &["apimachinery"]),
     (
         "registry",
         &["apimachinery", "cel", "storage", "validation"],

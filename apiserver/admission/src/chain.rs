@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use kubewright_apimachinery::status::Result;
+use kubewright_pod_security::Configuration;
 use kubewright_webhook_client::{Client, ClientCertificate, Reach, ServiceTable};
 
 use super::attributes::Attributes;
@@ -27,6 +28,7 @@ pub struct Chain {
 #[derive(Default)]
 pub struct ChainBuilder {
     plugins: Enabled,
+    pod_security: Configuration,
     observer: Option<Arc<dyn Observer>>,
     services: ServiceTable,
     remote_hooks: bool,
@@ -108,7 +110,7 @@ impl Chain {
         {
             self.webhooks.validate(cluster, attributes, notes).await?;
         }
-        Ok(())
+        self.plugins.charge(cluster, attributes)
     }
 
     async fn mutate_round(
@@ -148,6 +150,31 @@ impl ChainBuilder {
         self
     }
 
+    /// Gives PodSecurity defaults for namespaces without labels, and exemptions: the `PodSecurityConfiguration` of a real API
+    /// server's admission configuration.
+    ///
+    /// # Example: nobody judges the pods of a namespace
+    ///
+    /// ```
+    /// use kubewright_admission::Chain;
+    /// use kubewright_admission::pod_security::{Configuration, Exemptions};
+    ///
+    /// let exemptions = Exemptions {
+    ///     namespaces: vec!["kube-system".to_owned()],
+    ///     ..Exemptions::default()
+    /// };
+    /// let configuration = Configuration {
+    ///     exemptions,
+    ///     ..Configuration::default()
+    /// };
+    /// let chain = Chain::builder().pod_security(configuration).build();
+    /// ```
+    #[must_use]
+    pub fn pod_security(mut self, configuration: Configuration) -> Self {
+        self.pod_security = configuration;
+        self
+    }
+
     /// Shows every webhook call to `observer`.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
@@ -182,7 +209,7 @@ impl ChainBuilder {
     pub fn build(self) -> Chain {
         let client = Client::new(self.services, self.remote_hooks, self.client_certificate);
         Chain {
-            plugins: Plugins::new(self.plugins),
+            plugins: Plugins::new(self.plugins, self.pod_security),
             policies: Policies::new(),
             webhooks: Webhooks::new(client, self.observer),
         }

@@ -23,6 +23,18 @@ pub trait Cluster: Services {
     /// A number that differs from the last one whenever an object of the resource was written or removed since.
     fn change_number(&self, group: &str, resource: &str) -> u64;
 
+    /// Writes the status of an object, and returns true, if the object is still the one that was read.
+    ///
+    /// # Errors
+    /// The store cannot keep it.
+    fn replace_status(
+        &self,
+        group: &str,
+        resource: &str,
+        read: &Value,
+        written: Value,
+    ) -> Result<bool, String>;
+
     /// The kinds that the server has now.
     fn registry(&self) -> Snapshot;
 

@@ -19,6 +19,13 @@ mod webhook;
 #[cfg(test)]
 mod tests;
 
+/// The configuration of the plugin PodSecurity.
+pub mod pod_security {
+    pub use kubewright_pod_security::{
+        Configuration, Exemptions, Level, LevelVersion, Policy, Version,
+    };
+}
+
 pub use attributes::{Attributes, Operation};
 pub use chain::{Chain, ChainBuilder};
 pub use cluster::Cluster;

@@ -110,6 +110,18 @@ impl Quantity {
         Self { nanos, ..self }
     }
 
+    /// The quantity rounded up (away from zero) to a whole number of units.
+    #[must_use]
+    pub fn rounded_up(self) -> Self {
+        let rest = self.nanos % NANOS;
+        let nanos = if rest == 0 {
+            self.nanos
+        } else {
+            self.nanos - rest + NANOS * rest.signum()
+        };
+        Self { nanos, ..self }
+    }
+
     /// The value in thousandths, rounded away from zero, as messages about autoscalers show it.
     pub fn millis(&self) -> i128 {
         self.rounded_up_to_milli().nanos / 1_000_000
@@ -144,6 +156,15 @@ impl Quantity {
         Self {
             nanos: self.nanos.saturating_add(other.nanos),
             format,
+        }
+    }
+}
+
+impl From<i64> for Quantity {
+    fn from(units: i64) -> Self {
+        Self {
+            nanos: i128::from(units) * NANOS,
+            format: Format::Decimal,
         }
     }
 }
@@ -347,5 +368,8 @@ mod tests {
             "2Gi"
         );
         assert_eq!(quantity("100u").rounded_up_to_milli().to_string(), "1m");
+        assert_eq!(quantity("1500m").rounded_up().to_string(), "2");
+        assert_eq!(quantity("-1500m").rounded_up().to_string(), "-2");
+        assert_eq!(Quantity::from(3), quantity("3000m"));
     }
 }

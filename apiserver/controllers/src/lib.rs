@@ -8,6 +8,7 @@ mod graph;
 mod namespaces;
 mod object;
 mod queue;
+mod quotas;
 mod recorder;
 mod work;
 mod workloads;
@@ -32,6 +33,7 @@ pub struct Controllers {
     garbage_collection: bool,
     namespaces: bool,
     service_accounts: bool,
+    quotas: bool,
     workloads: Option<Workloads>,
 }
 
@@ -47,6 +49,7 @@ impl Controllers {
             .garbage_collection()
             .namespaces()
             .service_accounts()
+            .quotas()
             .workloads(Workloads::default())
     }
 
@@ -68,6 +71,13 @@ impl Controllers {
         self
     }
 
+    /// Counts what the objects of each namespace use of its ResourceQuotas. Without it, a quota is enforced by the status that a
+    /// client gives it.
+    pub fn quotas(mut self) -> Self {
+        self.quotas = true;
+        self
+    }
+
     /// Makes pods of Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets and Jobs, and reports them as running.
     pub fn workloads(mut self, workloads: Workloads) -> Self {
         self.workloads = Some(workloads);
@@ -84,6 +94,9 @@ impl Controllers {
         }
         if self.service_accounts {
             chosen.push(Box::new(accounts::Accounts));
+        }
+        if self.quotas {
+            chosen.push(Box::new(quotas::Quotas));
         }
         if let Some(simulated) = &self.workloads {
             chosen.push(Box::new(workloads::deployments::Deployments));

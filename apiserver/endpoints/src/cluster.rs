@@ -6,10 +6,12 @@ use std::sync::Arc;
 use kubewright_admission::Cluster;
 use kubewright_apimachinery::status::qualified;
 use kubewright_apimachinery::user::User;
+use kubewright_apimachinery::view::View as _;
 use kubewright_auth::Authorizer;
 use kubewright_cel::{AccessCheck, Decision};
+use kubewright_fieldmanagement::update_status;
 use kubewright_registry::{Served, Snapshot};
-use kubewright_storage::{At, Object, Store};
+use kubewright_storage::{At, CommitError, Draft, Object, Store};
 use kubewright_webhook_client::Services;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -91,6 +93,31 @@ impl Cluster for StoredCluster {
 
     fn change_number(&self, group: &str, resource: &str) -> u64 {
         self.store.changed(&qualified(resource, group))
+    }
+
+    fn replace_status(
+        &self,
+        group: &str,
+        resource: &str,
+        read: &Value,
+        mut written: Value,
+    ) -> Result<bool, String> {
+        let metadata = read.at("metadata");
+        let path = match metadata.text("namespace") {
+            "" => metadata.text("name").to_owned(),
+            namespace => format!("{namespace}/{}", metadata.text("name")),
+        };
+        let Ok(revision) = metadata.text("resourceVersion").parse() else {
+            return Ok(false);
+        };
+        update_status(&self.registry(), read, &mut written);
+        let table = qualified(resource, group);
+        let draft = Draft::new(&written);
+        match self.store.replace(&table, &path, revision, draft) {
+            Ok(_) => Ok(true),
+            Err(CommitError::Raced(_)) => Ok(false),
+            Err(CommitError::Backend(why)) => Err(why.to_string()),
+        }
     }
 
     fn registry(&self) -> Snapshot {

@@ -2,19 +2,21 @@
 
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::time::now;
+use kubewright_apimachinery::view::View as _;
 use kubewright_registry::Registry;
 use serde_json::Value;
 
 use super::track::{Tracked, update};
 use super::versions::Versions;
 
-/// Notes that the server changed the status of a CustomResourceDefinition.
-pub fn update_definition_status(registry: &Registry, old: &Value, new: &mut Value) {
+/// Notes that the server changed the status of an object.
+pub fn update_status(registry: &Registry, old: &Value, new: &mut Value) {
     const MANAGER: &str = "kube-apiserver";
+    let (group, version) = split(old.text("apiVersion"));
     let kind = GroupVersionKind {
-        group: "apiextensions.k8s.io".to_owned(),
-        version: "v1".to_owned(),
-        kind: "CustomResourceDefinition".to_owned(),
+        group: group.to_owned(),
+        version: version.to_owned(),
+        kind: old.text("kind").to_owned(),
     };
     let Some(resource) = registry.by_kind(&kind) else {
         return;
@@ -28,4 +30,8 @@ pub fn update_definition_status(registry: &Registry, old: &Value, new: &mut Valu
         now: &now(),
     };
     update(&tracked, old, new, false, MANAGER);
+}
+
+fn split(api_version: &str) -> (&str, &str) {
+    api_version.split_once('/').unwrap_or(("", api_version))
 }

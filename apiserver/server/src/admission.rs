@@ -7,5 +7,5 @@
 pub use kubewright_admission::{
     AdmissionPlugin, Attributes, Call, Chain, ChainBuilder, ClientCertificate,
     ClientCertificateError, Cluster, Notes, Observer, Operation, ServiceTable,
-    UnknownAdmissionPlugin, User, Verdict,
+    UnknownAdmissionPlugin, User, Verdict, pod_security,
 };

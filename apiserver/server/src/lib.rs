@@ -22,7 +22,9 @@
 //!   alone; and then not all of them: no endpoints but the server's own, CronJobs, ReplicationControllers, autoscalers, disruption budgets or
 //!   volumes.
 //! * Policies take effect with the next request; no controller writes warnings of their types into `status.typeChecking`.
-//! * ResourceQuotas and LimitRanges are not enforced, Events not forgotten after an hour.
+//! * Usage of ResourceQuotas is counted only with [`Controllers::quotas`], as with a real API server alone; what admission
+//!   charges a quota is written into the store, and no webhook sees it.
+//! * Events are not forgotten after an hour.
 //! * Objects may be nested 127 levels deep, where a real server takes 10,000.
 //! * History is kept for as long as there is room, unless [`Builder::compaction_interval`] says otherwise.
 //! * An audit log has no event `RequestReceived`, and no annotations about how long each part of the server took.

@@ -417,7 +417,7 @@ impl Builder {
             definitions: Arc::new(Definitions::new(
                 store.clone(),
                 served.clone(),
-                managed_fields::update_definition_status,
+                managed_fields::update_status,
             )),
             access: Access::new(
                 authorizer.clone(),

@@ -24,6 +24,8 @@ pub(crate) enum Controller {
     Namespaces,
     /// Gives every namespace its default ServiceAccount
     ServiceAccounts,
+    /// Counts what is used of each ResourceQuota
+    Quotas,
     /// Makes pods of Deployments and other workloads, and lets them seem to run
     Workloads,
 }
@@ -38,6 +40,7 @@ pub(crate) fn controllers(named: &[Controller]) -> Controllers {
             Controller::GarbageCollection => chosen.garbage_collection(),
             Controller::Namespaces => chosen.namespaces(),
             Controller::ServiceAccounts => chosen.service_accounts(),
+            Controller::Quotas => chosen.quotas(),
             Controller::Workloads => chosen.workloads(workloads()),
         })
 }

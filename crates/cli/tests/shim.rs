@@ -220,14 +220,14 @@ async fn admission_plugins_run_as_in_kube_apiserver_unless_the_flags_say_otherwi
         ca,
         format!("--cert-dir={}", certificates.display()),
         "--secure-port=0".to_owned(),
-        "--enable-admission-plugins=LimitRanger".to_owned(),
-        "--disable-admission-plugins=ResourceQuota".to_owned(),
+        "--enable-admission-plugins=AlwaysPullImages".to_owned(),
+        "--disable-admission-plugins=PodNodeSelector".to_owned(),
     ];
     let (_child, said, url) = serving(program.clone(), &arguments, "API server on ").await;
     assert_eq!(
         said,
         [
-            "kube-apiserver: --enable-admission-plugins=LimitRanger has no effect: this server does not have the plugin"
+            "kube-apiserver: --enable-admission-plugins=AlwaysPullImages has no effect: this server does not have the plugin"
         ]
     );
     let mut config = trusting(&certificates, &url);

@@ -1,9 +1,10 @@
 //! The plugins of one server, run in their order before the webhooks.
 
 use kubewright_apimachinery::status::Result;
+use kubewright_pod_security::Configuration;
 
 use super::selection::Enabled;
-use super::{AdmissionPlugin, Memory, without_effect};
+use super::{AdmissionPlugin, Memory, resource_quota};
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
 use crate::notes::Notes;
@@ -16,8 +17,8 @@ pub(crate) struct Plugins {
 }
 
 impl Plugins {
-    pub(crate) fn new(enabled: Enabled) -> Self {
-        let memory = Memory::default();
+    pub(crate) fn new(enabled: Enabled, pod_security: Configuration) -> Self {
+        let memory = Memory::new(pod_security);
         Self { enabled, memory }
     }
 
@@ -48,9 +49,16 @@ impl Plugins {
         attributes: &Attributes,
         notes: &Notes,
     ) -> Result<()> {
-        without_effect::warn(attributes, notes);
         self.enabled()
-            .try_for_each(|plugin| plugin.validate(cluster, attributes, notes))
+            .try_for_each(|plugin| plugin.validate(&self.memory, cluster, attributes, notes))
+    }
+
+    /// Charges the request to the quotas of its namespace, when all else has admitted it.
+    pub(crate) fn charge(&self, cluster: &dyn Cluster, attributes: &Attributes) -> Result<()> {
+        if !self.has(AdmissionPlugin::ResourceQuota) {
+            return Ok(());
+        }
+        resource_quota::validate(&self.memory.quota_turn, cluster, attributes)
     }
 
     fn enabled(&self) -> impl Iterator<Item = AdmissionPlugin> {

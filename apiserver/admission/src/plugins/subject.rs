@@ -43,6 +43,20 @@ pub(super) fn creates(attributes: &Attributes, group: &str, plural: &str) -> boo
     attributes.operation == Operation::Create && is_about(attributes, group, plural)
 }
 
+/// The node of a pod whose specification the request changes.
+pub(super) fn changes_pod_on_node(attributes: &Attributes) -> Option<&str> {
+    let resource = &attributes.resource;
+    let is_pod = resource.group.is_empty() && resource.plural == "pods";
+    if !is_pod || attributes.operation != Operation::Update {
+        return None;
+    }
+    let node = attributes.object.at("spec").text("nodeName");
+    // The generation counts the changes of the specification.
+    let generation = |pod: &Value| pod.at("metadata").int("generation");
+    let changes = generation(&attributes.object) != generation(&attributes.old_object);
+    Some(node).filter(|node| !node.is_empty() && changes)
+}
+
 /// The class that an annotation marks as the default: of several, the newest, then the first by name.
 pub(super) fn default_class(
     cluster: &dyn Cluster,

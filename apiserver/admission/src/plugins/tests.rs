@@ -408,39 +408,6 @@ async fn a_new_node_is_not_ready_and_a_volume_is_protected() {
     );
 }
 
-#[tokio::test]
-async fn pod_security_says_that_it_does_not_judge() {
-    let setting = Setting::new();
-    setting.validate(&create(pod(&json!({})))).await.unwrap();
-    assert_eq!(setting.notes.warnings(), [""; 0]);
-    let labels = json!({"pod-security.kubernetes.io/enforce": "restricted"});
-    setting
-        .objects
-        .put("", "namespaces", namespace("blue", &labels));
-    setting.validate(&create(pod(&json!({})))).await.unwrap();
-    assert_eq!(
-        setting.notes.warnings(),
-        [
-            "this server does not evaluate PodSecurity: namespace \"blue\" asks to enforce the restricted level, and the pod was not checked"
-        ]
-    );
-}
-
-#[tokio::test]
-async fn limits_and_quotas_say_that_they_are_not_enforced() {
-    for (kind, what) in [
-        ("LimitRange", "limit ranges"),
-        ("ResourceQuota", "resource quotas"),
-    ] {
-        let setting = Setting::new();
-        let metadata = json!({"name": "x", "namespace": "blue"});
-        let object = json!({"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": {}});
-        setting.validate(&create(object)).await.unwrap();
-        let expected = format!("this server stores {what} but does not enforce them");
-        assert_eq!(setting.notes.warnings(), [expected]);
-    }
-}
-
 fn service_account(name: &str, fields: &Value) -> Value {
     let mut account = json!({
         "apiVersion": "v1",

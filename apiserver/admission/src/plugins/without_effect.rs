@@ -1,14 +1,11 @@
-//! Objects that take effect on a real server and not here: refused where a client would rely on them, stored with a warning
-//! where it would not.
+//! Objects that take effect on a real server and not here: they are refused, because a client would rely on them.
 
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::view::View as _;
 use kubewright_registry::Resource;
 use serde_json::Value;
 
-use super::subject::creates;
 use crate::attributes::{Attributes, Operation};
-use crate::notes::Notes;
 
 /// Refuses a write that would put such an object into the store, whatever the verb.
 ///
@@ -43,20 +40,6 @@ fn refuse_changed(resource: &Resource, object: &Value) -> Result<()> {
 
 fn is_api_service(resource: &Resource) -> bool {
     resource.group == "apiregistration.k8s.io" && resource.plural == "apiservices"
-}
-
-/// Warns that limits and quotas are stored and not enforced.
-pub(super) fn warn(attributes: &Attributes, notes: &Notes) {
-    for (plural, what) in [
-        ("limitranges", "limit ranges"),
-        ("resourcequotas", "resource quotas"),
-    ] {
-        if creates(attributes, "", plural) {
-            notes.warn(&format!(
-                "this server stores {what} but does not enforce them"
-            ));
-        }
-    }
 }
 
 const NO_AGGREGATION: &str = "this server does not forward requests to other API servers";

@@ -72,6 +72,28 @@ impl Cluster for Objects {
         self.0.lock().0
     }
 
+    fn replace_status(
+        &self,
+        group: &str,
+        resource: &str,
+        read: &Value,
+        written: Value,
+    ) -> Result<bool, String> {
+        let metadata = &read["metadata"];
+        let [namespace, name] = ["namespace", "name"].map(|field| metadata[field].as_str());
+        let stored = self.get(
+            group,
+            resource,
+            namespace.unwrap_or_default(),
+            name.unwrap_or_default(),
+        );
+        let is_unchanged = stored.as_deref() == Some(read);
+        if is_unchanged {
+            self.put(group, resource, written);
+        }
+        Ok(is_unchanged)
+    }
+
     fn registry(&self) -> Snapshot {
         Snapshot::Builtin(kubewright_apiextensions::builtin::registry_when_asked())
     }

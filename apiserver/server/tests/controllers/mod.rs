@@ -6,6 +6,7 @@ mod deployments;
 mod jobs;
 mod namespaces;
 mod pods;
+mod quotas;
 mod replication_controllers;
 mod running;
 mod stateful_sets;

@@ -65,7 +65,7 @@ pub(crate) struct Arguments {
     )]
     authorization_mode: Vec<Mode>,
 
-    /// Enable these admission plugins in addition to the default ones, such as ServiceAccount
+    /// Enable these admission plugins in addition to the default ones; ServiceAccount is one of them with all controllers
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     enable_admission_plugins: Vec<AdmissionPlugin>,
 
@@ -138,9 +138,13 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         return Err(Failure::new(message).hint("name it in one of the two flags"));
     }
     let modes = authorization_mode.into_iter().map(AuthorizationMode::from);
+    // The account of each pod is there where its controller is.
+    let is_whole = named.contains(&Controller::All);
+    let with_all = is_whole.then_some(AdmissionPlugin::ServiceAccount);
     let mut server = ApiServer::builder()
         .controllers(controllers(&named))
         .authorization(modes)
+        .enable_admission_plugins(with_all)
         .enable_admission_plugins(enabled)
         .disable_admission_plugins(disabled)
         .write_latency(Duration::from_millis(latency.into()))

@@ -99,27 +99,21 @@ const REASONS: [(&str, &str); 5] = [
 ];
 
 /// The admission plugins of kube-apiserver that this server does not have.
-const ABSENT_PLUGINS: [&str; 20] = [
+const ABSENT_PLUGINS: [&str; 14] = [
     "AlwaysAdmit",
     "AlwaysDeny",
     "AlwaysPullImages",
-    "CertificateApproval",
-    "CertificateSigning",
-    "CertificateSubjectRestriction",
-    "ClusterTrustBundleAttest",
     "EventRateLimit",
     "ExtendedResourceToleration",
     "ImagePolicyWebhook",
     "LimitPodHardAntiAffinityTopology",
-    "LimitRanger",
     "NamespaceAutoProvision",
     "NamespaceExists",
     "NodeRestriction",
     "OwnerReferencesPermissionEnforcement",
+    "PodGroupProtection",
     "PodNodeSelector",
     "PodTolerationRestriction",
-    "PodTopologyLabels",
-    "ResourceQuota",
 ];
 
 impl Settings {
