@@ -41,6 +41,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "controllers",
             "endpoints",
             "fieldmanagement",
+            "kubelet",
             "registry",
             "storage",
             "webhook-client",
@@ -54,7 +55,10 @@ const EDGES: &[(&str, &[&str])] = &[
         &["apiserver", "certificates", "manifests", "testing"],
     ),
     ("controller", &[]),
-    ("controllers", &["apimachinery", "registry", "storage"]),
+    (
+        "controllers",
+        &["apimachinery", "kubelet", "registry", "storage"],
+    ),
     (
         "endpoints",
         &[
@@ -64,6 +68,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "auth",
             "cel",
             "fieldmanagement",
+            "kubelet",
             "registry",
             "storage",
             "validation",
@@ -102,6 +107,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "webhook",
         ],
     ),
+    ("kubelet", &["apimachinery"]),
     ("manifests", &["webhook"]),
     (
         "registry",
@@ -186,6 +192,11 @@ const FOREIGN: &[(&str, &[&str], &str)] = &[
         "webhook-client",
         &["kube", "kube-core", "k8s-openapi"],
         "the client of webhooks is a second, independent reading",
+    ),
+    (
+        "kubelet",
+        &["kube", "kube-core", "k8s-openapi"],
+        "the kubelet is a second, independent reading",
     ),
     (
         "apiextensions",

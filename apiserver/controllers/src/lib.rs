@@ -4,6 +4,7 @@ mod accounts;
 mod client;
 mod clock;
 mod collector;
+mod endpoints;
 mod graph;
 mod namespaces;
 mod object;
@@ -15,6 +16,7 @@ mod workloads;
 use tokio::sync::watch;
 
 pub use client::Service;
+pub use kubewright_kubelet::{Container, Pods, Program};
 pub use work::Server;
 use work::{Context, Controller};
 pub use workloads::Workloads;
@@ -32,6 +34,7 @@ pub struct Controllers {
     garbage_collection: bool,
     namespaces: bool,
     service_accounts: bool,
+    endpoints: bool,
     workloads: Option<Workloads>,
 }
 
@@ -47,6 +50,7 @@ impl Controllers {
             .garbage_collection()
             .namespaces()
             .service_accounts()
+            .endpoints()
             .workloads(Workloads::default())
     }
 
@@ -68,13 +72,20 @@ impl Controllers {
         self
     }
 
+    /// Gives every Service the Endpoints and EndpointSlices of the pods that it selects, and mirrors Endpoints that are written by
+    /// hand into EndpointSlices.
+    pub fn endpoints(mut self) -> Self {
+        self.endpoints = true;
+        self
+    }
+
     /// Makes pods of Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets and Jobs, and reports them as running.
     pub fn workloads(mut self, workloads: Workloads) -> Self {
         self.workloads = Some(workloads);
         self
     }
 
-    fn chosen(&self) -> Vec<Box<dyn Controller>> {
+    fn chosen(&self, pods: &Pods) -> Vec<Box<dyn Controller>> {
         let mut chosen: Vec<Box<dyn Controller>> = Vec::new();
         if self.garbage_collection {
             chosen.push(Box::new(collector::Collector::default()));
@@ -84,6 +95,11 @@ impl Controllers {
         }
         if self.service_accounts {
             chosen.push(Box::new(accounts::Accounts));
+        }
+        if self.endpoints {
+            chosen.push(Box::new(endpoints::Endpoints::default()));
+            chosen.push(Box::new(endpoints::EndpointSlices::default()));
+            chosen.push(Box::new(endpoints::Mirroring));
         }
         if let Some(simulated) = &self.workloads {
             chosen.push(Box::new(workloads::deployments::Deployments));
@@ -97,6 +113,7 @@ impl Controllers {
             chosen.push(Box::new(workloads::scheduler::Scheduler::default()));
             chosen.push(Box::new(workloads::kubelet::Kubelet::new(
                 simulated.clone(),
+                pods.clone(),
             )));
         }
         chosen
@@ -107,9 +124,9 @@ impl Controllers {
     /// # Panics
     /// There is no tokio runtime.
     pub fn start(self, server: Server, stopped: watch::Receiver<bool>) {
-        let controllers = self.chosen();
-        let cx = Context::new(server, controllers);
-        tokio::spawn(work::run(cx, stopped));
+        let controllers = self.chosen(&server.pods);
+        let (cx, woken) = Context::new(server, controllers);
+        tokio::spawn(work::run(cx, woken, stopped));
     }
 
     /// Whether there is none to start.
