@@ -43,6 +43,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "controllers",
             "endpoints",
             "fieldmanagement",
+            "kubelet",
             "registry",
             "storage",
             "webhook-client",
@@ -58,7 +59,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("controller", &[]),
     (
         "controllers",
-        &["apimachinery", "quota", "registry", "storage"],
+        &["apimachinery", "kubelet", "quota", "registry", "storage"],
     ),
     (
         "endpoints",
@@ -69,6 +70,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "auth",
             "cel",
             "fieldmanagement",
+            "kubelet",
             "registry",
             "storage",
             "validation",
@@ -107,6 +109,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "webhook",
         ],
     ),
+    ("kubelet", &["apimachinery"]),
     ("manifests", &["webhook"]),
     ("pod-security", &["apimachinery"]),
     ("quota", &["apimachinery"]),
@@ -193,6 +196,11 @@ const FOREIGN: &[(&str, &[&str], &str)] = &[
         "webhook-client",
         &["kube", "kube-core", "k8s-openapi"],
         "the client of webhooks is a second, independent reading",
+    ),
+    (
+        "kubelet",
+        &["kube", "kube-core", "k8s-openapi"],
+        "the kubelet is a second, independent reading",
     ),
     (
         "apiextensions",

@@ -7,7 +7,7 @@ use crate::tree::root;
 
 /// Crates for tests only.
 #[cfg(test)]
-const FOR_TESTS: [&str; 12] = [
+const FOR_TESTS: [&str; 13] = [
     "kubewright-admission",
     "kubewright-apiextensions",
     "kubewright-apimachinery",
@@ -17,6 +17,7 @@ const FOR_TESTS: [&str; 12] = [
     "kubewright-controllers",
     "kubewright-endpoints",
     "kubewright-fieldmanagement",
+    "kubewright-kubelet",
     "kubewright-storage",
     "kubewright-testing",
     "kubewright-webhook-client",

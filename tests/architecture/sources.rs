@@ -109,6 +109,7 @@ fn only_the_named_crates_do_what_others_must_leave_to_them() {
                 "cli",
                 "controllers",
                 "endpoints",
+                "kubelet",
                 "manager",
                 "server",
                 "testing",

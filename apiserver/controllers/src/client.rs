@@ -16,7 +16,7 @@ use tower::{BoxError, ServiceExt as _};
 use super::object::text;
 
 /// Sends the requests of all controllers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Client {
     service: Service,
 }
@@ -64,6 +64,8 @@ pub(super) const STATEFUL_SETS: Api = Api::new("/apis/apps/v1", "statefulsets");
 pub(super) const DAEMON_SETS: Api = Api::new("/apis/apps/v1", "daemonsets");
 pub(super) const CONTROLLER_REVISIONS: Api = Api::new("/apis/apps/v1", "controllerrevisions");
 pub(super) const JOBS: Api = Api::new("/apis/batch/v1", "jobs");
+pub(super) const ENDPOINTS: Api = Api::core("endpoints");
+pub(super) const ENDPOINT_SLICES: Api = Api::new("/apis/discovery.k8s.io/v1", "endpointslices");
 pub(super) const CLAIMS: Api = Api::core("persistentvolumeclaims");
 pub(super) const NODES: Api = Api::of_cluster("nodes");
 

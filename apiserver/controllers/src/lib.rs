@@ -4,6 +4,7 @@ mod accounts;
 mod client;
 mod clock;
 mod collector;
+mod endpoints;
 mod graph;
 mod namespaces;
 mod object;
@@ -16,6 +17,7 @@ mod workloads;
 use tokio::sync::watch;
 
 pub use client::Service;
+pub use kubewright_kubelet::{Container, Pods, Program};
 pub use work::Server;
 use work::{Context, Controller};
 pub use workloads::Workloads;
@@ -34,6 +36,7 @@ pub struct Controllers {
     namespaces: bool,
     service_accounts: bool,
     quotas: bool,
+    endpoints: bool,
     workloads: Option<Workloads>,
 }
 
@@ -50,6 +53,7 @@ impl Controllers {
             .namespaces()
             .service_accounts()
             .quotas()
+            .endpoints()
             .workloads(Workloads::default())
     }
 
@@ -78,13 +82,20 @@ impl Controllers {
         self
     }
 
+    /// Gives every Service the Endpoints and EndpointSlices of the pods that it selects, and mirrors Endpoints that are written by
+    /// hand into EndpointSlices.
+    pub fn endpoints(mut self) -> Self {
+        self.endpoints = true;
+        self
+    }
+
     /// Makes pods of Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets and Jobs, and reports them as running.
     pub fn workloads(mut self, workloads: Workloads) -> Self {
         self.workloads = Some(workloads);
         self
     }
 
-    fn chosen(&self) -> Vec<Box<dyn Controller>> {
+    fn chosen(&self, pods: &Pods) -> Vec<Box<dyn Controller>> {
         let mut chosen: Vec<Box<dyn Controller>> = Vec::new();
         if self.garbage_collection {
             chosen.push(Box::new(collector::Collector::default()));
@@ -98,6 +109,11 @@ impl Controllers {
         if self.quotas {
             chosen.push(Box::new(quotas::Quotas));
         }
+        if self.endpoints {
+            chosen.push(Box::new(endpoints::Endpoints::default()));
+            chosen.push(Box::new(endpoints::EndpointSlices::default()));
+            chosen.push(Box::new(endpoints::Mirroring));
+        }
         if let Some(simulated) = &self.workloads {
             chosen.push(Box::new(workloads::deployments::Deployments));
             chosen.push(Box::new(workloads::replica_sets::ReplicaSets::of_apps()));
@@ -110,6 +126,7 @@ impl Controllers {
             chosen.push(Box::new(workloads::scheduler::Scheduler::default()));
             chosen.push(Box::new(workloads::kubelet::Kubelet::new(
                 simulated.clone(),
+                pods.clone(),
             )));
         }
         chosen
@@ -120,9 +137,9 @@ impl Controllers {
     /// # Panics
     /// There is no tokio runtime.
     pub fn start(self, server: Server, stopped: watch::Receiver<bool>) {
-        let controllers = self.chosen();
-        let cx = Context::new(server, controllers);
-        tokio::spawn(work::run(cx, stopped));
+        let controllers = self.chosen(&server.pods);
+        let (cx, woken) = Context::new(server, controllers);
+        tokio::spawn(work::run(cx, woken, stopped));
     }
 
     /// Whether there is none to start.

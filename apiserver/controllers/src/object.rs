@@ -17,6 +17,8 @@ pub(super) struct Item {
     pub(super) meta: Meta,
     /// The facts about a pod, if it is one.
     pub(super) pod: PodFacts,
+    /// The selector of a Service that has one.
+    pub(super) selector: Option<BTreeMap<String, String>>,
 }
 
 /// The metadata that controllers read.
@@ -51,8 +53,25 @@ pub(super) struct PodFacts {
     pub(super) ready: bool,
     /// When it became ready.
     pub(super) ready_since: String,
+    /// When it became ready or unready.
+    pub(super) ready_changed: String,
     pub(super) restarts: u64,
     pub(super) annotations: BTreeMap<String, String>,
+    pub(super) hostname: String,
+    pub(super) subdomain: String,
+    pub(super) addresses: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ServiceEnvelope {
+    spec: ServiceSpec,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ServiceSpec {
+    selector: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -81,6 +100,8 @@ struct PodMeta {
 #[serde(default, rename_all = "camelCase")]
 struct PodSpec {
     node_name: String,
+    hostname: String,
+    subdomain: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -89,6 +110,14 @@ struct PodStatus {
     phase: String,
     conditions: Vec<Condition>,
     container_statuses: Vec<ContainerStatus>,
+    #[serde(rename = "podIPs")]
+    pod_ips: Vec<PodIp>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PodIp {
+    ip: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -121,12 +150,20 @@ impl Item {
         } else {
             PodFacts::default()
         };
+        let selector = if &**table == "services" {
+            let service: ServiceEnvelope =
+                serde_json::from_slice(object.json()).unwrap_or_default();
+            service.spec.selector
+        } else {
+            None
+        };
         Self {
             table: table.clone(),
             api_version: envelope.api_version,
             kind: envelope.kind,
             meta: envelope.metadata,
             pod,
+            selector,
             object,
         }
     }
@@ -188,17 +225,19 @@ impl PodFacts {
             spec,
             status,
         } = serde_json::from_slice(object.json()).unwrap_or_default();
-        let ready = status
+        let condition = status
             .conditions
             .into_iter()
-            .find(|condition| condition.what == "Ready" && condition.status == "True");
+            .find(|condition| condition.what == "Ready")
+            .unwrap_or_default();
+        let ready = condition.status == "True";
+        let ready_changed = condition.last_transition_time;
         Self {
             node: spec.node_name,
             phase: status.phase,
-            ready: ready.is_some(),
-            ready_since: ready
-                .map(|condition| condition.last_transition_time)
-                .unwrap_or_default(),
+            ready,
+            ready_since: ready.then(|| ready_changed.clone()).unwrap_or_default(),
+            ready_changed,
             restarts: status
                 .container_statuses
                 .iter()
@@ -206,6 +245,9 @@ impl PodFacts {
                 .max()
                 .unwrap_or_default(),
             annotations: metadata.annotations,
+            hostname: spec.hostname,
+            subdomain: spec.subdomain,
+            addresses: status.pod_ips.into_iter().map(|own| own.ip).collect(),
         }
     }
 }

@@ -110,6 +110,8 @@ fn component(controller: &str) -> &str {
     match controller {
         "generic-garbage-collector" => "garbage-collector-controller",
         "daemon-set-controller" => "daemonset-controller",
+        "endpointslice-controller" => "endpoint-slice-controller",
+        "endpointslicemirroring-controller" => "endpoint-slice-mirroring-controller",
         same => same,
     }
 }

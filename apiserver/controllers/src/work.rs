@@ -7,11 +7,12 @@ use std::sync::Arc;
 use futures::future::{self, BoxFuture};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _};
+use kubewright_kubelet::Pods;
 use kubewright_registry::Served;
 use kubewright_storage::{Change as Written, Follower, Store};
 use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use super::client::{Client, Failure, Service};
 use super::clock::Clock;
@@ -62,6 +63,8 @@ pub struct Server {
     pub store: Arc<Store>,
     /// The resources that are served.
     pub served: Arc<Served>,
+    /// The pods whose containers run.
+    pub pods: Pods,
     /// Makes the PEM of the authority that pods trust, or says why it cannot be made.
     pub root_ca: Box<dyn Fn() -> Result<String, String> + Send + Sync>,
 }
@@ -72,10 +75,12 @@ pub(super) struct Context {
     pub(super) clock: Clock,
     pub(super) store: Arc<Store>,
     pub(super) served: Arc<Served>,
+    pub(super) pods: Pods,
     root_ca: Box<dyn Fn() -> Result<String, String> + Send + Sync>,
     pub(super) recorder: Recorder,
     controllers: Vec<Box<dyn Controller>>,
     state: Mutex<State>,
+    waker: mpsc::UnboundedSender<Key>,
 }
 
 #[derive(Debug)]
@@ -108,19 +113,26 @@ impl Keys<'_> {
 }
 
 impl Context {
-    pub(super) fn new(server: Server, controllers: Vec<Box<dyn Controller>>) -> Self {
+    /// Makes a context, and the queue of what is looked at for another reason than a change.
+    pub(super) fn new(
+        server: Server,
+        controllers: Vec<Box<dyn Controller>>,
+    ) -> (Self, mpsc::UnboundedReceiver<Key>) {
         let Server {
             service,
             store,
             served,
+            pods,
             root_ca,
         } = server;
+        let (waker, woken) = mpsc::unbounded_channel();
         let follower = store.follow();
-        Self {
+        let cx = Self {
             client: Client::new(service),
             clock: Clock::start(),
             store,
             served,
+            pods,
             root_ca,
             recorder: Recorder::default(),
             controllers,
@@ -129,6 +141,17 @@ impl Context {
                 graph: Graph::default(),
                 queue: Queue::new(),
             }),
+            waker,
+        };
+        (cx, woken)
+    }
+
+    /// Has a key looked at again each time that the returned function is called.
+    pub(super) fn waker(&self, key: &Key) -> impl Fn() + Send + Sync + 'static {
+        let (waker, key) = (self.waker.clone(), key.clone());
+        move || {
+            // The controllers may have ended before what wakes them.
+            let _ = waker.send(key.clone());
         }
     }
 
@@ -241,15 +264,19 @@ impl Debug for Server {
 }
 
 /// Runs controllers until the server is stopped or gone.
-pub(super) async fn run(cx: Context, mut stopped: watch::Receiver<bool>) {
+pub(super) async fn run(
+    cx: Context,
+    mut woken: mpsc::UnboundedReceiver<Key>,
+    mut stopped: watch::Receiver<bool>,
+) {
     tokio::select! {
         biased;
         _ = stopped.wait_for(|stopped| *stopped) => {}
-        () = work(&cx) => {}
+        () = work(&cx, &mut woken) => {}
     }
 }
 
-async fn work(cx: &Context) {
+async fn work(cx: &Context, woken: &mut mpsc::UnboundedReceiver<Key>) {
     /// How many objects are looked at at the same time: a slow webhook holds up few others.
     const MOST: usize = 64;
     for controller in &cx.controllers {
@@ -274,6 +301,8 @@ async fn work(cx: &Context) {
             }
             // The store outlives this task, and its sender with it.
             _ = written.changed() => {}
+            // The context keeps a sender.
+            Some(key) = woken.recv() => cx.state.lock().queue.add(key),
             () = tokio::time::sleep_until(due.unwrap_or_else(tokio::time::Instant::now)),
                 if due.is_some() && running.len() < MOST => {}
         }

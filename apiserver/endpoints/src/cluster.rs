@@ -1,6 +1,7 @@
 //! What admission reads of the cluster: the store, with the objects that it reads again and again kept parsed.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use kubewright_admission::Cluster;
@@ -10,11 +11,14 @@ use kubewright_apimachinery::view::View as _;
 use kubewright_auth::Authorizer;
 use kubewright_cel::{AccessCheck, Decision};
 use kubewright_fieldmanagement::update_status;
+use kubewright_kubelet::Pods;
 use kubewright_registry::{Served, Snapshot};
 use kubewright_storage::{At, CommitError, Draft, Object, Store};
 use kubewright_webhook_client::Services;
 use parking_lot::Mutex;
 use serde_json::Value;
+
+use crate::service_endpoints;
 
 /// Table and path.
 type Place = (String, String);
@@ -25,17 +29,24 @@ pub struct StoredCluster {
     store: Arc<Store>,
     served: Arc<Served>,
     authorizer: Arc<dyn Authorizer>,
+    pods: Pods,
     /// Parsed objects by table and path, each valid for one revision.
     parsed: Mutex<HashMap<Place, (u64, Arc<Value>)>>,
 }
 
 impl StoredCluster {
-    /// Reads a store; `authorizer` answers the access checks of match conditions.
-    pub fn new(store: Arc<Store>, served: Arc<Served>, authorizer: Arc<dyn Authorizer>) -> Self {
+    /// Reads a store; `authorizer` answers the access checks of match conditions, and `pods` are those that run.
+    pub fn new(
+        store: Arc<Store>,
+        served: Arc<Served>,
+        authorizer: Arc<dyn Authorizer>,
+        pods: Pods,
+    ) -> Self {
         Self {
             store,
             served,
             authorizer,
+            pods,
             parsed: Mutex::default(),
         }
     }
@@ -63,6 +74,17 @@ impl StoredCluster {
 impl Services for StoredCluster {
     fn service(&self, namespace: &str, name: &str) -> Option<Arc<Value>> {
         self.get("", "services", namespace, name)
+    }
+
+    fn endpoints(&self, service: &Value, port: u16) -> Vec<SocketAddr> {
+        let named = service_endpoints::port_name(service, port);
+        let ready = named.map(|name| service_endpoints::ready(self, service, name));
+        let dial = |(address, port)| {
+            self.pods
+                .dial(address, port)
+                .unwrap_or((address, port).into())
+        };
+        ready.into_iter().flatten().map(dial).collect()
     }
 }
 

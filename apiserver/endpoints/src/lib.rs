@@ -6,6 +6,7 @@ mod cluster;
 mod discovery;
 pub mod openapi;
 mod rest;
+mod service_endpoints;
 mod watch;
 
 pub use body::Body;

@@ -8,8 +8,8 @@
 //! |---|---|
 //! | CBOR bodies and answers | JSON |
 //! | creating an APIService, or changing one so that it names a service | nothing: no aggregation |
-//! | `exec`, `attach`, `portforward`, `proxy` (admission sees the CONNECT first; a pod without a node answers as the real server does) | nothing: there are no containers |
-//! | `pods/log` of a pod on a node | nothing: there are no containers |
+//! | `exec`, `attach`, `portforward`, `proxy` (admission sees the CONNECT first; a pod without a node answers as the real server does) | nothing |
+//! | `pods/log` of a container without a program ([`Workloads::container`]) | nothing: the container does not run |
 //! | `/metrics`, `/logs` | nothing |
 //!
 //! # What differs without a word
@@ -19,8 +19,9 @@
 //! * ClusterRoles with an aggregation rule, such as `view`, have the rules that are written into them: gathering the rules
 //!   of others is the work of a controller that there is not.
 //! * There are no controllers unless [`Controllers`] are asked for, as in a control plane of kube-apiserver and etcd
-//!   alone; and then not all of them: no endpoints but the server's own, CronJobs, ReplicationControllers, autoscalers, disruption budgets or
-//!   volumes.
+//!   alone; and then not all of them: no CronJobs, autoscalers, disruption budgets or volumes. Endpoints of several ports list
+//!   them by name, where a real controller has an order of hashes; EndpointSlices have no hints of topology-aware routing
+//!   (`service.kubernetes.io/topology-mode`), but those of `trafficDistribution`.
 //! * Policies take effect with the next request; no controller writes warnings of their types into `status.typeChecking`.
 //! * Usage of ResourceQuotas is counted only with [`Controllers::quotas`], as with a real API server alone; what admission
 //!   charges a quota is written into the store, and no webhook sees it.
@@ -52,7 +53,7 @@ pub use kubewright_auth::sec1;
 pub use kubewright_auth::{
     Authority, AuthorityError, AuthorizationMode, ServiceAccountTokens, TokenKeyError,
 };
-pub use kubewright_controllers::{Controllers, Workloads};
+pub use kubewright_controllers::{Container, Controllers, Program, Workloads};
 #[doc(hidden)]
 pub use kubewright_endpoints::openapi;
 pub use kubewright_endpoints::{Body, RequestInfo};

@@ -12,6 +12,7 @@ use kubewright_auth::{
 use kubewright_controllers::Controllers;
 use kubewright_endpoints::{Shared, StoredCluster, audit::Audit};
 use kubewright_fieldmanagement as managed_fields;
+use kubewright_kubelet::Pods;
 use kubewright_registry::Served;
 use kubewright_registry::services::Pool;
 use kubewright_storage::{At, Backend, BackendError, Limits, Store, compact_every};
@@ -413,6 +414,7 @@ impl Builder {
         let served = Arc::new(Served::new(
             kubewright_apiextensions::builtin::registry_when_asked(),
         ));
+        let pods = Pods::default();
         let shared = Arc::new(Shared {
             definitions: Arc::new(Definitions::new(
                 store.clone(),
@@ -425,7 +427,8 @@ impl Builder {
                 store.clone(),
                 self.authority,
             ),
-            cluster: StoredCluster::new(store.clone(), served.clone(), authorizer),
+            cluster: StoredCluster::new(store.clone(), served.clone(), authorizer, pods.clone()),
+            pods,
             store,
             served,
             chain: self.chain.plugins(self.plugins).build(),
@@ -442,6 +445,7 @@ impl Builder {
                 service: service::of_controllers(weak.clone(), shared.stopped.subscribe()),
                 store: shared.store.clone(),
                 served: shared.served.clone(),
+                pods: shared.pods.clone(),
                 root_ca: Box::new(move || {
                     let shared = weak.upgrade().ok_or(GONE)?;
                     let authority = shared.access.authority();

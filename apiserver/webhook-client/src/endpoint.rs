@@ -249,7 +249,8 @@ impl Endpoint {
                 server_name,
             });
         }
-        let found = self.services.find(cluster, namespace, name, port)?;
+        let remote = self.remote_hooks;
+        let found = self.services.find(cluster, namespace, name, port, remote)?;
         let (host, address) = match found {
             Found::Address(address) => (host, Some(address)),
             Found::Host(host) => (host, None),

@@ -1,4 +1,4 @@
-//! Where services are: there is no cluster network, so that a table says it, or else the service itself.
+//! Where services are: there is no cluster network, so that a table says it, or else the endpoints of the service.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -12,6 +12,9 @@ use serde_json::Value;
 pub trait Services: Send + Sync {
     /// The Service of a name, if there is one.
     fn service(&self, namespace: &str, name: &str) -> Option<Arc<Value>>;
+
+    /// Where the ready endpoints of a port of a Service are.
+    fn endpoints(&self, service: &Value, port: u16) -> Vec<SocketAddr>;
 }
 
 /// The addresses behind services, by namespace, name and port. Clones share one table.
@@ -57,13 +60,15 @@ impl ServiceTable {
             .copied()
     }
 
-    /// The address in the table, else what the service in the cluster says. The error is the real server's text.
+    /// The address in the table, else an endpoint of the service that may be called, else what the service itself says. The
+    /// error is the real server's text.
     pub(super) fn find(
         &self,
         cluster: &dyn Services,
         namespace: &str,
         name: &str,
         port: u16,
+        remote: bool,
     ) -> Result<Found, String> {
         if let Some(address) = self.address(namespace, name, port) {
             return Ok(Found::Address(address));
@@ -83,6 +88,51 @@ impl ServiceTable {
             let name = quoted(name);
             return Err(format!("no service port {port} found for service {name}"));
         }
-        Ok(Found::Host(text("clusterIP").to_owned()))
+        let mut endpoints = cluster.endpoints(&service, port).into_iter();
+        let near = endpoints.find(|endpoint| remote || endpoint.ip().is_loopback());
+        Ok(match near {
+            Some(endpoint) => Found::Address(endpoint),
+            None => Found::Host(text("clusterIP").to_owned()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A Service with these endpoints.
+    struct One(Vec<SocketAddr>);
+
+    impl Services for One {
+        fn service(&self, _: &str, _: &str) -> Option<Arc<Value>> {
+            let ports = json!([{"port": 443}]);
+            Some(Arc::new(
+                json!({"spec": {"clusterIP": "10.0.0.9", "ports": ports}}),
+            ))
+        }
+
+        fn endpoints(&self, _: &Value, _: u16) -> Vec<SocketAddr> {
+            self.0.clone()
+        }
+    }
+
+    #[test]
+    fn a_service_is_found_at_the_first_endpoint_that_may_be_called() {
+        let far = SocketAddr::from(([10, 1, 2, 3], 8443));
+        let near = SocketAddr::from(([127, 1, 2, 3], 8443));
+        let find = |endpoints: &[SocketAddr], remote| {
+            let cluster = One(endpoints.to_vec());
+            let found = ServiceTable::new().find(&cluster, "a", "b", 443, remote);
+            match found.expect("a service") {
+                Found::Address(address) => address.to_string(),
+                Found::Host(host) => host,
+            }
+        };
+        assert_eq!(find(&[far, near], false), near.to_string());
+        assert_eq!(find(&[far, near], true), far.to_string());
+        assert_eq!(find(&[far], false), "10.0.0.9");
     }
 }

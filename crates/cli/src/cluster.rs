@@ -2,11 +2,12 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::ValueEnum;
-use kubewright_apiserver::{ApiServer, Controllers, Listening, Workloads};
+use kubewright_apiserver::{ApiServer, Controllers, Listening, Program, Workloads};
 
 use crate::failure::{Failure, Outcome};
 use crate::files::{Readers, write};
@@ -26,12 +27,19 @@ pub(crate) enum Controller {
     ServiceAccounts,
     /// Counts what is used of each ResourceQuota
     Quotas,
+    /// Gives every Service the Endpoints and EndpointSlices of its pods
+    Endpoints,
     /// Makes pods of Deployments and other workloads, and lets them seem to run
     Workloads,
 }
 
-/// The controllers that are named on a command line.
-pub(crate) fn controllers(named: &[Controller]) -> Controllers {
+/// The controllers that are named on a command line, with the programs of images.
+pub(crate) fn controllers(named: &[Controller], containers: &[ContainerProgram]) -> Controllers {
+    let workloads = || {
+        containers.iter().fold(workloads(), |workloads, container| {
+            workloads.container(&container.image, container.program.clone())
+        })
+    };
     named
         .iter()
         .fold(Controllers::none(), |chosen, controller| match controller {
@@ -41,8 +49,37 @@ pub(crate) fn controllers(named: &[Controller]) -> Controllers {
             Controller::Namespaces => chosen.namespaces(),
             Controller::ServiceAccounts => chosen.service_accounts(),
             Controller::Quotas => chosen.quotas(),
+            Controller::Endpoints => chosen.endpoints(),
             Controller::Workloads => chosen.workloads(workloads()),
         })
+}
+
+/// The program that runs in place of the containers of an image: `IMAGE=PROGRAM`, with the arguments of containers without
+/// any behind the program.
+#[derive(Clone, Debug)]
+pub(crate) struct ContainerProgram {
+    image: String,
+    program: Program,
+}
+
+impl FromStr for ContainerProgram {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (image, command) = text.split_once('=').unwrap_or((text, ""));
+        let mut words = command.split_whitespace();
+        let path = words.next().filter(|_| !image.is_empty());
+        let path =
+            path.ok_or("expected IMAGE=PROGRAM, such as registry.example.com/web:*=./web")?;
+        let path = std::path::absolute(path).map_err(|error| format!("{path}: {error}"))?;
+        if !path.is_file() {
+            return Err(format!("there is no program {}", path.display()));
+        }
+        Ok(Self {
+            image: image.to_owned(),
+            program: Program::process(path).default_args(words),
+        })
+    }
 }
 
 /// The workloads of a command: a pod that is deleted can be seen ending, as on a node, where no container stops at once. In

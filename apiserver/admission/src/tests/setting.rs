@@ -1,6 +1,7 @@
 //! A cluster in a map, and requests to send through a chain.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,6 +52,10 @@ impl Objects {
 impl Services for Objects {
     fn service(&self, namespace: &str, name: &str) -> Option<Arc<Value>> {
         self.get("", "services", namespace, name)
+    }
+
+    fn endpoints(&self, _: &Value, _: u16) -> Vec<SocketAddr> {
+        Vec::new()
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) struct Containers<'a> {
     pub(super) now: &'a str,
     /// The address of the node.
     pub(super) host: &'a str,
+    /// The containers that are not ready, if some are.
+    pub(super) unready: &'a [&'a str],
 }
 
 impl Containers<'_> {
@@ -94,11 +96,8 @@ impl Containers<'_> {
         } else {
             "ContainersNotReady"
         };
-        let names: Vec<&str> = list(self.pod, "/spec/containers")
-            .iter()
-            .map(|container| text(container, "/name"))
-            .collect();
-        let unready = format!("containers with unready status: [{}]", names.join(" "));
+        let unready = self.unready.join(" ");
+        let unready = format!("containers with unready status: [{unready}]");
         let unready = if finished { "" } else { unready.as_str() };
         let yes = ("True", "", "");
         let no = ("False", why_not, unready);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use kubewright_kubelet::Pods;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use super::super::object::{Item, list, text};
 use super::super::queue::Next;
 use super::super::work::{Context, Controller, Key, Keys, Outcome};
 use super::containers::{Containers, State};
-use super::{Workloads, nodes};
+use super::{Workloads, nodes, programs};
 
 /// The kubelets of all nodes.
 #[derive(Debug)]
@@ -24,6 +25,7 @@ pub(crate) struct Kubelet {
     /// When each pod entered its current stage, by UID.
     since: Mutex<HashMap<String, (Stage, Instant)>>,
     addresses: AtomicUsize,
+    pods: Pods,
 }
 
 /// The stage of a pod's lifecycle.
@@ -52,6 +54,7 @@ impl Controller for Kubelet {
             (_, Some(pod)) if !pod.pod.node.is_empty() => keys.add(pod),
             (Some(gone), None) => {
                 self.since.lock().remove(&gone.meta.uid);
+                self.pods.remove(&gone.meta.uid);
             }
             _ => {}
         }
@@ -71,7 +74,7 @@ impl Controller for Kubelet {
             } else if pod.has_finished() {
                 Ok(Next::Done)
             } else {
-                self.run(cx, &pod).await
+                self.run(cx, key, &pod).await
             }
         }
         .boxed()
@@ -79,11 +82,12 @@ impl Controller for Kubelet {
 }
 
 impl Kubelet {
-    pub(crate) fn new(times: Workloads) -> Self {
+    pub(crate) fn new(times: Workloads, pods: Pods) -> Self {
         Self {
             times,
             since: Mutex::default(),
             addresses: AtomicUsize::new(0),
+            pods,
         }
     }
 
@@ -98,8 +102,19 @@ impl Kubelet {
         takes.saturating_sub(now.duration_since(known.1))
     }
 
-    async fn run(&self, cx: &Context, pod: &Item) -> Outcome {
+    async fn run(&self, cx: &Context, key: &Key, pod: &Item) -> Outcome {
         let object = pod.object.value();
+        let node = cx.look(|graph| graph.get("nodes", &pod.pod.node));
+        let host = node.map(|node| internal_address(&node.object.value()));
+        let host = host.as_deref().unwrap_or_default();
+        if programs::has_some(&self.times.images, &object) {
+            let starting = programs::Starting {
+                images: &self.times.images,
+                host,
+                address: || self.address(),
+            };
+            return programs::run(cx, key, pod, object, starting).await;
+        }
         let fails = pod.pod.annotations.get(SIMULATE).map_or("", String::as_str);
         let ends = ends_by_itself(&object);
         let starting = match pod.pod.phase.as_str() {
@@ -125,12 +140,16 @@ impl Kubelet {
         } else {
             (State::Starting, Next::After(starting))
         };
-        let node = cx.look(|graph| graph.get("nodes", &pod.pod.node));
-        let host = node.map(|node| internal_address(&node.object.value()));
+        let names = list(&object, "/spec/containers");
+        let names: Vec<&str> = names
+            .iter()
+            .map(|container| text(container, "/name"))
+            .collect();
         let containers = Containers {
             pod: &object,
             now: &cx.clock.text(),
-            host: host.as_deref().unwrap_or_default(),
+            host,
+            unready: &names,
         };
         let status = containers.status(state, || self.address());
         if object["status"] != status {
@@ -149,10 +168,22 @@ impl Kubelet {
             return Ok(Next::Done);
         }
         let grace = Duration::from_secs(grace.into());
-        let left = self.left(pod, Stage::Ending, self.times.stopped.min(grace));
+        let takes = match self.pods.get(&pod.meta.uid) {
+            Some(running) => {
+                running.stop();
+                if running.has_ended() {
+                    Duration::ZERO
+                } else {
+                    grace
+                }
+            }
+            None => self.times.stopped.min(grace),
+        };
+        let left = self.left(pod, Stage::Ending, takes);
         if !left.is_zero() {
             return Ok(Next::After(left));
         }
+        self.pods.remove(&pod.meta.uid);
         let path = PODS.path(pod.namespace(), pod.name());
         let options = json!({
             "gracePeriodSeconds": 0,
@@ -167,6 +198,12 @@ impl Kubelet {
     fn address(&self) -> String {
         let at = self.addresses.fetch_add(1, Ordering::Relaxed);
         format!("10.244.{}.{}", at / 254 % 256, at % 254 + 1)
+    }
+}
+
+impl Drop for Kubelet {
+    fn drop(&mut self) {
+        self.pods.clear();
     }
 }
 

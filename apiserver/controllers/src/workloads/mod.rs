@@ -1,5 +1,5 @@
 //! The workload simulator: controllers that make pods, a scheduler that gives them to nodes, and kubelets that say they
-//! run. No container does.
+//! run. No container does, but for those whose image was given a program.
 
 mod affinity;
 mod claims;
@@ -11,12 +11,14 @@ pub(super) mod jobs;
 pub(super) mod kubelet;
 pub(super) mod nodes;
 mod pod_control;
+mod programs;
 pub(super) mod replica_sets;
 mod revisions;
 pub(super) mod scheduler;
 pub(super) mod stateful_sets;
 mod status;
 
+use kubewright_kubelet::{Images, Program};
 use tokio::time::Duration;
 
 /// How the workload simulator behaves.
@@ -29,7 +31,7 @@ use tokio::time::Duration;
 ///
 /// What is not there: resources are not counted, priorities and preferences not looked at. A StatefulSet's claims are
 /// kept, whatever its retention policy says. Jobs have neither success nor pod failure policies nor back-off limits per
-/// index. There are no CronJobs, no endpoints, no autoscalers.
+/// index. There are no CronJobs and no autoscalers.
 ///
 /// # Example: pods that take a second to become ready, on three nodes
 ///
@@ -49,6 +51,7 @@ pub struct Workloads {
     pub(super) ready: Duration,
     pub(super) finished: Duration,
     pub(super) stopped: Duration,
+    pub(super) images: Images,
 }
 
 impl Default for Workloads {
@@ -59,6 +62,7 @@ impl Default for Workloads {
             ready: Duration::ZERO,
             finished: Duration::ZERO,
             stopped: Duration::ZERO,
+            images: Images::default(),
         }
     }
 }
@@ -85,6 +89,30 @@ impl Workloads {
     /// How long a pod that is deleted takes to end, if its grace period is not over before.
     pub fn stopped_after(mut self, time: Duration) -> Self {
         self.stopped = time;
+        self
+    }
+
+    /// Runs a program in place of the containers of an image; an image that ends with `*` is every one that begins so.
+    ///
+    /// The program gets the container's arguments, environment and volumes, and an address of Linux's loopback network for
+    /// each pod. Its output is the log of the container, and its exit code and probes make the container's status. Other
+    /// containers are simulated: nothing runs that was not given here.
+    ///
+    /// ```
+    /// use kubewright_controllers::{Controllers, Program, Workloads};
+    ///
+    /// let greeter = Program::function(async |container| {
+    ///     container.log(format!("listening on {}", container.address()));
+    ///     container.stopped().await;
+    ///     0
+    /// });
+    /// let workloads = Workloads::default()
+    ///     .container("registry.example.com/greeter:*", greeter)
+    ///     .container("registry.example.com/server:1.4", Program::process("target/debug/server"));
+    /// let controllers = Controllers::all().workloads(workloads);
+    /// ```
+    pub fn container(mut self, image: impl Into<String>, program: Program) -> Self {
+        self.images.add(image, program);
         self
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, Uri};
 use hyper::upgrade::OnUpgrade;
 use kubewright_admission::{Attributes, Notes, Operation, refuse};
 use kubewright_apiextensions::custom::Custom;
@@ -38,6 +38,8 @@ pub(crate) struct Call {
     pub(crate) table: String,
     pub(crate) path: ResourcePath,
     pub(crate) query: Query,
+    /// The path and the query as they were sent.
+    pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
     pub(crate) output: Output,
     pub(crate) user: User,

@@ -82,6 +82,7 @@ async fn to_resource(
         storage,
         path,
         query: request.query,
+        uri: std::mem::take(&mut request.parts.uri),
         headers: request.parts.headers,
         output: if listed {
             output.map_err(with_streams)?

@@ -13,6 +13,7 @@ mod delete;
 pub(crate) mod delete_options;
 mod devices;
 pub(crate) mod dispatch;
+mod forward;
 pub(crate) mod metadata;
 pub(crate) mod negotiate;
 pub(crate) mod not_found;

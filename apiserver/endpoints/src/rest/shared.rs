@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kubewright_admission::Chain;
 use kubewright_apiextensions::definitions::Definitions;
 use kubewright_auth::Access;
+use kubewright_kubelet::Pods;
 use kubewright_registry::Served;
 use kubewright_registry::services::Pool;
 use kubewright_storage::Store;
@@ -29,6 +30,8 @@ pub struct Shared {
     pub chain: Chain,
     /// What admission reads.
     pub cluster: StoredCluster,
+    /// The pods whose containers run.
+    pub pods: Pods,
     /// The addresses of services.
     pub addresses: Mutex<Pool>,
     /// Authentication and authorization.

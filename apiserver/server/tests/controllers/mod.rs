@@ -1,8 +1,11 @@
 //! What the controllers beside the server do. Time is paused: it goes on when nothing is left to do.
 
 mod collection;
+#[cfg(target_os = "linux")]
+mod containers;
 mod daemon_sets;
 mod deployments;
+mod endpoints;
 mod jobs;
 mod namespaces;
 mod pods;

@@ -10,7 +10,9 @@ use kubewright_apiserver::admission::AdmissionPlugin;
 use kubewright_apiserver::audit::{Audit, Level};
 use kubewright_apiserver::{ApiServer, AuthorizationMode};
 
-use crate::cluster::{Controller, Interrupt, KubeconfigFile, controllers, listen};
+use crate::cluster::{
+    ContainerProgram, Controller, Interrupt, KubeconfigFile, controllers, listen,
+};
 use crate::data;
 use crate::failure::{Failure, Outcome};
 use crate::files::{Readers, append};
@@ -39,6 +41,11 @@ pub(crate) struct Arguments {
         default_value = "none"
     )]
     controllers: Vec<Controller>,
+
+    /// Run this program in place of the containers of an image; `*` at the end of the image is every tag. Arguments behind the
+    /// program are those of containers without any. Needs the controller `workloads`
+    #[arg(long = "container", value_name = "IMAGE=PROGRAM")]
+    containers: Vec<ContainerProgram>,
 
     /// Append audit events of audit.k8s.io/v1 to this file, one JSON object per line
     #[arg(long, value_name = "FILE")]
@@ -126,6 +133,7 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         kubeconfig,
         data: directory,
         controllers: named,
+        containers,
         audit_log,
         audit_level,
         authorization_mode,
@@ -137,12 +145,17 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         let message = format!("the admission plugin {both} is both enabled and disabled");
         return Err(Failure::new(message).hint("name it in one of the two flags"));
     }
+    let simulates = [Controller::All, Controller::Workloads];
+    if !containers.is_empty() && !named.iter().any(|one| simulates.contains(one)) {
+        let message = "no pod runs its containers, because the controller workloads does not run";
+        return Err(Failure::new(message).hint("add --controllers workloads"));
+    }
     let modes = authorization_mode.into_iter().map(AuthorizationMode::from);
     // The account of each pod is there where its controller is.
     let is_whole = named.contains(&Controller::All);
     let with_all = is_whole.then_some(AdmissionPlugin::ServiceAccount);
     let mut server = ApiServer::builder()
-        .controllers(controllers(&named))
+        .controllers(controllers(&named, &containers))
         .authorization(modes)
         .enable_admission_plugins(with_all)
         .enable_admission_plugins(enabled)

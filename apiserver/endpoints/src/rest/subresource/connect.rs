@@ -1,30 +1,30 @@
-//! `exec`, `attach`, `portforward` and `proxy`: the connection passes admission, and then fails because no container runs.
+//! `exec`, `attach`, `portforward` and `proxy`: the connection passes admission, and then leads to the program of a container.
 
 use std::net::IpAddr;
 
-use http::{Response, StatusCode};
+use http::{Method, Response};
 use kubewright_admission::Operation;
 use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::{Result, Status};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::proxy::{self, Target};
 use crate::body::Body;
-use crate::rest::answer;
 use crate::rest::call::Call;
+use crate::service_endpoints;
 
 /// Whether a subresource of the core group is a connection.
 pub(super) fn is_connect(name: &str) -> bool {
     matches!(name, "attach" | "exec" | "portforward" | "proxy")
 }
 
-/// Runs admission for a connection.
+/// Runs admission for a connection, and then connects.
 ///
 /// # Errors
-/// Always: the real server's error for pods without a node and services without endpoints, otherwise 501, because this
-/// server runs no containers.
-pub(super) async fn connect(call: &Call) -> Result<Response<Body>> {
+/// The real server's error for pods without a node and services without endpoints, and 501 where no program runs.
+pub(super) async fn connect(call: &Call, method: &Method) -> Result<Response<Body>> {
     if !call.query.text("dryRun").is_empty() {
         return Err(Status::bad_request("dryRun is not supported"));
     }
@@ -40,27 +40,21 @@ pub(super) async fn connect(call: &Call) -> Result<Response<Body>> {
     call.mutate(&mut attributes).await?;
     call.validate(&attributes).await?;
     match (call.resource.plural.as_str(), part) {
-        ("pods", "proxy") => to_pod(call).await?,
+        ("pods", "proxy") => {
+            let target = to_pod(call).await?;
+            return proxy::forward(call, method, &target).await;
+        }
+        ("services", _) => {
+            let target = to_service(call).await?;
+            return proxy::forward(call, method, &target).await;
+        }
         ("pods", _) => to_container(call, part, &attributes.object).await?,
-        ("services", _) => to_service(call).await?,
         _ => drop(call.stored()?),
     }
     Err(Status::not_implemented(&format!(
-        "this server runs no containers and no nodes, so {}/{part} has nothing to connect to",
+        "this server does not connect to {}/{part}",
         call.resource.plural
     )))
-}
-
-/// The log of a container. For a pod without a node, the response has no body, as on the real server.
-pub(super) async fn log(call: &Call) -> Result<Response<Body>> {
-    let pod = call.value(&*call.stored()?).await?;
-    check_container(&pod, call.query.text("container"))?;
-    if pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty) {
-        return Ok(answer::empty(StatusCode::NO_CONTENT));
-    }
-    Err(Status::not_implemented(
-        "this server runs no containers, so there are no logs to read",
-    ))
 }
 
 /// Checks that the container exists and that its pod is bound to an existing node.
@@ -83,7 +77,8 @@ async fn to_container(call: &Call, part: &str, options: &Value) -> Result<()> {
     }
 }
 
-fn check_container(pod: &Value, container: &str) -> Result<()> {
+/// Checks that a pod has a container of this name, or a single one if there is no name, and returns its name.
+pub(super) fn check_container(pod: &Value, container: &str) -> Result<String> {
     let spec = &pod["spec"];
     let names = |list: &str| {
         let list = spec[list].as_array().cloned().unwrap_or_default();
@@ -98,8 +93,11 @@ fn check_container(pod: &Value, container: &str) -> Result<()> {
     ]
     .concat();
     let pod = meta_text(pod, "name");
-    if container.is_empty() && own.len() == 1 || all.iter().any(|name| name == container) {
-        return Ok(());
+    if let ([own], "") = (own.as_slice(), container) {
+        return Ok(own.clone());
+    }
+    if all.iter().any(|name| name == container) {
+        return Ok(container.to_owned());
     }
     Err(Status::bad_request(if container.is_empty() {
         let all = all.join(" ");
@@ -109,9 +107,9 @@ fn check_container(pod: &Value, container: &str) -> Result<()> {
     }))
 }
 
-/// Checks that the pod has a public address: `[scheme:]name[:port]` names the pod.
-async fn to_pod(call: &Call) -> Result<()> {
-    let (name, _) = named(call, "pod")?;
+/// The pod that `[scheme:]name[:port]` names, which has a public address; without a port, the first one that it declares.
+async fn to_pod(call: &Call) -> Result<Target<'_>> {
+    let Named { scheme, name, port } = named(call, "pod")?;
     let pod = call.value(&*call.stored_as(name)?).await?;
     let address = pod["status"]["podIP"].as_str().unwrap_or_default();
     let is_public = |address: IpAddr| {
@@ -121,25 +119,43 @@ async fn to_pod(call: &Call) -> Result<()> {
         };
         !is_local && !address.is_unspecified() && !address.is_loopback() && !address.is_multicast()
     };
-    if address.parse().is_ok_and(is_public) {
-        Ok(())
-    } else {
-        Err(Status::bad_request("address not allowed"))
-    }
+    let Some(address) = address.parse().ok().filter(|address| is_public(*address)) else {
+        return Err(Status::bad_request("address not allowed"));
+    };
+    let containers = pod["spec"]["containers"].as_array().into_iter().flatten();
+    let mut declared =
+        containers.filter_map(|container| container["ports"][0]["containerPort"].as_u64());
+    let mut declared = || u16::try_from(declared.next()?).ok();
+    let default = if scheme == "https" { 443 } else { 80 };
+    let port = match port {
+        "" => declared().unwrap_or(default),
+        port => port.parse().map_err(|_| {
+            unavailable(format!(
+                "error trying to reach service: address tcp/{port}: unknown port"
+            ))
+        })?,
+    };
+    Ok(Target {
+        scheme,
+        address: (address, port),
+    })
 }
 
-/// Checks that the service has the port, and endpoints that are pods.
-async fn to_service(call: &Call) -> Result<()> {
-    let (name, port) = named(call, "service")?;
+/// An endpoint of a service at a port that is named or numbered; the service has the port, and endpoints that are pods.
+async fn to_service(call: &Call) -> Result<Target<'_>> {
+    let Named { scheme, name, port } = named(call, "service")?;
+    let mut port_name = port.to_owned();
     if let Ok(port) = port.parse::<i64>() {
         let service = call.value(&*call.stored_as(name)?).await?;
-        let mut ports = service["spec"]["ports"].as_array().into_iter().flatten();
-        if !ports.any(|known| known["port"] == port) {
+        let number = u16::try_from(port).ok();
+        let known = number.and_then(|port| service_endpoints::port_name(&service, port));
+        let Some(known) = known else {
             let name = quoted(name);
             return Err(unavailable(format!(
                 "no service port {port} found for service {name}"
             )));
-        }
+        };
+        known.clone_into(&mut port_name);
     }
     let endpoints = call.shared.store.get("endpoints", &call.key(name));
     let Some(endpoints) = endpoints else {
@@ -149,21 +165,36 @@ async fn to_service(call: &Call) -> Result<()> {
     let subsets = value["subsets"].as_array().into_iter().flatten();
     let mut addresses =
         subsets.flat_map(|subset| subset["addresses"].as_array().into_iter().flatten());
-    if addresses.any(|address| address["targetRef"]["kind"] == "Pod") {
-        return Ok(());
+    let has_pods = addresses.any(|address| address["targetRef"]["kind"] == "Pod");
+    let metadata = json!({"metadata": {"namespace": call.path.namespace, "name": name}});
+    let ready = service_endpoints::ready(&call.shared.cluster, &metadata, &port_name);
+    match ready.first().filter(|_| has_pods) {
+        Some(address) => Ok(Target {
+            scheme,
+            address: *address,
+        }),
+        None => {
+            let name = quoted(name);
+            Err(unavailable(format!(
+                "no endpoints available for service {name}"
+            )))
+        }
     }
-    let name = quoted(name);
-    Err(unavailable(format!(
-        "no endpoints available for service {name}"
-    )))
 }
 
 fn unavailable(message: String) -> Status {
     Status::new(503, "ServiceUnavailable", message)
 }
 
-/// Returns the name and the port of `name`, `name:port` or `scheme:name:port`.
-fn named<'a>(call: &'a Call, what: &str) -> Result<(&'a str, &'a str)> {
+/// What `name`, `name:port` or `scheme:name:port` says.
+#[derive(Debug)]
+struct Named<'a> {
+    scheme: &'a str,
+    name: &'a str,
+    port: &'a str,
+}
+
+fn named<'a>(call: &'a Call, what: &str) -> Result<Named<'a>> {
     let whole = call.path.name.as_str();
     let parts: Vec<&str> = whole.split(':').collect();
     let (scheme, name, port) = match parts[..] {
@@ -178,7 +209,7 @@ fn named<'a>(call: &'a Call, what: &str) -> Result<(&'a str, &'a str)> {
             "invalid {what} request {whole}"
         )));
     }
-    Ok((name, port))
+    Ok(Named { scheme, name, port })
 }
 
 fn kind(parent: &str, part: &str) -> String {

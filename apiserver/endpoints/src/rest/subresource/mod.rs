@@ -3,6 +3,8 @@
 mod binding;
 mod connect;
 mod eviction;
+mod log;
+mod proxy;
 mod scale;
 mod token;
 
@@ -27,7 +29,7 @@ pub(crate) async fn serve(call: Call, method: &Method) -> Result<Response<Body>>
     let name = part.name.as_str();
     let core = call.resource.group.is_empty();
     if core && connect::is_connect(name) {
-        return connect::connect(&call).await;
+        return connect::connect(&call, method).await;
     }
     let verb = match *method {
         Method::GET => Verb::Get,
@@ -46,7 +48,7 @@ pub(crate) async fn serve(call: Call, method: &Method) -> Result<Response<Body>>
     }
     let own_kind = part.kind == call.kind();
     match (name, verb) {
-        ("log", _) => connect::log(&call).await,
+        ("log", _) => log::log(&call).await,
         ("binding", Verb::Create) => binding::bind(&call).await,
         ("eviction", Verb::Create) => eviction::evict(&call).await,
         ("token", Verb::Create) => token::request(&call).await,

@@ -1,0 +1,29 @@
+#![doc = include_str!("../README.md")]
+
+mod arguments;
+mod attempt;
+mod container;
+mod environment;
+mod fields;
+mod images;
+mod log;
+mod network;
+mod objects;
+mod pod;
+mod pods;
+mod probes;
+mod process;
+mod program;
+mod states;
+mod transport;
+mod volumes;
+
+pub use container::Container;
+pub use images::Images;
+pub use log::{Log, LogOptions};
+pub use objects::{Objects, TokenRequest};
+pub use pod::Pod;
+pub use pods::Pods;
+pub use program::Program;
+pub use states::{ContainerState, ContainerStatus, Terminated};
+pub use transport::{Connection, Stream, connect};
