@@ -10,6 +10,7 @@ use kubewright_auth::{
     Access, Authority, AuthorizationMode, Authorizer, Caller, Modes, ServiceAccountTokens,
 };
 use kubewright_controllers::Controllers;
+use kubewright_endpoints::openapi::Swagger;
 use kubewright_endpoints::{Shared, StoredCluster, audit::Audit};
 use kubewright_fieldmanagement as managed_fields;
 use kubewright_registry::Served;
@@ -431,6 +432,7 @@ impl Builder {
             chain: self.chain.plugins(self.plugins).build(),
             addresses: Mutex::new(addresses),
             audit: self.audit,
+            swagger: Swagger::default(),
             stopped: watch::Sender::new(false),
         });
         if is_kept {

@@ -82,6 +82,8 @@ pub struct Step {
     /// What of the answer's body is compared.
     #[serde(default)]
     pub shows: Shows,
+    /// Only the paths and schemas of an OpenAPI document whose names contain this are compared.
+    pub naming: Option<String>,
     /// Whom the request impersonates.
     #[serde(rename = "as")]
     pub user: Option<User>,

@@ -5,7 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod call;
 mod commit;
 mod component_statuses;
-mod compress;
+pub(crate) mod compress;
 mod converter;
 mod create;
 pub(crate) mod decode;

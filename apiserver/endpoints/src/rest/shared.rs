@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::audit::Audit;
 use crate::cluster::StoredCluster;
+use crate::openapi::Swagger;
 
 /// What the handlers of one server share.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub struct Shared {
     pub access: Access,
     /// The audit log, if there is one.
     pub audit: Option<Audit>,
+    /// The document of OpenAPI v2.
+    pub swagger: Swagger,
     /// Becomes true when the watches of in-process clients and the controllers end.
     pub stopped: watch::Sender<bool>,
 }
