@@ -4,12 +4,15 @@ pub mod audit;
 mod body;
 mod cluster;
 mod discovery;
+mod metrics;
 pub mod openapi;
 mod rest;
 mod watch;
 
 pub use body::Body;
 pub use cluster::StoredCluster;
+pub use metrics::Metrics;
+pub use rest::flow_control::FlowControl;
 pub use rest::request::{BoxError, Incoming};
 pub use rest::serve;
 pub use rest::shared::Shared;

@@ -10,7 +10,6 @@
 //! | creating an APIService, or changing one so that it names a service | nothing: no aggregation |
 //! | `exec`, `attach`, `portforward`, `proxy` (admission sees the CONNECT first; a pod without a node answers as the real server does) | nothing: there are no containers |
 //! | `pods/log` of a pod on a node | nothing: there are no containers |
-//! | `/metrics`, `/logs` | nothing |
 //!
 //! # What differs without a word
 //!

@@ -11,7 +11,7 @@ use kubewright_auth::{
 };
 use kubewright_controllers::Controllers;
 use kubewright_endpoints::openapi::Swagger;
-use kubewright_endpoints::{Shared, StoredCluster, audit::Audit};
+use kubewright_endpoints::{FlowControl, Shared, StoredCluster, audit::Audit};
 use kubewright_fieldmanagement as managed_fields;
 use kubewright_registry::Served;
 use kubewright_registry::services::Pool;
@@ -432,6 +432,8 @@ impl Builder {
             chain: self.chain.plugins(self.plugins).build(),
             addresses: Mutex::new(addresses),
             audit: self.audit,
+            flow_control: FlowControl::default(),
+            metrics: Arc::default(),
             swagger: Swagger::default(),
             stopped: watch::Sender::new(false),
         });

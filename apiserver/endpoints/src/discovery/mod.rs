@@ -80,9 +80,14 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
         ["openapi", "v3"] => openapi::index(shared),
         ["openapi", "v3", place @ ..] => openapi::document(shared, request, place),
         ["metrics"] => {
-            return Err(Status::not_implemented(
-                "this server does not serve metrics",
-            ));
+            let text = shared.metrics.text(&shared.store, registry, &version());
+            let mut response = Response::new(Body::from(text));
+            let headers = response.headers_mut();
+            let form = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(form));
+            let not_kept = HeaderValue::from_static("no-cache, private");
+            headers.insert(CACHE_CONTROL, not_kept);
+            response
         }
         _ => not_found(),
     })
@@ -120,6 +125,7 @@ fn paths(shared: &Shared) -> Value {
         "/.well-known/openid-configuration",
         "/healthz",
         "/livez",
+        "/metrics",
         "/openapi/v2",
         "/openapi/v3",
         "/openid/v1/jwks",

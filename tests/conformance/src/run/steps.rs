@@ -100,7 +100,7 @@ impl Runner {
                 answered(
                     &mut outcome,
                     watch.status,
-                    &compared(&watch.headers),
+                    &compared(&watch.headers, &step.compares),
                     &mut redactor,
                 );
                 watches.push((outcomes.len(), watch, step.events, id));
@@ -140,13 +140,14 @@ impl Runner {
                 answered(
                     &mut outcome,
                     answer.status,
-                    &compared(&answer.headers),
+                    &compared(&answer.headers, &step.compares),
                     &mut redactor,
                 );
                 let body = match step.shows {
                     Shows::Openapi => openapi::shape(&answer.body, naming(step)),
                     Shows::Names => redactor.value(&names(&answer.body)),
                     Shows::Length => length(&answer.body).into(),
+                    Shows::Uid => redactor.value(&answer.body["metadata"]["uid"]),
                     Shows::Order => order::paths(&answer.text).into(),
                     _ => redactor.value(&answer.body),
                 };
