@@ -8,6 +8,7 @@ mod derived;
 mod impersonation;
 mod modes;
 mod node;
+mod openid;
 mod question;
 pub mod rbac;
 pub mod sec1;

@@ -77,16 +77,16 @@ struct Keys {
 
 /// A public key, and the algorithm that goes with it.
 #[derive(Debug)]
-struct VerifyingKey {
-    algorithm: Algorithm,
+pub(crate) struct VerifyingKey {
+    pub(crate) algorithm: Algorithm,
     /// The point of an elliptic curve, or PKCS #1.
-    key: Vec<u8>,
+    pub(crate) key: Vec<u8>,
     /// The hash that tokens name the key by.
-    id: String,
+    pub(crate) id: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Algorithm {
+pub(crate) enum Algorithm {
     Es256,
     Es384,
     Rs256,
@@ -203,6 +203,11 @@ impl ServiceAccountTokens {
         })
     }
 
+    /// The keys that tokens are verified with.
+    pub(crate) fn verifying_keys(&self) -> impl Iterator<Item = &VerifyingKey> {
+        self.make_keys().into_iter().flat_map(Keys::verifying)
+    }
+
     fn make_keys(&self) -> Option<&Keys> {
         if let Some(keys) = self.keys.get() {
             return Some(keys);
@@ -281,7 +286,7 @@ impl VerifyingKey {
 }
 
 impl Algorithm {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Es256 => "ES256",
             Self::Es384 => "ES384",

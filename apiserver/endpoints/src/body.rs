@@ -33,14 +33,21 @@ impl Body {
         Self(Inner::Stream(events))
     }
 
-    /// Keeps something for as long as a stream goes on; a body that is whole drops it at once.
-    pub(crate) fn with(self, kept: impl Send + 'static) -> Self {
+    /// Shows every line of a stream to `seen`, which is kept for as long as the stream goes on.
+    pub(crate) fn inspected(self, mut seen: impl FnMut(&Bytes) + Send + 'static) -> Self {
         match self.0 {
             Inner::Whole(bytes) => Self(Inner::Whole(bytes)),
-            Inner::Stream(events) => Self::stream(Box::pin(events.inspect(move |_| {
-                let _ = &kept;
-            }))),
+            Inner::Stream(events) => {
+                Self::stream(Box::pin(events.inspect(move |event| seen(event))))
+            }
         }
+    }
+
+    /// Keeps something for as long as a stream goes on; a body that is whole drops it at once.
+    pub(crate) fn with(self, kept: impl Send + 'static) -> Self {
+        self.inspected(move |_| {
+            let _ = &kept;
+        })
     }
 }
 

@@ -4,6 +4,7 @@ pub mod audit;
 mod body;
 mod cluster;
 mod discovery;
+mod metrics;
 pub mod openapi;
 mod rest;
 mod service_endpoints;
@@ -11,6 +12,8 @@ mod watch;
 
 pub use body::Body;
 pub use cluster::StoredCluster;
+pub use metrics::Metrics;
+pub use rest::flow_control::FlowControl;
 pub use rest::request::{BoxError, Incoming};
 pub use rest::serve;
 pub use rest::shared::Shared;

@@ -10,7 +10,6 @@
 //! | creating an APIService, or changing one so that it names a service | nothing: no aggregation |
 //! | `exec`, `attach`, `portforward`, `proxy` (admission sees the CONNECT first; a pod without a node answers as the real server does) | nothing |
 //! | `pods/log` of a container without a program ([`Workloads::container`]) | nothing: the container does not run |
-//! | `/metrics`, `/logs` | nothing |
 //!
 //! # What differs without a word
 //!

@@ -10,7 +10,8 @@ use kubewright_auth::{
     Access, Authority, AuthorizationMode, Authorizer, Caller, Modes, ServiceAccountTokens,
 };
 use kubewright_controllers::Controllers;
-use kubewright_endpoints::{Shared, StoredCluster, audit::Audit};
+use kubewright_endpoints::openapi::Swagger;
+use kubewright_endpoints::{FlowControl, Shared, StoredCluster, audit::Audit};
 use kubewright_fieldmanagement as managed_fields;
 use kubewright_kubelet::Pods;
 use kubewright_registry::Served;
@@ -434,6 +435,9 @@ impl Builder {
             chain: self.chain.plugins(self.plugins).build(),
             addresses: Mutex::new(addresses),
             audit: self.audit,
+            flow_control: FlowControl::default(),
+            metrics: Arc::default(),
+            swagger: Swagger::default(),
             stopped: watch::Sender::new(false),
         });
         if is_kept {

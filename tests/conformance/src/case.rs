@@ -82,6 +82,11 @@ pub struct Step {
     /// What of the answer's body is compared.
     #[serde(default)]
     pub shows: Shows,
+    /// Headers of the answer that are compared besides those that always are.
+    #[serde(default)]
+    pub compares: Vec<String>,
+    /// Only the paths and schemas of an OpenAPI document whose names contain this are compared.
+    pub naming: Option<String>,
     /// Whom the request impersonates.
     #[serde(rename = "as")]
     pub user: Option<User>,
@@ -113,6 +118,8 @@ pub enum Shows {
     Length,
     /// The paths of its members, in their order.
     Order,
+    /// The uid of an object, so that other answers can name it.
+    Uid,
 }
 
 /// A user to impersonate.

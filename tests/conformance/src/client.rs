@@ -249,7 +249,9 @@ impl Answer {
 }
 
 /// The headers that are compared. Those that name the server, the moment or the connection say nothing about behaviour.
-pub(crate) fn compared(headers: &HeaderMap) -> Map<String, Value> {
+///
+/// `others` are compared besides them.
+pub(crate) fn compared(headers: &HeaderMap, others: &[String]) -> Map<String, Value> {
     const COMPARED: [&str; 10] = [
         "allow",
         "cache-control",
@@ -262,8 +264,10 @@ pub(crate) fn compared(headers: &HeaderMap) -> Map<String, Value> {
         "warning",
         "x-content-type-options",
     ];
+    let others = others.iter().map(String::as_str);
     COMPARED
         .into_iter()
+        .chain(others)
         .filter_map(|name| {
             let values: Vec<&str> = headers
                 .get_all(name)

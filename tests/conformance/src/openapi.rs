@@ -1,12 +1,13 @@
 //! OpenAPI documents as they are compared: a line for each operation and each field, so that megabytes become a page and
 //! a difference says where it is.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-/// The shape of a document of `/openapi/v3`: what each operation takes and answers, and what each schema's fields hold.
+/// The shape of a document of `/openapi/v3` or `/openapi/v2`: what each operation takes and answers, and what each schema's fields hold.
 ///
-/// Descriptions are compared by their hash. What is not such a document stays as it is.
-pub(crate) fn shape(document: &Value) -> Value {
+/// Descriptions are compared by their hash. Of its paths and schemas only those are there whose names contain `naming`. What is
+/// not such a document stays as it is.
+pub(crate) fn shape(document: &Value, naming: &str) -> Value {
     let Some(paths) = document.get("paths").and_then(Value::as_object) else {
         return document.clone();
     };
@@ -15,15 +16,27 @@ pub(crate) fn shape(document: &Value) -> Value {
         let value = match name.as_str() {
             "paths" => paths
                 .iter()
+                .filter(|(path, _)| path.contains(naming))
                 .map(|(path, item)| (path.clone(), path_item(item)))
                 .collect::<Map<_, _>>()
                 .into(),
-            "components" => components(value),
+            "components" => components(value, naming),
+            "definitions" => schemas(value, naming),
+            "parameters" if naming.is_empty() => named_parameters(value),
+            "parameters" => continue,
             _ => value.clone(),
         };
         shape.insert(name.clone(), value);
     }
     shape.into()
+}
+
+/// Whether a document has a path whose name contains `naming`, or is no document.
+pub(crate) fn names(document: &Value, naming: &str) -> bool {
+    let Some(paths) = document.get("paths").and_then(Value::as_object) else {
+        return true;
+    };
+    paths.keys().any(|path| path.contains(naming))
 }
 
 fn path_item(item: &Value) -> Value {
@@ -56,7 +69,10 @@ fn operation(operation: &Value) -> Value {
             "responses" => {
                 let (mut answers, mut forms) = (Vec::new(), Vec::new());
                 for (code, answer) in value.as_object().into_iter().flatten() {
-                    let (of, as_what) = content(answer);
+                    let (of, as_what) = match answer.get("schema") {
+                        Some(of) => (slot(of), String::new()),
+                        None => content(answer),
+                    };
                     answers.push(format!("{code} {of}").trim_end().to_owned());
                     if !as_what.is_empty() && !forms.contains(&as_what) {
                         forms.push(as_what);
@@ -89,11 +105,18 @@ fn parameters(list: &Value) -> Value {
         } else {
             ""
         };
-        format!(
-            "{place}{}:{}{must}",
-            text("name"),
-            slot(&parameter["schema"])
-        )
+        if let Some(shared) = parameter.get("$ref") {
+            return slot(&json!({ "$ref": shared }));
+        }
+        // In v2 the type stands beside the name.
+        let of = match parameter.get("schema") {
+            Some(schema) => slot(schema),
+            None => slot(&json!({
+                "type": parameter["type"],
+                "uniqueItems": parameter["uniqueItems"],
+            })),
+        };
+        format!("{place}{}:{of}{must}", text("name"))
     });
     let mut shown: Vec<String> = shown.collect();
     shown.sort_unstable();
@@ -114,14 +137,32 @@ fn content(body: &Value) -> (String, String) {
     (of.join(" or "), forms.join(" "))
 }
 
-fn components(components: &Value) -> Value {
+fn components(components: &Value, naming: &str) -> Value {
     let mut shape = components.clone();
-    if let Some(schemas) = shape["schemas"].as_object_mut() {
-        for value in schemas.values_mut() {
-            *value = schema(value);
-        }
+    if let Some(of) = components.get("schemas") {
+        shape["schemas"] = schemas(of, naming);
     }
     shape
+}
+
+fn schemas(named: &Value, naming: &str) -> Value {
+    let named = named.as_object().into_iter().flatten();
+    // A schema's name has the words of its group in the other order.
+    let words: Vec<&str> = naming.rsplit('.').collect();
+    let naming = words.join(".");
+    named
+        .filter(|(name, _)| name.contains(&naming))
+        .map(|(name, value)| (name.clone(), schema(value)))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+fn named_parameters(named: &Value) -> Value {
+    let named = named.as_object().into_iter().flatten();
+    named
+        .map(|(name, value)| (name.clone(), parameters(&json!([value]))))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 fn schema(schema: &Value) -> Value {
@@ -200,7 +241,9 @@ fn slot(schema: &Value) -> String {
 
 fn referred(reference: &Value) -> String {
     let reference = reference.as_str().unwrap_or_default();
-    let name = reference.trim_start_matches("#/components/schemas/");
+    let name = reference
+        .trim_start_matches("#/components/schemas/")
+        .trim_start_matches("#/definitions/");
     name.to_owned()
 }
 
@@ -235,8 +278,6 @@ fn hash(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn document() -> Value {
@@ -265,7 +306,7 @@ mod tests {
 
     #[test]
     fn an_operation_and_a_field_are_a_line_each() {
-        let shape = shape(&document());
+        let shape = shape(&document(), "");
         let path = &shape["paths"]["/pods"];
         assert_eq!(path["parameters"], "path name:string!");
         let get = &path["get"];
@@ -284,13 +325,45 @@ mod tests {
     fn another_description_is_a_difference_of_the_texts_alone() {
         let mut other = document();
         other["components"]["schemas"]["Pod"]["properties"]["a"]["description"] = "y".into();
-        let differences = crate::compare::compare(&shape(&document()), &shape(&other));
+        let differences = crate::compare::compare(&shape(&document(), ""), &shape(&other, ""));
         let at: Vec<_> = differences.iter().map(|found| found.at.as_str()).collect();
         assert_eq!(at, ["/components/schemas/Pod/about"]);
     }
 
     #[test]
+    fn a_document_of_v2_has_the_same_lines() {
+        let shape = shape(
+            &json!({
+                "swagger": "2.0",
+                "paths": {"/pods": {"get": {
+                    "parameters": [
+                        {"name": "limit", "in": "query", "type": "integer", "uniqueItems": true},
+                        {"$ref": "#/parameters/a"},
+                    ],
+                    "responses": {"200": {"schema": {"$ref": "#/definitions/Pod"}}, "401": {}},
+                    "produces": ["application/json"],
+                }}},
+                "definitions": {"Pod": {"type": "object", "properties": {"a": {"$ref": "#/definitions/Pod"}}}},
+                "parameters": {"a": {"name": "a", "in": "query", "type": "string"}},
+            }),
+            "",
+        );
+        let get = &shape["paths"]["/pods"]["get"];
+        assert_eq!(
+            get["parameters"],
+            "#/parameters/a, limit:integer uniqueItems=true"
+        );
+        assert_eq!(get["answers"], "200 Pod, 401");
+        assert_eq!(get["produces"], json!(["application/json"]));
+        assert_eq!(shape["definitions"]["Pod"][".a"], "Pod");
+        assert_eq!(shape["parameters"]["a"], "a:string uniqueItems=null");
+    }
+
+    #[test]
     fn what_is_no_document_stays_as_it_is() {
-        assert_eq!(shape(&json!({"kind": "Status"})), json!({"kind": "Status"}));
+        assert_eq!(
+            shape(&json!({"kind": "Status"}), ""),
+            json!({"kind": "Status"})
+        );
     }
 }

@@ -7,7 +7,7 @@ mod plain;
 use std::fmt::Write as _;
 
 use http::header::{
-    CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderValue, Method, Response, StatusCode};
 use kubewright_apimachinery::go_text::quoted;
@@ -25,7 +25,14 @@ use crate::rest::shared::Shared;
 /// Answers a path that names no resource.
 pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Result<Response<Body>> {
     // The other paths are served whatever the method is: only these have routes.
-    let routed = matches!(words, ["version" | "api"] | ["api", _] | ["apis", _, _]);
+    let routed = matches!(
+        words,
+        ["version" | "api"]
+            | ["api", _]
+            | ["apis", _, _]
+            | [".well-known", "openid-configuration"]
+            | ["openid", "v1", "jwks"]
+    );
     if routed && request.parts.method != Method::GET {
         return Err(Status::method_not_allowed());
     }
@@ -33,7 +40,7 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
     Ok(match words {
         [] | ["index.html"] => answer::value(StatusCode::OK, &Output::json(), &paths(shared)),
         ["version"] => {
-            wants_json(request)?;
+            wants(request, JSON)?;
             json_answer(request, &version(), Negotiated::ByRouter)?
         }
         ["healthz" | "livez" | "readyz", rest @ ..] => health(request, words[0], rest),
@@ -57,13 +64,30 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
             Some(list) => json_answer(request, &list, Negotiated::ByRouter)?,
             None => return nowhere(shared, Some(group)),
         },
-        ["openapi", "v2"] => openapi::swagger(request)?,
+        [".well-known", "openid-configuration"] => {
+            wants(request, JSON)?;
+            let host = host_of(request);
+            published(
+                shared.access.service_accounts.openid_configuration(host),
+                JSON,
+            )
+        }
+        ["openid", "v1", "jwks"] => {
+            wants(request, KEY_SET)?;
+            published(shared.access.service_accounts.key_set(), KEY_SET)
+        }
+        ["openapi", "v2"] => openapi::swagger(shared, request),
         ["openapi", "v3"] => openapi::index(shared),
         ["openapi", "v3", place @ ..] => openapi::document(shared, request, place),
         ["metrics"] => {
-            return Err(Status::not_implemented(
-                "this server does not serve metrics",
-            ));
+            let text = shared.metrics.text(&shared.store, registry, &version());
+            let mut response = Response::new(Body::from(text));
+            let headers = response.headers_mut();
+            let form = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(form));
+            let not_kept = HeaderValue::from_static("no-cache, private");
+            headers.insert(CACHE_CONTROL, not_kept);
+            response
         }
         _ => not_found(),
     })
@@ -97,7 +121,17 @@ fn paths(shared: &Shared) -> Value {
         let versions = group.versions.iter();
         paths.extend(versions.map(|version| format!("/apis/{}/{}", group.name, version.version)));
     }
-    let others = ["/healthz", "/livez", "/openapi/v3", "/readyz", "/version"];
+    let others = [
+        "/.well-known/openid-configuration",
+        "/healthz",
+        "/livez",
+        "/metrics",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/openid/v1/jwks",
+        "/readyz",
+        "/version",
+    ];
     paths.extend(others.map(str::to_owned));
     paths.sort();
     json!({ "paths": paths })
@@ -164,20 +198,44 @@ fn json_answer(request: &Request, value: &Value, by: Negotiated) -> Result<Respo
     Ok(answer::value(StatusCode::OK, &output, value))
 }
 
-/// Checks that the client accepts JSON, the only format of `/version`.
+/// What tokens are verified by, which is the same for an hour.
+fn published(text: Option<String>, form: &'static str) -> Response<Body> {
+    let Some(text) = text else {
+        return not_found();
+    };
+    let mut response = Response::new(Body::from(text));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(form));
+    let hour = HeaderValue::from_static("public, max-age=3600");
+    headers.insert(CACHE_CONTROL, hour);
+    response
+}
+
+/// The address that the client has reached the server at.
+fn host_of(request: &Request) -> &str {
+    let parts = &request.parts;
+    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let host = host.or(parts.uri.authority().map(http::uri::Authority::as_str));
+    host.unwrap_or_default()
+}
+
+const JSON: &str = "application/json";
+const KEY_SET: &str = "application/jwk-set+json";
+
+/// Checks that the client accepts the only format of a path.
 ///
 /// # Errors
 /// 406 if it does not.
-fn wants_json(request: &Request) -> Result<()> {
+fn wants(request: &Request, form: &str) -> Result<()> {
     let ranges = accepted(&request.parts.headers);
     if ranges.is_empty()
         || ranges
             .iter()
-            .any(|range| matches!(range.kind, "application/json" | "*/*"))
+            .any(|range| range.kind == form || range.kind == "*/*")
     {
         return Ok(());
     }
-    let message = "406: Not Acceptable\n\nAvailable representations: application/json";
+    let message = format!("406: Not Acceptable\n\nAvailable representations: {form}");
     Err(Status::new(406, "NotAcceptable", message).with_details(Map::new()))
 }
 

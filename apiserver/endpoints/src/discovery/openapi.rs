@@ -2,14 +2,13 @@
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION, VARY};
 use http::{HeaderValue, Response, StatusCode};
-use kubewright_apimachinery::status::{Result, Status};
 
 use crate::body::Body;
-use crate::openapi::{self, Document, v2};
-use crate::rest::answer;
+use crate::openapi::{self, Document};
 use crate::rest::negotiate::{Output, accepted};
 use crate::rest::request::Request;
 use crate::rest::shared::Shared;
+use crate::rest::{answer, compress};
 
 /// Returns the list of documents: JSON whatever the client accepts, with the content type of plain text (measured on
 /// v1.36).
@@ -27,20 +26,20 @@ pub(super) fn document(shared: &Shared, request: &Request, place: &[&str]) -> Re
     let Some(document) = openapi::v3_document(&shared.served.now(), place) else {
         return no_document();
     };
-    if !reads_json(request) {
-        let mut response = answer::empty(StatusCode::NOT_ACCEPTABLE);
-        insert(&mut response, VARY, "Accept");
-        return response;
-    }
+    let Some(form) = form_of(request, V3) else {
+        return not_acceptable();
+    };
     match request.query.get("hash") {
-        None | Some("") => cacheable(request, &document, "no-cache, private"),
-        Some(hash) if hash == document.hash => cacheable(request, &document, "public, immutable"),
+        None | Some("") => cacheable(request, &document, form, "no-cache, private"),
+        Some(hash) if hash == document.hash => {
+            cacheable(request, &document, form, "public, immutable")
+        }
         Some(_) => {
             let location = format!("{}?hash={}", request.parts.uri.path(), document.hash);
             let mut response = Response::new(Body::from(""));
             *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
             insert(&mut response, LOCATION, &location);
-            insert(&mut response, CONTENT_TYPE, "application/json");
+            insert(&mut response, CONTENT_TYPE, form.content_type);
             insert(&mut response, CACHE_CONTROL, "no-cache, private");
             insert(&mut response, ETAG, &format!("\"{}\"", document.hash));
             insert(&mut response, VARY, "Accept");
@@ -57,30 +56,77 @@ fn no_document() -> Response<Body> {
     response
 }
 
-/// The document that old kubectl reads before it looks at v3; it has no JSON form here.
-pub(super) fn swagger(request: &Request) -> Result<Response<Body>> {
-    if !accepted(&request.parts.headers)
-        .iter()
-        .any(|range| range.kind == v2::ACCEPT)
-    {
-        return Err(Status::not_implemented(
-            "this server does not describe itself in OpenAPI v2; use /openapi/v3",
-        ));
+/// The document of v2, which is compressed for clients that read gzip.
+pub(super) fn swagger(shared: &Shared, request: &Request) -> Response<Body> {
+    let Some(form) = form_of(request, V2) else {
+        return not_acceptable();
+    };
+    let document = shared.swagger.document(&shared.served.now());
+    let mut response = cacheable(request, &document, form, "no-cache, private");
+    if compress::is_wanted(&request.parts.headers) {
+        response = compress::compressed(response);
     }
-    let mut response = Response::new(Body::from(v2::PROTOBUF));
-    insert(&mut response, CONTENT_TYPE, v2::CONTENT_TYPE);
-    insert(&mut response, VARY, "Accept");
-    Ok(response)
+    insert(&mut response, VARY, "Accept-Encoding");
+    let accept = HeaderValue::from_static("Accept");
+    response.headers_mut().append(VARY, accept);
+    response
 }
 
-/// The protobuf form of v3 is not made; clients that prefer it name JSON too.
-fn reads_json(request: &Request) -> bool {
+/// A form in which documents are written.
+#[derive(Clone, Copy)]
+struct DocumentForm {
+    content_type: &'static str,
+    is_protobuf: bool,
+}
+
+/// How the protobuf form of a version is called: `@` in what clients ask for, `.` in what they get, which Go can read.
+#[derive(Clone, Copy)]
+struct Names {
+    asked: &'static str,
+    answered: &'static str,
+}
+
+const V2: Names = Names {
+    asked: "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+    answered: "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+};
+const V3: Names = Names {
+    asked: "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+    answered: "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
+};
+
+/// The form that the client likes best.
+fn form_of(request: &Request, protobuf: Names) -> Option<DocumentForm> {
+    let json = DocumentForm {
+        content_type: "application/json",
+        is_protobuf: false,
+    };
     let ranges = accepted(&request.parts.headers);
-    let json = |kind| matches!(kind, "application/json" | "application/*" | "*/*");
-    ranges.is_empty() || ranges.iter().any(|range| json(range.kind))
+    if ranges.is_empty() {
+        return Some(json);
+    }
+    ranges.iter().find_map(|range| match range.kind {
+        "application/json" | "application/*" | "*/*" => Some(json),
+        kind if kind == protobuf.asked || kind == protobuf.answered => Some(DocumentForm {
+            content_type: protobuf.answered,
+            is_protobuf: true,
+        }),
+        _ => None,
+    })
 }
 
-fn cacheable(request: &Request, document: &Document, how_long: &str) -> Response<Body> {
+fn not_acceptable() -> Response<Body> {
+    let mut response = answer::empty(StatusCode::NOT_ACCEPTABLE);
+    insert(&mut response, VARY, "Accept");
+    response
+}
+
+fn cacheable(
+    request: &Request,
+    document: &Document,
+    form: DocumentForm,
+    how_long: &str,
+) -> Response<Body> {
     let tag = format!("\"{}\"", document.hash);
     let known = request.parts.headers.get_all(IF_NONE_MATCH).iter();
     let mut response = if known
@@ -91,7 +137,14 @@ fn cacheable(request: &Request, document: &Document, how_long: &str) -> Response
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
     } else {
-        answer::whole(StatusCode::OK, &Output::json(), document.body.clone())
+        let body = if form.is_protobuf {
+            document.protobuf()
+        } else {
+            document.body.clone()
+        };
+        let mut response = answer::whole(StatusCode::OK, &Output::json(), body);
+        insert(&mut response, CONTENT_TYPE, form.content_type);
+        response
     };
     insert(&mut response, ETAG, &tag);
     insert(&mut response, VARY, "Accept");

@@ -2,23 +2,20 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http::header::HOST;
 use kubewright_registry::{Group, Registry, Resource, Verb};
 use serde_json::{Map, Value, json};
 
+use super::host_of;
 use crate::rest::request::Request;
 
 /// `/api`.
 pub(super) fn versions(request: &Request) -> Value {
-    let parts = &request.parts;
-    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-    let host = host.or(parts.uri.authority().map(http::uri::Authority::as_str));
     json!({
         "kind": "APIVersions",
         "versions": ["v1"],
         "serverAddressByClientCIDRs": [{
             "clientCIDR": "0.0.0.0/0",
-            "serverAddress": host.unwrap_or_default(),
+            "serverAddress": host_of(request),
         }],
     })
 }

@@ -1,9 +1,10 @@
-//! OpenAPI v3: the index, and a document for each group and version.
+//! OpenAPI v3: the index, and a document for each group and version; v2 is made of the same parts.
 //!
 //! kubectl reads it to explain kinds, and before it applies: whether the server knows `fieldValidation`, which patch types a
 //! kind takes, and by which keys its lists are merged.
 
 mod definitions;
+mod gnostic;
 mod markers;
 mod names;
 mod operation;
@@ -11,13 +12,16 @@ mod overview;
 mod parameters;
 mod paths;
 mod schemas;
-pub mod v2;
+mod v2;
+
+pub use v2::Swagger;
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use bytes::Bytes;
+use kubewright_apimachinery::version::GIT_VERSION;
 use kubewright_apimachinery::{descriptions, types};
 use kubewright_registry::{GroupVersion, Registry};
 use parking_lot::Mutex;
@@ -26,15 +30,35 @@ use serde_json::{Map, Value, json};
 
 /// A document and the hash by which clients know it.
 #[derive(Debug)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "bytes and their name, for the handler that serves them"
-)]
+#[non_exhaustive]
 pub struct Document {
     /// The JSON text.
     pub body: Bytes,
     /// The hash in the index's address and in the ETag.
     pub hash: String,
+    /// The message of its protobuf form.
+    message: &'static str,
+    protobuf: OnceLock<Bytes>,
+}
+
+impl Document {
+    fn new(body: Bytes, hash: String, message: &'static str) -> Self {
+        Self {
+            body,
+            hash,
+            message,
+            protobuf: OnceLock::new(),
+        }
+    }
+
+    /// Returns the protobuf form, which is made when a client first asks for it.
+    pub fn protobuf(&self) -> Bytes {
+        let made = self.protobuf.get_or_init(|| {
+            let document = serde_json::from_slice(&self.body).unwrap_or_default();
+            gnostic::encode(&document, self.message)
+        });
+        made.clone()
+    }
 }
 
 /// The index: an address for each document, with its hash.
@@ -81,13 +105,14 @@ pub fn v3_document(registry: &Registry, place: &[&str]) -> Option<Arc<Document>>
     if let Some(document) = current(&MADE.lock()) {
         return Some(document);
     }
+    let of_custom = described.is_some_and(|(_, version)| v2::is_custom(version));
     let mut components = schemas::Components::default();
     let paths = match described {
         Some((group, version)) => paths::of(group, version, &mut components),
         None => overview::of(registry, words, &mut components)?,
     };
-    let body = document(&paths, components).to_string().into();
-    let document = Arc::new(Document { body, hash });
+    let body = document(&paths, components, of_custom).to_string().into();
+    let document = Arc::new(Document::new(body, hash, gnostic::V3));
     MADE.lock().insert(place, Arc::clone(&document));
     Some(document)
 }
@@ -97,21 +122,46 @@ fn served<'r>(registry: &'r Registry, group: &str, version: &str) -> Option<&'r 
     versions.find(|served| served.version == version)
 }
 
-fn document(paths: &Value, components: schemas::Components) -> Value {
+fn document(paths: &Value, components: schemas::Components, of_custom: bool) -> Value {
+    // The documents of definitions come from a part of the real server that knows neither its name nor its security.
+    if of_custom {
+        return json!({
+            "openapi": "3.0.0",
+            "info": { "title": "Kubernetes CRD Swagger", "version": "v0.1.0" },
+            "paths": paths,
+            "components": { "schemas": components.into_value() },
+        });
+    }
     json!({
         "openapi": "3.0.0",
-        "info": { "title": "Kubernetes", "version": "1.37" },
+        "info": info(),
         "paths": paths,
         "components": {
             "schemas": components.into_value(),
-            "securitySchemes": { "BearerToken": {
-                "type": "apiKey",
-                "description": "Bearer Token authentication",
-                "name": "authorization",
-                "in": "header",
-            } },
+            "securitySchemes": { "BearerToken": bearer_token() },
         },
     })
+}
+
+fn info() -> Value {
+    let version = GIT_VERSION.trim_start_matches('v');
+    let minor = version.rsplit_once('.').map_or(version, |(minor, _)| minor);
+    json!({ "title": "Kubernetes", "version": minor })
+}
+
+fn bearer_token() -> Value {
+    json!({
+        "type": "apiKey",
+        "description": "Bearer Token authentication",
+        "name": "authorization",
+        "in": "header",
+    })
+}
+
+fn hash_of(text: &[u8]) -> String {
+    let mut digest = Context::new(&SHA512);
+    digest.update(text);
+    hex(digest)
 }
 
 fn hash(place: &str, version: Option<&GroupVersion>) -> String {

@@ -23,19 +23,19 @@ pub(super) fn of(group: &str, version: &GroupVersion, components: &mut Component
     let root = format!("/{}", place(group, &version.version));
     let words = Words::of(group, &version.version);
     let mut out = Map::new();
-    let available = Operation {
-        description: "get available resources".to_owned(),
-        id: words.id("get", "APIResources"),
-        tag: words.tag.clone(),
-        answer: components.named("apimachinery.pkg.apis.meta.v1.APIResourceList"),
-        ..plain()
-    };
     // Who describes definitions describes nothing else.
     if version
         .resources
         .iter()
         .any(|resource| resource.strategy.installs_routes())
     {
+        let available = Operation {
+            description: "get available resources".to_owned(),
+            id: words.id("get", "APIResources"),
+            tag: words.tag.clone(),
+            answer: components.named("apimachinery.pkg.apis.meta.v1.APIResourceList"),
+            ..plain()
+        };
         out.insert(format!("{root}/"), path_item(vec![available]));
     }
     for resource in &version.resources {
@@ -174,7 +174,16 @@ impl Paths<'_> {
             kind,
             part: &part.name,
         };
-        let operations = self.on_one(&about, &part.verbs);
+        let mut operations = self.on_one(&about, &part.verbs);
+        if self.is_custom() {
+            for operation in &mut operations {
+                operation.kind = Some(self.kind.clone());
+                operation
+                    .parameters
+                    .retain(|parameter| parameter["name"] != "name");
+                operation.parameters.push(name_of(&self.kind));
+            }
+        }
         self.add(path.to_owned(), operations);
     }
 
@@ -211,6 +220,9 @@ impl Paths<'_> {
         } else {
             get.answer = self.components.kind(about.kind);
         }
+        if self.is_custom() {
+            get.parameters.extend(parameters::of("GetOptions"));
+        }
         get
     }
 
@@ -219,20 +231,25 @@ impl Paths<'_> {
         put.parameters.extend(parameters::of("create"));
         put.codes = &["200", "201"];
         put.answer = self.components.kind(about.kind);
-        put.body = Some(body(&["*/*"], &put.answer, true));
+        put.body = Some(body(self.forms_of_bodies(), &put.answer, true));
         put
     }
 
     fn patch(&mut self, about: &About<'_>) -> Operation {
         // kubectl takes the first type that it finds here, and custom resources have no strategic merge.
-        let patch_types = if types::root(about.kind).is_some() {
+        let patch_types = if types::root(about.kind).is_some() && !self.is_custom() {
             &PATCH_TYPES[..]
         } else {
             &PATCH_TYPES[..3]
         };
         let mut patch = self.named("patch", "patch", "partially update", about);
         patch.parameters.extend(parameters::of("patch"));
-        patch.codes = &["200", "201"];
+        // Apply may create a custom resource, too, but its routes do not say so.
+        patch.codes = if self.is_custom() {
+            &["200"]
+        } else {
+            &["200", "201"]
+        };
         patch.body = Some(body(patch_types, &self.components.patch(), true));
         patch.answer = self.components.kind(about.kind);
         patch
@@ -263,6 +280,11 @@ impl Paths<'_> {
                 .id("delete", &format!("Collection{}", self.middle())),
             format!("delete collection of {kind}"),
         );
+        delete.answer = self.status();
+        if self.is_custom() {
+            delete.parameters.extend(parameters::of("list"));
+            return delete;
+        }
         delete.parameters.extend(parameters::of("delete"));
         let of_lists = parameters::of("list").into_iter().filter(|parameter| {
             let name = parameter["name"].as_str();
@@ -270,7 +292,6 @@ impl Paths<'_> {
         });
         delete.parameters.extend(of_lists);
         delete.body = Some(self.delete_options());
-        delete.answer = self.status();
         delete
     }
 
@@ -290,7 +311,7 @@ impl Paths<'_> {
         create.parameters.extend(parameters::of("create"));
         create.codes = &["200", "201", "202"];
         create.answer = self.components.kind(about.kind);
-        create.body = Some(body(&["*/*"], &create.answer, true));
+        create.body = Some(body(self.forms_of_bodies(), &create.answer, true));
         create
     }
 
@@ -302,7 +323,7 @@ impl Paths<'_> {
         } else {
             self.middle()
         };
-        let how = if self.resource.allows(Verb::Watch) {
+        let how = if self.resource.allows(Verb::Watch) && !self.is_custom() {
             "list or watch"
         } else {
             "list"
@@ -442,7 +463,7 @@ impl Paths<'_> {
             description,
             kind: Some(self.kind.clone()),
             parameters: shared,
-            forms: if self.resource.strategy.is_unstructured() {
+            forms: if self.is_custom() {
                 &FORMS_OF_CUSTOM
             } else {
                 &FORMS
@@ -451,8 +472,21 @@ impl Paths<'_> {
         }
     }
 
+    /// The routes of custom resources are described by a part of the real server that knows definitions alone.
+    fn is_custom(&self) -> bool {
+        self.resource.strategy.is_unstructured()
+    }
+
+    fn forms_of_bodies(&self) -> &'static [&'static str] {
+        if self.is_custom() {
+            &FORMS_OF_CUSTOM
+        } else {
+            &["*/*"]
+        }
+    }
+
     fn forms_of_lists(&self) -> &'static [&'static str] {
-        if self.resource.strategy.is_unstructured() {
+        if self.is_custom() {
             &FORMS_OF_CUSTOM
         } else {
             &FORMS_OF_LISTS
@@ -470,8 +504,12 @@ impl Paths<'_> {
     }
 
     fn delete_options(&mut self) -> Value {
-        let options = self.components.options("DeleteOptions", &self.kind);
-        body(&["*/*"], &options, false)
+        let options = if self.is_custom() {
+            self.components.options_of_clients("DeleteOptions")
+        } else {
+            self.components.options("DeleteOptions", &self.kind)
+        };
+        body(self.forms_of_bodies(), &options, false)
     }
 
     fn status(&mut self) -> Value {

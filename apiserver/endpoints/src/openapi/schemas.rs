@@ -11,14 +11,30 @@ use serde_json::{Map, Value, json};
 use super::definitions;
 use super::markers::{Markers, add};
 use super::names::{kind_value, name_of};
+use super::v2::of_clients;
 
 /// The schemas of a document, by the names of their definitions.
 #[derive(Default)]
-pub(super) struct Components(BTreeMap<String, Value>);
+pub(super) struct Components {
+    schemas: BTreeMap<String, Value>,
+    /// Whether they are for v2, which says less of custom resources.
+    for_v2: bool,
+}
 
 impl Components {
+    pub(super) fn of_v2() -> Self {
+        Self {
+            for_v2: true,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn into_value(self) -> Value {
-        Value::Object(self.0.into_iter().collect())
+        Value::Object(self.schemas.into_iter().collect())
+    }
+
+    pub(super) fn into_schemas(self) -> BTreeMap<String, Value> {
+        self.schemas
     }
 
     /// A reference to the schema of a kind.
@@ -40,7 +56,7 @@ impl Components {
         let item = self.kind(kind);
         let item_name = item["$ref"].as_str().unwrap_or_default();
         let name = item_name.trim_start_matches(PREFIX).to_owned() + "List";
-        if !self.0.contains_key(&name) {
+        if !self.schemas.contains_key(&name) {
             let text = Descriptions::of("");
             let list_meta = types::by_name("apimachinery.pkg.apis.meta.v1.ListMeta")
                 .map(|meta| self.ty(meta))
@@ -56,7 +72,7 @@ impl Components {
                     "metadata": { "allOf": [list_meta], "default": {}, "description": "Standard list metadata." },
                     "items": {
                         "type": "array",
-                        "items": { "allOf": [item], "default": {} },
+                        "items": item,
                         "description": format!("Items is the list of {}.", kind.kind),
                     },
                 },
@@ -64,7 +80,7 @@ impl Components {
                     { "group": kind.group, "version": kind.version, "kind": list_kind },
                 ],
             });
-            self.0.insert(name.clone(), schema);
+            self.schemas.insert(name.clone(), schema);
         }
         reference(&name)
     }
@@ -81,6 +97,16 @@ impl Components {
         let name = format!("apimachinery.pkg.apis.meta.v1.{kind}");
         let reference = self.named(&name);
         self.name_everywhere(&name, kind, of);
+        reference
+    }
+
+    /// The same for the groups of definitions, which do not know the options as their own.
+    pub(super) fn options_of_clients(&mut self, kind: &str) -> Value {
+        let name = format!("apimachinery.pkg.apis.meta.v1.{kind}");
+        let reference = self.named(&name);
+        for known in of_clients(kind) {
+            self.add_kind(&format!("io.k8s.{name}"), &known);
+        }
         reference
     }
 
@@ -132,11 +158,11 @@ impl Components {
 
     fn ty(&mut self, ty: TypeRef) -> Value {
         let name = format!("io.k8s.{}", ty.name());
-        if !self.0.contains_key(&name) {
+        if !self.schemas.contains_key(&name) {
             // Types refer to each other in cycles: reserve the name before building the schema.
-            self.0.insert(name.clone(), Value::Null);
+            self.schemas.insert(name.clone(), Value::Null);
             let schema = self.object(ty);
-            self.0.insert(name.clone(), schema);
+            self.schemas.insert(name.clone(), schema);
         }
         reference(&name)
     }
@@ -241,23 +267,24 @@ impl Components {
         }
     }
 
+    /// Nothing stands beside the reference of an item.
     fn item(&mut self, slot: &'static Slot) -> Value {
         let mut schema = self.slot(slot);
-        if let Some(default) = default(&slot.shape, true) {
-            schema["default"] = default;
+        match schema.get_mut("allOf").and_then(Value::as_array_mut) {
+            Some(all) => all.pop().unwrap_or_default(),
+            None => schema,
         }
-        schema
     }
 
     fn leaf(&mut self, name: &str, schema: Value) -> Value {
-        self.0.entry(name.to_owned()).or_insert(schema);
+        self.schemas.entry(name.to_owned()).or_insert(schema);
         reference(name)
     }
 
     /// Adds the schemas of a kind that a definition made, and of its lists.
     pub(super) fn define(&mut self, kind: &GroupVersionKind, custom: &Custom) {
         let meta = self.named("apimachinery.pkg.apis.meta.v1.ObjectMeta");
-        let schema = definitions::object(kind, custom, &meta);
+        let schema = definitions::object(kind, custom, &meta, self.for_v2);
         let item = self.leaf(&name_of(kind), schema);
         let list_meta = self.named("apimachinery.pkg.apis.meta.v1.ListMeta");
         let (name, list) = definitions::list(kind, custom, &item, &list_meta);
@@ -276,7 +303,7 @@ impl Components {
 
     /// Notes that objects of this kind have this schema.
     fn add_kind(&mut self, name: &str, kind: &GroupVersionKind) {
-        let Some(schema) = self.0.get_mut(name) else {
+        let Some(schema) = self.schemas.get_mut(name) else {
             return;
         };
         let kinds = &mut schema["x-kubernetes-group-version-kind"];

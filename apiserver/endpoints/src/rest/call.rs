@@ -25,6 +25,7 @@ use super::negotiate::Output;
 use super::path::ResourcePath;
 use super::query::Query;
 use crate::audit::Trail;
+use crate::metrics::AdmissionStep;
 use crate::rest::shared::Shared;
 
 /// A request whose path leads to a resource that exists.
@@ -228,8 +229,11 @@ impl Call {
     pub(crate) async fn mutate(&self, attributes: &mut Attributes) -> Result<()> {
         refuse(attributes)?;
         let Shared { chain, cluster, .. } = &*self.shared;
+        let (began, operation) = (Instant::now(), attributes.operation);
         // The chain's future is large, and most of its room is for webhooks that are not called.
-        Box::pin(chain.mutate(cluster, attributes, &self.notes)).await
+        let outcome = Box::pin(chain.mutate(cluster, attributes, &self.notes)).await;
+        self.admitted(operation, AdmissionStep::Admit, outcome.is_err(), began);
+        outcome
     }
 
     /// Lets the validating steps of admission judge the object.
@@ -237,7 +241,16 @@ impl Call {
         // A webhook may have made of the object what is refused.
         refuse(attributes)?;
         let Shared { chain, cluster, .. } = &*self.shared;
-        Box::pin(chain.validate(cluster, attributes, &self.notes)).await
+        let began = Instant::now();
+        let outcome = Box::pin(chain.validate(cluster, attributes, &self.notes)).await;
+        let operation = attributes.operation;
+        self.admitted(operation, AdmissionStep::Validate, outcome.is_err(), began);
+        outcome
+    }
+
+    fn admitted(&self, operation: Operation, step: AdmissionStep, rejected: bool, began: Instant) {
+        let metrics = &self.shared.metrics;
+        metrics.admitted(operation, step, rejected, began.elapsed());
     }
 
     /// The write of a role or a binding that this request is, if it is one.

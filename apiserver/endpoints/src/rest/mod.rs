@@ -5,7 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod call;
 mod commit;
 mod component_statuses;
-mod compress;
+pub(crate) mod compress;
 mod converter;
 mod create;
 pub(crate) mod decode;
@@ -13,6 +13,7 @@ mod delete;
 pub(crate) mod delete_options;
 mod devices;
 pub(crate) mod dispatch;
+pub(crate) mod flow_control;
 mod forward;
 pub(crate) mod metadata;
 pub(crate) mod negotiate;
@@ -53,6 +54,7 @@ use uuid::Uuid;
 
 use crate::audit::{Audit, Trail};
 use crate::body::Body;
+use flow_control::Flow;
 use negotiate::{Encoding, Output};
 use path::Path;
 use query::Query;
@@ -106,7 +108,8 @@ pub async fn serve(
         stopped: caller.stopped.clone(),
         body: Bytes::new(),
     };
-    let handled = handle(shared, caller, request, path, body);
+    let mut flow = None;
+    let handled = handle(shared, caller, request, path, body, &mut flow);
     let answer = AssertUnwindSafe(handled).catch_unwind().await;
     let mut response = match answer {
         Ok(Ok(response)) => response,
@@ -131,6 +134,9 @@ pub async fn serve(
     }
     answer::add_warnings(&mut response, &notes);
     response.headers_mut().insert(AUDIT_ID, audit_id);
+    if let Some(flow) = flow {
+        flow.write(response.headers_mut());
+    }
     let mut response = match trail {
         Some(trail) => trail.answered(response),
         None => response,
@@ -157,9 +163,12 @@ async fn handle(
     mut request: Request,
     path: Path,
     body: Incoming,
+    flow: &mut Option<Flow>,
 ) -> Result<Response<Body>> {
     let (deadline, writes) = deadline(&request.parts.method, &request.query, &path)?;
-    let sender = shared.access.authenticate(&caller, &request.parts)?;
+    let sender = shared.access.authenticate(&caller, &request.parts);
+    let sender = sender.inspect_err(|_| shared.metrics.unauthenticated())?;
+    shared.metrics.authenticated(&sender);
     if let Some(trail) = &request.trail {
         trail.sent_by(&sender);
     }
@@ -169,13 +178,25 @@ async fn handle(
     }
     request.user = impersonated.map_or(sender, |impersonated| impersonated.user);
     request.deadline = deadline;
+    *flow = flow_of(&shared, &request, &path);
     let trail = request.trail.clone();
     let answered = async {
         dispatch::authorize(&shared, &request, &path)?;
-        if writes {
-            request.body = read_body(body).await?;
+        let Request { parts, query, .. } = &request;
+        let measure = shared.metrics.begin(&shared.served, parts, query, &path);
+        let answered = async {
+            if writes {
+                request.body = read_body(body).await?;
+            }
+            dispatch::dispatch(shared, request, path).await
+        };
+        match answered.await {
+            Ok(answer) => Ok(measure.answered(answer)),
+            Err(status) => {
+                measure.failed(status.code());
+                Err(status)
+            }
         }
-        dispatch::dispatch(shared, request, path).await
     };
     if Instant::now() >= deadline {
         return Ok(timed_out());
@@ -193,6 +214,17 @@ async fn handle(
             Ok(timed_out())
         }
     }
+}
+
+/// The flow of a request; what runs for long, but for watches, belongs to none.
+fn flow_of(shared: &Shared, request: &Request, path: &Path) -> Option<Flow> {
+    let Request { parts, query, .. } = request;
+    let target = Target::of(&parts.method, path, query, parts.uri.path());
+    if target.is_long_running() && target.verb != "watch" {
+        return None;
+    }
+    let question = target.question(&request.user);
+    shared.flow_control.flow_of(&shared.store, &question)
 }
 
 /// Whom the request acts as, if that is another than its sender.

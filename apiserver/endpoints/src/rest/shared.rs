@@ -15,6 +15,9 @@ use tokio::sync::watch;
 
 use crate::audit::Audit;
 use crate::cluster::StoredCluster;
+use crate::metrics::Metrics;
+use crate::openapi::Swagger;
+use crate::rest::flow_control::FlowControl;
 
 /// What the handlers of one server share.
 #[derive(Debug)]
@@ -38,6 +41,12 @@ pub struct Shared {
     pub access: Access,
     /// The audit log, if there is one.
     pub audit: Option<Audit>,
+    /// The flows that requests belong to.
+    pub flow_control: FlowControl,
+    /// What is counted for `/metrics`.
+    pub metrics: Arc<Metrics>,
+    /// The document of OpenAPI v2.
+    pub swagger: Swagger,
     /// Becomes true when the watches of in-process clients and the controllers end.
     pub stopped: watch::Sender<bool>,
 }

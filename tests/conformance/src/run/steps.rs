@@ -100,7 +100,7 @@ impl Runner {
                 answered(
                     &mut outcome,
                     watch.status,
-                    &compared(&watch.headers),
+                    &compared(&watch.headers, &step.compares),
                     &mut redactor,
                 );
                 watches.push((outcomes.len(), watch, step.events, id));
@@ -115,7 +115,9 @@ impl Runner {
                 let mut answer = awaited(client, &ask, step, &vars).await?;
                 // A real server publishes the document of a new group in the background.
                 let late = Instant::now() + TIMEOUT;
-                while step.shows == Shows::Openapi && answer.status == 404 && Instant::now() < late
+                while step.shows == Shows::Openapi
+                    && (answer.status == 404 || !openapi::names(&answer.body, naming(step)))
+                    && Instant::now() < late
                 {
                     sleep(Duration::from_millis(50)).await;
                     answer = client.send(ask.clone()).await?;
@@ -138,13 +140,14 @@ impl Runner {
                 answered(
                     &mut outcome,
                     answer.status,
-                    &compared(&answer.headers),
+                    &compared(&answer.headers, &step.compares),
                     &mut redactor,
                 );
                 let body = match step.shows {
-                    Shows::Openapi => openapi::shape(&answer.body),
+                    Shows::Openapi => openapi::shape(&answer.body, naming(step)),
                     Shows::Names => redactor.value(&names(&answer.body)),
                     Shows::Length => length(&answer.body).into(),
+                    Shows::Uid => redactor.value(&answer.body["metadata"]["uid"]),
                     Shows::Order => order::paths(&answer.text).into(),
                     _ => redactor.value(&answer.body),
                 };
@@ -343,6 +346,10 @@ async fn awaited(client: &Client, ask: &Ask, step: &Step, vars: &Vars) -> Result
         );
         sleep(Duration::from_millis(5)).await;
     }
+}
+
+fn naming(step: &Step) -> &str {
+    step.naming.as_deref().unwrap_or_default()
 }
 
 /// Gives a request whose audit events are compared an `Audit-Id` that no other has, unless the case gives it one.
