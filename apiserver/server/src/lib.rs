@@ -56,7 +56,7 @@ pub use kubewright_endpoints::openapi;
 pub use kubewright_endpoints::{Body, RequestInfo};
 #[cfg(feature = "file")]
 pub use kubewright_storage::FileBackend;
-pub use kubewright_storage::{Backend, BackendError, Contents};
+pub use kubewright_storage::{Backend, BackendError, Contents, Write};
 pub use listen::{ListenError, Listening, SecureServing};
 pub use server::{ApiServer, Builder};
 pub use service::ApiService;

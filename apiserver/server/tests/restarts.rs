@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use kubewright_apiserver::{ApiServer, Backend, BackendError, Contents};
+use kubewright_apiserver::{ApiServer, Backend, BackendError, Contents, Write};
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, map};
@@ -44,15 +44,17 @@ impl Backend for Shelf {
         })
     }
 
-    fn commit(&self, key: &str, value: Option<&[u8]>, revision: u64) -> Result<(), BackendError> {
+    fn commit(&self, writes: &[Write], revision: u64) -> Result<(), BackendError> {
         let mut shelf = self.0.lock().unwrap();
         if shelf.is_locked {
             return Err(BackendError::new("writing to the shelf", "it is locked"));
         }
         shelf.revision = revision;
-        match value {
-            Some(value) => drop(shelf.entries.insert(key.to_owned(), value.to_owned())),
-            None => drop(shelf.entries.remove(key)),
+        for Write { key, value } in writes.iter().cloned() {
+            match value {
+                Some(value) => drop(shelf.entries.insert(key, value)),
+                None => drop(shelf.entries.remove(&key)),
+            }
         }
         Ok(())
     }

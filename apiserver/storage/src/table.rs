@@ -66,6 +66,15 @@ impl Table {
         self.objects.insert(object.path.clone(), object);
     }
 
+    /// Replaces everything by what there is at a revision; how it came to that is not known.
+    pub(crate) fn reload(&mut self, objects: BTreeMap<String, Arc<Object>>, revision: u64) {
+        self.objects = objects;
+        self.log.clear();
+        self.log_bytes = 0;
+        self.compacted = revision;
+        self.changed.send_replace(revision);
+    }
+
     pub(crate) fn get(&self, path: &str) -> Option<&Arc<Object>> {
         self.objects.get(path)
     }
@@ -117,12 +126,20 @@ impl Table {
         self.changed.subscribe()
     }
 
-    /// The changes after a revision, at most `limit` of them.
+    /// The changes after a revision, about `limit` of them at most: those of one revision are not parted.
     pub(crate) fn events_after(&self, revision: u64, limit: usize) -> Vec<Arc<Event>> {
         let start = self
             .log
             .partition_point(|event| event.object.revision <= revision);
-        self.log.iter().skip(start).take(limit).cloned().collect()
+        let mut events = self.log.iter().skip(start).peekable();
+        let mut found: Vec<Arc<Event>> = events.by_ref().take(limit).cloned().collect();
+        // A transaction of another program on a shared backend makes several changes at once.
+        if let Some(last) = found.last().map(|event| event.object.revision) {
+            while let Some(event) = events.next_if(|event| event.object.revision == last) {
+                found.push(event.clone());
+            }
+        }
+        found
     }
 
     /// The objects of a range now, and how many more there are behind the limit.

@@ -147,3 +147,12 @@ async fn a_watcher_that_is_too_slow_is_told_so() {
     let mut later = store.watch("t", 2);
     assert_eq!(later.next().await.unwrap().len(), 2);
 }
+
+#[test]
+fn a_store_in_memory_passes_the_suite() {
+    use crate::conformance::{Lifetime, Suite};
+    let suite = Suite::new(Lifetime::OfStore, |_: &str| {
+        Arc::new(Store::new(Limits::default()))
+    });
+    suite.run();
+}
