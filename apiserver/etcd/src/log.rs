@@ -74,14 +74,14 @@ pub(crate) async fn load(client: &Client, keys: &Keys) -> Result<Loaded, CallErr
     let mut loaded = Loaded::default();
     let mut from = keys.prefix.clone().into_bytes();
     loop {
-        let page = client.range(&Range {
+        let range = Range {
             key: &from,
             end: keys.end.as_bytes(),
             limit: PAGE,
             revision: loaded.revision,
             count_only: false,
-        });
-        let page = page.await?;
+        };
+        let page = client.range(&range).await?;
         if loaded.revision == 0 {
             loaded.revision = page.revision;
         }
