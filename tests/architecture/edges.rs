@@ -40,6 +40,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "cel",
             "controllers",
             "endpoints",
+            "etcd",
             "fieldmanagement",
             "registry",
             "storage",
@@ -70,6 +71,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "webhook-client",
         ],
     ),
+    ("etcd", &["storage"]),
     (
         "fieldmanagement",
         &[

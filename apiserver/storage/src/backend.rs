@@ -156,6 +156,11 @@ impl BackendError {
         ))
     }
 
+    /// Returns the error of a backend that holds what a snapshot would replace.
+    pub(crate) fn not_empty() -> Self {
+        Self::without_cause("restoring a snapshot: the backend is not empty".to_owned())
+    }
+
     /// Returns the error of a change that does not arrive.
     pub(crate) fn late(revision: u64) -> Self {
         Self::without_cause(format!(

@@ -15,7 +15,7 @@ use crate::store::{CommitError, Pending, Raced, State, Store};
 #[derive(Debug)]
 pub(crate) struct Group {
     backend: Box<dyn Backend>,
-    waiting: Mutex<Vec<(Pending, Answer)>>,
+    waiting: Mutex<Vec<(Pending<'static>, Answer)>>,
     /// The writer that has it commits for all that wait.
     turn: Mutex<()>,
 }
@@ -43,9 +43,11 @@ impl Group {
         &*self.backend
     }
 
-    pub(crate) fn commit(&self, store: &Store, pending: Pending) -> Outcome {
+    pub(crate) fn commit(&self, store: &Store, pending: Pending<'_>) -> Outcome {
         let answer = Answer::default();
-        self.waiting.lock().push((pending, answer.clone()));
+        self.waiting
+            .lock()
+            .push((pending.into_owned(), answer.clone()));
         blocking(|| {
             let _turn = self.turn.lock();
             let is_answered = answer.lock().is_some();
@@ -59,7 +61,7 @@ impl Group {
     }
 
     /// Readers see the changes when they are durable, and read on meanwhile.
-    fn commit_all(&self, store: &Store, all: Vec<(Pending, Answer)>) {
+    fn commit_all(&self, store: &Store, all: Vec<(Pending<'static>, Answer)>) {
         let batch = Batch::of(&store.state.read(), all);
         let last = batch.changes.last().map(|(_, _, object)| object.revision);
         let Some(revision) = last else {
@@ -82,7 +84,7 @@ impl Group {
 
 impl Batch {
     /// Decides in their order which writes win. No other writer changes the state before they are committed.
-    fn of(state: &State, all: Vec<(Pending, Answer)>) -> Self {
+    fn of(state: &State, all: Vec<(Pending<'static>, Answer)>) -> Self {
         let mut revision = state.revision;
         let mut batch = Self {
             changes: Vec::with_capacity(all.len()),
@@ -91,7 +93,7 @@ impl Batch {
         };
         let mut changed: HashMap<(String, String), Option<Arc<Object>>> = HashMap::new();
         for (pending, answer) in all {
-            let key = (pending.resource, pending.path);
+            let key = (pending.resource.into_owned(), pending.path.into_owned());
             let present = match changed.get(&key) {
                 Some(present) => present.clone(),
                 None => state.present(&key.0, &key.1).cloned(),

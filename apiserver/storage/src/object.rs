@@ -265,18 +265,26 @@ impl Object {
 
     /// Returns the object that a backend has kept; none if it is not one.
     pub(crate) fn kept(path: &str, kept: &[u8]) -> Option<Self> {
+        let (revision, draft) = Draft::kept(kept)?;
+        Some(draft.at(path.to_owned(), revision))
+    }
+}
+
+impl Draft {
+    /// Returns the draft of what a backend has kept, and its revision; none if it is not an object.
+    pub(crate) fn kept(kept: &[u8]) -> Option<(u64, Self)> {
         let (read_back, json) = kept.split_first()?;
         let value: Value = parse_own(json)?;
         let revision = value.pointer("/metadata/resourceVersion")?.as_str()?;
         let revision = revision.parse().ok()?;
-        let mut draft = Draft::new(&value);
+        let mut draft = Self::new(&value);
         draft.read_back = match read_back {
             b'=' => ReadBack::AsStored,
             b'+' => ReadBack::WithDefaults,
             b'-' => ReadBack::WithoutEmptyMaps,
             _ => return None,
         };
-        Some(draft.at(path.to_owned(), revision))
+        Some((revision, draft))
     }
 }
 

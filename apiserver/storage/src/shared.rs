@@ -157,7 +157,7 @@ impl Shared {
     pub(crate) fn commit(
         &self,
         store: &Store,
-        pending: Pending,
+        pending: Pending<'_>,
     ) -> Result<Arc<Object>, CommitError> {
         let Pending {
             resource,
@@ -197,7 +197,7 @@ impl Shared {
             Committed::At(revision) => own
                 .and_then(|own| match own.object {
                     Some(object) => Some(object).filter(|object| object.revision == revision),
-                    None => Some(Arc::new(own.draft?.at(path.clone(), revision))),
+                    None => Some(Arc::new(own.draft?.at(path.to_string(), revision))),
                 })
                 .or_else(|| present().filter(|present| present.revision == revision))
                 .ok_or_else(|| BackendError::late(revision).into()),

@@ -1,9 +1,12 @@
 //! The store itself: reads and the three commits.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::panic::resume_unwind;
+use std::sync::{Arc, OnceLock};
+use std::thread;
 
-use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::Duration;
@@ -42,7 +45,7 @@ pub const FIRST_REVISION: u64 = 1;
 pub struct Store {
     pub(crate) state: RwLock<State>,
     /// How long every write of a client takes; none: no time at all.
-    latency: Option<Duration>,
+    latency: OnceLock<Duration>,
     /// Those of a resource are read when the resource is first asked for.
     initial: Option<Box<dyn InitialObjects>>,
     keeping: Keeping,
@@ -62,12 +65,24 @@ enum Keeping {
 
 /// A write that is not committed yet.
 #[derive(Debug)]
-pub(crate) struct Pending {
-    pub(crate) resource: String,
-    pub(crate) path: String,
+pub(crate) struct Pending<'a> {
+    pub(crate) resource: Cow<'a, str>,
+    pub(crate) path: Cow<'a, str>,
     pub(crate) expected: Option<u64>,
     pub(crate) change: Change,
     pub(crate) draft: Draft,
+}
+
+impl Pending<'_> {
+    pub(crate) fn into_owned(self) -> Pending<'static> {
+        Pending {
+            resource: self.resource.into_owned().into(),
+            path: self.path.into_owned().into(),
+            expected: self.expected,
+            change: self.change,
+            draft: self.draft,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -164,7 +179,7 @@ impl Store {
                 opened: 0,
                 tables: HashMap::new(),
             }),
-            latency: None,
+            latency: OnceLock::new(),
             initial: None,
             keeping: Keeping::Nowhere,
             written: watch::Sender::new(FIRST_REVISION),
@@ -175,7 +190,9 @@ impl Store {
     pub fn with_initial_objects(limits: Limits, initial: impl InitialObjects + 'static) -> Self {
         let revision = initial.revision();
         let mut store = Self::new(limits);
-        store.state.get_mut().revision = revision;
+        let state = store.state.get_mut();
+        state.open_at(initial.opened());
+        state.revision = revision;
         store.written.send_replace(revision);
         Self {
             initial: Some(Box::new(initial)),
@@ -266,12 +283,9 @@ impl Store {
             objects.map(move |(revision, path, draft)| (resource, revision, path, draft))
         });
         if self.is_shared() {
-            for (resource, _, path, draft) in all {
-                if let Err(CommitError::Backend(error)) = self.create(resource, &path, draft) {
-                    return Err(error);
-                }
-            }
-            return Ok(());
+            let missing = all.filter(|(resource, _, path, _)| self.get(resource, path).is_none());
+            let missing = missing.map(|(resource, _, path, draft)| (resource, path, draft));
+            return self.create_all(missing.collect());
         }
         let mut state = self.state.write();
         // The revisions ascend: a start that was interrupted is continued where it ended.
@@ -297,23 +311,45 @@ impl Store {
         Ok(())
     }
 
-    /// Sets how much of the past the watch logs keep.
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.state.get_mut().limits = limits;
-        self
+    /// Creates objects that may exist, several at a time.
+    fn create_all(&self, objects: Vec<(&str, String, Draft)>) -> Result<(), BackendError> {
+        const AT_A_TIME: usize = 16;
+        let objects = Mutex::new(objects.into_iter());
+        let create = || {
+            loop {
+                let next = objects.lock().next();
+                let Some((resource, path, draft)) = next else {
+                    return Ok(());
+                };
+                if let Err(CommitError::Backend(error)) = self.create(resource, &path, draft) {
+                    return Err(error);
+                }
+            }
+        };
+        thread::scope(|scope| {
+            let writers: Vec<_> = (0..AT_A_TIME).map(|_| scope.spawn(create)).collect();
+            let mut outcomes = writers.into_iter().map(|writer| writer.join());
+            outcomes.try_for_each(|outcome| outcome.unwrap_or_else(|why| resume_unwind(why)))
+        })
     }
 
-    /// Makes writes for clients take this long; see [`Self::write_latency`].
-    pub fn with_latency(self, latency: Duration) -> Self {
-        let latency = Some(latency).filter(|latency| !latency.is_zero());
-        Self { latency, ..self }
+    /// Sets how much of the past the watch logs keep.
+    pub fn set_limits(&self, limits: Limits) {
+        self.state.write().limits = limits;
+    }
+
+    /// Makes writes for clients take this long, from now on and once for all; see [`Self::write_latency`].
+    pub fn set_latency(&self, latency: Duration) {
+        if !latency.is_zero() {
+            self.latency.get_or_init(|| latency);
+        }
     }
 
     /// Waits as long as a write takes. Writes for a client wait before they are committed, so that conflicts show
     /// afterwards.
     pub async fn write_latency(&self) {
-        if let Some(latency) = self.latency {
-            tokio::time::sleep(latency).await;
+        if let Some(latency) = self.latency.get() {
+            tokio::time::sleep(*latency).await;
         }
     }
 
@@ -337,10 +373,15 @@ impl Store {
             let mut table = Table::compacted_at(state.opened);
             let limits = state.limits;
             let initial = self.initial.as_ref();
+            let has_past = initial.is_some_and(|initial| initial.opened() == 0);
             for (revision, path, draft) in initial.map(|all| all.of(resource)).into_iter().flatten()
             {
                 let object = Arc::new(draft.at(path, revision));
-                table.record(Change::Added, object, limits);
+                if has_past {
+                    table.record(Change::Added, object, limits);
+                } else {
+                    table.restore(object);
+                }
             }
             state.tables.insert(resource.to_owned(), table);
         }
@@ -469,11 +510,16 @@ impl Store {
         self.written.subscribe()
     }
 
-    /// Forgets the changes up to a revision, as etcd's compaction does.
-    pub fn compact(&self, revision: u64) {
+    /// Reads the objects of the beginning that nobody has asked for.
+    pub(crate) fn read_initial(&self) {
         for resource in self.initial.iter().flat_map(|initial| initial.resources()) {
             drop(self.read(resource));
         }
+    }
+
+    /// Forgets the changes up to a revision, as etcd's compaction does.
+    pub fn compact(&self, revision: u64) {
+        self.read_initial();
         let mut state = self.state.write();
         state.compacted = state.compacted.max(revision);
         for table in state.tables.values_mut() {
@@ -490,8 +536,8 @@ impl Store {
         draft: Draft,
     ) -> Result<Arc<Object>, CommitError> {
         let pending = Pending {
-            resource: resource.to_owned(),
-            path: path.to_owned(),
+            resource: resource.into(),
+            path: path.into(),
             expected,
             change,
             draft,
@@ -549,12 +595,16 @@ impl State {
         self.table(resource).record(change, object, limits);
     }
 
-    fn commit(&mut self, pending: Pending) -> Result<Arc<Object>, Raced> {
+    fn commit(&mut self, pending: Pending<'_>) -> Result<Arc<Object>, Raced> {
         let present = self.present(&pending.resource, &pending.path);
         if present.map(|object| object.revision) != pending.expected {
             return Err(Raced(present.cloned()));
         }
-        let object = Arc::new(pending.draft.at(pending.path, self.revision + 1));
+        let object = Arc::new(
+            pending
+                .draft
+                .at(pending.path.into_owned(), self.revision + 1),
+        );
         self.record(&pending.resource, pending.change, object.clone());
         Ok(object)
     }
