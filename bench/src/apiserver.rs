@@ -7,18 +7,24 @@ use anyhow::{Result, ensure};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
+use kubewright_apiserver::{ApiServer, Controllers};
 use kubewright_certificates::TrustBundle;
 use serde_json::json;
 use tokio::time::Instant;
+use tower::ServiceExt as _;
 
 use crate::drop_in;
 use crate::measure;
 use crate::payloads::Case;
 use crate::process::{Kind, Process};
 use crate::report::{self, Comparison};
+use crate::scale::{self, Size};
 
 /// How fast the first answer has to come.
 const START: Duration = Duration::from_millis(3);
+
+/// The same in process, with every controller.
+const WITH_CONTROLLERS: Duration = Duration::from_millis(10);
 
 /// How to measure.
 #[derive(clap::Args)]
@@ -29,6 +35,18 @@ pub(crate) struct Options {
     /// How many times the server is started.
     #[arg(long, default_value_t = 20)]
     starts: usize,
+    /// Measure a large cluster instead, and the same load on a real kube-apiserver with etcd, if there is one.
+    #[arg(long)]
+    scale: bool,
+    /// The pods of the large cluster.
+    #[arg(long, default_value_t = 100_000)]
+    pods: usize,
+    /// The watches of the large cluster.
+    #[arg(long, default_value_t = 10_000)]
+    watches: usize,
+    /// The namespaces of the large cluster.
+    #[arg(long, default_value_t = 200)]
+    namespaces: usize,
     /// Where every run is kept.
     #[arg(long, default_value = "target/bench")]
     keep: PathBuf,
@@ -37,7 +55,16 @@ pub(crate) struct Options {
 /// Measures the start and the creation of a pod.
 pub(crate) async fn run(options: &Options) -> Result<()> {
     std::fs::create_dir_all(&options.keep)?;
+    if options.scale {
+        let size = Size {
+            pods: options.pods,
+            watches: options.watches,
+            namespaces: options.namespaces,
+        };
+        return scale::run(size, &options.keep).await;
+    }
     starts(options).await?;
+    in_process_starts(options)?;
     drop_in_starts(options).await?;
     let echo = Process::start(Kind::Echo, Some(0), &options.keep)?;
     let server = Process::start(Kind::ApiServer, Some(0), &options.keep)?;
@@ -64,6 +91,40 @@ async fn starts(options: &Options) -> Result<()> {
         "start to first TLS answer: median {server:.1?}, best {best:.1?}, bar {START:?}: {verdict}; \
          the constant answer: median {echo:.1?}, best {best_echo:.1?}"
     );
+    Ok(())
+}
+
+/// How long it takes from the start of a server in process to its first answer, alone and with every controller.
+fn in_process_starts(options: &Options) -> Result<()> {
+    let kinds: [(&str, Duration, fn() -> Controllers); 2] = [
+        ("alone", START, Controllers::none),
+        ("with all controllers", WITH_CONTROLLERS, Controllers::all),
+    ];
+    for (name, bar, controllers) in kinds {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let mut times = Vec::new();
+        for _ in 0..options.starts {
+            let begin = Instant::now();
+            let start = async {
+                let server = ApiServer::builder().controllers(controllers()).start();
+                let request = Request::get("/api/v1/namespaces/default");
+                let request = request.body(Full::<Bytes>::default())?;
+                let answer = server.service().oneshot(request).await?;
+                ensure!(answer.status().is_success(), "{}", answer.status());
+                let took = Instant::now() - begin;
+                server.stop();
+                Ok(took)
+            };
+            times.push(tokio::task::block_in_place(|| runtime.block_on(start))?);
+        }
+        let (middle, best) = middle_and_best(times);
+        let verdict = if middle <= bar { "met" } else { "missed" };
+        println!(
+            "start in process, {name}, to the first answer: median {middle:.1?}, best {best:.1?}, bar {bar:?}: {verdict}"
+        );
+    }
     Ok(())
 }
 

@@ -1,7 +1,8 @@
 //! Load and start-up measurements, each a ratio against a constant answer over the same TLS.
 //!
 //! `cargo run --release -p bench -- webhook` measures what webhooks cost a server's processor,
-//! `-- apiserver` how fast the embedded API server starts, also in place of envtest's kube-apiserver, and what creating a pod costs it, `-- flood` the memory that
+//! `-- apiserver` how fast the embedded API server starts, also in place of envtest's kube-apiserver, and what creating a pod costs it
+//! (with `--scale` 100,000 pods and 10,000 watches, beside a real kube-apiserver with etcd), `-- flood` the memory that
 //! bursts take in 128 MiB and what is left of it, `-- probes` how long a kubelet waits beside other clients of the same port, `-- controller` what caches hold and how soon and how cheaply
 //! controllers reconcile, `-- handshake` what it costs that certificates are live, `-- hand-over` how long no replica leads
 //! when a leader ends, and `-- compile` how long a scaffolded project compiles. The server and the load are
@@ -32,6 +33,7 @@ mod probes;
 mod process;
 mod reconciles;
 mod report;
+mod scale;
 mod serve;
 mod subjects;
 mod webhook;

@@ -98,6 +98,10 @@ impl Process {
         })
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The time that the server's threads have run, from the scheduler's accounts.
     pub(crate) fn processor_time(&self) -> Result<Duration> {
         let mut nanoseconds = 0;

@@ -42,6 +42,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "cel",
             "controllers",
             "endpoints",
+            "etcd",
             "fieldmanagement",
             "kubelet",
             "registry",
@@ -77,6 +78,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "webhook-client",
         ],
     ),
+    ("etcd", &["storage"]),
     (
         "fieldmanagement",
         &[

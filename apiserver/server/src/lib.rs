@@ -36,12 +36,14 @@
 
 pub mod admission;
 pub mod audit;
+mod import;
 mod kubernetes_service;
 mod listen;
 mod seed;
 mod server;
 mod service;
 
+pub use import::{ImportError, import};
 #[doc(hidden)]
 pub use kubewright_apiextensions::structural;
 pub use kubewright_apimachinery::field::FieldError;
@@ -56,9 +58,13 @@ pub use kubewright_controllers::{Container, Controllers, Program, Workloads};
 #[doc(hidden)]
 pub use kubewright_endpoints::openapi;
 pub use kubewright_endpoints::{Body, RequestInfo};
+#[cfg(feature = "etcd")]
+pub use kubewright_etcd::{EtcdBackend, EtcdOptions};
 #[cfg(feature = "file")]
 pub use kubewright_storage::FileBackend;
-pub use kubewright_storage::{Backend, BackendError, Contents};
+pub use kubewright_storage::{
+    Backend, BackendError, Contents, SharedBackend, Snapshot, SnapshotError, Write,
+};
 pub use listen::{ListenError, Listening, SecureServing};
 pub use server::{ApiServer, Builder};
 pub use service::ApiService;

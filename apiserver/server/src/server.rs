@@ -16,7 +16,9 @@ use kubewright_fieldmanagement as managed_fields;
 use kubewright_kubelet::Pods;
 use kubewright_registry::Served;
 use kubewright_registry::services::Pool;
-use kubewright_storage::{At, Backend, BackendError, Limits, Store, compact_every};
+use kubewright_storage::{
+    At, Backend, BackendError, Limits, SharedBackend, Snapshot, Store, compact_every,
+};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Duration;
@@ -37,7 +39,7 @@ pub struct ApiServer {
 #[derive(Debug)]
 #[must_use]
 pub struct Builder {
-    store: Option<Store>,
+    store: Option<Arc<Store>>,
     limits: Limits,
     chain: ChainBuilder,
     plugins: Enabled,
@@ -117,6 +119,11 @@ impl ApiServer {
         self.shared.stopped.send_replace(true);
     }
 
+    /// Takes a snapshot of every object, for [`Builder::snapshot`].
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::of(&self.shared.store)
+    }
+
     /// Forgets the past, as compaction of a real server's database does: older watches and pages get 410.
     pub fn compact(&self) {
         let store = &self.shared.store;
@@ -162,8 +169,49 @@ impl Builder {
     pub fn storage(mut self, backend: impl Backend + 'static) -> Result<Self, BackendError> {
         let store = Store::open(backend)?;
         store.initialize(&Seed::now())?;
+        self.store = Some(Arc::new(store));
+        Ok(self)
+    }
+
+    /// Keeps the objects in a backend that other servers write to as well, such as etcd: they share one cluster.
+    ///
+    /// Every server sees what the others have written: a request waits until this server has seen each write that was
+    /// acknowledged before, unless it asks for `resourceVersion=0`. The servers need the same
+    /// [`certificate_authority`](Self::certificate_authority) and [`service_account_tokens`](Self::service_account_tokens), and
+    /// only one of them should run [`controllers`](Self::controllers).
+    ///
+    /// # Errors
+    /// The backend cannot be read, holds entries of another program, or cannot keep the objects that every cluster has.
+    pub fn shared_storage(
+        mut self,
+        backend: impl SharedBackend + 'static,
+    ) -> Result<Self, BackendError> {
+        let store = Arc::new(Store::open_shared(backend)?);
+        store.follow_backend();
+        store.initialize(&Seed::now())?;
         self.store = Some(store);
         Ok(self)
+    }
+
+    /// Starts with the objects of a snapshot, with their uids, versions and owners, instead of those of a new cluster.
+    ///
+    /// They are decoded when their resource is first asked for, so that the server starts as fast as an empty one. They live in
+    /// memory; the snapshot is not changed.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use kubewright_apiserver::{ApiServer, Snapshot};
+    ///
+    /// let bytes = ApiServer::start().snapshot().into_bytes();
+    /// let server = ApiServer::builder().snapshot(Snapshot::read(bytes)?).start();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn snapshot(mut self, snapshot: Snapshot) -> Self {
+        let store = Store::with_initial_objects(self.limits, snapshot);
+        self.store = Some(Arc::new(store));
+        self
     }
 
     /// Forgets changes that are older than this, and by twice this at the latest: watches and pages from before get 410.
@@ -396,12 +444,10 @@ impl Builder {
     /// Controllers, a compaction interval or a backend are asked for outside of a tokio runtime.
     pub fn start(self) -> ApiServer {
         let is_kept = self.store.is_some();
-        let in_memory = || Store::with_initial_objects(self.limits, Seed::now());
+        let in_memory = || Arc::new(Store::with_initial_objects(self.limits, Seed::now()));
         let store = self.store.unwrap_or_else(in_memory);
-        let store = store
-            .with_limits(self.limits)
-            .with_latency(self.write_latency);
-        let store = Arc::new(store);
+        store.set_limits(self.limits);
+        store.set_latency(self.write_latency);
         if let Some(interval) = self.compaction_interval {
             tokio::spawn(compact_every(interval, Arc::downgrade(&store)));
         }
@@ -442,6 +488,9 @@ impl Builder {
         });
         if is_kept {
             shared.definitions.settle();
+        }
+        if shared.store.is_shared() {
+            shared.definitions.follow();
         }
         if !self.controllers.is_empty() {
             let weak = Arc::downgrade(&shared);

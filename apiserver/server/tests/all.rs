@@ -28,6 +28,7 @@ mod refusals;
 mod restarts;
 mod reviews;
 mod secure;
+mod sharing;
 mod subresources;
 mod tables;
 mod updates;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use kubewright_apiserver::{ApiServer, Backend, BackendError, Contents};
+use kubewright_apiserver::{ApiServer, Backend, BackendError, Contents, Write, import};
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, map};
@@ -44,15 +44,17 @@ impl Backend for Shelf {
         })
     }
 
-    fn commit(&self, key: &str, value: Option<&[u8]>, revision: u64) -> Result<(), BackendError> {
+    fn commit(&self, writes: &[Write], revision: u64) -> Result<(), BackendError> {
         let mut shelf = self.0.lock().unwrap();
         if shelf.is_locked {
             return Err(BackendError::new("writing to the shelf", "it is locked"));
         }
         shelf.revision = revision;
-        match value {
-            Some(value) => drop(shelf.entries.insert(key.to_owned(), value.to_owned())),
-            None => drop(shelf.entries.remove(key)),
+        for Write { key, value } in writes.iter().cloned() {
+            match value {
+                Some(value) => drop(shelf.entries.insert(key, value)),
+                None => drop(shelf.entries.remove(&key)),
+            }
         }
         Ok(())
     }
@@ -150,4 +152,73 @@ async fn a_write_that_cannot_be_stored_is_an_internal_error_and_changes_nothing(
     assert_eq!(cluster.get(&path).await.expect(200), stored);
     shelf.lock(false);
     cluster.put(&path, &changed).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_server_that_starts_with_a_snapshot_or_an_export_has_the_objects_with_their_versions() {
+    let cluster = Cluster::start();
+    cluster.post(DEFINITIONS, &definition()).await.expect(201);
+    let small = cluster.post(BOXES, &a_box("small", 1)).await.expect(201);
+    let web = cluster
+        .post(SERVICES, &service("web", &json!({})))
+        .await
+        .expect(201);
+    let list = |items: Vec<Value>| json!({"apiVersion": "v1", "kind": "List", "items": items});
+    let definition = cluster
+        .get(&format!("{DEFINITIONS}/boxes.example.com"))
+        .await
+        .expect(200);
+    let export = list(vec![small.clone(), web.clone(), definition]).to_string();
+    let snapshots = [
+        cluster.server.snapshot(),
+        import(export.as_bytes()).unwrap(),
+    ];
+    for snapshot in snapshots {
+        let cluster = Cluster::of(ApiServer::builder().snapshot(snapshot).start());
+        assert_eq!(
+            cluster.get(&format!("{BOXES}/small")).await.expect(200),
+            small
+        );
+        assert_eq!(
+            cluster.get(&format!("{SERVICES}/web")).await.expect(200),
+            web
+        );
+        let namespaces = cluster.get("/api/v1/namespaces").await.expect(200);
+        assert_eq!(namespaces["items"].as_array().unwrap().len(), 4);
+        cluster
+            .post(BOXES, &a_box("large", 10))
+            .await
+            .refused(422, "Invalid");
+        let taken = json!({"clusterIP": web["spec"]["clusterIP"]});
+        let other = cluster.post(SERVICES, &service("other", &taken)).await;
+        assert!(other.refused(422, "Invalid").contains("already allocated"));
+        let next = cluster.post(BOXES, &a_box("next", 2)).await.expect(201);
+        let version = |object: &Value| {
+            object["metadata"]["resourceVersion"]
+                .as_str()
+                .unwrap()
+                .parse::<u64>()
+                .unwrap()
+        };
+        assert!(version(&next) > version(&small));
+    }
+    for (text, expected) in [
+        ("- no\n- objects", "no apiVersion, kind or metadata.name"),
+        ("{", "neither a snapshot nor JSON or YAML"),
+        (
+            "apiVersion: example.com/v1\nkind: Box\nmetadata: {name: x}",
+            "no resource has objects of example.com/v1 Box",
+        ),
+    ] {
+        let error = import(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n";
+    let cluster = Cluster::of(
+        ApiServer::builder()
+            .snapshot(import(yaml.as_bytes()).unwrap())
+            .start(),
+    );
+    cluster.get(&format!("{MAPS}/a")).await.expect(200);
+    cluster.get(&format!("{MAPS}/b")).await.expect(200);
 }

@@ -255,3 +255,37 @@ async fn a_thousand_watchers_share_one_encoding() {
     }
     assert_eq!(places.len(), 1);
 }
+
+#[tokio::test]
+async fn an_event_is_encoded_once_for_all_watches_that_ask_alike() {
+    let cluster = Cluster::start();
+    let path = "/api/v1/namespaces/default/configmaps";
+    let watched = format!("{path}?watch=true");
+    let metadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+    for accept in [
+        "application/json",
+        "application/vnd.kubernetes.protobuf",
+        metadata,
+    ] {
+        let mut first = cluster.watch_as(&watched, accept).await;
+        let mut second = cluster.watch_as(&watched, accept).await;
+        let name = format!("x{}", accept.len());
+        cluster.post(path, &map(&name)).await.expect(201);
+        let lines = loop {
+            let lines = (first.line().await.unwrap(), second.line().await.unwrap());
+            if lines
+                .0
+                .windows(name.len())
+                .any(|part| part == name.as_bytes())
+            {
+                break lines;
+            }
+        };
+        assert_eq!(lines.0, lines.1);
+        assert_eq!(
+            lines.0.as_ptr(),
+            lines.1.as_ptr(),
+            "{accept}: the bytes are shared"
+        );
+    }
+}

@@ -5,6 +5,10 @@ mod file;
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
+
+use crate::event::Change;
+use crate::object::Object;
 
 #[cfg(feature = "file")]
 pub use file::FileBackend;
@@ -19,7 +23,7 @@ pub use file::FileBackend;
 /// use std::collections::BTreeMap;
 /// use std::sync::{Arc, Mutex};
 ///
-/// use kubewright_storage::{Backend, BackendError, Contents, Draft, Limits, Store};
+/// use kubewright_storage::{Backend, BackendError, Contents, Draft, Store, Write};
 /// use serde_json::json;
 ///
 /// #[derive(Clone, Debug, Default)]
@@ -31,12 +35,14 @@ pub use file::FileBackend;
 ///         Ok(Contents { revision, entries: entries.into_iter().collect() })
 ///     }
 ///
-///     fn commit(&self, key: &str, value: Option<&[u8]>, revision: u64) -> Result<(), BackendError> {
+///     fn commit(&self, writes: &[Write], revision: u64) -> Result<(), BackendError> {
 ///         let mut map = self.0.lock().unwrap();
 ///         map.0 = revision;
-///         match value {
-///             Some(value) => drop(map.1.insert(key.to_owned(), value.to_owned())),
-///             None => drop(map.1.remove(key)),
+///         for Write { key, value } in writes {
+///             match value {
+///                 Some(value) => drop(map.1.insert(key.clone(), value.clone())),
+///                 None => drop(map.1.remove(key)),
+///             }
 ///         }
 ///         Ok(())
 ///     }
@@ -58,14 +64,34 @@ pub trait Backend: fmt::Debug + Send + Sync {
     /// The entries cannot be read.
     fn load(&self) -> Result<Contents, BackendError>;
 
-    /// Sets the entry of a key to `value`, or removes it if there is none, together with the revision.
+    /// Makes all these writes, in their order, and sets the revision of the last one.
     ///
-    /// Both are durable when this returns, and neither is changed if it fails. Commits arrive one at a time, in the order of
-    /// their revisions.
+    /// All are durable when this returns, and nothing is changed if it fails. Commits arrive one at a time, in the order of
+    /// their revisions; writes that clients make at the same time arrive in one commit.
     ///
     /// # Errors
     /// The commit is not durable.
-    fn commit(&self, key: &str, value: Option<&[u8]>, revision: u64) -> Result<(), BackendError>;
+    fn commit(&self, writes: &[Write], revision: u64) -> Result<(), BackendError>;
+}
+
+/// One write of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a key and its value")]
+pub struct Write {
+    /// The key.
+    pub key: String,
+    /// The value that the key gets; none: its entry is removed.
+    pub value: Option<Vec<u8>>,
+}
+
+impl Write {
+    /// The write of a change of an object.
+    pub(crate) fn of(resource: &str, change: Change, object: &Object) -> Self {
+        Self {
+            key: format!("{resource}/{}", object.path),
+            value: (change != Change::Deleted).then(|| object.to_kept()),
+        }
+    }
 }
 
 /// The contents of a backend.
@@ -79,11 +105,11 @@ pub struct Contents {
 }
 
 /// The reason why a backend cannot read or keep an object.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("{doing}")]
 pub struct BackendError {
     doing: String,
-    source: Option<Box<dyn Error + Send + Sync>>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
     is_in_use: bool,
 }
 
@@ -91,9 +117,8 @@ impl BackendError {
     /// Returns an error that says what was being done, such as `opening the database /data/objects`, and its cause.
     pub fn new(doing: impl Into<String>, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self {
-            doing: doing.into(),
-            source: Some(cause.into()),
-            is_in_use: false,
+            source: Some(Arc::from(cause.into())),
+            ..Self::without_cause(doing.into())
         }
     }
 
@@ -109,12 +134,37 @@ impl BackendError {
         self.is_in_use
     }
 
-    /// Returns the error of an entry that no store has written.
-    pub(crate) fn foreign(key: &str) -> Self {
+    fn without_cause(doing: String) -> Self {
         Self {
-            doing: format!("reading the entry {key:?}: it is not an object of a store"),
+            doing,
             source: None,
             is_in_use: false,
         }
+    }
+
+    /// Returns the error of an entry that no store has written.
+    pub(crate) fn foreign(key: &str) -> Self {
+        Self::without_cause(format!(
+            "reading the entry {key:?}: it is not an object of a store"
+        ))
+    }
+
+    /// Returns the error of an entry that kube-apiserver has written.
+    pub(crate) fn protobuf(key: &str) -> Self {
+        Self::without_cause(format!(
+            "reading the entry {key:?}: it is encoded as protobuf, as kube-apiserver does"
+        ))
+    }
+
+    /// Returns the error of a backend that holds what a snapshot would replace.
+    pub(crate) fn not_empty() -> Self {
+        Self::without_cause("restoring a snapshot: the backend is not empty".to_owned())
+    }
+
+    /// Returns the error of a change that does not arrive.
+    pub(crate) fn late(revision: u64) -> Self {
+        Self::without_cause(format!(
+            "waiting for the changes up to revision {revision} to arrive from the backend"
+        ))
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 
 use crate::object::Object;
 
@@ -30,6 +31,7 @@ pub struct Event {
     /// The object as it was before; none if it was created.
     pub previous: Option<Arc<Object>>,
     line: OnceLock<Bytes>,
+    encoded: Mutex<Vec<(Arc<str>, Bytes)>>,
 }
 
 impl Change {
@@ -50,6 +52,7 @@ impl Event {
             object,
             previous,
             line: OnceLock::new(),
+            encoded: Mutex::default(),
         }
     }
 
@@ -58,6 +61,23 @@ impl Event {
         self.line
             .get_or_init(|| line(self.change.as_str(), self.object.json()))
             .clone()
+    }
+
+    /// Returns what [`Self::keep_encoded`] kept for watchers that see this change in another form.
+    pub fn encoded(&self, form: &str) -> Option<Bytes> {
+        let encoded = self.encoded.lock();
+        let mut all = encoded.iter();
+        all.find(|(known, _)| &**known == form)
+            .map(|(_, bytes)| bytes.clone())
+    }
+
+    /// Keeps what watchers get that see this change in a form of their own, such as protobuf, for all that ask for the same form.
+    pub fn keep_encoded(&self, form: &Arc<str>, bytes: Bytes) {
+        let mut encoded = self.encoded.lock();
+        // Two watchers may have encoded it at the same time.
+        if encoded.iter().all(|(known, _)| known != form) {
+            encoded.push((form.clone(), bytes));
+        }
     }
 
     pub(crate) fn size(&self) -> usize {

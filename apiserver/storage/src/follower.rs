@@ -15,7 +15,7 @@ pub struct Follower {
 }
 
 /// Everything that is stored, by resource.
-pub type Snapshot = Vec<(String, Vec<Arc<Object>>)>;
+pub type Everything = Vec<(String, Vec<Arc<Object>>)>;
 
 impl Store {
     /// Follows the changes of all resources.
@@ -27,9 +27,23 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Returns everything that is stored, the objects of the beginning that nobody has asked for too, and its revision.
+    pub(crate) fn everything(&self) -> (u64, Everything) {
+        self.read_initial();
+        let state = self.state.read();
+        let objects =
+            |(name, table): (&String, &Table)| (name.clone(), table.range("", "", usize::MAX).0);
+        let mut all: Everything = state.tables.iter().map(objects).collect();
+        all.retain(|(_, objects)| !objects.is_empty());
+        all.sort_by(|(a, _), (b, _)| a.cmp(b));
+        (state.revision, all)
+    }
+}
+
 impl Follower {
     /// Returns everything there is now, and goes on from here.
-    pub fn snapshot(&mut self) -> Snapshot {
+    pub fn snapshot(&mut self) -> Everything {
         let state = self.store.state.read();
         self.seen = state.revision;
         let all =

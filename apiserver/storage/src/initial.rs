@@ -11,6 +11,12 @@ pub trait InitialObjects: fmt::Debug + Send + Sync {
     /// Returns the revision of the last of them, at which the store begins.
     fn revision(&self) -> u64;
 
+    /// Returns the revision up to which the past is not known; 0 if every object was created at its own revision, and nothing
+    /// else has happened.
+    fn opened(&self) -> u64 {
+        0
+    }
+
     /// Returns the resources that have any.
     fn resources(&self) -> Vec<&str>;
 

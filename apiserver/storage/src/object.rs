@@ -128,17 +128,52 @@ impl Draft {
         if let Some(revision) = revision {
             return self.with_version(&revision.to_string());
         }
-        let member = b"\"resourceVersion\":\"";
-        let start = self.hole - member.len();
+        self.text.drain(self.version());
+        Bytes::from(self.text)
+    }
+
+    /// The place of `resourceVersion` in the text, with one of the commas around it.
+    fn version(&self) -> Range<usize> {
+        let start = self.hole - b"\"resourceVersion\":\"".len();
         let end = self.hole + 1;
-        // One of the commas around it goes, too.
         if self.text[end] == b',' {
-            self.text.drain(start..=end);
+            start..end + 1
         } else {
             let comma = usize::from(self.text[start - 1] == b',');
-            self.text.drain(start - comma..end);
+            start - comma..end
         }
-        Bytes::from(self.text)
+    }
+
+    /// Returns what a shared backend keeps: the JSON without `resourceVersion`, which is the backend's, and behind it blanks
+    /// that say what clients see of it. Other programs read it as JSON.
+    pub(crate) fn to_shared(&self) -> Vec<u8> {
+        let version = self.version();
+        let json = &self.text[..self.text.len() - 1];
+        let mut shared = Vec::with_capacity(json.len());
+        shared.extend_from_slice(&json[..version.start]);
+        shared.extend_from_slice(&json[version.end..]);
+        shared.extend_from_slice(match self.read_back {
+            ReadBack::AsStored => b"",
+            ReadBack::WithDefaults => b" ",
+            ReadBack::WithoutEmptyMaps => b"  ",
+        });
+        shared
+    }
+
+    /// Returns the draft of what a shared backend has kept; none if it is not the JSON of an object.
+    pub(crate) fn from_shared(shared: &[u8]) -> Option<Self> {
+        let json = shared.trim_ascii_end();
+        let value: Value = parse_own(json)?;
+        value
+            .get("metadata")
+            .filter(|metadata| metadata.is_object())?;
+        let mut draft = Self::new(&value);
+        draft.read_back = match &shared[json.len()..] {
+            b" " => ReadBack::WithDefaults,
+            b"  " => ReadBack::WithoutEmptyMaps,
+            _ => ReadBack::AsStored,
+        };
+        Some(draft)
     }
 }
 
@@ -189,6 +224,29 @@ impl Object {
             .map_or(&self.path, |(_, name)| name)
     }
 
+    /// Returns the object as it was when it was deleted at a revision.
+    pub(crate) fn deleted_at(&self, revision: u64) -> Self {
+        let digits = revision.to_string();
+        let mut text = Vec::with_capacity(self.text.len() + digits.len());
+        text.extend_from_slice(&self.text[..self.digits.start]);
+        text.extend_from_slice(digits.as_bytes());
+        text.extend_from_slice(&self.text[self.digits.end..]);
+        Self {
+            revision,
+            path: self.path.clone(),
+            labels: self.labels.clone(),
+            text: Bytes::from(text),
+            members: self.members,
+            digits: self.digits.start..self.digits.start + digits.len(),
+            read_back: self.read_back,
+        }
+    }
+
+    #[cfg(feature = "conformance")]
+    pub(crate) fn read_back(&self) -> ReadBack {
+        self.read_back
+    }
+
     pub(crate) fn size(&self) -> usize {
         self.text.len()
     }
@@ -207,18 +265,26 @@ impl Object {
 
     /// Returns the object that a backend has kept; none if it is not one.
     pub(crate) fn kept(path: &str, kept: &[u8]) -> Option<Self> {
+        let (revision, draft) = Draft::kept(kept)?;
+        Some(draft.at(path.to_owned(), revision))
+    }
+}
+
+impl Draft {
+    /// Returns the draft of what a backend has kept, and its revision; none if it is not an object.
+    pub(crate) fn kept(kept: &[u8]) -> Option<(u64, Self)> {
         let (read_back, json) = kept.split_first()?;
         let value: Value = parse_own(json)?;
         let revision = value.pointer("/metadata/resourceVersion")?.as_str()?;
         let revision = revision.parse().ok()?;
-        let mut draft = Draft::new(&value);
+        let mut draft = Self::new(&value);
         draft.read_back = match read_back {
             b'=' => ReadBack::AsStored,
             b'+' => ReadBack::WithDefaults,
             b'-' => ReadBack::WithoutEmptyMaps,
             _ => return None,
         };
-        Some(draft.at(path.to_owned(), revision))
+        Some((revision, draft))
     }
 }
 

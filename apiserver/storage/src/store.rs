@@ -1,17 +1,22 @@
 //! The store itself: reads and the three commits.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::panic::resume_unwind;
+use std::sync::{Arc, OnceLock};
+use std::thread;
 
-use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::Duration;
 
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, Write};
 use crate::event::{Change, Event};
+use crate::group::Group;
 use crate::initial::InitialObjects;
 use crate::object::{Draft, Object};
+use crate::shared::{Shared, SharedBackend};
 use crate::table::{Limits, Table};
 
 /// The revision of an empty store: etcd's first write has revision 2; clients treat 0 as "any".
@@ -39,24 +44,55 @@ pub const FIRST_REVISION: u64 = 1;
 #[derive(Debug)]
 pub struct Store {
     pub(crate) state: RwLock<State>,
-    limits: Limits,
     /// How long every write of a client takes; none: no time at all.
-    latency: Option<Duration>,
+    latency: OnceLock<Duration>,
     /// Those of a resource are read when the resource is first asked for.
     initial: Option<Box<dyn InitialObjects>>,
-    /// Where objects are kept when the process ends; none: nowhere.
-    backend: Option<Box<dyn Backend>>,
+    keeping: Keeping,
     /// The revision of the last write.
-    written: watch::Sender<u64>,
+    pub(crate) written: watch::Sender<u64>,
+}
+
+/// Where objects are kept when the process ends.
+#[derive(Debug)]
+enum Keeping {
+    Nowhere,
+    /// In a backend that no other process writes to.
+    Own(Group),
+    /// In a backend that other servers write to as well.
+    Shared(Shared),
+}
+
+/// A write that is not committed yet.
+#[derive(Debug)]
+pub(crate) struct Pending<'a> {
+    pub(crate) resource: Cow<'a, str>,
+    pub(crate) path: Cow<'a, str>,
+    pub(crate) expected: Option<u64>,
+    pub(crate) change: Change,
+    pub(crate) draft: Draft,
+}
+
+impl Pending<'_> {
+    pub(crate) fn into_owned(self) -> Pending<'static> {
+        Pending {
+            resource: self.resource.into_owned().into(),
+            path: self.path.into_owned().into(),
+            expected: self.expected,
+            change: self.change,
+            draft: self.draft,
+        }
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct State {
+    pub(crate) limits: Limits,
     pub(crate) revision: u64,
     /// The oldest revision whose state can still be read.
-    compacted: u64,
+    pub(crate) compacted: u64,
     /// The revision at which the store opened: no log has the changes up to it.
-    opened: u64,
+    pub(crate) opened: u64,
     pub(crate) tables: HashMap<String, Table>,
 }
 
@@ -137,15 +173,15 @@ impl Store {
     pub fn new(limits: Limits) -> Self {
         Self {
             state: RwLock::new(State {
+                limits,
                 revision: FIRST_REVISION,
                 compacted: 0,
                 opened: 0,
                 tables: HashMap::new(),
             }),
-            limits,
-            latency: None,
+            latency: OnceLock::new(),
             initial: None,
-            backend: None,
+            keeping: Keeping::Nowhere,
             written: watch::Sender::new(FIRST_REVISION),
         }
     }
@@ -154,7 +190,9 @@ impl Store {
     pub fn with_initial_objects(limits: Limits, initial: impl InitialObjects + 'static) -> Self {
         let revision = initial.revision();
         let mut store = Self::new(limits);
-        store.state.get_mut().revision = revision;
+        let state = store.state.get_mut();
+        state.open_at(initial.opened());
+        state.revision = revision;
         store.written.send_replace(revision);
         Self {
             initial: Some(Box::new(initial)),
@@ -170,66 +208,148 @@ impl Store {
         let contents = backend.load()?;
         let mut store = Self::new(Limits::default());
         let state = store.state.get_mut();
-        state.revision = contents.revision.max(FIRST_REVISION);
-        state.compacted = state.revision;
-        state.opened = state.revision;
+        state.open_at(contents.revision.max(FIRST_REVISION));
         for (key, value) in &contents.entries {
-            let resource_and_path = key.split_once('/');
-            let (resource, object) = resource_and_path
-                .and_then(|(resource, path)| Some((resource, Object::kept(path, value)?)))
-                .ok_or_else(|| BackendError::foreign(key))?;
-            let table = state.tables.entry(resource.to_owned());
-            table
-                .or_insert_with(|| Table::compacted_at(state.opened))
-                .restore(Arc::new(object));
+            let (resource, path) = split(key)?;
+            let object = Object::kept(path, value).ok_or_else(|| BackendError::foreign(key))?;
+            state.restore(resource, object);
         }
         store.written.send_replace(state.revision);
-        store.backend = Some(Box::new(backend));
+        store.keeping = Keeping::Own(Group::new(backend));
         Ok(store)
     }
 
-    /// Writes the objects that a cluster has from the beginning, unless they were written before.
+    /// Opens a store on a backend that other servers write to as well. It must be [followed](Self::follow_backend).
+    ///
+    /// # Errors
+    /// The backend cannot be read, or holds entries that no store has written.
+    pub fn open_shared(backend: impl SharedBackend + 'static) -> Result<Self, BackendError> {
+        let loaded = backend.load()?;
+        let mut store = Self::new(Limits::default());
+        let state = store.state.get_mut();
+        state.open_at(loaded.revision);
+        for entry in &loaded.entries {
+            let (resource, object) = entry.object()?;
+            state.restore(resource, object);
+        }
+        store.written.send_replace(state.revision);
+        store.keeping = Keeping::Shared(Shared::new(backend, loaded.revision));
+        Ok(store)
+    }
+
+    /// Takes the changes of every server from the backend from now on, if it is a shared one.
+    pub fn follow_backend(self: &Arc<Self>) {
+        if let Keeping::Shared(shared) = &self.keeping {
+            shared.follow(self);
+        }
+    }
+
+    /// Whether other servers write to the backend as well.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.keeping, Keeping::Shared(_))
+    }
+
+    /// Waits until reads show every write that any server has acknowledged before the call. Without other servers, they always
+    /// do.
+    ///
+    /// # Errors
+    /// The backend does not answer, or its changes do not arrive.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub async fn catch_up(&self) -> Result<(), BackendError> {
+        match &self.keeping {
+            Keeping::Shared(shared) => shared.catch_up(self).await,
+            Keeping::Nowhere | Keeping::Own(_) => Ok(()),
+        }
+    }
+
+    pub(crate) fn shared(&self) -> Option<&Shared> {
+        match &self.keeping {
+            Keeping::Shared(shared) => Some(shared),
+            Keeping::Nowhere | Keeping::Own(_) => None,
+        }
+    }
+
+    /// Writes the objects that a cluster has from the beginning, unless they were written before. A shared backend gets those
+    /// that it does not have, as from kube-apiserver at each start.
     ///
     /// # Errors
     /// The backend cannot keep them.
     pub fn initialize(&self, initial: &dyn InitialObjects) -> Result<(), BackendError> {
-        let mut state = self.state.write();
-        for resource in initial.resources() {
-            // The revisions ascend: a start that was interrupted is continued where it ended.
-            let written = state.revision;
-            let missing = initial.of(resource).into_iter();
-            for (revision, path, draft) in missing.filter(|(at, ..)| *at > written) {
-                let object = draft.at(path, revision);
-                self.keep(resource, Change::Added, &object)?;
-                let table = state.tables.entry(resource.to_owned());
-                table.or_insert_with(Table::new).record(
-                    Change::Added,
-                    Arc::new(object),
-                    self.limits,
-                );
-                state.revision = revision;
-            }
+        let resources = initial.resources();
+        let all = resources.into_iter().flat_map(|resource| {
+            let objects = initial.of(resource).into_iter();
+            objects.map(move |(revision, path, draft)| (resource, revision, path, draft))
+        });
+        if self.is_shared() {
+            let missing = all.filter(|(resource, _, path, _)| self.get(resource, path).is_none());
+            let missing = missing.map(|(resource, _, path, draft)| (resource, path, draft));
+            return self.create_all(missing.collect());
         }
-        self.written.send_replace(state.revision);
+        let mut state = self.state.write();
+        // The revisions ascend: a start that was interrupted is continued where it ended.
+        let written = state.revision;
+        let missing = all.filter(|(_, revision, ..)| *revision > written);
+        let objects: Vec<(&str, Arc<Object>)> = missing
+            .map(|(resource, revision, path, draft)| (resource, Arc::new(draft.at(path, revision))))
+            .collect();
+        let Some((_, last)) = objects.last() else {
+            return Ok(());
+        };
+        if let Keeping::Own(group) = &self.keeping {
+            let write = |(resource, object): &(&str, Arc<Object>)| {
+                Write::of(resource, Change::Added, object)
+            };
+            let writes: Vec<Write> = objects.iter().map(write).collect();
+            group.backend().commit(&writes, last.revision)?;
+        }
+        self.written.send_replace(last.revision);
+        for (resource, object) in objects {
+            state.record(resource, Change::Added, object);
+        }
         Ok(())
     }
 
-    /// Sets how much of the past the watch logs keep.
-    pub fn with_limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
+    /// Creates objects that may exist, several at a time.
+    fn create_all(&self, objects: Vec<(&str, String, Draft)>) -> Result<(), BackendError> {
+        const AT_A_TIME: usize = 16;
+        let objects = Mutex::new(objects.into_iter());
+        let create = || {
+            loop {
+                let next = objects.lock().next();
+                let Some((resource, path, draft)) = next else {
+                    return Ok(());
+                };
+                if let Err(CommitError::Backend(error)) = self.create(resource, &path, draft) {
+                    return Err(error);
+                }
+            }
+        };
+        thread::scope(|scope| {
+            let writers: Vec<_> = (0..AT_A_TIME).map(|_| scope.spawn(create)).collect();
+            let mut outcomes = writers.into_iter().map(|writer| writer.join());
+            outcomes.try_for_each(|outcome| outcome.unwrap_or_else(|why| resume_unwind(why)))
+        })
     }
 
-    /// Makes writes for clients take this long; see [`Self::write_latency`].
-    pub fn with_latency(self, latency: Duration) -> Self {
-        let latency = Some(latency).filter(|latency| !latency.is_zero());
-        Self { latency, ..self }
+    /// Sets how much of the past the watch logs keep.
+    pub fn set_limits(&self, limits: Limits) {
+        self.state.write().limits = limits;
+    }
+
+    /// Makes writes for clients take this long, from now on and once for all; see [`Self::write_latency`].
+    pub fn set_latency(&self, latency: Duration) {
+        if !latency.is_zero() {
+            self.latency.get_or_init(|| latency);
+        }
     }
 
     /// Waits as long as a write takes. Writes for a client wait before they are committed, so that conflicts show
     /// afterwards.
     pub async fn write_latency(&self) {
-        if let Some(latency) = self.latency {
-            tokio::time::sleep(latency).await;
+        if let Some(latency) = self.latency.get() {
+            tokio::time::sleep(*latency).await;
         }
     }
 
@@ -251,11 +371,17 @@ impl Store {
         let mut state = self.state.write();
         if !state.tables.contains_key(resource) {
             let mut table = Table::compacted_at(state.opened);
+            let limits = state.limits;
             let initial = self.initial.as_ref();
+            let has_past = initial.is_some_and(|initial| initial.opened() == 0);
             for (revision, path, draft) in initial.map(|all| all.of(resource)).into_iter().flatten()
             {
                 let object = Arc::new(draft.at(path, revision));
-                table.record(Change::Added, object, self.limits);
+                if has_past {
+                    table.record(Change::Added, object, limits);
+                } else {
+                    table.restore(object);
+                }
             }
             state.tables.insert(resource.to_owned(), table);
         }
@@ -384,11 +510,16 @@ impl Store {
         self.written.subscribe()
     }
 
-    /// Forgets the changes up to a revision, as etcd's compaction does.
-    pub fn compact(&self, revision: u64) {
+    /// Reads the objects of the beginning that nobody has asked for.
+    pub(crate) fn read_initial(&self) {
         for resource in self.initial.iter().flat_map(|initial| initial.resources()) {
             drop(self.read(resource));
         }
+    }
+
+    /// Forgets the changes up to a revision, as etcd's compaction does.
+    pub fn compact(&self, revision: u64) {
+        self.read_initial();
         let mut state = self.state.write();
         state.compacted = state.compacted.max(revision);
         for table in state.tables.values_mut() {
@@ -404,32 +535,85 @@ impl Store {
         change: Change,
         draft: Draft,
     ) -> Result<Arc<Object>, CommitError> {
-        let mut state = self.write(resource);
-        let state = &mut *state;
-        let Some(table) = state.tables.get_mut(resource) else {
-            return Err(Raced(None).into());
+        let pending = Pending {
+            resource: resource.into(),
+            path: path.into(),
+            expected,
+            change,
+            draft,
         };
-        let present = table.get(path);
-        if present.map(|object| object.revision) != expected {
-            return Err(Raced(present.cloned()).into());
+        match &self.keeping {
+            Keeping::Own(group) => group.commit(self, pending),
+            Keeping::Shared(shared) => shared.commit(self, pending),
+            Keeping::Nowhere => Ok(self.write(resource).commit(pending)?),
         }
-        let object = Arc::new(draft.at(path.to_owned(), state.revision + 1));
-        self.keep(resource, change, &object)?;
-        state.revision = object.revision;
-        table.record(change, object.clone(), self.limits);
-        self.written.send_replace(object.revision);
-        Ok(object)
+        .inspect(|object| self.announce(object.revision))
     }
 
-    /// Commits a change to the backend, if there is one.
-    fn keep(&self, resource: &str, change: Change, object: &Object) -> Result<(), BackendError> {
-        let Some(backend) = &self.backend else {
-            return Ok(());
-        };
-        let key = format!("{resource}/{}", object.path);
-        let value = (change != Change::Deleted).then(|| object.to_kept());
-        backend.commit(&key, value.as_deref(), object.revision)
+    /// Tells those who follow every resource of a revision.
+    pub(crate) fn announce(&self, revision: u64) {
+        self.written.send_if_modified(|written| {
+            let is_news = *written < revision;
+            *written = revision.max(*written);
+            is_news
+        });
     }
+}
+
+impl State {
+    /// Begins at a revision, with no past.
+    fn open_at(&mut self, revision: u64) {
+        self.revision = revision;
+        self.compacted = revision;
+        self.opened = revision;
+    }
+
+    /// Takes an object that was stored before the log begins.
+    fn restore(&mut self, resource: &str, object: Object) {
+        self.table(resource).restore(Arc::new(object));
+    }
+
+    pub(crate) fn table(&mut self, resource: &str) -> &mut Table {
+        let opened = self.opened;
+        if !self.tables.contains_key(resource) {
+            let table = Table::compacted_at(opened);
+            self.tables.insert(resource.to_owned(), table);
+        }
+        self.tables
+            .get_mut(resource)
+            .expect("the table was there, or was added")
+    }
+
+    pub(crate) fn present(&self, resource: &str, path: &str) -> Option<&Arc<Object>> {
+        self.tables.get(resource)?.get(path)
+    }
+
+    /// Makes a change visible to readers, at the revision of the object.
+    pub(crate) fn record(&mut self, resource: &str, change: Change, object: Arc<Object>) {
+        self.revision = object.revision;
+        let limits = self.limits;
+        self.table(resource).record(change, object, limits);
+    }
+
+    fn commit(&mut self, pending: Pending<'_>) -> Result<Arc<Object>, Raced> {
+        let present = self.present(&pending.resource, &pending.path);
+        if present.map(|object| object.revision) != pending.expected {
+            return Err(Raced(present.cloned()));
+        }
+        let object = Arc::new(
+            pending
+                .draft
+                .at(pending.path.into_owned(), self.revision + 1),
+        );
+        self.record(&pending.resource, pending.change, object.clone());
+        Ok(object)
+    }
+}
+
+/// Returns the resource and the path of the key that an object has in a backend.
+pub(crate) fn split(key: &str) -> Result<(&str, &str), BackendError> {
+    key.split_once('/')
+        .ok_or_else(|| BackendError::foreign(key))
 }
 
 #[cfg(test)]

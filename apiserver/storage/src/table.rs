@@ -1,6 +1,6 @@
 //! The objects of one resource, in key order, and the log of what happened to them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -27,6 +27,16 @@ pub(crate) struct Table {
     log_bytes: usize,
     compacted: u64,
     changed: watch::Sender<u64>,
+    /// The namespaces that have watches of their own.
+    namespaces: HashMap<String, Namespace>,
+}
+
+/// What watches of one namespace need to know: changes elsewhere do not wake them, however many there are.
+#[derive(Debug)]
+struct Namespace {
+    changed: watch::Sender<u64>,
+    /// The last of its changes that the log has forgotten.
+    compacted: u64,
 }
 
 impl Default for Limits {
@@ -46,6 +56,7 @@ impl Table {
             log_bytes: 0,
             compacted: 0,
             changed: watch::Sender::new(0),
+            namespaces: HashMap::new(),
         }
     }
 
@@ -66,6 +77,19 @@ impl Table {
         self.objects.insert(object.path.clone(), object);
     }
 
+    /// Replaces everything by what there is at a revision; how it came to that is not known.
+    pub(crate) fn reload(&mut self, objects: BTreeMap<String, Arc<Object>>, revision: u64) {
+        self.objects = objects;
+        self.log.clear();
+        self.log_bytes = 0;
+        self.compacted = revision;
+        self.changed.send_replace(revision);
+        for namespace in self.namespaces.values_mut() {
+            namespace.compacted = revision;
+            namespace.changed.send_replace(revision);
+        }
+    }
+
     pub(crate) fn get(&self, path: &str) -> Option<&Arc<Object>> {
         self.objects.get(path)
     }
@@ -77,6 +101,9 @@ impl Table {
         } else {
             self.objects.insert(object.path.clone(), object.clone())
         };
+        if let Some(namespace) = self.namespaces.get(object.namespace()) {
+            namespace.changed.send_replace(revision);
+        }
         let event = Event::new(change, object, previous);
         self.log_bytes += event.size();
         self.log.push_back(Arc::new(event));
@@ -90,6 +117,9 @@ impl Table {
         if let Some(event) = self.log.pop_front() {
             self.log_bytes -= event.size();
             self.compacted = event.object.revision;
+            if let Some(namespace) = self.namespaces.get_mut(event.object.namespace()) {
+                namespace.compacted = self.compacted;
+            }
         }
     }
 
@@ -113,16 +143,76 @@ impl Table {
         *self.changed.borrow()
     }
 
-    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
-        self.changed.subscribe()
+    /// Returns a receiver of the revision of each change in a namespace; of every change if it is empty.
+    pub(crate) fn subscribe(&mut self, namespace: &str) -> watch::Receiver<u64> {
+        /// From here on, namespaces that nobody watches any more are looked for.
+        const MANY: usize = 1024;
+        if namespace.is_empty() {
+            return self.changed.subscribe();
+        }
+        if self.namespaces.len() >= MANY && !self.namespaces.contains_key(namespace) {
+            self.namespaces
+                .retain(|_, known| known.changed.receiver_count() > 0);
+        }
+        let new = || Namespace {
+            changed: watch::Sender::new(0),
+            compacted: self.compacted,
+        };
+        let known = self.namespaces.entry(namespace.to_owned());
+        known.or_insert_with(new).changed.subscribe()
     }
 
-    /// The changes after a revision, at most `limit` of them.
+    /// The oldest revision from which a watch of a namespace can go on.
+    pub(crate) fn compacted_in(&self, namespace: &str) -> u64 {
+        let known = self.namespaces.get(namespace);
+        known.map_or(self.compacted, |known| known.compacted)
+    }
+
+    /// The changes in a namespace after a revision, about `limit` of them at most, and the revision that they lead to.
+    pub(crate) fn events_in(
+        &self,
+        namespace: &str,
+        revision: u64,
+        limit: usize,
+    ) -> (Vec<Arc<Event>>, u64) {
+        if namespace.is_empty() {
+            let events = self.events_after(revision, limit);
+            let last = events
+                .last()
+                .map_or(revision, |event| event.object.revision);
+            return (events, last);
+        }
+        let start = self
+            .log
+            .partition_point(|event| event.object.revision <= revision);
+        let mut found = Vec::new();
+        let mut last = revision;
+        for event in self.log.range(start..) {
+            if found.len() >= limit && event.object.revision != last {
+                break;
+            }
+            last = event.object.revision;
+            if event.object.namespace() == namespace {
+                found.push(event.clone());
+            }
+        }
+        (found, last)
+    }
+
+    /// The changes after a revision, about `limit` of them at most: those of one revision are not parted.
     pub(crate) fn events_after(&self, revision: u64, limit: usize) -> Vec<Arc<Event>> {
         let start = self
             .log
             .partition_point(|event| event.object.revision <= revision);
-        self.log.iter().skip(start).take(limit).cloned().collect()
+        let mut events = self.log.iter().skip(start).peekable();
+        let mut found: Vec<Arc<Event>> = events.by_ref().take(limit).cloned().collect();
+        // A transaction of another program on a shared backend makes several changes at once.
+        if let Some(last) = found.last().map(|event| event.object.revision) {
+            while let Some(event) = events.next_if(|event| event.object.revision == last) {
+                found.push(event.clone());
+            }
+        }
+        found
     }
 
     /// The objects of a range now, and how many more there are behind the limit.

@@ -13,6 +13,8 @@ use crate::table::Table;
 pub struct Watcher {
     store: Arc<Store>,
     resource: String,
+    /// Empty for all of them.
+    namespace: String,
     seen: u64,
     changed: watch::Receiver<u64>,
 }
@@ -37,14 +39,22 @@ impl Store {
     /// # }
     /// ```
     pub fn watch(self: &Arc<Self>, resource: &str, after: u64) -> Watcher {
+        self.watch_in(resource, "", after)
+    }
+
+    /// Follows the changes of a resource in a namespace after a revision; in all of them if it is empty.
+    ///
+    /// Changes in other namespaces do not wake the reader, and it need not begin again because they are forgotten.
+    pub fn watch_in(self: &Arc<Self>, resource: &str, namespace: &str, after: u64) -> Watcher {
         let changed = {
             let mut state = self.write(resource);
             let table = state.tables.entry(resource.to_owned());
-            table.or_insert_with(Table::new).subscribe()
+            table.or_insert_with(Table::new).subscribe(namespace)
         };
         Watcher {
             store: self.clone(),
             resource: resource.to_owned(),
+            namespace: namespace.to_owned(),
             seen: after,
             changed,
         }
@@ -63,13 +73,20 @@ impl Watcher {
         loop {
             self.changed.mark_unchanged();
             let events = self.read()?;
-            if let Some(last) = events.last() {
-                self.seen = last.object.revision;
+            if !events.is_empty() {
                 return Ok(events);
             }
             if self.changed.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
+        }
+    }
+
+    /// Goes on after a revision, for readers that have read the state anew.
+    pub fn anew(self, after: u64) -> Self {
+        Self {
+            seen: after,
+            ..self
         }
     }
 
@@ -85,7 +102,7 @@ impl Watcher {
         let waiting = state
             .tables
             .get(&self.resource)
-            .is_some_and(|table| !table.events_after(self.seen, 1).is_empty());
+            .is_some_and(|table| !table.events_in(&self.namespace, self.seen, 1).0.is_empty());
         if waiting || self.seen > state.revision {
             return None;
         }
@@ -93,16 +110,18 @@ impl Watcher {
         Some(self.seen)
     }
 
-    fn read(&self) -> Result<Vec<Arc<Event>>, OutOfRange> {
+    fn read(&mut self) -> Result<Vec<Arc<Event>>, OutOfRange> {
         const BATCH: usize = 256;
         let state = self.store.state.read();
         let Some(table) = state.tables.get(&self.resource) else {
             return Ok(Vec::new());
         };
-        if self.seen < table.compacted() {
-            let oldest = table.compacted();
+        let oldest = table.compacted_in(&self.namespace);
+        if self.seen < oldest {
             return Err(OutOfRange::TooOld { oldest });
         }
-        Ok(table.events_after(self.seen, BATCH))
+        let (events, seen) = table.events_in(&self.namespace, self.seen, BATCH);
+        self.seen = seen;
+        Ok(events)
     }
 }

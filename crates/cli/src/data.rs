@@ -15,22 +15,32 @@ const AUTHORITY: &str = "ca.crt";
 const AUTHORITY_KEY: &str = "ca.key";
 const TOKEN_KEY: &str = "sa.key";
 
-/// Gives a server the objects and the keys of a directory, which are made if there are none.
-pub(crate) fn keep(server: Builder, directory: &Path) -> Outcome<Builder> {
-    make_private(directory)
-        .with_context(|| format!("cannot make the directory {}", directory.display()))?;
-    // First of all: it is locked while a server uses it.
-    let backend = FileBackend::open(directory.join(OBJECTS)).map_err(|error| {
+/// Gives a server the objects of a directory; there are none in a new one.
+pub(crate) fn keep_objects(server: Builder, directory: &Path) -> Outcome<Builder> {
+    Ok(server.storage(objects(directory)?)?)
+}
+
+/// Opens the objects of a directory, which no other process can then open.
+pub(crate) fn objects(directory: &Path) -> Outcome<FileBackend> {
+    FileBackend::open(directory.join(OBJECTS)).map_err(|error| {
         let hint = if error.is_in_use() {
             "end the `kubewright apiserver` that uses this directory, or choose another one with --data"
         } else {
             "choose another directory with --data, or remove this one to begin a new cluster in it"
         };
         Failure::from(error).hint(hint)
-    })?;
+    })
+}
+
+/// Whether a directory has objects of a cluster.
+pub(crate) fn is_kept(directory: &Path) -> bool {
+    directory.join(OBJECTS).is_file()
+}
+
+/// Gives a server the keys of a directory, which are made if there are none.
+pub(crate) fn keep_keys(server: Builder, directory: &Path) -> Outcome<Builder> {
     let authority = authority(directory)?;
     let tokens = tokens(directory)?;
-    let server = server.storage(backend)?;
     Ok(server
         .certificate_authority(authority)
         .service_account_tokens(tokens))
@@ -72,7 +82,7 @@ fn read(path: &Path) -> Outcome<String> {
 
 /// Secrets are in it: no user but its owner may look inside.
 #[cfg(unix)]
-fn make_private(directory: &Path) -> std::io::Result<()> {
+pub(crate) fn make_private(directory: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     fs::DirBuilder::new()
         .recursive(true)
@@ -81,6 +91,6 @@ fn make_private(directory: &Path) -> std::io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn make_private(directory: &Path) -> std::io::Result<()> {
+pub(crate) fn make_private(directory: &Path) -> std::io::Result<()> {
     fs::create_dir_all(directory)
 }

@@ -7,6 +7,7 @@ mod current;
 mod data;
 mod dev;
 mod doctor;
+mod etcd;
 mod failure;
 mod files;
 mod output;

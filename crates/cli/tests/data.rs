@@ -12,6 +12,7 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchP
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::WatchEvent;
 use kube::{Api, Client, Config, ResourceExt as _};
+use kubewright_etcd::LocalEtcd;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Child;
@@ -30,7 +31,12 @@ struct Server {
 
 impl Server {
     async fn start(folder: &Path) -> Self {
-        let mut child = kubewright(folder, &ARGUMENTS)
+        Self::start_with(folder, &ARGUMENTS).await
+    }
+
+    /// Starts a server with these arguments, of which the third is the kubeconfig.
+    async fn start_with(folder: &Path, arguments: &[&str]) -> Self {
+        let mut child = kubewright(folder, arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -39,7 +45,7 @@ impl Server {
         let ready = lines.next_line().await.expect("text");
         let ready = ready.expect("a line before it ends");
         assert!(ready.starts_with("ready: "), "{ready}");
-        let kubeconfig = Kubeconfig::read_from(folder.join("access")).expect("a kubeconfig");
+        let kubeconfig = Kubeconfig::read_from(folder.join(arguments[2])).expect("a kubeconfig");
         let client = client_of(kubeconfig).await;
         Self { child, client }
     }
@@ -137,6 +143,7 @@ async fn write(maps: Api<ConfigMap>, ledger: Ledger, prefix: String) {
 struct Mirror {
     values: BTreeMap<String, u64>,
     revision: u64,
+    lists: u64,
 }
 
 impl Mirror {
@@ -145,6 +152,7 @@ impl Mirror {
     async fn follow(&mut self, maps: Api<ConfigMap>, until: u64) {
         while self.revision < until {
             if self.revision == 0 {
+                self.lists += 1;
                 let Ok(list) = maps.list(&ListParams::default()).await else {
                     return;
                 };
@@ -194,17 +202,59 @@ impl Mirror {
     }
 }
 
-/// `KUBEWRIGHT_CRASHES=100` kills it a hundred times.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_acknowledged_write_is_there_after_a_kill_and_revisions_never_go_back() {
+    let folder = tempfile::tempdir().unwrap();
+    crash(folder.path(), &ARGUMENTS, None, &mut None).await;
+}
+
+/// One server is killed over and over, and etcd every third time; another one, by which a client watches, stays.
+#[tokio::test(flavor = "multi_thread")]
+async fn in_etcd_every_acknowledged_write_is_there_after_a_kill_and_no_watch_of_another_server_misses_one()
+ {
+    let Some(etcd) = LocalEtcd::start() else {
+        println!("there is no etcd: set KUBEBUILDER_ASSETS, or run tests/kube-apiserver/build");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let url = etcd.url().to_owned();
+    let arguments = |kubeconfig| {
+        let storage = ["--storage", "etcd", "--etcd-servers", &url];
+        [
+            &["apiserver", "--kubeconfig", kubeconfig, "--data", "kept"][..],
+            &storage,
+        ]
+        .concat()
+    };
+    let steady = Server::start_with(folder.path(), &arguments("steady")).await;
+    let lists = crash(
+        folder.path(),
+        &arguments("access"),
+        Some(&steady),
+        &mut Some(etcd),
+    )
+    .await;
+    assert_eq!(
+        lists, 1,
+        "the watch of the other server was never interrupted for good"
+    );
+}
+
+/// Kills a server while clients write, and returns how often the client that watches had to list. `KUBEWRIGHT_CRASHES=100` kills
+/// it a hundred times.
+async fn crash(
+    folder: &Path,
+    arguments: &[&str],
+    steady: Option<&Server>,
+    etcd: &mut Option<LocalEtcd>,
+) -> u64 {
     let crashes: u64 =
         std::env::var("KUBEWRIGHT_CRASHES").map_or(4, |count| count.parse().unwrap());
-    let folder = tempfile::tempdir().unwrap();
     let ledger = Ledger::default();
     let mirror = Arc::new(Mutex::new(Mirror::default()));
     let mut last = 0;
     for crash in 0..=crashes {
-        let server = Server::start(folder.path()).await;
+        let server = Server::start_with(folder, arguments).await;
         let list = server.maps().list(&ListParams::default()).await.unwrap();
         let revision: u64 = list.metadata.resource_version.unwrap().parse().unwrap();
         assert!(revision >= last, "{revision} after {last}");
@@ -226,7 +276,7 @@ async fn every_acknowledged_write_is_there_after_a_kill_and_revisions_never_go_b
         last = revision;
 
         let following = {
-            let (mirror, maps) = (Arc::clone(&mirror), server.maps());
+            let (mirror, maps) = (Arc::clone(&mirror), steady.unwrap_or(&server).maps());
             tokio::spawn(async move { mirror.lock().await.follow(maps, u64::MAX).await })
         };
         let writers: Vec<_> = (0..4)
@@ -236,11 +286,20 @@ async fn every_acknowledged_write_is_there_after_a_kill_and_revisions_never_go_b
             })
             .collect();
         sleep(Duration::from_millis(100 + 37 * (crash % 7))).await;
+        if crash % 3 == 2
+            && let Some(etcd) = etcd.as_mut()
+        {
+            tokio::task::block_in_place(|| etcd.crash());
+        }
         server.kill().await;
         for writer in writers {
             writer.await.unwrap();
         }
-        following.await.unwrap();
+        if steady.is_some() {
+            following.abort();
+        }
+        let ended = following.await;
+        assert!(ended.is_ok() || steady.is_some(), "{ended:?}");
     }
     let told: Vec<Told> = ledger.lock().await.values().copied().collect();
     let acknowledged: u64 = told.iter().map(|told| u64::from(told.revision > 0)).sum();
@@ -249,7 +308,7 @@ async fn every_acknowledged_write_is_there_after_a_kill_and_revisions_never_go_b
         "only {acknowledged} writes were acknowledged"
     );
 
-    let server = Server::start(folder.path()).await;
+    let server = Server::start_with(folder, arguments).await;
     let maps = server.maps();
     // The change by which the watching client knows that it has seen all others.
     let last = maps.create(&PostParams::default(), &map("last", 0)).await;
@@ -258,8 +317,89 @@ async fn every_acknowledged_write_is_there_after_a_kill_and_revisions_never_go_b
     let stored = list.items.iter();
     let stored: BTreeMap<String, u64> = stored.map(|map| (map.name_any(), value_of(map))).collect();
     let mut mirror = mirror.lock().await;
+    let maps = steady.map_or(maps, Server::maps);
     mirror.follow(maps, last).await;
     assert_eq!(mirror.values, stored);
+    mirror.lists
+}
+
+#[tokio::test]
+async fn a_snapshot_of_a_server_or_of_its_directory_is_the_cluster_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let server = Server::start(folder).await;
+    let created = server
+        .maps()
+        .create(&PostParams::default(), &map("a", 1))
+        .await;
+    let created = created.unwrap();
+    let taken = run(
+        folder,
+        &[
+            "apiserver",
+            "snapshot",
+            "of-server",
+            "--kubeconfig",
+            "access",
+        ],
+    )
+    .await;
+    assert_eq!(taken.code, Some(0), "{}", taken.err);
+    let busy = run(folder, &["apiserver", "snapshot", "busy", "--data", "kept"]).await;
+    assert_eq!(busy.code, Some(1), "{}", busy.err);
+    server.kill().await;
+    let taken = run(
+        folder,
+        &["apiserver", "snapshot", "of-directory", "--data", "kept"],
+    )
+    .await;
+    assert_eq!(taken.code, Some(0), "{}", taken.err);
+    let read = |file: &str| std::fs::read_to_string(folder.join(file)).unwrap();
+    let objects = |text: String| {
+        text.lines()
+            .filter(|line| !line.contains("\tdefault/kubernetes\t"))
+            .skip(1)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(objects(read("of-server")), objects(read("of-directory")));
+
+    let restored = run(
+        folder,
+        &["apiserver", "restore", "of-directory", "--data", "new"],
+    )
+    .await;
+    assert_eq!(restored.code, Some(0), "{}", restored.err);
+    let again = run(
+        folder,
+        &["apiserver", "restore", "of-directory", "--data", "new"],
+    )
+    .await;
+    assert!(
+        again.err.contains("the backend is not empty"),
+        "{}",
+        again.err
+    );
+    for place in [["--data", "new"], ["--snapshot", "of-server"]] {
+        let arguments = [&["apiserver", "--kubeconfig", "access"][..], &place].concat();
+        let server = Server::start_with(folder, &arguments).await;
+        assert_eq!(server.maps().get("a").await.unwrap(), created);
+        let next = server
+            .maps()
+            .create(&PostParams::default(), &map("b", 1))
+            .await;
+        assert!(revision_of(&next.unwrap()) > revision_of(&created));
+        server.kill().await;
+    }
+    std::fs::write(folder.join("cut"), &read("of-server")[..2000]).unwrap();
+    let damaged = run(folder, &["apiserver", "restore", "cut", "--data", "other"]).await;
+    assert!(damaged.err.contains("it is damaged"), "{}", damaged.err);
+    let missing = run(folder, &["apiserver", "snapshot", "x", "--data", "nowhere"]).await;
+    assert!(
+        missing.err.contains("there are no objects in nowhere"),
+        "{}",
+        missing.err
+    );
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kube::Client;
 use kubewright_apiserver::admission::AdmissionPlugin;
-use kubewright_apiserver::{ApiServer, Controllers, Listening};
+use kubewright_apiserver::{ApiServer, Controllers, Listening, Snapshot};
 use serde_json::Value;
 use tower::Layer as _;
 
@@ -35,6 +35,7 @@ pub(crate) struct Settings {
     pub(crate) controllers: Controllers,
     pub(crate) plugins: Vec<AdmissionPlugin>,
     pub(crate) write_latency: Duration,
+    pub(crate) snapshot: Option<Snapshot>,
 }
 
 impl Host {
@@ -45,17 +46,21 @@ impl Host {
             controllers,
             plugins,
             write_latency,
+            snapshot,
         }: Settings,
     ) -> Self {
         match server {
             Server::Embedded => {
                 // As on a real API server, so that a test that passes here passes there.
-                let server = ApiServer::builder()
+                let mut builder = ApiServer::builder()
                     .controllers(controllers)
                     .enable_admission_plugins(plugins)
                     .rbac()
-                    .write_latency(write_latency)
-                    .start();
+                    .write_latency(write_latency);
+                if let Some(snapshot) = snapshot {
+                    builder = builder.snapshot(snapshot);
+                }
+                let server = builder.start();
                 let listening = if listen {
                     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
                     match server.listen(address).await {
@@ -73,8 +78,19 @@ impl Host {
             Server::Real if !plugins.is_empty() => fail(format_args!(
                 "the real API server of the tests has the admission plugins that envtest gives it: build the test cluster with `.on(Server::Embedded)`"
             )),
+            Server::Real | Server::Existing if snapshot.is_some() => fail(format_args!(
+                "only the embedded API server starts with a snapshot: build the test cluster with `.on(Server::Embedded)`"
+            )),
             Server::Real => Self::Shared(Box::new(Shared::real().await)),
             Server::Existing => Self::Shared(Box::new(Shared::existing().await)),
+        }
+    }
+
+    /// Every object, if the API server is embedded.
+    pub(crate) fn snapshot(&self) -> Option<Snapshot> {
+        match self {
+            Self::Embedded { server, .. } => Some(server.snapshot()),
+            Self::Shared(_) => None,
         }
     }
 

@@ -22,7 +22,7 @@ use std::sync::{Arc, Weak};
 
 use kubewright_apimachinery::view::View;
 use kubewright_registry::Resource;
-use kubewright_storage::{At, Store};
+use kubewright_storage::{At, OutOfRange, Store};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -106,6 +106,25 @@ impl Definitions {
         if known.awaits_finalizer() {
             self.finalize_soon();
         }
+    }
+
+    /// Settles whenever another server, with which this one shares its store, has written a definition. Ends with the value.
+    pub fn follow(self: &Arc<Self>) {
+        let store = &self.storage.store;
+        let mut written = store.watch(TABLE, store.revision());
+        let definitions = Arc::downgrade(self);
+        tokio::spawn(async move {
+            loop {
+                // A log that no longer has all changes still says that there were some.
+                if let Err(OutOfRange::TooOld { oldest }) = written.next().await {
+                    written = written.anew(oldest);
+                }
+                let Some(definitions) = definitions.upgrade() else {
+                    return;
+                };
+                definitions.settle();
+            }
+        });
     }
 
     /// The same, and takes the deletion of definitions as far as it goes.

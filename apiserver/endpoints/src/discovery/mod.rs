@@ -13,6 +13,7 @@ use http::{HeaderValue, Method, Response, StatusCode};
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::version::GIT_VERSION;
+use kubewright_storage::Snapshot;
 use serde_json::{Map, Value, json};
 
 use crate::body::Body;
@@ -21,6 +22,9 @@ use crate::rest::negotiate::{Encoding, Output, accepted};
 use crate::rest::not_found::{not_found, nowhere};
 use crate::rest::request::Request;
 use crate::rest::shared::Shared;
+
+/// The path of a snapshot of all objects, which a kube-apiserver does not have.
+const SNAPSHOT: &[&str] = &["debug", "kubewright", "snapshot"];
 
 /// Answers a path that names no resource.
 pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Result<Response<Body>> {
@@ -79,6 +83,13 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
         ["openapi", "v2"] => openapi::swagger(shared, request),
         ["openapi", "v3"] => openapi::index(shared),
         ["openapi", "v3", place @ ..] => openapi::document(shared, request, place),
+        SNAPSHOT => {
+            if request.parts.method != Method::GET {
+                return Err(Status::method_not_allowed());
+            }
+            let snapshot = Snapshot::of(&shared.store);
+            Response::new(Body::from(snapshot.into_bytes()))
+        }
         ["metrics"] => {
             let text = shared.metrics.text(&shared.store, registry, &version());
             let mut response = Response::new(Body::from(text));

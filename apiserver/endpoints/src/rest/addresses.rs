@@ -7,7 +7,7 @@ use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::time::now;
 use kubewright_registry::services::{self, Pool, Refused, allocate};
-use kubewright_storage::Draft;
+use kubewright_storage::{At, Draft};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -40,7 +40,17 @@ impl<'a> Allocation<'a> {
         if old.is_none() {
             services::normalize_addresses(new, None);
         }
+        let store = &call.shared.store;
+        let of_others = if store.is_shared() {
+            let listed = store.list("services", "", "", usize::MAX, At::Now);
+            listed.map(|listed| listed.objects).unwrap_or_default()
+        } else {
+            Vec::new()
+        };
         let mut pool = call.shared.addresses.lock();
+        for service in of_others {
+            pool.adopt(&service.value());
+        }
         // A failed allocation may be partial: only a complete one is taken over.
         let mut tried = pool.clone();
         allocate(new, old, &mut tried).map_err(|refused| match refused {

@@ -10,6 +10,7 @@ use kubewright_auth::{Decision, forbidden};
 use kubewright_registry::{Resource, Verb};
 
 use super::call::{Call, table_of};
+use super::commit::catch_up;
 use super::negotiate::{Limits, Output, with_streams};
 use super::not_found::{not_found, nowhere};
 use super::path::{Path, ResourcePath};
@@ -27,13 +28,24 @@ pub(crate) async fn dispatch(
     path: Path,
 ) -> Result<Response<Body>> {
     match path {
-        Path::Resource(path) => to_resource(shared, request, path).await,
+        Path::Resource(path) => {
+            if shared.store.is_shared() && must_be_current(&request) {
+                catch_up(&shared.store).await?;
+            }
+            to_resource(shared, request, path).await
+        }
         Path::Broken(group, _) => nowhere(&shared, group.as_deref()),
         Path::Other(segments) => {
             let words: Vec<&str> = segments.iter().map(String::as_str).collect();
             discovery::answer(&shared, &request, &words)
         }
     }
+}
+
+/// Whether a request is about the present. Writes are: they are compared with it. A read may ask for any state by
+/// `resourceVersion=0`.
+fn must_be_current(request: &Request) -> bool {
+    request.parts.method != Method::GET || request.query.text("resourceVersion") != "0"
 }
 
 async fn to_resource(

@@ -99,7 +99,12 @@ pub(crate) async fn watch(mut call: Call) -> Result<Response<Body>> {
         Encoding::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
         _ => "application/json",
     };
-    let watcher = store.watch(&call.table, after);
+    let namespace = if call.resource.namespaced {
+        call.path.namespace.as_str()
+    } else {
+        ""
+    };
+    let watcher = store.watch_in(&call.table, namespace, after);
     let handshake = Handshake::of(&mut call);
     let mut stream = Stream::new(
         call,

@@ -1,7 +1,10 @@
 //! What an object looks like in a watch event: itself, its metadata, or a table of one row.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use jiff::Timestamp;
+use kubewright_apiextensions::custom::Custom;
 use kubewright_apimachinery::conform::conform;
 use kubewright_apimachinery::json::ordered;
 use kubewright_apimachinery::protobuf;
@@ -41,12 +44,39 @@ impl Shape {
         })
     }
 
-    /// The line for an event that this watch sees for what it is.
-    pub(super) async fn event(&mut self, call: &Call, event: &Event) -> Result<Bytes> {
-        match self {
-            Self::Object if is_stored_text(call, &event.object) => Ok(event.line()),
-            _ => self.line(call, event.change, &event.object).await,
+    /// The form of the lines of events, where watches that ask alike get the same bytes: not of tables, which say how old
+    /// objects are, and not of custom resources, whose conversion may change.
+    pub(super) fn form(&self, call: &Call) -> Option<Arc<str>> {
+        let form = match self {
+            Self::Object => "",
+            Self::Metadata(version) => version,
+            Self::Table { .. } => return None,
+        };
+        if Custom::of(&call.resource).is_some() {
+            return None;
         }
+        let (encoding, version) = (call.output.encoding, call.resource.api_version());
+        Some(format!("{encoding:?} {form} {version} {}", call.resource.kind).into())
+    }
+
+    /// The line for an event that this watch sees for what it is: encoded once for all watches that have the same form.
+    pub(super) async fn event(
+        &mut self,
+        call: &Call,
+        event: &Event,
+        form: Option<&Arc<str>>,
+    ) -> Result<Bytes> {
+        if matches!(self, Self::Object) && is_stored_text(call, &event.object) {
+            return Ok(event.line());
+        }
+        if let Some(line) = form.and_then(|form| event.encoded(form)) {
+            return Ok(line);
+        }
+        let line = self.line(call, event.change, &event.object).await?;
+        if let Some(form) = form {
+            event.keep_encoded(form, line.clone());
+        }
+        Ok(line)
     }
 
     /// The line for an object.

@@ -26,6 +26,7 @@ pub(super) struct Stream {
     call: Call,
     selection: Selection,
     shape: Shape,
+    form: Option<Arc<str>>,
     watcher: Watcher,
     lines: VecDeque<Bytes>,
     ends: Pin<Box<Sleep>>,
@@ -59,6 +60,7 @@ impl Stream {
         let custom = Custom::of(&call.resource);
         let replaced = custom.map(|custom| custom.definition.replaced.subscribe());
         Self {
+            form: shape.form(&call),
             call,
             selection,
             shape,
@@ -170,7 +172,10 @@ impl Stream {
             (false, true, _) if event.change == Change::Modified => {
                 self.shape.line(call, Change::Added, &event.object).await?
             }
-            _ => self.shape.event(call, event).await?,
+            _ => {
+                let form = self.form.as_ref();
+                self.shape.event(call, event, form).await?
+            }
         };
         self.lines.push_back(line);
         Ok(())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
 
-use super::{Backend, BackendError, Contents};
+use super::{Backend, BackendError, Contents, Write};
 
 const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
 const REVISION: TableDefinition<'_, (), u64> = TableDefinition::new("revision");
@@ -74,22 +74,19 @@ impl FileBackend {
         Ok(contents)
     }
 
-    fn write(
-        &self,
-        key: &str,
-        value: Option<&[u8]>,
-        revision: u64,
-    ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let write = self.database.begin_write()?;
+    fn write(&self, writes: &[Write], revision: u64) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let transaction = self.database.begin_write()?;
         {
-            let mut objects = write.open_table(OBJECTS)?;
-            match value {
-                Some(value) => drop(objects.insert(key, value)?),
-                None => drop(objects.remove(key)?),
+            let mut objects = transaction.open_table(OBJECTS)?;
+            for Write { key, value } in writes {
+                match value {
+                    Some(value) => drop(objects.insert(key.as_str(), value.as_slice())?),
+                    None => drop(objects.remove(key.as_str())?),
+                }
             }
-            write.open_table(REVISION)?.insert((), revision)?;
+            transaction.open_table(REVISION)?.insert((), revision)?;
         }
-        Ok(write.commit()?)
+        Ok(transaction.commit()?)
     }
 }
 
@@ -99,8 +96,8 @@ impl Backend for FileBackend {
             .map_err(|cause| BackendError::new(format!("reading {}", self.path.display()), cause))
     }
 
-    fn commit(&self, key: &str, value: Option<&[u8]>, revision: u64) -> Result<(), BackendError> {
-        self.write(key, value, revision).map_err(|cause| {
+    fn commit(&self, writes: &[Write], revision: u64) -> Result<(), BackendError> {
+        self.write(writes, revision).map_err(|cause| {
             BackendError::new(format!("writing to {}", self.path.display()), cause)
         })
     }

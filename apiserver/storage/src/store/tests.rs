@@ -147,3 +147,57 @@ async fn a_watcher_that_is_too_slow_is_told_so() {
     let mut later = store.watch("t", 2);
     assert_eq!(later.next().await.unwrap().len(), 2);
 }
+
+#[test]
+fn a_store_in_memory_passes_the_suite() {
+    use crate::conformance::{Lifetime, Suite};
+    let suite = Suite::new(Lifetime::OfStore, |_: &str| {
+        Arc::new(Store::new(Limits::default()))
+    });
+    suite.run();
+}
+
+#[tokio::test]
+async fn a_watch_of_a_namespace_sees_its_changes_alone_and_outlives_the_log_of_the_others() {
+    let limits = Limits {
+        events: 10,
+        bytes: usize::MAX,
+    };
+    let store = Arc::new(Store::new(limits));
+    let object = || Draft::new(&json!({"kind": "ConfigMap", "metadata": {"name": "x"}}));
+    let mut here = store.watch_in("t", "here", store.revision());
+    let mut late = store.watch_in("t", "here", store.revision());
+    let mut all = store.watch("t", store.revision());
+    for number in 0..25 {
+        store
+            .create("t", &format!("there/{number}"), object())
+            .unwrap();
+    }
+    let first = store.create("t", "here/a", object()).unwrap();
+    store.create("t", "there/z", object()).unwrap();
+    let second = store.create("t", "here/b", object()).unwrap();
+    let seen: Vec<u64> = here
+        .next()
+        .await
+        .unwrap()
+        .iter()
+        .map(|event| event.object.revision)
+        .collect();
+    assert_eq!(seen, [first.revision, second.revision]);
+    assert_eq!(here.progress(), Some(second.revision));
+    assert!(matches!(all.next().await, Err(OutOfRange::TooOld { .. })));
+    // Once a change of its own is forgotten, it has to begin again, too.
+    for number in 0..25 {
+        store
+            .create("t", &format!("elsewhere/{number}"), object())
+            .unwrap();
+    }
+    let oldest = second.revision;
+    assert_eq!(
+        late.next().await.unwrap_err(),
+        OutOfRange::TooOld { oldest }
+    );
+    let third = store.create("t", "here/c", object()).unwrap();
+    let events = here.next().await.unwrap();
+    assert_eq!(events[0].object.revision, third.revision);
+}

@@ -1,5 +1,7 @@
 //! `kubewright apiserver`: the embedded API server on a port, for kubectl and other clients.
 
+mod snapshot;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +16,17 @@ use crate::cluster::{
     ContainerProgram, Controller, Interrupt, KubeconfigFile, controllers, listen,
 };
 use crate::data;
+use crate::etcd::{Etcd, Storage};
 use crate::failure::{Failure, Outcome};
 use crate::files::{Readers, append};
 use crate::ui::Ui;
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Option<snapshot::Command>,
+
     /// Listen on this port; 0 picks a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
@@ -31,6 +38,17 @@ pub(crate) struct Arguments {
     /// Keep objects and keys in this directory, and start with those that it holds
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
+
+    /// Start with the objects of a snapshot, or of what `kubectl get -A -o json` wrote, in memory
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "storage"])]
+    snapshot: Option<PathBuf>,
+
+    /// Keep the objects in the directory of --data, or in etcd; the keys are in the directory in both cases
+    #[arg(long, value_name = "STORAGE", value_enum, default_value_t)]
+    storage: Storage,
+
+    #[command(flatten)]
+    etcd: Etcd,
 
     /// Run these controllers beside the API server
     #[arg(
@@ -79,6 +97,11 @@ pub(crate) struct Arguments {
     /// Disable these admission plugins
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     disable_admission_plugins: Vec<AdmissionPlugin>,
+
+    /// Forget history that is older than this many seconds, and by twice this time at the latest
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..))]
+    compaction_interval: u32,
+
     /// Delay every write by this many milliseconds, to emulate the latency of etcd
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 0)]
     latency: u32,
@@ -129,9 +152,13 @@ impl From<AuditLevel> for Level {
 
 pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     let Arguments {
+        command,
         port,
         kubeconfig,
         data: directory,
+        snapshot,
+        storage,
+        etcd,
         controllers: named,
         containers,
         audit_log,
@@ -139,8 +166,12 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         authorization_mode,
         enable_admission_plugins: enabled,
         disable_admission_plugins: disabled,
+        compaction_interval,
         latency,
     } = arguments;
+    if let Some(command) = command {
+        return command.run(ui);
+    }
     if let Some(both) = enabled.iter().find(|plugin| disabled.contains(plugin)) {
         let message = format!("the admission plugin {both} is both enabled and disabled");
         return Err(Failure::new(message).hint("name it in one of the two flags"));
@@ -161,13 +192,26 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         .enable_admission_plugins(enabled)
         .disable_admission_plugins(disabled)
         .write_latency(Duration::from_millis(latency.into()))
-        .compaction_interval(COMPACTION_INTERVAL);
+        .compaction_interval(Duration::from_secs(compaction_interval.into()));
     if let Some(path) = &audit_log {
         let log = append(path, Readers::Owner)?;
         server = server.audit(Audit::to_writer(log).level(audit_level.into()));
     }
     if let Some(directory) = &directory {
-        server = data::keep(server, directory)?;
+        data::make_private(directory)
+            .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+    }
+    // First of all: a directory is locked while a server uses its objects.
+    server = match (storage, &directory) {
+        (Storage::Etcd, _) => etcd.keep(server)?,
+        (Storage::File, Some(directory)) => data::keep_objects(server, directory)?,
+        (Storage::File, None) => match &snapshot {
+            Some(file) => server.snapshot(snapshot::read(file)?),
+            None => server,
+        },
+    };
+    if let Some(directory) = &directory {
+        server = data::keep_keys(server, directory)?;
     }
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
@@ -177,18 +221,21 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         let kubeconfig = KubeconfigFile::write(&kubeconfig, &listening.kubeconfig())?;
         ui.line(format!("ready: https://{}", listening.local_addr()));
         ui.note(format!("export KUBECONFIG={}", kubeconfig.path().display()));
-        ui.note(match &directory {
-            Some(directory) => format!(
+        ui.note(match (storage, &directory) {
+            (Storage::Etcd, _) => {
+                "a test and development server: its objects are kept in etcd. Ctrl-C ends it."
+                    .to_owned()
+            }
+            (Storage::File, Some(directory)) => format!(
                 "a test and development server: its objects are kept in {}. Ctrl-C ends it.",
                 directory.display()
             ),
-            None => "a test and development server: nothing is kept when it ends. Ctrl-C ends it."
-                .to_owned(),
+            (Storage::File, None) => {
+                "a test and development server: nothing is kept when it ends. Ctrl-C ends it."
+                    .to_owned()
+            }
         });
         interrupt.wait().await;
         Ok(())
     })
 }
-
-/// As of a real API server: history is kept for five to ten minutes.
-const COMPACTION_INTERVAL: Duration = Duration::from_mins(5);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::CustomResourceExt;
-use kubewright_apiserver::Controllers;
 use kubewright_apiserver::admission::AdmissionPlugin;
+use kubewright_apiserver::{Controllers, Snapshot, import};
 use kubewright_manager::{App, Needs, Program};
 use kubewright_webhook::Webhooks;
 use serde_json::Value;
@@ -50,6 +50,7 @@ pub struct Builder {
     controllers: Controllers,
     plugins: Vec<AdmissionPlugin>,
     write_latency: Duration,
+    snapshot: Option<Snapshot>,
     faults: Faults,
     exact_permissions: bool,
 }
@@ -322,6 +323,47 @@ impl Builder {
         self
     }
 
+    /// Starts the embedded API server with the objects of a snapshot, which `kubewright apiserver snapshot` or
+    /// [`TestCluster::write_snapshot`] wrote: uids, versions and owners are those of the cluster that it was taken of. The file may
+    /// also be what `kubectl get -A -o json` wrote.
+    ///
+    /// # Panics
+    /// The file cannot be read, or is not a snapshot.
+    ///
+    /// # Example: every test begins with the same cluster
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_testing::{Server, TestCluster, yaml};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("cluster.snapshot");
+    /// let prepared = TestCluster::builder().on(Server::Embedded).start().await;
+    /// let map: ConfigMap = yaml("metadata: {name: web}");
+    /// let stored = prepared.create(&map).await.expect_allowed();
+    /// prepared.write_snapshot(&path);
+    ///
+    /// let cluster = TestCluster::builder().on(Server::Embedded).snapshot(&path).start().await;
+    /// assert_eq!(cluster.get::<ConfigMap>("web").await, Some(stored));
+    /// # });
+    /// ```
+    pub fn snapshot(mut self, path: impl AsRef<Path>) -> Self {
+        let path = path.as_ref();
+        let why = match std::fs::read(path).map(|bytes| import(&bytes)) {
+            Ok(Ok(snapshot)) => {
+                self.snapshot = Some(snapshot);
+                return self;
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        fail(format_args!(
+            "cannot read the snapshot {}: {why}",
+            path.display()
+        ))
+    }
+
     /// Uses these faults, so that they hold when the programs under test start. More can be added later by them or by
     /// [`TestCluster::faults`].
     ///
@@ -410,6 +452,7 @@ impl Builder {
             controllers: self.controllers,
             plugins: self.plugins,
             write_latency: self.write_latency,
+            snapshot: self.snapshot,
         };
         let host = Host::start(server, self.listen, settings).await;
         let client = host.client(None);
@@ -477,5 +520,33 @@ impl TestCluster {
     /// Starts a cluster that is an API server alone.
     pub async fn start() -> Self {
         Self::builder().start().await
+    }
+
+    /// Starts an embedded API server with the objects of a snapshot; see [`Builder::snapshot`].
+    ///
+    /// # Panics
+    /// The file cannot be read, or is not a snapshot.
+    pub async fn from_snapshot(path: impl AsRef<Path>) -> Self {
+        let builder = Self::builder().on(Server::Embedded);
+        builder.snapshot(path).start().await
+    }
+
+    /// Writes a snapshot of the embedded API server to a file.
+    ///
+    /// # Panics
+    /// The file cannot be written, or the API server is not the embedded one.
+    pub fn write_snapshot(&self, path: impl AsRef<Path>) {
+        let path = path.as_ref();
+        let Some(snapshot) = self.running.host.snapshot() else {
+            fail(format_args!(
+                "only the embedded API server has snapshots: build the test cluster with `.on(Server::Embedded)`"
+            ));
+        };
+        if let Err(error) = std::fs::write(path, snapshot.into_bytes()) {
+            fail(format_args!(
+                "cannot write the snapshot {}: {error}",
+                path.display()
+            ));
+        }
     }
 }

@@ -23,10 +23,17 @@ fn what_was_committed_is_loaded_and_what_was_deleted_is_not() {
     let backend = FileBackend::open(&path).unwrap();
     let empty = backend.load().unwrap();
     assert_eq!((empty.revision, empty.entries.len()), (0, 0));
-    backend.commit("pods/a/x", Some(b"1"), 2).unwrap();
-    backend.commit("pods/a/y", Some(b"1"), 3).unwrap();
-    backend.commit("pods/a/x", Some(b"2"), 4).unwrap();
-    backend.commit("pods/a/y", None, 5).unwrap();
+    let write = |key: &str, value: Option<&str>| Write {
+        key: key.to_owned(),
+        value: value.map(|value| value.as_bytes().to_vec()),
+    };
+    backend.commit(&[write("pods/a/x", Some("1"))], 2).unwrap();
+    let both = [
+        write("pods/a/y", Some("1")),
+        write("pods/a/x", Some("2")),
+        write("pods/a/y", None),
+    ];
+    backend.commit(&both, 5).unwrap();
     drop(backend);
 
     let contents = FileBackend::open(&path).unwrap().load().unwrap();
@@ -51,6 +58,17 @@ fn a_file_that_is_open_or_of_another_kind_is_refused_with_its_path() {
     let refused = FileBackend::open(&other).unwrap_err();
     assert_eq!(refused.to_string(), format!("opening {}", other.display()));
     assert_eq!(std::fs::read_to_string(&other).unwrap(), "buy milk");
+}
+
+#[test]
+fn a_store_in_a_file_passes_the_suite() {
+    use crate::conformance::{Lifetime, Suite};
+    let folder = tempfile::tempdir().unwrap();
+    let suite = Suite::new(Lifetime::Lasts, |name: &str| {
+        let backend = FileBackend::open(folder.path().join(name)).unwrap();
+        std::sync::Arc::new(Store::open(backend).unwrap())
+    });
+    suite.run();
 }
 
 /// Is the process that is killed, if the parent test has started it: names each object that the store has acknowledged.
