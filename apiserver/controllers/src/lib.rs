@@ -3,15 +3,21 @@
 mod accounts;
 mod client;
 mod clock;
+mod cluster_roles;
 mod collector;
+mod disruption;
 mod graph;
 mod namespaces;
 mod object;
 mod queue;
 mod recorder;
+mod volumes;
 mod work;
 mod workloads;
 
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 pub use client::Service;
@@ -32,6 +38,9 @@ pub struct Controllers {
     garbage_collection: bool,
     namespaces: bool,
     service_accounts: bool,
+    cluster_roles: bool,
+    disruption_budgets: bool,
+    volumes: bool,
     workloads: Option<Workloads>,
 }
 
@@ -47,6 +56,9 @@ impl Controllers {
             .garbage_collection()
             .namespaces()
             .service_accounts()
+            .cluster_roles()
+            .disruption_budgets()
+            .volumes()
             .workloads(Workloads::default())
     }
 
@@ -68,6 +80,25 @@ impl Controllers {
         self
     }
 
+    /// Gives ClusterRoles with an aggregation rule the rules of the roles that they select.
+    pub fn cluster_roles(mut self) -> Self {
+        self.cluster_roles = true;
+        self
+    }
+
+    /// Writes into each PodDisruptionBudget how many of its pods may be evicted.
+    pub fn disruption_budgets(mut self) -> Self {
+        self.disruption_budgets = true;
+        self
+    }
+
+    /// Binds PersistentVolumeClaims to PersistentVolumes, makes volumes for storage classes of the provisioner
+    /// `simulated.kubewright.dev`, and lets claims and volumes go that are deleted and no longer used.
+    pub fn volumes(mut self) -> Self {
+        self.volumes = true;
+        self
+    }
+
     /// Makes pods of Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets and Jobs, and reports them as running.
     pub fn workloads(mut self, workloads: Workloads) -> Self {
         self.workloads = Some(workloads);
@@ -85,7 +116,17 @@ impl Controllers {
         if self.service_accounts {
             chosen.push(Box::new(accounts::Accounts));
         }
+        if self.cluster_roles {
+            chosen.push(Box::new(cluster_roles::ClusterRoles::default()));
+        }
+        if self.disruption_budgets {
+            chosen.push(Box::new(disruption::Disruption));
+        }
+        if self.volumes {
+            chosen.push(Box::new(volumes::Volumes::default()));
+        }
         if let Some(simulated) = &self.workloads {
+            let cluster = Arc::<Mutex<workloads::scheduler::Cluster>>::default();
             chosen.push(Box::new(workloads::deployments::Deployments));
             chosen.push(Box::new(workloads::replica_sets::ReplicaSets::of_apps()));
             chosen.push(Box::new(
@@ -93,10 +134,17 @@ impl Controllers {
             ));
             chosen.push(Box::new(workloads::stateful_sets::StatefulSets));
             chosen.push(Box::new(workloads::daemon_sets::DaemonSets));
-            chosen.push(Box::new(workloads::jobs::Jobs));
-            chosen.push(Box::new(workloads::scheduler::Scheduler::default()));
+            chosen.push(Box::new(workloads::jobs::Jobs::default()));
+            chosen.push(Box::new(workloads::cron_jobs::CronJobs));
+            chosen.push(Box::new(workloads::node_lifecycle::NodeLifecycle));
+            chosen.push(Box::new(workloads::pod_gc::PodGarbageCollector::default()));
+            chosen.push(Box::new(workloads::taint_eviction::TaintEviction::default()));
+            chosen.push(Box::new(workloads::scheduler::Scheduler::new(
+                cluster.clone(),
+            )));
             chosen.push(Box::new(workloads::kubelet::Kubelet::new(
                 simulated.clone(),
+                cluster,
             )));
         }
         chosen

@@ -48,10 +48,14 @@ pub(super) struct Owner {
 pub(super) struct PodFacts {
     pub(super) node: String,
     pub(super) phase: String,
+    /// The node that other pods leave for it.
+    pub(super) nominated_node: String,
     pub(super) ready: bool,
     /// When it became ready.
     pub(super) ready_since: String,
     pub(super) restarts: u64,
+    /// Since when it is about to be disrupted, if it is and not by its kubelet.
+    pub(super) disrupted_since: String,
     pub(super) annotations: BTreeMap<String, String>,
 }
 
@@ -87,6 +91,7 @@ struct PodSpec {
 #[serde(default, rename_all = "camelCase")]
 struct PodStatus {
     phase: String,
+    nominated_node_name: String,
     conditions: Vec<Condition>,
     container_statuses: Vec<ContainerStatus>,
 }
@@ -97,6 +102,7 @@ struct Condition {
     #[serde(rename = "type")]
     what: String,
     status: String,
+    reason: String,
     last_transition_time: String,
 }
 
@@ -188,13 +194,23 @@ impl PodFacts {
             spec,
             status,
         } = serde_json::from_slice(object.json()).unwrap_or_default();
-        let ready = status
-            .conditions
-            .into_iter()
-            .find(|condition| condition.what == "Ready" && condition.status == "True");
+        let (mut ready, mut disrupted_since) = (None, String::new());
+        for condition in status.conditions {
+            if condition.status != "True" {
+                continue;
+            }
+            match condition.what.as_str() {
+                "Ready" => ready = Some(condition),
+                "DisruptionTarget" if condition.reason != "TerminationByKubelet" => {
+                    disrupted_since = condition.last_transition_time;
+                }
+                _ => {}
+            }
+        }
         Self {
             node: spec.node_name,
             phase: status.phase,
+            nominated_node: status.nominated_node_name,
             ready: ready.is_some(),
             ready_since: ready
                 .map(|condition| condition.last_transition_time)
@@ -205,6 +221,7 @@ impl PodFacts {
                 .map(|container| container.restart_count)
                 .max()
                 .unwrap_or_default(),
+            disrupted_since,
             annotations: metadata.annotations,
         }
     }

@@ -16,11 +16,9 @@
 //!
 //! * Every authenticated user may do everything: roles and bindings are stored and not gone by, unless the server is built
 //!   with [`Builder::rbac`].
-//! * ClusterRoles with an aggregation rule, such as `view`, have the rules that are written into them: gathering the rules
-//!   of others is the work of a controller that there is not.
 //! * There are no controllers unless [`Controllers`] are asked for, as in a control plane of kube-apiserver and etcd
-//!   alone; and then not all of them: no endpoints but the server's own, CronJobs, ReplicationControllers, autoscalers, disruption budgets or
-//!   volumes.
+//!   alone; and then not all of them: no endpoints but the server's own, autoscalers or certificate signers. Without them, ClusterRoles with
+//!   an aggregation rule, such as `view`, have the rules that are written into them.
 //! * Policies take effect with the next request; no controller writes warnings of their types into `status.typeChecking`.
 //! * ResourceQuotas and LimitRanges are not enforced, Events not forgotten after an hour.
 //! * Objects may be nested 127 levels deep, where a real server takes 10,000.

@@ -1,6 +1,9 @@
 //! What the controllers beside the server do. Time is paused: it goes on when nothing is left to do.
 
+mod budgets;
+mod cluster_roles;
 mod collection;
+mod cron_jobs;
 mod daemon_sets;
 mod deployments;
 mod jobs;
@@ -8,7 +11,9 @@ mod namespaces;
 mod pods;
 mod replication_controllers;
 mod running;
+mod scheduling;
 mod stateful_sets;
+mod volumes;
 
 use std::time::Duration;
 

@@ -40,6 +40,10 @@ pub(crate) struct Arguments {
     )]
     controllers: Vec<Controller>,
 
+    /// Simulate this many nodes, if the controllers of workloads run
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    nodes: usize,
+
     /// Append audit events of audit.k8s.io/v1 to this file, one JSON object per line
     #[arg(long, value_name = "FILE")]
     audit_log: Option<PathBuf>,
@@ -126,6 +130,7 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         kubeconfig,
         data: directory,
         controllers: named,
+        nodes,
         audit_log,
         audit_level,
         authorization_mode,
@@ -139,7 +144,7 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     }
     let modes = authorization_mode.into_iter().map(AuthorizationMode::from);
     let mut server = ApiServer::builder()
-        .controllers(controllers(&named))
+        .controllers(controllers(&named, nodes))
         .authorization(modes)
         .enable_admission_plugins(enabled)
         .disable_admission_plugins(disabled)
