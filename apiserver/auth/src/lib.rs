@@ -11,6 +11,7 @@ mod node;
 mod question;
 pub mod rbac;
 pub mod sec1;
+mod signing;
 mod tokens;
 mod websocket;
 
@@ -20,5 +21,6 @@ pub use authorizer::{Authorizer, Decision, Rules, answer_expression, check, forb
 pub use impersonation::{Impersonated, LastModes, impersonated};
 pub use modes::{AuthorizationMode, Modes};
 pub use question::{About, Question};
+pub use signing::SigningRequest;
 pub use tokens::{ServiceAccountTokens, TokenKeyError};
 pub use websocket::{is_websocket, protocols as websocket_protocols};

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod accounts;
+mod certificates;
 mod client;
 mod clock;
 mod cluster_roles;
@@ -21,7 +22,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 pub use client::Service;
-pub use work::Server;
+pub use work::{Authority, Requested, Server};
 use work::{Context, Controller};
 pub use workloads::Workloads;
 
@@ -38,6 +39,7 @@ pub struct Controllers {
     garbage_collection: bool,
     namespaces: bool,
     service_accounts: bool,
+    certificates: bool,
     cluster_roles: bool,
     disruption_budgets: bool,
     volumes: bool,
@@ -56,6 +58,7 @@ impl Controllers {
             .garbage_collection()
             .namespaces()
             .service_accounts()
+            .certificates()
             .cluster_roles()
             .disruption_budgets()
             .volumes()
@@ -77,6 +80,13 @@ impl Controllers {
     /// Gives every namespace a ServiceAccount `default` and a ConfigMap `kube-root-ca.crt`.
     pub fn service_accounts(mut self) -> Self {
         self.service_accounts = true;
+        self
+    }
+
+    /// Approves requests of kubelets that may make them, and signs approved requests to the signers of Kubernetes with the server's
+    /// authority.
+    pub fn certificates(mut self) -> Self {
+        self.certificates = true;
         self
     }
 
@@ -115,6 +125,9 @@ impl Controllers {
         }
         if self.service_accounts {
             chosen.push(Box::new(accounts::Accounts));
+        }
+        if self.certificates {
+            chosen.push(Box::new(certificates::Certificates));
         }
         if self.cluster_roles {
             chosen.push(Box::new(cluster_roles::ClusterRoles::default()));

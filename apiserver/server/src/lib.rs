@@ -17,7 +17,7 @@
 //! * Every authenticated user may do everything: roles and bindings are stored and not gone by, unless the server is built
 //!   with [`Builder::rbac`].
 //! * There are no controllers unless [`Controllers`] are asked for, as in a control plane of kube-apiserver and etcd
-//!   alone; and then not all of them: no endpoints but the server's own, autoscalers or certificate signers. Without them, ClusterRoles with
+//!   alone; and then not all of them: no endpoints but the server's own and no autoscalers. Without them, ClusterRoles with
 //!   an aggregation rule, such as `view`, have the rules that are written into them.
 //! * Policies take effect with the next request; no controller writes warnings of their types into `status.typeChecking`.
 //! * ResourceQuotas and LimitRanges are not enforced, Events not forgotten after an hour.
@@ -32,6 +32,7 @@
 
 pub mod admission;
 pub mod audit;
+mod authority;
 mod kubernetes_service;
 mod listen;
 mod seed;

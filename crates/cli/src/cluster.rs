@@ -24,6 +24,8 @@ pub(crate) enum Controller {
     Namespaces,
     /// Gives every namespace its default ServiceAccount
     ServiceAccounts,
+    /// Signs approved CertificateSigningRequests, and approves those of kubelets
+    Certificates,
     /// Aggregates ClusterRoles
     ClusterRoles,
     /// Counts how many pods of each PodDisruptionBudget may be evicted
@@ -44,6 +46,7 @@ pub(crate) fn controllers(named: &[Controller], nodes: usize) -> Controllers {
             Controller::GarbageCollection => chosen.garbage_collection(),
             Controller::Namespaces => chosen.namespaces(),
             Controller::ServiceAccounts => chosen.service_accounts(),
+            Controller::Certificates => chosen.certificates(),
             Controller::ClusterRoles => chosen.cluster_roles(),
             Controller::DisruptionBudgets => chosen.disruption_budgets(),
             Controller::Volumes => chosen.volumes(),

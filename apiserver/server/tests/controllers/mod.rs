@@ -1,6 +1,7 @@
 //! What the controllers beside the server do. Time is paused: it goes on when nothing is left to do.
 
 mod budgets;
+mod certificates;
 mod cluster_roles;
 mod collection;
 mod cron_jobs;
