@@ -67,6 +67,12 @@ pub enum AuthorityError {
     /// What was kept is not PEM of this sort: `certificate` or `private key`.
     #[error("the {0} of the authority is not valid PEM")]
     Pem(&'static str),
+    /// A usage that no certificate has.
+    #[error("unrecognized usage values: {0:?}")]
+    Usage(String),
+    /// A subject of a request has several organizations, of which a certificate would keep one.
+    #[error("a subject with several organizations is not signed")]
+    Organizations,
     /// The certificate is of another key: what the authority signs would not be trusted.
     #[error("the private key is not the one of the authority's certificate")]
     OtherKey,
@@ -169,6 +175,10 @@ impl Authority {
             chain: vec![certificate.der().clone()],
             key: PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
         })
+    }
+
+    pub(super) fn issuer(&self) -> &Issuer<'static, KeyPair> {
+        &self.issuer
     }
 
     /// The authority's certificate, which clients trust and which signs the admin's.

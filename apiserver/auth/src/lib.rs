@@ -12,6 +12,7 @@ mod openid;
 mod question;
 pub mod rbac;
 pub mod sec1;
+mod signing;
 mod tokens;
 mod websocket;
 
@@ -21,5 +22,6 @@ pub use authorizer::{Authorizer, Decision, Rules, answer_expression, check, forb
 pub use impersonation::{Impersonated, LastModes, impersonated};
 pub use modes::{AuthorizationMode, Modes};
 pub use question::{About, Question};
+pub use signing::SigningRequest;
 pub use tokens::{ServiceAccountTokens, TokenKeyError};
 pub use websocket::{is_websocket, protocols as websocket_protocols};

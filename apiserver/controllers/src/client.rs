@@ -66,6 +66,8 @@ pub(super) const CONTROLLER_REVISIONS: Api = Api::new("/apis/apps/v1", "controll
 pub(super) const JOBS: Api = Api::new("/apis/batch/v1", "jobs");
 pub(super) const ENDPOINTS: Api = Api::core("endpoints");
 pub(super) const ENDPOINT_SLICES: Api = Api::new("/apis/discovery.k8s.io/v1", "endpointslices");
+pub(super) const CRON_JOBS: Api = Api::new("/apis/batch/v1", "cronjobs");
+pub(super) const BUDGETS: Api = Api::new("/apis/policy/v1", "poddisruptionbudgets");
 pub(super) const CLAIMS: Api = Api::core("persistentvolumeclaims");
 pub(super) const NODES: Api = Api::of_cluster("nodes");
 
@@ -85,8 +87,13 @@ impl Api {
 
     /// A resource of the core group whose objects have no namespace.
     pub(super) const fn of_cluster(plural: &'static str) -> Self {
+        Self::of_cluster_in("/api/v1", plural)
+    }
+
+    /// A resource whose objects have no namespace.
+    pub(super) const fn of_cluster_in(root: &'static str, plural: &'static str) -> Self {
         Self {
-            root: Cow::Borrowed("/api/v1"),
+            root: Cow::Borrowed(root),
             plural: Cow::Borrowed(plural),
             namespaced: false,
         }
@@ -174,6 +181,10 @@ impl Client {
             .await
     }
 
+    pub(super) async fn get(&self, who: Who<'_>, path: &str) -> Answer {
+        self.send(who, Method::GET, path, JSON, None).await
+    }
+
     pub(super) async fn update(&self, who: Who<'_>, api: &Api, object: &Value) -> Answer {
         let path = api.path_of(object);
         self.send(who, Method::PUT, &path, JSON, Some(object)).await
@@ -188,6 +199,20 @@ impl Client {
     pub(super) async fn merge(&self, who: Who<'_>, path: &str, patch: &Value) -> Answer {
         const MERGE: &str = "application/merge-patch+json";
         self.send(who, Method::PATCH, path, MERGE, Some(patch))
+            .await
+    }
+
+    /// Applies an object as a field manager, which takes fields over from others.
+    pub(super) async fn apply(
+        &self,
+        who: Who<'_>,
+        path: &str,
+        manager: &str,
+        object: &Value,
+    ) -> Answer {
+        const APPLY: &str = "application/apply-patch+yaml";
+        let path = format!("{path}?fieldManager={manager}&force=true");
+        self.send(who, Method::PATCH, &path, APPLY, Some(object))
             .await
     }
 

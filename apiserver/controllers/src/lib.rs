@@ -1,9 +1,12 @@
 #![doc = include_str!("../README.md")]
 
 mod accounts;
+mod certificates;
 mod client;
 mod clock;
+mod cluster_roles;
 mod collector;
+mod disruption;
 mod endpoints;
 mod graph;
 mod namespaces;
@@ -11,14 +14,18 @@ mod object;
 mod queue;
 mod quotas;
 mod recorder;
+mod volumes;
 mod work;
 mod workloads;
 
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 pub use client::Service;
 pub use kubewright_kubelet::{Container, Pods, Program};
-pub use work::Server;
+pub use work::{Authority, Requested, Server};
 use work::{Context, Controller};
 pub use workloads::Workloads;
 
@@ -37,6 +44,10 @@ pub struct Controllers {
     service_accounts: bool,
     quotas: bool,
     endpoints: bool,
+    certificates: bool,
+    cluster_roles: bool,
+    disruption_budgets: bool,
+    volumes: bool,
     workloads: Option<Workloads>,
 }
 
@@ -54,6 +65,10 @@ impl Controllers {
             .service_accounts()
             .quotas()
             .endpoints()
+            .certificates()
+            .cluster_roles()
+            .disruption_budgets()
+            .volumes()
             .workloads(Workloads::default())
     }
 
@@ -89,6 +104,32 @@ impl Controllers {
         self
     }
 
+    /// Approves requests of kubelets that may make them, and signs approved requests to the signers of Kubernetes with the server's
+    /// authority.
+    pub fn certificates(mut self) -> Self {
+        self.certificates = true;
+        self
+    }
+
+    /// Gives ClusterRoles with an aggregation rule the rules of the roles that they select.
+    pub fn cluster_roles(mut self) -> Self {
+        self.cluster_roles = true;
+        self
+    }
+
+    /// Writes into each PodDisruptionBudget how many of its pods may be evicted.
+    pub fn disruption_budgets(mut self) -> Self {
+        self.disruption_budgets = true;
+        self
+    }
+
+    /// Binds PersistentVolumeClaims to PersistentVolumes, makes volumes for storage classes of the provisioner
+    /// `simulated.kubewright.dev`, and lets claims and volumes go that are deleted and no longer used.
+    pub fn volumes(mut self) -> Self {
+        self.volumes = true;
+        self
+    }
+
     /// Makes pods of Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets and Jobs, and reports them as running.
     pub fn workloads(mut self, workloads: Workloads) -> Self {
         self.workloads = Some(workloads);
@@ -114,7 +155,20 @@ impl Controllers {
             chosen.push(Box::new(endpoints::EndpointSlices::default()));
             chosen.push(Box::new(endpoints::Mirroring));
         }
+        if self.certificates {
+            chosen.push(Box::new(certificates::Certificates));
+        }
+        if self.cluster_roles {
+            chosen.push(Box::new(cluster_roles::ClusterRoles::default()));
+        }
+        if self.disruption_budgets {
+            chosen.push(Box::new(disruption::Disruption));
+        }
+        if self.volumes {
+            chosen.push(Box::new(volumes::Volumes::default()));
+        }
         if let Some(simulated) = &self.workloads {
+            let cluster = Arc::<Mutex<workloads::scheduler::Cluster>>::default();
             chosen.push(Box::new(workloads::deployments::Deployments));
             chosen.push(Box::new(workloads::replica_sets::ReplicaSets::of_apps()));
             chosen.push(Box::new(
@@ -122,11 +176,18 @@ impl Controllers {
             ));
             chosen.push(Box::new(workloads::stateful_sets::StatefulSets));
             chosen.push(Box::new(workloads::daemon_sets::DaemonSets));
-            chosen.push(Box::new(workloads::jobs::Jobs));
-            chosen.push(Box::new(workloads::scheduler::Scheduler::default()));
+            chosen.push(Box::new(workloads::jobs::Jobs::default()));
+            chosen.push(Box::new(workloads::cron_jobs::CronJobs));
+            chosen.push(Box::new(workloads::node_lifecycle::NodeLifecycle));
+            chosen.push(Box::new(workloads::pod_gc::PodGarbageCollector::default()));
+            chosen.push(Box::new(workloads::taint_eviction::TaintEviction::default()));
+            chosen.push(Box::new(workloads::scheduler::Scheduler::new(
+                cluster.clone(),
+            )));
             chosen.push(Box::new(workloads::kubelet::Kubelet::new(
                 simulated.clone(),
                 pods.clone(),
+                cluster,
             )));
         }
         chosen

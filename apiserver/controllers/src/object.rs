@@ -50,12 +50,16 @@ pub(super) struct Owner {
 pub(super) struct PodFacts {
     pub(super) node: String,
     pub(super) phase: String,
+    /// The node that other pods leave for it.
+    pub(super) nominated_node: String,
     pub(super) ready: bool,
     /// When it became ready.
     pub(super) ready_since: String,
     /// When it became ready or unready.
     pub(super) ready_changed: String,
     pub(super) restarts: u64,
+    /// Since when it is about to be disrupted, if it is and not by its kubelet.
+    pub(super) disrupted_since: String,
     pub(super) annotations: BTreeMap<String, String>,
     pub(super) hostname: String,
     pub(super) subdomain: String,
@@ -108,6 +112,7 @@ struct PodSpec {
 #[serde(default, rename_all = "camelCase")]
 struct PodStatus {
     phase: String,
+    nominated_node_name: String,
     conditions: Vec<Condition>,
     container_statuses: Vec<ContainerStatus>,
     #[serde(rename = "podIPs")]
@@ -126,6 +131,7 @@ struct Condition {
     #[serde(rename = "type")]
     what: String,
     status: String,
+    reason: String,
     last_transition_time: String,
 }
 
@@ -225,18 +231,26 @@ impl PodFacts {
             spec,
             status,
         } = serde_json::from_slice(object.json()).unwrap_or_default();
-        let condition = status
-            .conditions
-            .into_iter()
-            .find(|condition| condition.what == "Ready")
-            .unwrap_or_default();
-        let ready = condition.status == "True";
-        let ready_changed = condition.last_transition_time;
+        let (mut ready, mut disrupted_since) = (Condition::default(), String::new());
+        for condition in status.conditions {
+            match condition.what.as_str() {
+                "Ready" => ready = condition,
+                "DisruptionTarget"
+                    if condition.status == "True" && condition.reason != "TerminationByKubelet" =>
+                {
+                    disrupted_since = condition.last_transition_time;
+                }
+                _ => {}
+            }
+        }
+        let is_ready = ready.status == "True";
+        let ready_changed = ready.last_transition_time;
         Self {
             node: spec.node_name,
             phase: status.phase,
-            ready,
-            ready_since: ready.then(|| ready_changed.clone()).unwrap_or_default(),
+            nominated_node: status.nominated_node_name,
+            ready: is_ready,
+            ready_since: is_ready.then(|| ready_changed.clone()).unwrap_or_default(),
             ready_changed,
             restarts: status
                 .container_statuses
@@ -244,6 +258,7 @@ impl PodFacts {
                 .map(|container| container.restart_count)
                 .max()
                 .unwrap_or_default(),
+            disrupted_since,
             annotations: metadata.annotations,
             hostname: spec.hostname,
             subdomain: spec.subdomain,

@@ -15,6 +15,9 @@ pub(super) struct Recorder {
     told: Mutex<HashMap<String, (String, u32)>>,
 }
 
+/// The scheduler, as the source of an event: it has no service account.
+pub(super) const SCHEDULER: &str = "default-scheduler";
+
 /// The type of an event.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
@@ -62,7 +65,10 @@ impl Recorder {
                 (event.clone(), *count)
             })
         };
-        let who = Who::Controller(controller);
+        let who = match controller {
+            SCHEDULER => Who::Scheduler,
+            controller => Who::Controller(controller),
+        };
         if let Some((event, count)) = told {
             let path = EVENTS.path(namespace, &event);
             let again = json!({"count": count, "lastTimestamp": now});
@@ -112,6 +118,8 @@ fn component(controller: &str) -> &str {
         "daemon-set-controller" => "daemonset-controller",
         "endpointslice-controller" => "endpoint-slice-controller",
         "endpointslicemirroring-controller" => "endpoint-slice-mirroring-controller",
+        "persistent-volume-binder" => "persistentvolume-controller",
+        "disruption-controller" => "controllermanager",
         same => same,
     }
 }

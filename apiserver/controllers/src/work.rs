@@ -65,8 +65,41 @@ pub struct Server {
     pub served: Arc<Served>,
     /// The pods whose containers run.
     pub pods: Pods,
-    /// Makes the PEM of the authority that pods trust, or says why it cannot be made.
-    pub root_ca: Box<dyn Fn() -> Result<String, String> + Send + Sync>,
+    /// The certificate authority.
+    pub authority: Box<dyn Authority>,
+}
+
+/// What controllers ask of the certificate authority of the API server. Failures are sentences.
+pub trait Authority: Send + Sync {
+    /// The PEM of its certificate, which pods trust.
+    ///
+    /// # Errors
+    /// There is no authority, and none can be made.
+    fn root_ca(&self) -> Result<String, String>;
+
+    /// Reads what a certificate signing request in PEM asks for.
+    ///
+    /// # Errors
+    /// The request is not valid.
+    fn read(&self, request: &str) -> Result<Requested, String>;
+
+    /// Signs a request in PEM: a certificate in PEM with these usages, valid between two times in seconds since 1970.
+    ///
+    /// # Errors
+    /// The request is not valid, or cannot be signed so.
+    fn sign(&self, request: &str, usages: &[&str], valid: (i64, i64)) -> Result<String, String>;
+}
+
+/// What a certificate signing request asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "the composition root makes it")]
+pub struct Requested {
+    /// The common name of the subject.
+    pub common_name: String,
+    /// The organizations of the subject.
+    pub organizations: Vec<String>,
+    /// How many DNS names, addresses, email addresses and URIs it has.
+    pub alternative_names: [usize; 4],
 }
 
 /// What controllers work with.
@@ -76,7 +109,7 @@ pub(super) struct Context {
     pub(super) store: Arc<Store>,
     pub(super) served: Arc<Served>,
     pub(super) pods: Pods,
-    root_ca: Box<dyn Fn() -> Result<String, String> + Send + Sync>,
+    pub(super) authority: Box<dyn Authority>,
     pub(super) recorder: Recorder,
     controllers: Vec<Box<dyn Controller>>,
     state: Mutex<State>,
@@ -123,7 +156,7 @@ impl Context {
             store,
             served,
             pods,
-            root_ca,
+            authority,
         } = server;
         let (waker, woken) = mpsc::unbounded_channel();
         let follower = store.follow();
@@ -133,7 +166,7 @@ impl Context {
             store,
             served,
             pods,
-            root_ca,
+            authority,
             recorder: Recorder::default(),
             controllers,
             state: Mutex::new(State {
@@ -157,7 +190,7 @@ impl Context {
 
     /// The PEM of the authority that pods trust.
     pub(super) fn root_ca(&self) -> Result<String, Failure> {
-        (self.root_ca)().map_err(Failure::own)
+        self.authority.root_ca().map_err(Failure::own)
     }
 
     /// Looks at all objects as they are now: whatever was written before is seen.

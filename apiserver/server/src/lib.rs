@@ -15,10 +15,9 @@
 //!
 //! * Every authenticated user may do everything: roles and bindings are stored and not gone by, unless the server is built
 //!   with [`Builder::rbac`].
-//! * ClusterRoles with an aggregation rule, such as `view`, have the rules that are written into them: gathering the rules
-//!   of others is the work of a controller that there is not.
 //! * There are no controllers unless [`Controllers`] are asked for, as in a control plane of kube-apiserver and etcd
-//!   alone; and then not all of them: no CronJobs, autoscalers, disruption budgets or volumes. Endpoints of several ports list
+//!   alone; and then not all of them: no autoscalers. Without them, ClusterRoles with an aggregation rule, such as `view`, have the
+//!   rules that are written into them. Endpoints of several ports list
 //!   them by name, where a real controller has an order of hashes; EndpointSlices have no hints of topology-aware routing
 //!   (`service.kubernetes.io/topology-mode`), but those of `trafficDistribution`.
 //! * Policies take effect with the next request; no controller writes warnings of their types into `status.typeChecking`.
@@ -36,6 +35,7 @@
 
 pub mod admission;
 pub mod audit;
+mod authority;
 mod import;
 mod kubernetes_service;
 mod listen;

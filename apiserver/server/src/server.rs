@@ -23,9 +23,10 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Duration;
 
+use crate::authority::OfServer;
 use crate::listen::{self, ListenError, Listening, SecureServing};
 use crate::seed::Seed;
-use crate::service::{self, ApiService, GONE};
+use crate::service::{self, ApiService};
 
 /// An embedded Kubernetes API server.
 ///
@@ -499,12 +500,7 @@ impl Builder {
                 store: shared.store.clone(),
                 served: shared.served.clone(),
                 pods: shared.pods.clone(),
-                root_ca: Box::new(move || {
-                    let shared = weak.upgrade().ok_or(GONE)?;
-                    let authority = shared.access.authority();
-                    let pem = authority.map(|authority| authority.certificate_pem().to_owned());
-                    pem.map_err(|error| format!("cannot make an authority: {error}"))
-                }),
+                authority: Box::new(OfServer(weak)),
             };
             self.controllers.start(server, shared.stopped.subscribe());
         }

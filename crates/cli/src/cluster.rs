@@ -29,27 +29,43 @@ pub(crate) enum Controller {
     Quotas,
     /// Gives every Service the Endpoints and EndpointSlices of its pods
     Endpoints,
+    /// Signs approved CertificateSigningRequests, and approves those of kubelets
+    Certificates,
+    /// Aggregates ClusterRoles
+    ClusterRoles,
+    /// Counts how many pods of each PodDisruptionBudget may be evicted
+    DisruptionBudgets,
+    /// Binds PersistentVolumeClaims, and lets volumes go that are no longer used
+    Volumes,
     /// Makes pods of Deployments and other workloads, and lets them seem to run
     Workloads,
 }
 
-/// The controllers that are named on a command line, with the programs of images.
-pub(crate) fn controllers(named: &[Controller], containers: &[ContainerProgram]) -> Controllers {
+/// The controllers that are named on a command line; workloads run on so many nodes, with the programs of images.
+pub(crate) fn controllers(
+    named: &[Controller],
+    nodes: usize,
+    containers: &[ContainerProgram],
+) -> Controllers {
     let workloads = || {
-        containers.iter().fold(workloads(), |workloads, container| {
+        containers.iter().fold(workloads(nodes), |workloads, container| {
             workloads.container(&container.image, container.program.clone())
         })
     };
     named
         .iter()
         .fold(Controllers::none(), |chosen, controller| match controller {
-            Controller::All => Controllers::all().workloads(workloads()),
+            Controller::All => Controllers::all().workloads(workloads(nodes)),
             Controller::None => chosen,
             Controller::GarbageCollection => chosen.garbage_collection(),
             Controller::Namespaces => chosen.namespaces(),
             Controller::ServiceAccounts => chosen.service_accounts(),
             Controller::Quotas => chosen.quotas(),
             Controller::Endpoints => chosen.endpoints(),
+            Controller::Certificates => chosen.certificates(),
+            Controller::ClusterRoles => chosen.cluster_roles(),
+            Controller::DisruptionBudgets => chosen.disruption_budgets(),
+            Controller::Volumes => chosen.volumes(),
             Controller::Workloads => chosen.workloads(workloads()),
         })
 }
@@ -84,8 +100,10 @@ impl FromStr for ContainerProgram {
 
 /// The workloads of a command: a pod that is deleted can be seen ending, as on a node, where no container stops at once. In
 /// process, nothing takes time that a test does not ask for.
-fn workloads() -> Workloads {
-    Workloads::default().stopped_after(Duration::from_millis(200))
+fn workloads(nodes: usize) -> Workloads {
+    Workloads::default()
+        .nodes(nodes)
+        .stopped_after(Duration::from_millis(200))
 }
 
 /// Opens a port of the loopback interface.

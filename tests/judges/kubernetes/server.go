@@ -39,7 +39,7 @@ func buildCommand() (string, error) {
 // startServer starts the server with all its controllers, and waits until its kubeconfig is written.
 func startServer(command, work string) (*server, error) {
 	kubeconfig := filepath.Join(work, "kubeconfig")
-	process := exec.Command(command, "apiserver", "--controllers", "all", "--kubeconfig", kubeconfig)
+	process := exec.Command(command, "apiserver", "--controllers", "all", "--nodes", "2", "--kubeconfig", kubeconfig)
 	output, err := process.StdoutPipe()
 	if err != nil {
 		return nil, err

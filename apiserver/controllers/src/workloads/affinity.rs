@@ -60,13 +60,22 @@ pub(super) fn tolerates(node: &Value, tolerations: &[Value]) -> bool {
         .all(|taint| tolerations.iter().any(|one| is_tolerated(taint, one)))
 }
 
+/// How many taints ask a pod not to use a node if it can be on another.
+pub(super) fn avoided(node: &Value, tolerations: &[Value]) -> usize {
+    list(node, "/spec/taints")
+        .iter()
+        .filter(|taint| taint["effect"] == "PreferNoSchedule")
+        .filter(|taint| !tolerations.iter().any(|one| is_tolerated(taint, one)))
+        .count()
+}
+
 /// Whether the tolerations let a pod on a node that takes no new pods.
 pub(super) fn tolerates_closed(tolerations: &[Value]) -> bool {
     let taint = json!({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"});
     tolerations.iter().any(|one| is_tolerated(&taint, one))
 }
 
-fn is_tolerated(taint: &Value, toleration: &Value) -> bool {
+pub(super) fn is_tolerated(taint: &Value, toleration: &Value) -> bool {
     let [effect, key] = ["/effect", "/key"].map(|at| text(toleration, at));
     if !effect.is_empty() && effect != text(taint, "/effect") {
         return false;

@@ -26,7 +26,19 @@ pub(super) async fn claim(
     cx: &Context,
     who: Who<'_>,
     owner: &Value,
+    of: (&Api, &str),
+    wanted: impl Fn(&Item) -> bool,
+) -> Result<Vec<Arc<Item>>, Failure> {
+    claim_with(cx, who, owner, of, None, wanted).await
+}
+
+/// As [`claim`]; adopted objects get a finalizer, and released ones lose it.
+pub(super) async fn claim_with(
+    cx: &Context,
+    who: Who<'_>,
+    owner: &Value,
     (api, table): (&Api, &str),
+    finalizer: Option<&str>,
     wanted: impl Fn(&Item) -> bool,
 ) -> Result<Vec<Arc<Item>>, Failure> {
     let Some(selector) = selector(owner) else {
@@ -51,7 +63,12 @@ pub(super) async fn claim(
             if let Value::Array(owners) = &mut owners {
                 owners.retain(|reference| reference["uid"] != uid);
             }
-            set_owners(cx, who, api, &item, owners).await?;
+            let finalizers = finalizer.map(|name| {
+                let mut finalizers = item.meta.finalizers.clone();
+                finalizers.retain(|known| known != name);
+                finalizers
+            });
+            set_owners(cx, who, api, &item, owners, finalizers).await?;
         }
     }
     for item in free {
@@ -65,7 +82,14 @@ pub(super) async fn claim(
         if let Value::Array(owners) = &mut owners {
             owners.push(controlled_by(owner));
         }
-        set_owners(cx, who, api, &item, owners).await?;
+        let finalizers = finalizer.map(|name| {
+            let mut finalizers = item.meta.finalizers.clone();
+            if !item.has_finalizer(name) {
+                finalizers.push(name.to_owned());
+            }
+            finalizers
+        });
+        set_owners(cx, who, api, &item, owners, finalizers).await?;
         let adopted = cx.look(|graph| graph.get(table, &item.object.path));
         claimed.extend(adopted);
     }
@@ -78,8 +102,12 @@ async fn set_owners(
     api: &Api,
     item: &Item,
     owners: Value,
+    finalizers: Option<Vec<String>>,
 ) -> Result<(), Failure> {
-    let patch = json!({"metadata": {"uid": item.meta.uid, "ownerReferences": owners}});
+    let mut patch = json!({"metadata": {"uid": item.meta.uid, "ownerReferences": owners}});
+    if let Some(finalizers) = finalizers {
+        patch["metadata"]["finalizers"] = finalizers.into();
+    }
     let path = api.path(item.namespace(), item.name());
     match cx.client.merge(who, &path, &patch).await {
         Err(failure) if !failure.is_not_found() => Err(failure),

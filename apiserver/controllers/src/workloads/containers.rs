@@ -1,22 +1,10 @@
-//! What the status of a pod says of containers that are not there.
+//! The status of a pod whose containers are simulated.
 
 use serde_json::{Map, Value, json};
 
 use super::super::object::{list, map, number, text};
+use super::runs::{Container, Ended, Runs, State, phase};
 use super::status::{condition, put_condition};
-
-/// What a pod's containers do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    Starting,
-    Ready,
-    /// They run and never become ready.
-    Unready,
-    /// They end with a failure again and again.
-    Crashing,
-    Succeeded,
-    Failed,
-}
 
 /// One pod on its node.
 #[derive(Debug)]
@@ -25,20 +13,14 @@ pub(super) struct Containers<'a> {
     pub(super) now: &'a str,
     /// The address of the node.
     pub(super) host: &'a str,
-    /// The containers that are not ready, if some are.
-    pub(super) unready: &'a [&'a str],
+    pub(super) runs: &'a Runs,
 }
 
 impl Containers<'_> {
-    /// The status of the pod in a state; the same one again is not a change.
-    pub(super) fn status(&self, state: State, address: impl FnOnce() -> String) -> Value {
+    /// The status of the pod; the same one again is not a change.
+    pub(super) fn status(&self, address: impl FnOnce() -> String) -> Value {
         let mut status = map(self.pod, "/status");
-        let phase = match state {
-            State::Starting => "Pending",
-            State::Ready | State::Unready | State::Crashing => "Running",
-            State::Succeeded => "Succeeded",
-            State::Failed => "Failed",
-        };
+        let phase = phase(self.pod, self.runs);
         status.insert("phase".to_owned(), phase.into());
         let generation = number(self.pod, "/metadata/generation");
         status.insert("observedGeneration".to_owned(), generation.into());
@@ -49,65 +31,92 @@ impl Containers<'_> {
             status.insert("hostIP".to_owned(), self.host.into());
             status.insert("hostIPs".to_owned(), json!([{"ip": self.host}]));
         }
-        if state != State::Starting && !status.contains_key("podIP") {
+        if self.has_started() && !status.contains_key("podIP") {
             let own = self.pod["spec"]["hostNetwork"] != true || self.host.is_empty();
             let ip = if own { address() } else { self.host.to_owned() };
             status.insert("podIPs".to_owned(), json!([{"ip": ip}]));
             status.insert("podIP".to_owned(), ip.into());
         }
-        self.set_conditions(&mut status, state);
-        let old = self.pod["status"]["containerStatuses"].clone();
-        let containers = list(self.pod, "/spec/containers");
-        let statuses: Vec<Value> = containers
-            .iter()
-            .map(|container| self.container(container, state, &old))
-            .collect();
-        status.insert("containerStatuses".to_owned(), statuses.into());
-        let first = list(self.pod, "/spec/initContainers");
-        if !first.is_empty() {
-            let old = self.pod["status"]["initContainerStatuses"].clone();
-            let state_of = |container: &Value| match state {
-                // A sidecar goes on beside the containers.
-                _ if container["restartPolicy"] == "Always" => state,
-                State::Starting => State::Starting,
-                _ => State::Succeeded,
-            };
-            let statuses: Vec<Value> = first
+        self.set_conditions(&mut status, phase);
+        let finished = matches!(phase, "Succeeded" | "Failed");
+        for (name, of_spec) in [
+            ("containerStatuses", "/spec/containers"),
+            ("initContainerStatuses", "/spec/initContainers"),
+        ] {
+            let containers = list(self.pod, of_spec);
+            let statuses: Vec<Value> = containers
                 .iter()
                 .map(|container| {
-                    let mut status = self.container(container, state_of(container), &old);
-                    // One that has done its work is what the pod waits for.
-                    if state_of(container) == State::Succeeded {
+                    let mut status = self.container(container, finished);
+                    // A container that has initialized the pod is what the pod waited for.
+                    if name == "initContainerStatuses"
+                        && status["state"]["terminated"]["exitCode"] == 0
+                    {
                         status["ready"] = true.into();
                     }
                     status
                 })
                 .collect();
-            status.insert("initContainerStatuses".to_owned(), statuses.into());
+            if !statuses.is_empty() {
+                status.insert(name.to_owned(), statuses.into());
+            }
         }
         Value::Object(status)
     }
 
-    fn set_conditions(&self, status: &mut Map<String, Value>, state: State) {
-        let ready = state == State::Ready;
-        let finished = state == State::Succeeded;
-        let why_not = if finished {
-            "PodCompleted"
-        } else {
-            "ContainersNotReady"
-        };
-        let unready = self.unready.join(" ");
-        let unready = format!("containers with unready status: [{unready}]");
-        let unready = if finished { "" } else { unready.as_str() };
+    fn known(&self, container: &Value) -> Option<&Container> {
+        self.runs.get(text(container, "/name"))
+    }
+
+    /// Whether any container has run.
+    fn has_started(&self) -> bool {
+        ["/spec/initContainers", "/spec/containers"]
+            .into_iter()
+            .flat_map(|at| list(self.pod, at))
+            .any(|container| {
+                self.known(container)
+                    .is_some_and(|known| !matches!(known.state, State::Waiting(_)))
+            })
+    }
+
+    fn set_conditions(&self, status: &mut Map<String, Value>, phase: &str) {
+        let containers = list(self.pod, "/spec/containers");
+        let unready: Vec<&str> = containers
+            .iter()
+            .filter(|container| !self.known(container).is_some_and(Container::is_ready))
+            .map(|container| text(container, "/name"))
+            .collect();
+        let ready = unready.is_empty();
+        let message = format!("containers with unready status: [{}]", unready.join(" "));
         let yes = ("True", "", "");
-        let no = ("False", why_not, unready);
-        let initialized = if state == State::Starting && self.has_init() {
-            no
-        } else {
-            yes
+        let no = match phase {
+            "Succeeded" => ("False", "PodCompleted", ""),
+            "Failed" => ("False", "PodFailed", ""),
+            _ => ("False", "ContainersNotReady", message.as_str()),
+        };
+        let uninitialized: Vec<&str> = list(self.pod, "/spec/initContainers")
+            .iter()
+            .filter(|container| {
+                let known = self.known(container);
+                if container["restartPolicy"] == "Always" {
+                    !known.is_some_and(Container::is_running) && phase == "Pending"
+                } else {
+                    known.and_then(Container::code) != Some(0)
+                }
+            })
+            .map(|container| text(container, "/name"))
+            .collect();
+        let incomplete = format!(
+            "containers with incomplete status: [{}]",
+            uninitialized.join(" ")
+        );
+        let initialized = match (phase, uninitialized.is_empty()) {
+            ("Succeeded", _) => ("True", "PodCompleted", ""),
+            (_, true) => yes,
+            _ => ("False", "ContainersNotInitialized", incomplete.as_str()),
         };
         let gated = ready && !self.gates_are_open(status);
-        let sandbox = !matches!(state, State::Starting | State::Succeeded | State::Failed);
+        let sandbox = self.has_started() && !matches!(phase, "Succeeded" | "Failed");
         self.set(
             status,
             "PodReadyToStartContainers",
@@ -128,10 +137,6 @@ impl Containers<'_> {
         if condition(status, "PodScheduled").is_none() {
             self.set(status, "PodScheduled", yes);
         }
-    }
-
-    fn has_init(&self) -> bool {
-        !list(self.pod, "/spec/initContainers").is_empty()
     }
 
     fn gates_are_open(&self, status: &Map<String, Value>) -> bool {
@@ -173,63 +178,60 @@ impl Containers<'_> {
         put_condition(status, condition);
     }
 
-    /// The status of a container; the times of one that goes on as before stay.
-    fn container(&self, container: &Value, state: State, old: &Value) -> Value {
+    /// The status of a container. Sidecars of a pod that has finished have ended, too.
+    fn container(&self, container: &Value, finished: bool) -> Value {
         let name = text(container, "/name");
         let image = text(container, "/image");
-        let old = list(old, "").iter().find(|old| old["name"] == name);
-        let since = |pointer: &str| {
-            let since = old.map_or("", |old| text(old, pointer));
-            if since.is_empty() { self.now } else { since }.to_owned()
-        };
         let id = format!("simulated://{}-{name}", text(self.pod, "/metadata/uid"));
-        let ended = |code: u8, reason: &str, at: &str| {
-            let started = old.map_or("", |old| text(old, "/state/running/startedAt"));
-            let started = if started.is_empty() {
-                since(&format!("{at}/startedAt"))
-            } else {
-                started.to_owned()
-            };
+        let ended = |how: &Ended| {
             json!({"terminated": {
-                "exitCode": code,
-                "reason": reason,
+                "exitCode": how.code,
+                "reason": if how.code == 0 { "Completed" } else { "Error" },
                 "containerID": id,
-                "startedAt": started,
-                "finishedAt": since(&format!("{at}/finishedAt")),
+                "startedAt": how.started,
+                "finishedAt": how.finished,
             }})
         };
-        let (is, last, restarts) = match state {
-            State::Starting => {
-                let waiting = json!({"waiting": {"reason": "ContainerCreating"}});
-                (waiting, json!({}), 0)
-            }
-            State::Ready | State::Unready => {
-                let started = since("/state/running/startedAt");
-                (json!({"running": {"startedAt": started}}), json!({}), 0)
-            }
-            State::Crashing => {
-                let waiting = json!({"waiting": {
-                    "reason": "CrashLoopBackOff",
-                    "message": "simulated: the container fails",
-                }});
-                (waiting, ended(1, "Error", "/lastState/terminated"), 1)
-            }
-            State::Succeeded => (ended(0, "Completed", "/state/terminated"), json!({}), 0),
-            State::Failed => (ended(1, "Error", "/state/terminated"), json!({}), 0),
-        };
-        let runs = matches!(state, State::Ready | State::Unready);
+        let waiting = |reason: &str| json!({"waiting": {"reason": reason}});
         let mut status = json!({
             "name": name,
             "image": image,
-            "imageID": if state == State::Starting { "" } else { image },
-            "ready": state == State::Ready,
-            "started": runs,
-            "restartCount": restarts,
-            "state": is,
-            "lastState": last,
+            "imageID": "",
+            "ready": false,
+            "started": false,
+            "restartCount": 0,
+            "state": waiting("ContainerCreating"),
+            "lastState": {},
         });
-        if state != State::Starting {
-            status["containerID"] = id.into();
+        let Some(known) = self.known(container) else {
+            return status;
+        };
+        status["state"] = match &known.state {
+            State::Waiting(reason) => waiting(reason),
+            State::Invalid(message) => {
+                json!({"waiting": {"reason": "CreateContainerConfigError", "message": message}})
+            }
+            State::Running { started, .. } if finished => ended(&Ended {
+                code: 0,
+                started: started.clone(),
+                finished: self.now.to_owned(),
+            }),
+            State::Running { started, .. } => json!({"running": {"startedAt": started}}),
+            State::Ended(how) => ended(how),
+            State::Backing(_) => json!({"waiting": {
+                "reason": "CrashLoopBackOff",
+                "message": "simulated: the container ended and will start again",
+            }}),
+        };
+        if let Some(last) = &known.last {
+            status["lastState"] = ended(last);
+        }
+        status["restartCount"] = known.restarts.into();
+        status["ready"] = (known.is_ready() && !finished).into();
+        status["started"] = (known.is_running() && !finished).into();
+        if !matches!(known.state, State::Waiting(_) | State::Invalid(_)) {
+            status["imageID"] = image.into();
+            status["containerID"] = id.as_str().into();
         }
         status
     }

@@ -1,76 +1,140 @@
 //! Jobs: pods that come to an end, until enough of them have succeeded or too many have failed.
 
+mod backoff;
+mod failure_policy;
 mod indexes;
 mod job;
 mod outcome;
+mod pods;
 mod tracking;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use serde_json::{Map, Value, json};
-use tokio::time::Duration;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
 
 use super::super::client::{Failure, JOBS, PODS, Who};
 use super::super::graph::{Change, Graph};
-use super::super::object::{Item, flag, list, map, number, pod_of, text};
+use super::super::object::{Item, map, text};
 use super::super::queue::Next;
+use super::super::recorder::Kind;
 use super::super::work::{Context, Controller, Key, Keys, Outcome};
-use super::status::{condition, count, set_count};
-use super::{claims, pod_control};
-use job::{Job, NAME, WHO};
-use outcome::Verdict;
-use tracking::FINALIZER;
+use super::claims;
+use super::status::{count, set_count};
+use backoff::Backoff;
+use indexes::Indexes;
+use job::{FINALIZER, Job, NAME, WHO};
+use outcome::Decision;
 
 /// The Job controller.
-#[derive(Debug)]
-pub(crate) struct Jobs;
+#[derive(Debug, Default)]
+pub(crate) struct Jobs {
+    /// By the UID of the Job.
+    backoffs: Mutex<HashMap<String, Backoff>>,
+}
 
-const TABLE: &str = "jobs.batch";
+pub(super) const TABLE: &str = "jobs.batch";
 
 impl Controller for Jobs {
     fn concerns(&self, change: &Change, graph: &Graph, keys: &mut Keys<'_>) {
         if change.is_in(TABLE) {
             change.after.iter().for_each(|item| keys.add(item));
-        } else if change.is_in("pods") {
-            for pod in [&change.before, &change.after].into_iter().flatten() {
-                keys.add_controller_of(pod, graph, TABLE);
+            if let (Some(gone), None) = (&change.before, &change.after) {
+                self.backoffs.lock().remove(&gone.meta.uid);
+                for pod in graph.controlled(&gone.meta.uid, "pods") {
+                    keys.add(&pod);
+                }
             }
+            return;
+        }
+        if !change.is_in("pods") {
+            return;
+        }
+        for pod in [&change.before, &change.after].into_iter().flatten() {
+            keys.add_controller_of(pod, graph, TABLE);
+        }
+        let Some(pod) = &change.after else {
+            return;
+        };
+        if pod.controller().is_none() {
+            // It may be adopted.
+            for job in graph.list(TABLE, pod.namespace()) {
+                keys.add(&job);
+            }
+        }
+        if pod.has_finalizer(FINALIZER) && is_orphan(pod, graph) {
+            keys.add(pod);
         }
     }
 
     fn reconcile<'a>(&'a self, cx: &'a Context, key: &'a Key) -> BoxFuture<'a, Outcome> {
         async move {
-            match cx.item(key) {
-                Some(item) if !item.is_deleting() => reconcile(cx, &item).await,
-                Some(item) => tracking::release(cx, &item).await,
-                None => Ok(Next::Done),
+            let Some(item) = cx.item(key) else {
+                return Ok(Next::Done);
+            };
+            if &*item.table == TABLE {
+                return self.sync(cx, &item).await;
             }
+            let orphan = cx.look(|graph| is_orphan(&item, graph));
+            if orphan && item.has_finalizer(FINALIZER) {
+                tracking::remove_finalizer(cx, &item).await?;
+            }
+            Ok(Next::Done)
         }
         .boxed()
     }
 }
 
-async fn reconcile(cx: &Context, item: &Item) -> Outcome {
-    const OURS: &str = "kubernetes.io/job-controller";
-    let object = item.object.value();
-    if !matches!(text(&object, "/spec/managedBy"), "" | OURS) {
-        return Ok(Next::Done);
+/// Whether no Job counts a pod any more.
+fn is_orphan(pod: &Item, graph: &Graph) -> bool {
+    match pod.controller() {
+        None => true,
+        Some(owner) => owner.kind == "Job" && graph.by_uid(&owner.uid).is_none(),
     }
-    let status = map(&object, "/status");
-    if outcome::is_finished(&status) {
-        tracking::release(cx, item).await?;
-        return forget(cx, &object).await;
+}
+
+impl Jobs {
+    async fn sync(&self, cx: &Context, item: &Item) -> Outcome {
+        const OURS: &str = "kubernetes.io/job-controller";
+        let object = item.object.value();
+        if !matches!(text(&object, "/spec/managedBy"), "" | OURS) {
+            return Ok(Next::Done);
+        }
+        if outcome::is_finished(&map(&object, "/status")) {
+            self.backoffs.lock().remove(&item.meta.uid);
+            tracking::release(cx, item).await?;
+            return forget(cx, &object).await;
+        }
+        let claimed = (&PODS, "pods");
+        let pods = claims::claim_with(cx, WHO, &object, claimed, Some(FINALIZER), |_| true).await?;
+        let mut job = Job {
+            cx,
+            stored: object["status"].clone(),
+            object,
+            active: Vec::new(),
+            terminating: count(&pods, |pod| pod.is_deleting() && !pod.has_finished()),
+            pods,
+            decision: None,
+            ready: 0,
+            succeeded: 0,
+            failed: 0,
+            succeeded_indexes: Indexes::new(),
+            known_indexes: Indexes::new(),
+            failed_indexes: None,
+            kept: HashMap::new(),
+            backoff: Backoff::default(),
+        };
+        let known = self.backoffs.lock().get(&item.meta.uid).cloned();
+        job.backoff = known.unwrap_or_default();
+        job.read();
+        self.backoffs
+            .lock()
+            .insert(item.meta.uid.clone(), job.backoff.clone());
+        job.settle().await
     }
-    let pods = claims::claim(cx, WHO, &object, (&PODS, "pods"), |_| true).await?;
-    let mut job = Job {
-        cx,
-        before: object.clone(),
-        object,
-        pods,
-    };
-    job.settle().await
 }
 
 /// Deletes a finished Job when its time is over.
@@ -78,6 +142,9 @@ async fn forget(cx: &Context, job: &Value) -> Outcome {
     let Some(seconds) = job["spec"]["ttlSecondsAfterFinished"].as_i64() else {
         return Ok(Next::Done);
     };
+    if !job["metadata"]["deletionTimestamp"].is_null() {
+        return Ok(Next::Done);
+    }
     let status = map(job, "/status");
     let since = outcome::finished_since(&status);
     let left = cx.clock.until(since, seconds);
@@ -96,193 +163,158 @@ async fn forget(cx: &Context, job: &Value) -> Outcome {
 }
 
 impl Job<'_> {
-    fn status(&mut self) -> &mut Map<String, Value> {
-        let status = &mut self.object["status"];
-        if !status.is_object() {
-            *status = json!({});
-        }
-        status.as_object_mut().expect("it was just made an object")
-    }
-
-    fn is_suspended(&self) -> bool {
-        flag(&self.object, "/spec/suspend")
-    }
-
-    fn active(&self) -> Vec<Arc<Item>> {
+    /// Finds out how many pods run, and how many have ended.
+    fn read(&mut self) {
         let active = self.pods.iter().filter(|pod| pod.is_active_pod());
-        active.cloned().collect()
-    }
-
-    fn is_indexed(&self) -> bool {
-        text(&self.object, "/spec/completionMode") == "Indexed"
-    }
-
-    /// How many pods have succeeded and failed, counted ones and others.
-    fn ended(&self) -> (i64, i64) {
-        let sum = |name: &str| {
-            let counted = number(&self.object, &format!("/status/{name}"));
-            let pointer = format!("/status/uncountedTerminatedPods/{name}");
-            counted + count(list(&self.object, &pointer), |_| true)
-        };
-        let succeeded = if self.is_indexed() {
-            indexes::len(&self.succeeded_indexes())
-        } else {
-            sum("succeeded")
-        };
-        (succeeded, sum("failed"))
-    }
-
-    fn succeeded_indexes(&self) -> Vec<i64> {
-        let known = text(&self.object, "/status/completedIndexes");
-        let new = self.pods.iter().filter(|pod| pod.pod.phase == "Succeeded");
-        indexes::merged(known, new.filter_map(|pod| indexes::of(pod)))
-    }
-
-    async fn settle(&mut self) -> Outcome {
-        let now = self.cx.clock.text();
+        self.active = active.cloned().collect();
+        self.ready = count(&self.active, |pod| pod.pod.ready);
+        let succeeded = self.new_pods("succeeded", |pod| pod.pod.phase == "Succeeded");
+        let failed = self.new_pods("failed", |pod| self.has_failed(pod));
+        let counted = count(&failed, |pod| self.counts(pod));
+        let [known_succeeded, known_failed] = ["succeeded", "failed"].map(|name| {
+            let noted = count(self.uncounted(name), |_| true);
+            self.number(&format!("/status/{name}")) + noted
+        });
+        self.succeeded = known_succeeded + count(&succeeded, |_| true);
+        self.failed = known_failed + counted;
+        self.backoff.note(&succeeded, &failed);
         if !self.is_suspended() && self.object["status"]["startTime"].is_null() {
+            let now = self.cx.clock.text();
             self.status().insert("startTime".to_owned(), now.into());
         }
-        self.note_suspension();
-        let released = self.track();
-        let verdict = self.verdict();
-        let active = self.active();
-        let mut surplus: Vec<Arc<Item>> = Vec::new();
-        let mut missing = Vec::new();
-        let mut wait = None;
-        if verdict != Verdict::Open || self.is_suspended() {
-            surplus.clone_from(&active);
-        } else if self.is_indexed() {
-            (missing, surplus) = self.missing_indexes(&active);
-        } else {
-            let wanted = usize::try_from(self.wanted(&active)).unwrap_or_default();
-            surplus.extend(active.iter().skip(wanted).cloned());
-            missing = vec![None; wanted.saturating_sub(active.len())];
-        }
-        if !missing.is_empty() {
-            wait = self.backoff();
-        }
-        self.count(&active);
-        self.conclude(&verdict);
-        self.write_status().await?;
-        for pod in released {
-            tracking::remove_finalizer(self.cx, &pod).await?;
-        }
-        for pod in surplus {
-            pod_control::delete(self.cx, NAME, &self.object, &pod).await?;
-        }
-        let deadline = self.deadline();
-        if let Some(wait) = wait {
-            return Ok(Next::After(deadline.map_or(wait, |left| left.min(wait))));
-        }
-        let pods: Vec<Value> = missing.iter().map(|index| self.pod(*index)).collect();
-        pod_control::create_many(self.cx, NAME, &self.object, &pods).await?;
-        Ok(deadline.map_or(Next::Done, Next::After))
-    }
-
-    /// How many pods shall run.
-    fn wanted(&self, active: &[Arc<Item>]) -> i64 {
-        let parallelism = number(&self.object, "/spec/parallelism");
-        let (succeeded, _) = self.ended();
-        match self.object["spec"]["completions"].as_i64() {
-            Some(completions) => parallelism.min((completions - succeeded).max(0)),
-            // Pods of a work queue are not replaced once one has found it empty.
-            None if succeeded > 0 => parallelism.min(count(active, |_| true)),
-            None => parallelism,
+        if self.is_indexed() {
+            self.read_indexes();
         }
     }
 
-    /// The indexes that need a pod, and the pods that are too many.
-    fn missing_indexes(&self, active: &[Arc<Item>]) -> (Vec<Option<i64>>, Vec<Arc<Item>>) {
-        let completions = number(&self.object, "/spec/completions");
-        let parallelism = number(&self.object, "/spec/parallelism");
-        let parallelism = usize::try_from(parallelism).unwrap_or_default();
-        let done = self.succeeded_indexes();
-        let mut taken: Vec<i64> = Vec::new();
-        let mut surplus = Vec::new();
-        for pod in active {
-            match indexes::of(pod) {
-                Some(index)
-                    if !taken.contains(&index)
-                        && !done.contains(&index)
-                        && taken.len() < parallelism =>
-                {
-                    taken.push(index);
-                }
-                _ => surplus.push(pod.clone()),
+    fn read_indexes(&mut self) {
+        let completions = self.completions().unwrap_or_default();
+        let known = text(&self.object, "/status/completedIndexes");
+        self.known_indexes = indexes::read(known, completions);
+        self.succeeded_indexes = self.known_indexes.clone();
+        let held = self.pods.iter().filter(|pod| pod.has_finalizer(FINALIZER));
+        let new: Vec<i64> = held
+            .clone()
+            .filter(|pod| pod.pod.phase == "Succeeded")
+            .filter_map(|pod| self.index(pod))
+            .collect();
+        let Some(limit) = self.limit_per_index() else {
+            self.succeeded_indexes.extend(new);
+            self.succeeded = indexes::len(&self.succeeded_indexes);
+            return;
+        };
+        let mut failed = indexes::read(text(&self.object, "/status/failedIndexes"), completions);
+        failed.extend(
+            held.clone()
+                .filter(|pod| self.index_has_failed(pod, limit))
+                .filter_map(|pod| self.index(pod)),
+        );
+        let mut settled = failed.clone();
+        settled.extend(&self.succeeded_indexes);
+        settled.extend(&new);
+        settled.extend(self.active.iter().filter_map(|pod| self.index(pod)));
+        let mut kept: HashMap<i64, Arc<Item>> = HashMap::new();
+        for pod in held.filter(|pod| self.has_failed(pod)) {
+            let Some(index) = self.index(pod).filter(|index| !settled.contains(index)) else {
+                continue;
+            };
+            let age = |pod: &Item| {
+                let (counted, ignored) = indexes::failures(pod);
+                (counted + ignored, backoff::finished_at(pod))
+            };
+            let known = kept.get(&index);
+            if known.is_none_or(|known| age(known) <= age(pod)) {
+                kept.insert(index, pod.clone());
             }
         }
-        let free = (0..completions).filter(|index| !taken.contains(index) && !done.contains(index));
-        let missing = free.take(parallelism - taken.len()).map(Some).collect();
-        (missing, surplus)
+        self.kept = kept;
+        self.failed_indexes = Some(failed);
+        self.succeeded_indexes.extend(new);
+        self.succeeded = indexes::len(&self.succeeded_indexes);
     }
 
-    /// The time until another pod is made after one has failed.
-    fn backoff(&self) -> Option<Duration> {
-        const FIRST: i64 = 10;
-        const LONGEST: i64 = 600;
-        let failed = self.pods.iter().filter(|pod| pod.pod.phase == "Failed");
-        let failed: Vec<&Arc<Item>> = failed.collect();
-        let exponent = u32::try_from(failed.len().checked_sub(1)?).ok()?;
-        let wait = FIRST.saturating_mul(2_i64.saturating_pow(exponent));
-        let last = failed.iter().map(|pod| tracking::finished_at(pod)).max()?;
-        let left = self.cx.clock.until(&last, wait.min(LONGEST));
-        (!left.is_zero()).then_some(left)
-    }
-
-    fn count(&mut self, active: &[Arc<Item>]) {
-        let ready = count(active, |pod| pod.pod.ready);
-        let ending = count(&self.pods, |pod| pod.is_deleting() && !pod.has_finished());
-        let active = count(active, |_| true);
+    /// Brings the pods and the status to what they shall be.
+    async fn settle(&mut self) -> Outcome {
+        self.decision = self.decide();
+        let mut next = self.deadline();
+        let managed = if self.decision.is_some() {
+            let active = self.active.clone();
+            self.delete(&active, false).await
+        } else if self.is_deleting() {
+            Ok(())
+        } else {
+            match self.manage().await {
+                Ok(Some(wait)) => {
+                    next = Some(next.map_or(wait, |left| left.min(wait)));
+                    Ok(())
+                }
+                other => other.map(|_| ()),
+            }
+        };
+        if self.decision.is_none() {
+            self.complete(managed.is_ok()).await;
+        } else if managed.is_err() {
+            // Pods are left: the Job is not over.
+            self.decision = None;
+        }
+        let (active, ready, terminating) =
+            (count(&self.active, |_| true), self.ready, self.terminating);
         let status = self.status();
         set_count(status, "active", active);
         status.insert("ready".to_owned(), ready.into());
-        status.insert("terminating".to_owned(), ending.into());
+        status.insert("terminating".to_owned(), terminating.into());
+        self.track().await?;
+        managed?;
+        Ok(next.map_or(Next::Done, Next::After))
     }
 
-    fn note_suspension(&mut self) {
-        let suspended = self.is_suspended();
-        let clock = &self.cx.clock;
-        let known = condition(self.status(), "Suspended");
-        let was = known.is_some_and(|known| known["status"] == "True");
-        if suspended == was {
+    /// Decides that the Job is complete, or notes that it is suspended or resumed.
+    async fn complete(&mut self, managed: bool) {
+        let done = match self.completions() {
+            Some(completions) => self.succeeded >= completions,
+            // Pods of a work queue are not replaced once one has found it empty.
+            None => self.succeeded > 0,
+        };
+        if done && self.active.is_empty() {
+            self.decision = Some(Decision::succeeds(
+                "CompletionsReached",
+                "Reached expected number of succeeded pods",
+            ));
             return;
         }
-        let (is, reason, message) = if suspended {
-            ("True", "JobSuspended", "Job suspended")
+        if !managed || self.is_deleting() {
+            return;
+        }
+        let (is, reason, event, message) = if self.is_suspended() {
+            ("True", "JobSuspended", "Suspended", "Job suspended")
         } else {
-            ("False", "JobResumed", "Job resumed")
+            ("False", "JobResumed", "Resumed", "Job resumed")
         };
-        outcome::put(clock, self.status(), "Suspended", (is, reason, message));
-        if suspended {
-            self.status().remove("startTime");
-        } else {
-            let now = clock.text();
-            self.status().insert("startTime".to_owned(), now.into());
+        let clock = &self.cx.clock;
+        if !outcome::put(clock, self.status(), "Suspended", (is, reason, message)) {
+            return;
         }
+        let status = self.status();
+        status.remove("startTime");
+        if is == "False" {
+            // The time that a Job may take starts again.
+            status.insert("startTime".to_owned(), clock.text().into());
+        }
+        let cx = self.cx;
+        cx.tell(NAME, &self.object, Kind::Normal, event, message)
+            .await;
     }
 
-    async fn write_status(&mut self) -> Result<(), Failure> {
-        if self.object["status"] == self.before["status"] {
-            return Ok(());
+    /// Deletes active pods, which are then no longer counted as such.
+    async fn delete(&mut self, pods: &[Arc<Item>], let_go: bool) -> Result<(), Failure> {
+        let deleted = pods::delete(self.cx, &self.object, pods, let_go).await;
+        for (pod, outcome) in pods.iter().zip(&deleted) {
+            if outcome.is_ok() {
+                self.active.retain(|active| active.meta.uid != pod.meta.uid);
+                self.terminating += 1;
+                self.ready -= i64::from(pod.pod.ready);
+            }
         }
-        let changed = self
-            .cx
-            .client
-            .update_status(WHO, &JOBS, &self.object)
-            .await?;
-        self.object = changed;
-        Ok(())
-    }
-
-    fn pod(&self, index: Option<i64>) -> Value {
-        let mut pod = pod_of(&self.object["spec"]["template"], &self.object);
-        let mut finalizers = list(&pod, "/metadata/finalizers").to_vec();
-        finalizers.push(FINALIZER.into());
-        pod["metadata"]["finalizers"] = finalizers.into();
-        if let Some(index) = index {
-            indexes::mark(&mut pod, text(&self.object, "/metadata/name"), index);
-        }
-        pod
+        deleted.into_iter().collect()
     }
 }

@@ -1,6 +1,7 @@
 //! The simulated kubelet of every node: reports the containers of pods as running, and removes pods that are being deleted.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::FutureExt as _;
@@ -10,12 +11,17 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant};
 
-use super::super::client::{PODS, Who};
+use super::super::client::{Failure, PODS, Who};
 use super::super::graph::{Change, Graph};
 use super::super::object::{Item, list, text};
 use super::super::queue::Next;
 use super::super::work::{Context, Controller, Key, Keys, Outcome};
-use super::containers::{Containers, State};
+use super::commands::Files;
+use super::containers::Containers;
+use super::node_lifecycle::readiness;
+use super::runs::{Runs, Step};
+use super::scheduler::Cluster;
+use super::status::put_condition;
 use super::{Workloads, nodes, programs};
 
 /// The kubelets of all nodes.
@@ -24,15 +30,24 @@ pub(crate) struct Kubelet {
     times: Workloads,
     /// When each pod entered its current stage, by UID.
     since: Mutex<HashMap<String, (Stage, Instant)>>,
+    simulated: Mutex<Simulated>,
     addresses: AtomicUsize,
     pods: Pods,
+    cluster: Arc<Mutex<Cluster>>,
+}
+
+/// What runs in the pods of all nodes.
+#[derive(Debug, Default)]
+struct Simulated {
+    /// By the UID of the pod.
+    runs: HashMap<String, Runs>,
+    files: Files,
 }
 
 /// The stage of a pod's lifecycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Starting,
-    Running,
     Ending,
 }
 
@@ -46,7 +61,17 @@ impl Controller for Kubelet {
         .boxed()
     }
 
-    fn concerns(&self, change: &Change, _: &Graph, keys: &mut Keys<'_>) {
+    fn concerns(&self, change: &Change, graph: &Graph, keys: &mut Keys<'_>) {
+        if let (true, Some(before), Some(node)) =
+            (change.is_in("nodes"), &change.before, &change.after)
+        {
+            let is_silent = |node: &Item| readiness(&node.object.value()) == "Unknown";
+            if is_silent(before) && !is_silent(node) {
+                let pods = graph.list("pods", "").into_iter();
+                pods.filter(|pod| pod.pod.node == node.name())
+                    .for_each(|pod| keys.add(&pod));
+            }
+        }
         if !change.is_in("pods") {
             return;
         }
@@ -55,6 +80,10 @@ impl Controller for Kubelet {
             (Some(gone), None) => {
                 self.since.lock().remove(&gone.meta.uid);
                 self.pods.remove(&gone.meta.uid);
+                let mut simulated = self.simulated.lock();
+                if simulated.runs.remove(&gone.meta.uid).is_some() {
+                    simulated.files.forget(&gone.meta.uid);
+                }
             }
             _ => {}
         }
@@ -66,7 +95,12 @@ impl Controller for Kubelet {
             let Some(pod) = pod else {
                 return Ok(Next::Done);
             };
-            if cx.look(|graph| graph.get("nodes", &pod.pod.node)).is_none() {
+            let Some(node) = cx.look(|graph| graph.get("nodes", &pod.pod.node)) else {
+                return Ok(Next::Done);
+            };
+            let node = node.object.value();
+            if readiness(&node) == "Unknown" {
+                // A node that does not report does nothing, either.
                 return Ok(Next::Done);
             }
             if pod.is_deleting() {
@@ -74,7 +108,7 @@ impl Controller for Kubelet {
             } else if pod.has_finished() {
                 Ok(Next::Done)
             } else {
-                self.run(cx, key, &pod).await
+                self.run(cx, key, &pod, &node).await
             }
         }
         .boxed()
@@ -82,12 +116,14 @@ impl Controller for Kubelet {
 }
 
 impl Kubelet {
-    pub(crate) fn new(times: Workloads, pods: Pods) -> Self {
+    pub(crate) fn new(times: Workloads, pods: Pods, cluster: Arc<Mutex<Cluster>>) -> Self {
         Self {
             times,
             since: Mutex::default(),
+            simulated: Mutex::default(),
             addresses: AtomicUsize::new(0),
             pods,
+            cluster,
         }
     }
 
@@ -102,63 +138,60 @@ impl Kubelet {
         takes.saturating_sub(now.duration_since(known.1))
     }
 
-    async fn run(&self, cx: &Context, key: &Key, pod: &Item) -> Outcome {
+    async fn run(&self, cx: &Context, key: &Key, pod: &Item, node: &Value) -> Outcome {
         let object = pod.object.value();
-        let node = cx.look(|graph| graph.get("nodes", &pod.pod.node));
-        let host = node.map(|node| internal_address(&node.object.value()));
-        let host = host.as_deref().unwrap_or_default();
+        if object["status"]["startTime"].is_null() {
+            let rejection = self.cluster.lock().admit(pod, &object);
+            if let Some((reason, message)) = rejection {
+                return reject(cx, pod, object, reason, &message).await;
+            }
+        }
+        let host = internal_address(node);
         if programs::has_some(&self.times.images, &object) {
             let starting = programs::Starting {
                 images: &self.times.images,
-                host,
+                host: &host,
                 address: || self.address(),
             };
             return programs::run(cx, key, pod, object, starting).await;
         }
-        let fails = pod.pod.annotations.get(SIMULATE).map_or("", String::as_str);
-        let ends = ends_by_itself(&object);
         let starting = match pod.pod.phase.as_str() {
             "Running" => Duration::ZERO,
             _ => self.left(pod, Stage::Starting, self.times.ready),
         };
-        let (state, next) = if starting.is_zero() {
-            let running = self.left(pod, Stage::Running, self.times.finished);
-            let state = match fails {
-                "failure" if ends && running.is_zero() => State::Failed,
-                "failure" if !ends => State::Crashing,
-                "unready" => State::Unready,
-                _ if ends && running.is_zero() => State::Succeeded,
-                _ => State::Ready,
-            };
-            let waits = ends && !running.is_zero();
-            let next = if waits {
-                Next::After(running)
+        let now = cx.clock.text();
+        let (status, next) = {
+            let mut simulated = self.simulated.lock();
+            let Simulated { runs, files } = &mut *simulated;
+            let runs = runs
+                .entry(pod.meta.uid.clone())
+                .or_insert_with(|| Runs::of(&object));
+            let next = if starting.is_zero() {
+                runs.advance(&mut Step {
+                    pod: &object,
+                    now: Instant::now(),
+                    text: &now,
+                    finished: self.times.finished,
+                    files,
+                })
             } else {
-                Next::Done
+                Some(starting)
             };
-            (state, next)
-        } else {
-            (State::Starting, Next::After(starting))
+            let containers = Containers {
+                pod: &object,
+                now: &now,
+                host: &host,
+                runs,
+            };
+            (containers.status(|| self.address()), next)
         };
-        let names = list(&object, "/spec/containers");
-        let names: Vec<&str> = names
-            .iter()
-            .map(|container| text(container, "/name"))
-            .collect();
-        let containers = Containers {
-            pod: &object,
-            now: &cx.clock.text(),
-            host,
-            unready: &names,
-        };
-        let status = containers.status(state, || self.address());
         if object["status"] != status {
             let mut changed = object;
             changed["status"] = status;
             let who = Who::Node(&pod.pod.node);
             cx.client.update_status(who, &PODS, &changed).await?;
         }
-        Ok(next)
+        Ok(next.map_or(Next::Done, Next::After))
     }
 
     /// Removes a pod once its containers have stopped or its grace period has expired.
@@ -184,6 +217,9 @@ impl Kubelet {
             return Ok(Next::After(left));
         }
         self.pods.remove(&pod.meta.uid);
+        if !pod.meta.finalizers.is_empty() && !pod.has_finished() {
+            stop(cx, pod).await?;
+        }
         let path = PODS.path(pod.namespace(), pod.name());
         let options = json!({
             "gracePeriodSeconds": 0,
@@ -207,13 +243,64 @@ impl Drop for Kubelet {
     }
 }
 
-/// Whether the containers of a pod terminate without being stopped: those of Jobs do.
-fn ends_by_itself(pod: &Value) -> bool {
-    let owners = list(pod, "/metadata/ownerReferences");
-    let of_job = owners
-        .iter()
-        .any(|owner| owner["controller"] == true && owner["kind"] == "Job");
-    of_job && text(pod, "/spec/restartPolicy") != "Always"
+/// Reports that the node does not take a pod that no scheduler gave to it.
+async fn reject(
+    cx: &Context,
+    pod: &Item,
+    mut object: Value,
+    reason: String,
+    message: &str,
+) -> Outcome {
+    object["status"]["phase"] = "Failed".into();
+    object["status"]["startTime"] = cx.clock.text().into();
+    object["status"]["reason"] = reason.into();
+    object["status"]["message"] = format!("Pod was rejected: {message}").into();
+    let who = Who::Node(&pod.pod.node);
+    cx.client.update_status(who, &PODS, &object).await?;
+    Ok(Next::Done)
+}
+
+/// Reports the containers of a pod as stopped. Only of a pod that outlives its deletion is there time to read it.
+async fn stop(cx: &Context, pod: &Item) -> Result<(), Failure> {
+    let now = cx.clock.text();
+    let mut object = pod.object.value();
+    let status = &mut object["status"];
+    status["phase"] = "Failed".into();
+    for name in ["containerStatuses", "initContainerStatuses"] {
+        let Some(Value::Array(containers)) = status.get_mut(name) else {
+            continue;
+        };
+        for container in containers {
+            container["ready"] = false.into();
+            container["started"] = false.into();
+            if container["state"]["terminated"].is_null() {
+                let started = container["state"]["running"]["startedAt"].clone();
+                // As of a program that does not handle SIGTERM.
+                container["state"] = json!({"terminated": {
+                    "exitCode": 137,
+                    "reason": "Error",
+                    "startedAt": if started.is_null() { Value::from(now.as_str()) } else { started },
+                    "finishedAt": now,
+                }});
+            }
+        }
+    }
+    if let Value::Object(status) = status {
+        for what in ["Ready", "ContainersReady"] {
+            let condition = json!({
+                "type": what,
+                "status": "False",
+                "reason": "PodFailed",
+                "lastTransitionTime": now,
+            });
+            put_condition(status, condition);
+        }
+    }
+    let who = Who::Node(&pod.pod.node);
+    match cx.client.update_status(who, &PODS, &object).await {
+        Err(failure) if !failure.is_not_found() => Err(failure),
+        _ => Ok(()),
+    }
 }
 
 fn internal_address(node: &Value) -> String {
@@ -223,6 +310,3 @@ fn internal_address(node: &Value) -> String {
         .find(|address| address["type"] == "InternalIP");
     internal.map_or("", |it| text(it, "/address")).to_owned()
 }
-
-/// The annotation of a pod with the state to simulate: `failure` or `unready`.
-pub(super) const SIMULATE: &str = "kubewright.dev/simulate";

@@ -3,35 +3,53 @@
 
 mod affinity;
 mod claims;
+mod commands;
 mod containers;
+pub(super) mod cron_jobs;
 pub(super) mod daemon_sets;
 pub(super) mod deployments;
 mod hash;
 pub(super) mod jobs;
 pub(super) mod kubelet;
+pub(super) mod node_lifecycle;
 pub(super) mod nodes;
 mod pod_control;
+pub(super) mod pod_gc;
 mod programs;
 pub(super) mod replica_sets;
 mod revisions;
+mod runs;
 pub(super) mod scheduler;
+mod script;
 pub(super) mod stateful_sets;
 mod status;
+pub(super) mod taint_eviction;
 
 use kubewright_kubelet::{Images, Program};
 use tokio::time::Duration;
 
+pub(super) use deployments::share;
+pub(super) use status::{condition, count, put_condition};
+
 /// How the workload simulator behaves.
 ///
-/// It is simulated: no container runs, no image is pulled, no probe is asked, no volume is bound. Deployments,
-/// ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets and Jobs make pods under the names of the real controllers, a scheduler gives the
-/// pods to nodes, and the pods say that they run and are ready; those of Jobs succeed. A pod with the annotation
-/// `kubewright.dev/simulate` does not: with `unready` it runs and never becomes ready, with `failure` its containers fail,
-/// once in a Job and again and again elsewhere.
+/// It is simulated: no container runs, no image is pulled, no probe is called. Deployments, ReplicaSets,
+/// ReplicationControllers, StatefulSets, DaemonSets, Jobs and CronJobs make pods under the names of the real controllers, a
+/// scheduler gives the pods to nodes, and the pods say that they run and are ready.
 ///
-/// What is not there: resources are not counted, priorities and preferences not looked at. A StatefulSet's claims are
-/// kept, whatever its retention policy says. Jobs have neither success nor pod failure policies nor back-off limits per
-/// index. There are no CronJobs and no autoscalers.
+/// A container does what its command says, as far as it is one of `true`, `false`, `exit`, `sleep`, `echo`, `touch`, `cat` and
+/// `test`, alone or in lists, conditions and loops of `sh -c`. Any other container serves until it is stopped; it
+/// succeeds if it is one of a Job. The annotation `kubewright.dev/simulate` of a pod decides over its commands: `success`,
+/// `failure`, `exit CODE`, `crash-loop`, `wait` or `unready`. It may change while the pod runs.
+///
+/// The scheduler counts requests, pods and host ports against what nodes have, keeps node affinity, taints, affinity and anti-affinity of
+/// pods and topology spread constraints that must hold, and preempts pods of a lower priority. It prefers the node with the fewest
+/// pods. A node whose condition `Ready` is `Unknown`, as a test writes it, is silent.
+///
+/// The controllers go by tokio's clock: a test that pauses it moves the schedules of CronJobs.
+///
+/// What is not there: preferred affinities, volumes of pods, resizing of pods in place. A StatefulSet's claims are
+/// kept, whatever its retention policy says. There are no autoscalers.
 ///
 /// # Example: pods that take a second to become ready, on three nodes
 ///

@@ -10,12 +10,15 @@ use kubewright_kubelet::{
 };
 use kubewright_storage::Store;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::super::client::{Client, PODS, Who};
 use super::super::object::{Item, list, text};
 use super::super::queue::Next;
 use super::super::work::{Context, Key, Outcome};
-use super::containers::{Containers, State};
+use super::commands::Plan;
+use super::containers::Containers;
+use super::runs::{Container, Ended, Runs, State};
 
 /// What a pod needs to start.
 #[derive(Debug)]
@@ -63,19 +66,14 @@ pub(super) async fn run(
         .pods
         .start(&object, ip, starting.images, objects, cx.waker(key));
     let now = cx.clock.text();
-    let containers = list(&object, "/spec/containers");
-    let names = containers.iter().map(|container| text(container, "/name"));
-    let unready: Vec<&str> = names
-        .filter(|name| running.status(name).is_some_and(|status| !status.ready))
-        .collect();
+    let runs = runs(&running, &object, &now);
     let status = Containers {
         pod: &object,
         now: &now,
         host: starting.host,
-        unready: &unready,
+        runs: &runs,
     };
-    let state = state(&running, &object, unready.is_empty());
-    let mut status = status.status(state, || address.clone());
+    let mut status = status.status(|| address.clone());
     status["podIP"] = address.as_str().into();
     status["podIPs"] = json!([{"ip": address}]);
     for (field, specs) in [
@@ -97,38 +95,76 @@ pub(super) async fn run(
     Ok(Next::Done)
 }
 
-fn state(running: &Pod, pod: &Value, ready: bool) -> State {
-    let of = |containers: &str| -> Vec<ContainerStatus> {
-        let specs = list(pod, containers).iter();
-        specs
-            .filter_map(|spec| running.status(text(spec, "/name")))
-            .collect()
-    };
-    let containers = of("/spec/containers");
-    let has_failed = |status: &ContainerStatus| {
-        let ended = status.state.terminated();
-        ended.is_some_and(|ended| ended.code != 0)
-    };
-    if running.has_ended() {
-        let failed = containers
-            .iter()
-            .chain(&of("/spec/initContainers"))
-            .any(has_failed);
-        return if failed {
-            State::Failed
-        } else {
-            State::Succeeded
-        };
+/// What all containers of a pod do. One without a program serves, or has initialized the pod.
+fn runs(running: &Pod, pod: &Value, now: &str) -> Runs {
+    let mut runs = Runs::default();
+    for (specs, statuses) in [
+        ("/spec/initContainers", "/status/initContainerStatuses"),
+        ("/spec/containers", "/status/containerStatuses"),
+    ] {
+        for spec in list(pod, specs) {
+            let name = text(spec, "/name");
+            let run = running.status(name).map_or_else(
+                || {
+                    let known = list(pod, statuses).iter();
+                    let known = known.filter(|known| known["name"] == name).next_back();
+                    let initializes =
+                        specs == "/spec/initContainers" && spec["restartPolicy"] != "Always";
+                    without_program(known.unwrap_or(&Value::Null), initializes, now)
+                },
+                |status| of_program(&status),
+            );
+            runs.report(name, run);
+        }
     }
-    let has_begun = |status: &ContainerStatus| {
-        status.last.is_some() || !matches!(status.state, ContainerState::Waiting { .. })
+    runs
+}
+
+fn of_program(status: &ContainerStatus) -> Container {
+    let ended = |how: &Terminated| Ended {
+        code: u8::try_from(how.code).unwrap_or(u8::MAX),
+        started: how.started.clone(),
+        finished: how.finished.clone(),
     };
-    if !containers.iter().all(has_begun) {
-        State::Starting
-    } else if ready {
-        State::Ready
+    let state = match &status.state {
+        ContainerState::Waiting { .. } if status.last.is_some() => State::Backing(Instant::now()),
+        ContainerState::Waiting { .. } => State::Waiting("ContainerCreating"),
+        ContainerState::Running { since } => State::Running {
+            since: Instant::now(),
+            started: since.clone(),
+            plan: if status.ready { Plan::Serves } else { Plan::Unready },
+        },
+        ContainerState::Terminated(how) => State::Ended(ended(how)),
+    };
+    Container {
+        state,
+        restarts: status.restarts.into(),
+        last: status.last.as_ref().map(ended),
+    }
+}
+
+fn without_program(known: &Value, initializes: bool, now: &str) -> Container {
+    let since = |at: &str| match text(known, at) {
+        "" => now.to_owned(),
+        since => since.to_owned(),
+    };
+    let state = if initializes {
+        State::Ended(Ended {
+            code: 0,
+            started: since("/state/terminated/startedAt"),
+            finished: since("/state/terminated/finishedAt"),
+        })
     } else {
-        State::Unready
+        State::Running {
+            since: Instant::now(),
+            started: since("/state/running/startedAt"),
+            plan: Plan::Serves,
+        }
+    };
+    Container {
+        state,
+        restarts: 0,
+        last: None,
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn set_count(status: &mut Map<String, Value>, name: &str, count: i64)
 }
 
 /// A number of things.
-pub(super) fn count<'a, T: 'a>(
+pub(crate) fn count<'a, T: 'a>(
     things: impl IntoIterator<Item = &'a T>,
     is: impl Fn(&T) -> bool,
 ) -> i64 {
@@ -25,7 +25,7 @@ pub(super) fn count<'a, T: 'a>(
 }
 
 /// The condition of a type.
-pub(super) fn condition<'a>(status: &'a Map<String, Value>, what: &str) -> Option<&'a Value> {
+pub(crate) fn condition<'a>(status: &'a Map<String, Value>, what: &str) -> Option<&'a Value> {
     let conditions = status.get("conditions").and_then(Value::as_array)?;
     conditions
         .iter()
@@ -44,7 +44,7 @@ pub(super) fn remove_condition(status: &mut Map<String, Value>, what: &str) {
 }
 
 /// Puts a condition behind the others, in the place of the one of its type.
-pub(super) fn put_condition(status: &mut Map<String, Value>, condition: Value) {
+pub(crate) fn put_condition(status: &mut Map<String, Value>, condition: Value) {
     let what = condition["type"].as_str().unwrap_or_default().to_owned();
     remove_condition(status, &what);
     let conditions = status

@@ -380,7 +380,7 @@ fn has_finalizer(object: &Value, name: &str) -> bool {
     list.is_some_and(|list| list.iter().any(|known| known == name))
 }
 
-fn check_preconditions(
+pub(crate) fn check_preconditions(
     call: &Call,
     name: &str,
     old: &Value,

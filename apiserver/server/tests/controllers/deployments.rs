@@ -1,8 +1,11 @@
 //! Deployments and ReplicaSets.
 
+use std::time::Duration;
+
+use kubewright_apiserver::{Controllers, Workloads};
 use serde_json::json;
 
-use super::{DEPLOYMENTS, PODS, SETS, all, condition, deployment, settled};
+use super::{DEPLOYMENTS, PODS, SETS, all, condition, deployment, settled, with};
 
 #[tokio::test(start_paused = true)]
 async fn a_deployment_becomes_available_with_the_pods_that_it_wants() {
@@ -166,24 +169,21 @@ async fn a_rollout_never_misses_more_pods_than_it_may_and_never_has_more_than_it
 
 #[tokio::test(start_paused = true)]
 async fn recreating_ends_the_old_pods_first() {
-    let cluster = all();
+    let slow = Workloads::default().stopped_after(Duration::from_secs(10));
+    let cluster = with(Controllers::all().workloads(slow));
     let mut web = deployment("web", 2);
     web["spec"]["strategy"] = json!({"type": "Recreate"});
-    web["spec"]["template"]["metadata"]["finalizers"] = json!([]);
     cluster.made(DEPLOYMENTS, &web).await;
     let pods = cluster.names(PODS).await;
-    let kept = json!({"metadata": {"finalizers": ["example.com/wait"]}});
-    let pod = format!("{PODS}/{}", pods[0]);
-    cluster.patch("merge", &pod, &kept).await.expect(200);
     let path = format!("{DEPLOYMENTS}/web");
     let patch = json!([{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "nginx:2"}]);
     cluster.patch("json", &path, &patch).await.expect(200);
     settled().await;
-    assert_eq!(cluster.names(PODS).await, pods[..1]);
-    let freed = json!({"metadata": {"finalizers": null}});
-    cluster.patch("merge", &pod, &freed).await.expect(200);
-    settled().await;
-    assert_eq!(cluster.names(PODS).await.len(), 2);
+    assert_eq!(cluster.names(PODS).await, pods);
+    tokio::time::sleep(Duration::from_secs(11)).await;
+    let new = cluster.names(PODS).await;
+    assert_eq!(new.len(), 2);
+    assert!(new.iter().all(|pod| !pods.contains(pod)));
     assert_eq!(cluster.read(&path).await["status"]["updatedReplicas"], 2);
 }
 

@@ -1,8 +1,12 @@
 //! What the controllers beside the server do. Time is paused: it goes on when nothing is left to do.
 
+mod budgets;
+mod certificates;
+mod cluster_roles;
 mod collection;
 #[cfg(target_os = "linux")]
 mod containers;
+mod cron_jobs;
 mod daemon_sets;
 mod deployments;
 mod endpoints;
@@ -12,7 +16,9 @@ mod pods;
 mod quotas;
 mod replication_controllers;
 mod running;
+mod scheduling;
 mod stateful_sets;
+mod volumes;
 
 use std::time::Duration;
 

@@ -60,6 +60,10 @@ pub(crate) struct Arguments {
     )]
     controllers: Vec<Controller>,
 
+    /// Simulate this many nodes, if the controllers of workloads run
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    nodes: usize,
+
     /// Run this program in place of the containers of an image; `*` at the end of the image is every tag. Arguments behind the
     /// program are those of containers without any. Needs the controller `workloads`
     #[arg(long = "container", value_name = "IMAGE=PROGRAM")]
@@ -161,6 +165,7 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         etcd,
         controllers: named,
         containers,
+        nodes,
         audit_log,
         audit_level,
         authorization_mode,
@@ -186,7 +191,7 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     let is_whole = named.contains(&Controller::All);
     let with_all = is_whole.then_some(AdmissionPlugin::ServiceAccount);
     let mut server = ApiServer::builder()
-        .controllers(controllers(&named, &containers))
+        .controllers(controllers(&named, nodes, &containers))
         .authorization(modes)
         .enable_admission_plugins(with_all)
         .enable_admission_plugins(enabled)

@@ -224,7 +224,7 @@ async fn develop<'a>(
     let user = account::user(program.name());
     let actions = Actions::of(Arc::clone(ui), program.name(), &user);
     let server = ApiServer::builder()
-        .controllers(controllers(&arguments.controllers, &[]))
+        .controllers(controllers(&arguments.controllers, 1, &[]))
         .rbac()
         .admission(Chain::builder().observer(Arc::new(Reviews::new(Arc::clone(ui)))))
         .audit(actions.audit())

@@ -62,7 +62,7 @@ impl Fenceposts {
 }
 
 /// A number, or a percentage of another one.
-pub(in crate::workloads) fn share(value: &Value, of: i64, up: bool) -> i64 {
+pub(crate) fn share(value: &Value, of: i64, up: bool) -> i64 {
     match value {
         Value::String(text) => {
             let percent: i64 = text.trim_end_matches('%').parse().unwrap_or_default();

@@ -22,7 +22,7 @@ use super::status::{condition, set_condition};
 use super::{claims, replica_sets};
 use annotations::{HASH_LABEL, set_annotation};
 use fenceposts::Fenceposts;
-pub(super) use fenceposts::share;
+pub(crate) use fenceposts::share;
 use replica_set::{REVISION, ReplicaSet};
 
 /// The Deployment controller.

@@ -4,45 +4,147 @@ use serde_json::{Map, Value, json};
 use tokio::time::Duration;
 
 use super::super::super::clock::Clock;
-use super::super::super::object::{number, text};
+use super::super::super::object::{list, number, text};
 use super::super::status::{condition, count, put_condition};
+use super::failure_policy::{self, Action};
+use super::indexes;
 use super::job::Job;
 
 /// What is decided of a Job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Open,
-    Succeeded,
-    /// Reason and message.
-    Failed(&'static str, &'static str),
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Decision {
+    pub(super) succeeds: bool,
+    pub(super) reason: String,
+    pub(super) message: String,
+}
+
+impl Decision {
+    fn fails(reason: &str, message: &str) -> Self {
+        Self {
+            succeeds: false,
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+        }
+    }
+
+    pub(super) fn succeeds(reason: &str, message: &str) -> Self {
+        Self {
+            succeeds: true,
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+        }
+    }
+
+    /// The condition that says what is decided while pods still have to end.
+    pub(super) fn interim(&self) -> &'static str {
+        if self.succeeds {
+            "SuccessCriteriaMet"
+        } else {
+            "FailureTarget"
+        }
+    }
+
+    /// The condition of a Job that is over.
+    pub(super) fn last(&self) -> &'static str {
+        if self.succeeds { "Complete" } else { "Failed" }
+    }
 }
 
 impl Job<'_> {
-    pub(super) fn verdict(&mut self) -> Verdict {
-        if let Some(known) = condition(self.status(), "FailureTarget") {
-            return match text(known, "/reason") {
-                "DeadlineExceeded" => LATE,
-                _ => EXHAUSTED,
+    /// Decides whether the Job fails or meets its success policy; that enough pods have succeeded is decided later.
+    pub(super) fn decide(&mut self) -> Option<Decision> {
+        for succeeds in [true, false] {
+            let decided = Decision {
+                succeeds,
+                reason: String::new(),
+                message: String::new(),
             };
+            let known = condition(self.status(), decided.interim());
+            if let Some(known) = known.filter(|known| known["status"] == "True") {
+                return Some(Decision {
+                    reason: text(known, "/reason").to_owned(),
+                    message: text(known, "/message").to_owned(),
+                    ..decided
+                });
+            }
         }
-        if condition(self.status(), "SuccessCriteriaMet").is_some() {
-            return Verdict::Succeeded;
+        let failed = self.pods.iter().filter(|pod| self.has_failed(pod));
+        for pod in failed {
+            if let Some(Action::FailJob(message)) = failure_policy::action(&self.object, pod) {
+                return Some(Decision::fails("PodFailurePolicy", &message));
+            }
         }
-        let (succeeded, failed) = self.ended();
-        if failed > number(&self.object, "/spec/backoffLimit") {
-            return EXHAUSTED;
+        if self.failed > self.number("/spec/backoffLimit") || self.restarts_too_often() {
+            return Some(Decision::fails(
+                "BackoffLimitExceeded",
+                "Job has reached the specified backoff limit",
+            ));
         }
         if self.deadline().is_some_and(|left| left.is_zero()) {
-            return LATE;
+            return Some(Decision::fails(
+                "DeadlineExceeded",
+                "Job was active longer than specified deadline",
+            ));
         }
-        let done = match self.object["spec"]["completions"].as_i64() {
-            Some(completions) => succeeded >= completions,
-            None => succeeded > 0 && self.active().is_empty(),
-        };
-        if done && !self.is_suspended() {
-            Verdict::Succeeded
-        } else {
-            Verdict::Open
+        self.decide_by_indexes()
+    }
+
+    fn decide_by_indexes(&self) -> Option<Decision> {
+        let completions = self.completions()?;
+        if let Some(failed) = self.failed_indexes.as_ref().map(indexes::len) {
+            let most = self.object["spec"]["maxFailedIndexes"].as_i64();
+            if most.is_some_and(|most| failed > most) {
+                return Some(Decision::fails(
+                    "MaxFailedIndexesExceeded",
+                    "Job has exceeded the specified maximal number of failed indexes",
+                ));
+            }
+            let succeeded = indexes::len(&self.succeeded_indexes);
+            if failed > 0 && failed + succeeded >= completions {
+                return Some(Decision::fails("FailedIndexes", "Job has failed indexes"));
+            }
+        }
+        let rules = list(&self.object, "/spec/successPolicy/rules");
+        let met = rules.iter().position(|rule| {
+            let least = rule["succeededCount"].as_i64();
+            let among = rule["succeededIndexes"].as_str();
+            let enough = |succeeded: i64| least.is_some_and(|least| succeeded >= least);
+            match among.map(|among| indexes::read(among, completions)) {
+                Some(among) if among.is_empty() => false,
+                Some(among) => {
+                    let both = among.intersection(&self.succeeded_indexes);
+                    let succeeded = count(both, |_| true);
+                    succeeded == indexes::len(&among) || enough(succeeded)
+                }
+                None => enough(indexes::len(&self.succeeded_indexes)),
+            }
+        })?;
+        if self.succeeded_indexes.is_empty() || !self.is_indexed() {
+            return None;
+        }
+        let message = format!("Matched rules at index {met}");
+        Some(Decision::succeeds("SuccessPolicy", &message))
+    }
+
+    /// Whether the containers of pods that restart them have failed too often.
+    fn restarts_too_often(&self) -> bool {
+        if text(&self.object, "/spec/template/spec/restartPolicy") != "OnFailure" {
+            return false;
+        }
+        let pods = self.pods.iter().filter(|pod| !pod.has_finished());
+        let restarts: i64 = pods
+            .map(|pod| {
+                let object = pod.object.value();
+                ["initContainerStatuses", "containerStatuses"]
+                    .into_iter()
+                    .flat_map(|name| list(&object["status"], &format!("/{name}")))
+                    .map(|status| number(status, "/restartCount"))
+                    .sum::<i64>()
+            })
+            .sum();
+        match self.number("/spec/backoffLimit") {
+            0 => restarts > 0,
+            limit => restarts >= limit,
         }
     }
 
@@ -50,57 +152,25 @@ impl Job<'_> {
     pub(super) fn deadline(&self) -> Option<Duration> {
         let seconds = self.object["spec"]["activeDeadlineSeconds"].as_i64()?;
         let since = self.object["status"]["startTime"].as_str()?;
-        Some(self.cx.clock.until(since, seconds))
-    }
-
-    /// Says first what has been decided and, when the last pod has ended and is counted, that it has come so.
-    pub(super) fn conclude(&mut self, verdict: &Verdict) {
-        let (target, last, reason, message) = match verdict {
-            Verdict::Open => return,
-            Verdict::Succeeded => (
-                "SuccessCriteriaMet",
-                "Complete",
-                "CompletionsReached",
-                "Reached expected number of succeeded pods",
-            ),
-            Verdict::Failed(reason, message) => ("FailureTarget", "Failed", *reason, *message),
-        };
-        let clock = &self.cx.clock;
-        let running = count(&self.pods, |pod| !pod.has_finished());
-        let status = self.status();
-        if condition(status, target).is_none() {
-            put(clock, status, target, ("True", reason, message));
-        }
-        let uncounted = status
-            .get("uncountedTerminatedPods")
-            .and_then(Value::as_object)
-            .is_some_and(|noted| !noted.is_empty());
-        if running > 0 || uncounted {
-            return;
-        }
-        put(clock, status, last, ("True", reason, message));
-        if last == "Complete" {
-            status.insert("completionTime".to_owned(), clock.text().into());
-        }
+        let left = self.cx.clock.until(since, seconds);
+        (!self.is_suspended()).then_some(left)
     }
 }
 
-const EXHAUSTED: Verdict = Verdict::Failed(
-    "BackoffLimitExceeded",
-    "Job has reached the specified backoff limit",
-);
-const LATE: Verdict = Verdict::Failed(
-    "DeadlineExceeded",
-    "Job was active longer than specified deadline",
-);
-
-/// Sets a condition of a Job.
+/// Sets a condition of a Job; returns whether it has changed. One that never was is not set to `False`.
 pub(super) fn put(
     clock: &Clock,
     status: &mut Map<String, Value>,
     what: &str,
     (is, reason, message): (&str, &str, &str),
-) {
+) -> bool {
+    let known = condition(status, what);
+    let same = |known: &Value| {
+        known["status"] == is && known["reason"] == reason && known["message"] == message
+    };
+    if known.is_some_and(same) || (known.is_none() && is == "False") {
+        return false;
+    }
     let now = clock.text();
     let condition = json!({
         "type": what,
@@ -111,6 +181,7 @@ pub(super) fn put(
         "lastTransitionTime": now,
     });
     put_condition(status, condition);
+    true
 }
 
 /// Whether a Job is over.

@@ -5,6 +5,7 @@ use kubewright_admission::Operation;
 use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::selectors::Labels;
 use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::time;
 use kubewright_storage::{At, Draft};
 use serde_json::{Value, json};
 
@@ -54,19 +55,120 @@ pub(super) async fn evict(call: &Call) -> Result<Response<Body>> {
 
     let mut how = DeleteOptions::from_object(&attributes.object["deleteOptions"])?;
     how.dry_run |= options.dry_run;
-    let pod = call.value(&*call.stored()?).await?;
-    let phase = pod["status"]["phase"].as_str().unwrap_or_default();
-    let finished = matches!(phase, "Succeeded" | "Failed" | "Pending");
-    let leaving = !meta_text(&pod, "deletionTimestamp").is_empty();
-    if !finished && !leaving {
-        take_from_budget(call, &pod, how.dry_run)?;
+    let original = how;
+    let pinned = original.revision.is_some();
+    loop {
+        let pod = call.value(&*call.stored()?).await?;
+        let guard = guard(call, &pod, original.dry_run)?;
+        let mut how = original.clone();
+        if !pinned && guard != Guard::Passed {
+            // The pod must not become healthy meanwhile.
+            how.revision = Some(meta_text(&pod, "resourceVersion").to_owned());
+        }
+        match mark_and_delete(call, how).await {
+            Err(status) if status.code() == 409 && !pinned => match &guard {
+                Guard::Passed => return Err(status),
+                // A precondition of the client's own does not come true by itself.
+                Guard::NotAsked => {
+                    delete::check_preconditions(call, &call.path.name, &pod, &original)?;
+                }
+                Guard::Unhealthy(budget) => return Err(still_processed(budget)),
+            },
+            outcome => {
+                outcome?;
+                return Ok(answer::done(call));
+            }
+        }
     }
-    delete::evicted(call, &how).await?;
-    Ok(answer::done(call))
+}
+
+/// How a pod came past the disruption budgets.
+#[derive(Debug, PartialEq, Eq)]
+enum Guard {
+    /// Its end is no disruption that a budget counts, or it has no budget.
+    NotAsked,
+    /// It is unhealthy, and this budget lets such pods go.
+    Unhealthy(String),
+    /// A disruption was taken from its budget.
+    Passed,
+}
+
+/// Asks the budget of a pod, if it has one.
+fn guard(call: &Call, pod: &Value, dry_run: bool) -> Result<Guard> {
+    let phase = pod["status"]["phase"].as_str().unwrap_or_default();
+    let ends = matches!(phase, "Succeeded" | "Failed");
+    if ends || !meta_text(pod, "deletionTimestamp").is_empty() {
+        // Nothing about such a pod can race: its revision does not matter.
+        return Ok(Guard::Passed);
+    }
+    if phase == "Pending" {
+        return Ok(Guard::NotAsked);
+    }
+    take_from_budget(call, pod, dry_run)
+}
+
+/// Writes into the pod why it goes, and deletes it.
+async fn mark_and_delete(call: &Call, mut how: DeleteOptions) -> Result<()> {
+    let store = &call.shared.store;
+    while !how.dry_run {
+        let stored = call.stored()?;
+        let mut pod = call.value(&*stored).await?;
+        delete::check_preconditions(call, &call.path.name, &pod, &how)?;
+        set_condition(
+            &mut pod["status"],
+            &json!({
+                "type": "DisruptionTarget",
+                "status": "True",
+                "reason": "EvictionByEvictionAPI",
+                "message": "Eviction API: evicting",
+            }),
+        );
+        let draft = Draft::new(&pod);
+        let replaced = store.replace(&call.table, &stored.path, stored.revision, draft);
+        if let Ok(marked) = committed(replaced)? {
+            if how.revision.is_some() {
+                how.revision = Some(marked.revision.to_string());
+            }
+            break;
+        }
+    }
+    delete::evicted(call, &how).await
+}
+
+/// Sets a condition, in the place of the one of its type; the time of one whose status stays does too.
+fn set_condition(status: &mut Value, condition: &Value) {
+    if !status.is_object() {
+        *status = json!({});
+    }
+    let conditions = &mut status["conditions"];
+    if !conditions.is_array() {
+        *conditions = json!([]);
+    }
+    let Some(conditions) = conditions.as_array_mut() else {
+        return;
+    };
+    let known = conditions
+        .iter_mut()
+        .find(|known| known["type"] == condition["type"]);
+    let mut condition = condition.clone();
+    match known {
+        Some(known) => {
+            condition["lastTransitionTime"] = if known["status"] == condition["status"] {
+                known["lastTransitionTime"].clone()
+            } else {
+                time::now().into()
+            };
+            *known = condition;
+        }
+        None => {
+            condition["lastTransitionTime"] = time::now().into();
+            conditions.push(condition);
+        }
+    }
 }
 
 /// Uses up one allowed disruption of the pod's budget, if it has one.
-fn take_from_budget(call: &Call, pod: &Value, dry_run: bool) -> Result<()> {
+fn take_from_budget(call: &Call, pod: &Value, dry_run: bool) -> Result<Guard> {
     const TABLE: &str = "poddisruptionbudgets.policy";
     let store = &call.shared.store;
     loop {
@@ -80,7 +182,7 @@ fn take_from_budget(call: &Call, pod: &Value, dry_run: bool) -> Result<()> {
             selector.matches_object(pod).then_some((budget, value))
         });
         let Some((budget, mut value)) = matching.next() else {
-            return Ok(());
+            return Ok(Guard::Passed);
         };
         if matching.next().is_some() {
             return Err(Status::plain(
@@ -88,38 +190,133 @@ fn take_from_budget(call: &Call, pod: &Value, dry_run: bool) -> Result<()> {
                  does not support.",
             ));
         }
-        let number = |value: &Value, name: &str| value[name].as_i64().unwrap_or_default();
-        let status = &value["status"];
-        let allowed = number(status, "disruptionsAllowed");
-        if number(status, "observedGeneration") < number(&value["metadata"], "generation") {
-            let message = format!(
-                "The disruption budget {} is still being processed by the server.",
-                budget.name()
-            );
-            let mut status = too_many(&message);
-            let details = status.details_mut();
-            details.insert("retryAfterSeconds".to_owned(), 10.into());
-            return Err(status);
+        if lets_go_unhealthy(&value, pod) {
+            return Ok(Guard::Unhealthy(budget.name().to_owned()));
         }
-        if allowed <= 0 {
-            let message = format!(
-                "The disruption budget {} needs {} healthy pods and has {} currently",
-                budget.name(),
-                number(status, "desiredHealthy"),
-                number(status, "currentHealthy")
-            );
-            return Err(too_many(&message));
-        }
+        check(budget.name(), &value)?;
         if dry_run {
-            return Ok(());
+            return Ok(Guard::Passed);
         }
-        value["status"]["disruptionsAllowed"] = (allowed - 1).into();
+        let left = number(&value["status"], "disruptionsAllowed") - 1;
+        value["status"]["disruptionsAllowed"] = left.into();
+        if left == 0 {
+            let generation = value["status"]["observedGeneration"].clone();
+            let mut condition = json!({
+                "type": "DisruptionAllowed",
+                "status": "False",
+                "reason": "InsufficientPods",
+                "message": "",
+            });
+            if !generation.is_null() {
+                condition["observedGeneration"] = generation;
+            }
+            set_condition(&mut value["status"], &condition);
+        }
+        // The controller counts the pod no more, though it is not deleted yet.
+        let name = call.path.name.as_str();
+        value["status"]["disruptedPods"][name] = time::now().into();
         let draft = Draft::new(&value);
         let replaced = store.replace(TABLE, &budget.path, budget.revision, draft);
         if committed(replaced)?.is_ok() {
-            return Ok(());
+            return Ok(Guard::Passed);
         }
     }
+}
+
+fn number(value: &Value, name: &str) -> i64 {
+    value[name].as_i64().unwrap_or_default()
+}
+
+/// Whether a budget does not guard a pod because it is unhealthy.
+fn lets_go_unhealthy(budget: &Value, pod: &Value) -> bool {
+    let conditions = pod["status"]["conditions"].as_array();
+    let ready = conditions.is_some_and(|conditions| {
+        conditions
+            .iter()
+            .any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
+    });
+    if ready {
+        return false;
+    }
+    let status = &budget["status"];
+    let desired = number(status, "desiredHealthy");
+    budget["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
+        || (number(status, "currentHealthy") >= desired && desired > 0)
+}
+
+/// Asserts that a budget allows a disruption.
+///
+/// # Errors
+/// 429, or 403 for a status that no controller writes.
+fn check(name: &str, budget: &Value) -> Result<()> {
+    /// The most evicted pods that the controller has not taken note of.
+    const MOST: usize = 2000;
+    let status = &budget["status"];
+    if number(status, "observedGeneration") < number(&budget["metadata"], "generation") {
+        return Err(still_processed(name));
+    }
+    let forbidden = |why: &str, cause: &str| {
+        let mut status = Status::forbidden("policy", "poddisruptionbudget", name, why);
+        let message =
+            format!("The disruption budget {name} does not allow evicting pods currently: {cause}");
+        let causes = json!([{"reason": "DisruptionBudget", "message": message}]);
+        status.details_mut().insert("causes".to_owned(), causes);
+        status
+    };
+    let allowed = number(status, "disruptionsAllowed");
+    if allowed < 0 {
+        let why = "pdb disruptions allowed is negative";
+        return Err(forbidden(why, why));
+    }
+    let disrupted = status["disruptedPods"].as_object();
+    if disrupted.is_some_and(|pods| pods.len() > MOST) {
+        return Err(forbidden(
+            "DisruptedPods map too big - too many evictions not confirmed by PDB controller",
+            "too many pending evictions not confirmed by PDB controller",
+        ));
+    }
+    if allowed > 0 {
+        return Ok(());
+    }
+    let [desired, current] = ["desiredHealthy", "currentHealthy"].map(|name| number(status, name));
+    let conditions = status["conditions"].as_array();
+    let condition = conditions.and_then(|conditions| {
+        conditions.iter().find(|condition| {
+            condition["type"] == "DisruptionAllowed"
+                && condition["status"] == "False"
+                && condition["message"]
+                    .as_str()
+                    .is_some_and(|message| !message.is_empty())
+        })
+    });
+    let [reason, message] = ["reason", "message"].map(|name| {
+        let text = condition.and_then(|condition| condition[name].as_str());
+        text.unwrap_or_default()
+    });
+    let cause = if reason == "SyncFailed" {
+        format!(
+            "The disruption budget {name} does not allow evicting pods currently because it failed sync: {message}"
+        )
+    } else if current <= desired {
+        format!(
+            "The disruption budget {name} needs {desired} healthy pods and has {current} currently"
+        )
+    } else if condition.is_some() {
+        format!(
+            "The disruption budget {name} does not allow evicting pods currently ({reason}): {message}"
+        )
+    } else {
+        format!("The disruption budget {name} does not allow evicting pods currently")
+    };
+    Err(too_many(&cause))
+}
+
+fn still_processed(budget: &str) -> Status {
+    let message = format!("The disruption budget {budget} is still being processed by the server.");
+    let mut status = too_many(&message);
+    let details = status.details_mut();
+    details.insert("retryAfterSeconds".to_owned(), 10.into());
+    status
 }
 
 fn too_many(cause: &str) -> Status {

@@ -1,0 +1,115 @@
+//! Volumes: claims are bound to volumes, volumes are made for claims, and neither goes while it is used.
+
+mod binder;
+mod protection;
+mod provisioner;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use super::client::{Api, Who};
+use super::graph::{Change, Graph};
+use super::object::{Item, text};
+use super::queue::Next;
+use super::work::{Context, Controller, Key, Keys, Outcome};
+
+/// The controllers of PersistentVolumes and of their claims.
+#[derive(Debug, Default)]
+pub(super) struct Volumes {
+    /// Claims without a volume, and those that are being deleted: other objects decide over them.
+    waiting: Mutex<BTreeSet<(Arc<str>, String)>>,
+}
+
+const CLAIMS: &str = "persistentvolumeclaims";
+const VOLUMES: &str = "persistentvolumes";
+const CLASSES: &str = "storageclasses.storage.k8s.io";
+const VOLUMES_API: Api = Api::of_cluster(VOLUMES);
+
+const BINDER: &str = "persistent-volume-binder";
+const WHO: Who<'static> = Who::Controller(BINDER);
+
+impl Controller for Volumes {
+    fn concerns(&self, change: &Change, graph: &Graph, keys: &mut Keys<'_>) {
+        if change.is_in(CLAIMS) {
+            let Some(claim) = change.item() else {
+                return;
+            };
+            let place = (claim.table.clone(), claim.object.path.clone());
+            let mut waiting = self.waiting.lock();
+            waiting.remove(&place);
+            if let Some(claim) = &change.after {
+                let bound = text(&claim.object.value(), "/status/phase") == "Bound";
+                if !bound || claim.is_deleting() {
+                    waiting.insert(place);
+                }
+                keys.add(claim);
+            }
+            drop(waiting);
+            // Its volume is released with it.
+            if let Some(volume) = volume_of(&claim.object.value(), graph) {
+                keys.add(&volume);
+            }
+        } else if change.is_in(VOLUMES) || change.is_in(CLASSES) {
+            if change.is_in(VOLUMES) {
+                change.after.iter().for_each(|volume| keys.add(volume));
+                for volume in [&change.before, &change.after].into_iter().flatten() {
+                    let claim = claim_of(&volume.object.value(), graph);
+                    claim.iter().for_each(|claim| keys.add(claim));
+                }
+            }
+            for (table, path) in self.waiting.lock().iter() {
+                keys.add_path(table, path.clone());
+            }
+        } else if change.is_in("pods")
+            && let Some(pod) = change.item()
+        {
+            let prefix = format!("{}/", pod.namespace());
+            for (table, path) in self.waiting.lock().iter() {
+                if path.starts_with(&prefix) {
+                    keys.add_path(table, path.clone());
+                }
+            }
+        }
+    }
+
+    fn reconcile<'a>(&'a self, cx: &'a Context, key: &'a Key) -> BoxFuture<'a, Outcome> {
+        async move {
+            let Some(item) = cx.item(key) else {
+                return Ok(Next::Done);
+            };
+            if &*item.table == CLAIMS {
+                if item.is_deleting() {
+                    protection::release_claim(cx, &item).await?;
+                    return Ok(Next::Done);
+                }
+                binder::claim(cx, &item).await
+            } else {
+                if item.is_deleting() {
+                    protection::release_volume(cx, &item).await?;
+                }
+                binder::volume(cx, &item).await
+            }
+        }
+        .boxed()
+    }
+}
+
+/// The volume that a claim names.
+fn volume_of(claim: &Value, graph: &Graph) -> Option<Arc<Item>> {
+    match text(claim, "/spec/volumeName") {
+        "" => None,
+        name => graph.get(VOLUMES, name),
+    }
+}
+
+/// The claim that a volume names, whatever its UID is.
+fn claim_of(volume: &Value, graph: &Graph) -> Option<Arc<Item>> {
+    let [namespace, name] =
+        ["/spec/claimRef/namespace", "/spec/claimRef/name"].map(|at| text(volume, at));
+    graph.get(CLAIMS, &format!("{namespace}/{name}"))
+}
