@@ -127,10 +127,7 @@ async fn kubeconfig(
 
 /// Runs the program as its Deployment does, but for the ports: the test takes free ones.
 async fn run(program: &Path, deployment: &Deployment, kubeconfig: &Path) -> (Child, SocketAddr) {
-    let spec = deployment
-        .spec
-        .as_ref()
-        .and_then(|spec| spec.template.spec.as_ref());
+    let spec = deployment.spec.template.spec.as_ref();
     let arguments = spec.expect("a pod").containers[0].args.clone();
     let arguments = arguments.expect("arguments").into_iter();
     let arguments = arguments.map(|argument| match argument.split_once('=') {

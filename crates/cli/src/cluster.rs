@@ -55,7 +55,7 @@ pub(crate) fn controllers(
     named
         .iter()
         .fold(Controllers::none(), |chosen, controller| match controller {
-            Controller::All => Controllers::all().workloads(workloads(nodes)),
+            Controller::All => Controllers::all().workloads(workloads()),
             Controller::None => chosen,
             Controller::GarbageCollection => chosen.garbage_collection(),
             Controller::Namespaces => chosen.namespaces(),

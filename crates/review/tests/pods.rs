@@ -1,6 +1,7 @@
 //! Grafting on k8s-openapi's types, case by case.
 
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Container, ContainerPort, EnvVar, Node, Pod, VolumeMount};
 use kubewright_review::{AdmissionReview, Body, Image, Scope};
 use serde::Serialize;
@@ -46,7 +47,7 @@ fn what_the_type_makes_up_or_drops_is_no_change() {
     });
     assert_eq!(patch::<Deployment>(&raw, |_| ()), json!([]));
     let patched = patch::<Deployment>(&raw, |deployment| {
-        deployment.spec.as_mut().unwrap().replicas = Some(3);
+        deployment.spec.replicas = Some(3);
     });
     assert_eq!(
         patched,
@@ -56,17 +57,17 @@ fn what_the_type_makes_up_or_drops_is_no_change() {
 
 #[test]
 fn missing_parents_are_made_with_nothing_that_the_type_makes_up() {
-    let raw = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}});
-    let patched = patch::<Deployment>(&raw, |deployment| {
-        deployment.spec.get_or_insert_default().replicas = Some(3);
+    let raw = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}});
+    let patched = patch::<Job>(&raw, |job| {
+        job.spec.get_or_insert_default().parallelism = Some(3);
     });
     assert_eq!(
         patched,
-        json!([{"op": "add", "path": "/spec", "value": {"replicas": 3, "selector": {}, "template": {}}}])
+        json!([{"op": "add", "path": "/spec", "value": {"parallelism": 3, "template": {}}}])
     );
     let raw = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": {}});
     let patched = patch::<Deployment>(&raw, |deployment| {
-        let template = &mut deployment.spec.as_mut().unwrap().template;
+        let template = &mut deployment.spec.template;
         let labels = template
             .metadata
             .get_or_insert_default()
@@ -215,7 +216,7 @@ fn of_a_spec_that_comes_twice_the_last_one_is_patched() {
             AdmissionReview::read_typed::<Deployment>(&body, Scope::Object).unwrap();
         let mut object = object.unwrap().into_object();
         let before = Image::of(&object, 0).unwrap();
-        object.spec.as_mut().unwrap().replicas = Some(5);
+        object.spec.replicas = Some(5);
         let after = before.then(&object).unwrap();
         let patch = review.graft(&before, &after).unwrap();
         review.check(&patch).unwrap();

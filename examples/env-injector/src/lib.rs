@@ -50,8 +50,7 @@ pub fn webhooks() -> Webhooks {
 /// Sets `TARGET` in the only container of the application's pods.
 async fn inject(change: Change<Deployment>, _: Review) -> Mutated<Deployment> {
     let mut deployment = change.into_object();
-    let template = deployment.spec.as_mut().map(|spec| &mut spec.template);
-    if let Some(container) = template.and_then(target) {
+    if let Some(container) = target(&mut deployment.spec.template) {
         set(container);
     }
     Ok(deployment)

@@ -46,5 +46,5 @@ impl Judge {
 
 /// What the pods of a Deployment are like.
 pub(crate) fn pod(deployment: &Deployment) -> Option<&PodSpec> {
-    deployment.spec.as_ref()?.template.spec.as_ref()
+    deployment.spec.template.spec.as_ref()
 }

@@ -110,7 +110,7 @@ async fn the_pods_of_a_deployment_get_the_sidecar() {
         "#,
     );
     let deployment = cluster.create(&deployment).await.expect_allowed();
-    let template = deployment.spec.unwrap().template;
+    let template = deployment.spec.template;
     assert_eq!(
         template.spec.as_ref().unwrap().containers.len(),
         1,

@@ -89,14 +89,14 @@ fn deployment(name: &str) -> Deployment {
             labels: Some(labels.clone()),
             ..ObjectMeta::default()
         },
-        spec: Some(DeploymentSpec {
+        spec: DeploymentSpec {
             selector: LabelSelector {
                 match_labels: Some(labels),
                 ..LabelSelector::default()
             },
             template,
             ..DeploymentSpec::default()
-        }),
+        },
         ..Deployment::default()
     }
 }
