@@ -1,7 +1,5 @@
 //! Quotas: what the objects of a namespace use is counted when a quota changes, and when one of them goes.
 
-use std::sync::Arc;
-
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
@@ -33,9 +31,12 @@ impl Controller for Quotas {
     fn concerns(&self, change: &Change, graph: &Graph, keys: &mut Keys<'_>) {
         if change.is_in(TABLE)
             && let Some(quota) = &change.after
-            && limits(Some(quota)) != limits(change.before.as_ref())
         {
-            keys.add(quota);
+            let object = quota.object.value();
+            // A client may have written the status: it is put right at once.
+            if *Quota::of(&object).hard() != ResourceList::of(object.at("spec"), "hard") {
+                keys.add(quota);
+            }
         }
         // New objects are charged by admission.
         let Some(before) = &change.before else {
@@ -73,10 +74,6 @@ impl Controller for Quotas {
         }
         .boxed()
     }
-}
-
-fn limits(quota: Option<&Arc<Item>>) -> Option<ResourceList> {
-    quota.map(|quota| ResourceList::of(quota.object.value().at("spec"), "hard"))
 }
 
 /// Writes what is allowed and used into the status of a quota.
