@@ -236,7 +236,11 @@ impl PodFacts {
             node: spec.node_name,
             phase: status.phase,
             ready,
-            ready_since: ready.then(|| ready_changed.clone()).unwrap_or_default(),
+            ready_since: if ready {
+                ready_changed.clone()
+            } else {
+                String::new()
+            },
             ready_changed,
             restarts: status
                 .container_statuses
