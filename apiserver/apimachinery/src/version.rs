@@ -1,4 +1,4 @@
 //! The version of Kubernetes whose behaviour these crates have.
 
-/// The version of Kubernetes that the server emulates, such as `v1.36.3`.
-pub const GIT_VERSION: &str = "v1.36.3";
+/// The version of Kubernetes that the server emulates, such as `v1.37.2`.
+pub const GIT_VERSION: &str = "v1.37.2";

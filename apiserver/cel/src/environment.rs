@@ -36,7 +36,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The functions and types of Kubernetes 1.36, without variables.
+    /// The functions and types of Kubernetes 1.37, without variables.
     ///
     /// ```
     /// use kubewright_cel::{Budget, Environment, Variables};

@@ -5,7 +5,6 @@
 mod declarations;
 mod model;
 mod openapi;
-mod protobuf;
 mod sources;
 mod tables;
 
@@ -14,21 +13,6 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-
-/// Kinds of requests that are no objects, and have therefore no OpenAPI definition.
-const ONLY_MESSAGES: &[&str] = &[
-    "api.core.v1.NodeProxyOptions",
-    "api.core.v1.PodAttachOptions",
-    "api.core.v1.PodExecOptions",
-    "api.core.v1.PodPortForwardOptions",
-    "api.core.v1.PodProxyOptions",
-    "api.core.v1.ServiceProxyOptions",
-    "apimachinery.pkg.apis.meta.v1.CreateOptions",
-    "apimachinery.pkg.apis.meta.v1.GetOptions",
-    "apimachinery.pkg.apis.meta.v1.ListOptions",
-    "apimachinery.pkg.apis.meta.v1.PatchOptions",
-    "apimachinery.pkg.apis.meta.v1.UpdateOptions",
-];
 
 fn main() -> ExitCode {
     let check = std::env::args().any(|argument| argument == "--check");
@@ -70,9 +54,7 @@ fn run(check: bool) -> Result<Vec<String>> {
 fn generate() -> Result<[(&'static str, String); 2]> {
     let source =
         |name| sources::of(name).with_context(|| format!("cannot find the sources of {name}"));
-    let mut types = openapi::read(&source("k8s-openapi")?.join("v1_36"))?;
-    let messages = protobuf::read(&source("k8s-pb")?)?;
-    protobuf::add(&messages, ONLY_MESSAGES, &mut types)?;
+    let mut types = openapi::read(&source("k8s-openapi")?.join("v1_37"))?;
     declarations::add(include_str!("../declarations.txt"), &mut types)?;
     Ok([
         (

@@ -73,6 +73,16 @@ impl Shape {
         matches!(self, Self::Object(_))
     }
 
+    /// The Go type of the keys, if this is a map, and what the list or map holds.
+    pub(crate) fn contents(&mut self) -> Option<(Option<&mut String>, &mut Self)> {
+        match self {
+            Self::Leaf(_) | Self::Object(_) => None,
+            Self::List(item) => Some((None, item)),
+            Self::Map(key, item) => Some((Some(key), item)),
+            Self::Named(_, shape) => shape.contents(),
+        }
+    }
+
     /// Whether this is the metadata of an object or a list.
     pub(crate) fn is_metadata(&self) -> bool {
         let Self::Object(name) = self else {
@@ -94,12 +104,4 @@ impl Shape {
             Self::Named(name, shape) => format!("{name}={}", shape.text(package)),
         }
     }
-}
-
-/// Makes names from different sources comparable: `clusterIPs`, `cluster_ips` and `cluster_i_ps` are one field.
-pub(crate) fn plain(name: &str) -> String {
-    name.chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|c| c.to_ascii_lowercase())
-        .collect()
 }

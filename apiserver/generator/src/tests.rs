@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::Types;
-use crate::{declarations, openapi, protobuf, tables};
+use crate::{declarations, openapi, tables};
 
 const WIDGET: &str = r#"// Generated from definition io.k8s.api.demo.v1.Widget
 
@@ -32,24 +32,6 @@ impl<'de> crate::serde::Deserialize<'de> for Widget {
     "metadata" => Field::Key_metadata,
     "parts" => Field::Key_parts,
     "type" => Field::Key_type_,
-}
-"#;
-
-const MESSAGES: &str = r#"
-pub struct Widget {
-    #[prost(int32, optional, tag = "3")]
-    pub count: Option<i32>,
-    #[prost(message, optional, tag = "2")]
-    pub widget_source: Option<WidgetSource>,
-}
-pub struct WidgetSource {
-    /// Its parts.
-    /// +patchMergeKey=name
-    /// +patchStrategy=merge
-    /// +listType=map
-    /// +listMapKey=name
-    #[prost(message, repeated, tag = "7")]
-    pub parts: Vec<Part>,
 }
 "#;
 
@@ -94,40 +76,46 @@ fn a_type_is_read_with_its_json_names_and_what_is_required() {
 }
 
 #[test]
-fn numbers_and_merge_rules_come_from_the_messages_through_inlined_ones_too() {
-    let mut messages = protobuf::Messages::new();
-    protobuf::read_module(MESSAGES, "api.demo.v1", &mut messages).unwrap();
+fn declarations_say_what_the_schema_does_not() {
     let mut types = types();
-    protobuf::add(&messages, &[], &mut types).unwrap();
-    let table = table(&types);
-    assert_eq!(table[3], " count 3 *int32");
-    assert_eq!(
-        table[4],
-        " parts 2.7 []Part ! in=WidgetSource merge=name keys=name"
-    );
-}
-
-#[test]
-fn declarations_change_what_is_usual() {
-    let mut types = types();
-    let text = "# why\n\ntype api.demo.v1.Widget\n count value\n parts omitempty number=9 set\n type as=v1.WidgetType * always\n";
+    let text = "# why\n\ntype api.demo.v1.Widget\n count value omitempty number=3 place=2\n \
+                parts value omitempty of=v1.Piece number=2.7 place=1.1 in=WidgetSource required merge=name keys=name\n \
+                type * always as=v1.WidgetType number=9 place=3\n";
     declarations::add(text, &mut types).unwrap();
     let table = table(&types);
-    assert_eq!(table[3], " parts 9 []Part required set");
-    assert_eq!(table[4], " count - int32");
-    assert_eq!(table[6], " type - *v1.WidgetType=string always");
+    assert_eq!(
+        table[3],
+        " parts 2.7 []v1.Piece=Part required in=WidgetSource merge=name keys=name"
+    );
+    assert_eq!(table[4], " count 3 int32");
+    assert_eq!(table[5], " type 9 *v1.WidgetType=string always");
 }
 
 #[test]
-fn declarations_of_what_is_not_there_are_refused() {
-    for text in [
-        "type api.demo.v1.Gadget\n",
-        "type api.demo.v1.Widget\n color value\n",
+fn declarations_bring_the_requests_that_have_no_schema() {
+    let mut types = types();
+    let text = "type api.demo.v1.Widget\n\ntype api.demo.v1.WidgetOptions new\n \
+                paths is=[]string value omitempty number=1 place=2\n";
+    declarations::add(text, &mut types).unwrap();
+    let table = table(&types);
+    assert_eq!(table[7], "type api.demo.v1.WidgetOptions");
+    assert_eq!(table[10], " paths 1 []string");
+}
+
+#[test]
+fn declarations_and_the_schema_have_the_same_types_and_fields() {
+    for (text, said) in [
+        (
+            "type api.demo.v1.Gadget\n",
+            "do not have api.demo.v1.Widget",
+        ),
+        (
+            "type api.demo.v1.Widget\n color value\n",
+            "color is no field",
+        ),
     ] {
-        let error = declarations::add(text, &mut types())
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("which is no"), "{error}");
+        let error = declarations::add(text, &mut types()).unwrap_err();
+        assert!(format!("{error:#}").contains(said), "{error:#}");
     }
 }
 

@@ -133,5 +133,5 @@ async fn health_and_version_are_answered() {
         (&version["major"], &version["minor"]),
         (&json!("1"), &json!("36"))
     );
-    assert_eq!(version["gitVersion"], "v1.36.3");
+    assert_eq!(version["gitVersion"], "v1.37.2");
 }

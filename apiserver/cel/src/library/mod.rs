@@ -1,4 +1,4 @@
-//! The function libraries of Kubernetes 1.36: declarations and implementations.
+//! The function libraries of Kubernetes 1.37: declarations and implementations.
 
 mod authorizer;
 mod comprehensions;
@@ -60,7 +60,7 @@ impl Functions {
         self.by_name.get(name)
     }
 
-    /// What every environment of Kubernetes 1.36 has.
+    /// What every environment of Kubernetes 1.37 has.
     pub(crate) fn kubernetes() -> &'static Arc<Self> {
         static FUNCTIONS: LazyLock<Arc<Functions>> =
             LazyLock::new(|| Arc::new(Functions::of(BASE)));

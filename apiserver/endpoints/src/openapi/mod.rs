@@ -100,7 +100,7 @@ fn served<'r>(registry: &'r Registry, group: &str, version: &str) -> Option<&'r 
 fn document(paths: &Value, components: schemas::Components) -> Value {
     json!({
         "openapi": "3.0.0",
-        "info": { "title": "Kubernetes", "version": "1.36" },
+        "info": { "title": "Kubernetes", "version": "1.37" },
         "paths": paths,
         "components": {
             "schemas": components.into_value(),
