@@ -23,7 +23,8 @@ use tokio::time::Duration;
 
 /// How the workload simulator behaves.
 ///
-/// It is simulated: no container runs, no image is pulled, no probe is asked, no volume is bound. Deployments,
+/// It is simulated: no image is pulled, no volume is bound, and no container runs or is probed, but for those of images with a
+/// program ([`Workloads::container`]). Deployments,
 /// ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets and Jobs make pods under the names of the real controllers, a scheduler gives the
 /// pods to nodes, and the pods say that they run and are ready; those of Jobs succeed. A pod with the annotation
 /// `kubewright.dev/simulate` does not: with `unready` it runs and never becomes ready, with `failure` its containers fail,
