@@ -250,7 +250,11 @@ impl PodFacts {
             phase: status.phase,
             nominated_node: status.nominated_node_name,
             ready: is_ready,
-            ready_since: is_ready.then(|| ready_changed.clone()).unwrap_or_default(),
+            ready_since: if is_ready {
+                ready_changed.clone()
+            } else {
+                String::new()
+            },
             ready_changed,
             restarts: status
                 .container_statuses

@@ -17,13 +17,12 @@ pub(crate) fn expanded(text: &str, env: &[(String, String)]) -> String {
             .and_then(|inner| inner.split_once(')'))
         {
             let mut known = env.iter().rev();
-            match known.find(|(known, _)| known == name) {
-                Some((_, value)) => expanded.push_str(value),
-                None => {
-                    expanded.push_str("$(");
-                    expanded.push_str(name);
-                    expanded.push(')');
-                }
+            if let Some((_, value)) = known.find(|(known, _)| known == name) {
+                expanded.push_str(value);
+            } else {
+                expanded.push_str("$(");
+                expanded.push_str(name);
+                expanded.push(')');
             }
             rest = after;
         } else {

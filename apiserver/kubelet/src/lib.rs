@@ -6,6 +6,7 @@ mod container;
 mod environment;
 mod fields;
 mod images;
+mod kubeconfig;
 mod log;
 mod network;
 mod objects;

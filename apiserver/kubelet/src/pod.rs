@@ -20,6 +20,7 @@ use crate::attempt::{self, Change};
 use crate::container::Container;
 use crate::environment::environment;
 use crate::images::Images;
+use crate::kubeconfig;
 use crate::log::Log;
 use crate::objects::Objects;
 use crate::program::Program;
@@ -257,7 +258,7 @@ impl Pod {
     async fn run_once(&self, setting: &Setting, planned: &Planned<'_>) -> Option<i32> {
         const AGAIN: Duration = Duration::from_millis(500);
         let (name, spec) = (planned.name, planned.spec);
-        let container = match self.container(setting, name, spec) {
+        let container = match self.container(setting, name, spec).await {
             Ok(container) => container,
             Err(why) => {
                 self.wait(name, "CreateContainerConfigError", &why);
@@ -299,7 +300,12 @@ impl Pod {
         Some(code)
     }
 
-    fn container(&self, setting: &Setting, name: &str, spec: &Value) -> Result<Container, String> {
+    async fn container(
+        &self,
+        setting: &Setting,
+        name: &str,
+        spec: &Value,
+    ) -> Result<Container, String> {
         let Setting {
             object,
             objects,
@@ -316,11 +322,12 @@ impl Pod {
                 .map(|word| expanded(word, &env))
                 .collect()
         };
+        let own = directory.path();
         let directory = match spec["workingDir"].as_str() {
             Some(path) if placed(path, &mounts) != path => placed(path, &mounts).into(),
-            _ => Path::to_owned(directory.path()),
+            _ => Path::to_owned(own),
         };
-        Ok(Container {
+        let mut container = Container {
             name: name.to_owned(),
             command: words("command"),
             args: words("args"),
@@ -330,7 +337,11 @@ impl Pod {
             directory,
             log: Log::default(),
             stopped: self.stopped.subscribe(),
-        })
+        };
+        let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
+        let added = kubeconfig::add(&mut container, namespace, own).await;
+        added.map_err(|error| format!("cannot write the kubeconfig of the container: {error}"))?;
+        Ok(container)
     }
 
     fn begin(&self, name: &str, container: &Container, started: &str) {

@@ -16,7 +16,7 @@ use crate::transport::connect;
 /// One probe.
 #[derive(Debug)]
 pub(crate) struct Probe<'a> {
-    probe: &'a Value,
+    spec: &'a Value,
     /// The ports of the container, for those that have names.
     ports: &'a Value,
     container: &'a Container,
@@ -38,9 +38,8 @@ impl<'a> Probe<'a> {
         container: &'a Container,
         program: &'a Program,
     ) -> Option<Self> {
-        let probe = spec.get(field).filter(|probe| probe.is_object())?;
         Some(Self {
-            probe,
+            spec: spec.get(field).filter(|probe| probe.is_object())?,
             ports: &spec["ports"],
             container,
             program,
@@ -51,7 +50,7 @@ impl<'a> Probe<'a> {
     pub(crate) async fn follow(&self, mut told: impl FnMut(Verdict) -> bool) {
         let period = self.seconds("periodSeconds", 10);
         let [successes, failures] = [("successThreshold", 1), ("failureThreshold", 3)]
-            .map(|(field, default)| self.probe[field].as_u64().unwrap_or(default));
+            .map(|(field, default)| self.spec[field].as_u64().unwrap_or(default));
         sleep(self.seconds("initialDelaySeconds", 0)).await;
         let (mut last, mut count) = (Verdict::Failed, 0);
         let mut is_up = false;
@@ -103,18 +102,18 @@ impl<'a> Probe<'a> {
     }
 
     async fn succeeds(&self) -> bool {
-        if self.probe["httpGet"].is_object() {
-            let status = self.get(&self.probe["httpGet"]).await;
+        if self.spec["httpGet"].is_object() {
+            let status = self.get(&self.spec["httpGet"]).await;
             return status.is_some_and(|status| (200..400).contains(&status));
         }
-        if self.probe["tcpSocket"].is_object() {
-            let address = self.address(&self.probe["tcpSocket"]["port"]);
+        if self.spec["tcpSocket"].is_object() {
+            let address = self.address(&self.spec["tcpSocket"]["port"]);
             return match address {
                 Some(address) => connect(address, "tcp").await.is_ok(),
                 None => false,
             };
         }
-        if let Some(command) = self.probe["exec"]["command"].as_array() {
+        if let Some(command) = self.spec["exec"]["command"].as_array() {
             let command: Vec<&str> = command.iter().filter_map(Value::as_str).collect();
             return self.runs(&command).await;
         }
@@ -190,6 +189,6 @@ impl<'a> Probe<'a> {
     }
 
     fn seconds(&self, field: &str, default: u64) -> Duration {
-        Duration::from_secs(self.probe[field].as_u64().unwrap_or(default))
+        Duration::from_secs(self.spec[field].as_u64().unwrap_or(default))
     }
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -61,7 +60,7 @@ func run(command, focus string, part, failing bool, processes int, timeout time.
 			return err
 		}
 	}
-	server, err := startServer(command, work)
+	server, err := startServer(command, work, suite.agnhost)
 	if err != nil {
 		return err
 	}
@@ -75,12 +74,10 @@ func run(command, focus string, part, failing bool, processes int, timeout time.
 		os.Exit(130)
 	}()
 
-	report := filepath.Join(work, "report.json")
 	began := time.Now()
-	runErr := suite.run(server.kubeconfig, report, chosen, processes, timeout)
-	results, err := readReport(report)
+	results, err := suite.run(server.kubeconfig, work, chosen, processes, timeout)
 	if err != nil {
-		return fmt.Errorf("%w (the suite said: %v)", err, runErr)
+		return err
 	}
 	return judge(chosen, results, time.Since(began))
 }

@@ -36,10 +36,12 @@ func buildCommand() (string, error) {
 	return filepath.Join(target, "debug", "kubewright"), nil
 }
 
-// startServer starts the server with all its controllers, and waits until its kubeconfig is written.
-func startServer(command, work string) (*server, error) {
+// startServer starts the server with all its controllers and a program for the containers of the suite, and waits until its
+// kubeconfig is written.
+func startServer(command, work, agnhost string) (*server, error) {
 	kubeconfig := filepath.Join(work, "kubeconfig")
-	process := exec.Command(command, "apiserver", "--controllers", "all", "--nodes", "2", "--kubeconfig", kubeconfig)
+	process := exec.Command(command, "apiserver", "--controllers", "all", "--nodes", "2", "--kubeconfig", kubeconfig,
+		"--container", "registry.k8s.io/e2e-test-images/agnhost:*="+agnhost+" pause")
 	output, err := process.StdoutPipe()
 	if err != nil {
 		return nil, err

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// suite is where the two programs are that the run needs.
+// suite is where the programs are that the run needs: agnhost is what the containers of its pods run.
 type suite struct {
-	ginkgo, e2e string
+	ginkgo, e2e, agnhost string
 }
 
 // buildSuite compiles what is not in Go's cache.
@@ -31,9 +31,10 @@ func buildSuite() (suite, error) {
 	if err != nil {
 		return suite{}, err
 	}
-	built := suite{ginkgo: filepath.Join(folder, "ginkgo"), e2e: filepath.Join(folder, "e2e.test")}
+	built := suite{ginkgo: filepath.Join(folder, "ginkgo"), e2e: filepath.Join(folder, "e2e.test"), agnhost: filepath.Join(folder, "agnhost")}
 	for _, arguments := range [][]string{
 		{"build", "-o", built.ginkgo, "github.com/onsi/ginkgo/v2/ginkgo"},
+		{"build", "-ldflags=-s -w", "-o", built.agnhost, "k8s.io/kubernetes/test/images/agnhost"},
 		{"test", "-c", runtime, "-ldflags=-s -w", "-o", built.e2e, "k8s.io/kubernetes/test/e2e"},
 	} {
 		began := time.Now()
@@ -66,8 +67,45 @@ func golang(arguments ...string) *exec.Cmd {
 	return command
 }
 
-// run runs the chosen specs, and no others, and has ginkgo write its report.
-func (s suite) run(kubeconfig, report string, chosen []spec, processes int, timeout time.Duration) error {
+// run runs the chosen specs, and no others: those whose containers all listen on one port one after another, because they share
+// the network of this machine.
+func (s suite) run(kubeconfig, work string, chosen []spec, processes int, timeout time.Duration) (map[string]result, error) {
+	var together, alone []spec
+	for _, one := range chosen {
+		if strings.Contains(one.name, "] AdmissionWebhook ") {
+			alone = append(alone, one)
+		} else {
+			together = append(together, one)
+		}
+	}
+	results := map[string]result{}
+	for _, part := range []struct {
+		name      string
+		specs     []spec
+		processes int
+	}{{"together", together, processes}, {"alone", alone, 1}} {
+		if len(part.specs) == 0 {
+			continue
+		}
+		folder := filepath.Join(work, part.name)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return nil, fmt.Errorf("making a folder for a report: %w", err)
+		}
+		report := filepath.Join(folder, "report.json")
+		runErr := s.report(kubeconfig, report, part.specs, part.processes, timeout)
+		found, err := readReport(report)
+		if err != nil {
+			return nil, fmt.Errorf("%w (the suite said: %v)", err, runErr)
+		}
+		for name, one := range found {
+			results[name] = one
+		}
+	}
+	return results, nil
+}
+
+// report runs specs and has ginkgo write its report.
+func (s suite) report(kubeconfig, report string, chosen []spec, processes int, timeout time.Duration) error {
 	names := make([]string, len(chosen))
 	for i, one := range chosen {
 		names[i] = regexp.QuoteMeta(one.name)

@@ -225,7 +225,7 @@ impl Group {
         {
             return changes;
         }
-        let mut slice = slice::empty(endpoints, labels(endpoints), family, &self.ports);
+        let mut slice = slice::empty(endpoints, &labels(endpoints), family, &self.ports);
         slice["metadata"]["annotations"] = annotations(endpoints).into();
         slice["endpoints"] = self.wanted.into_values().collect();
         match first {

@@ -71,7 +71,7 @@ pub(super) fn are_equal(one: &Value, other: &Value) -> bool {
 /// A new slice without endpoints, whose controller is the owner.
 pub(super) fn empty(
     owner: &Value,
-    labels: Map<String, Value>,
+    labels: &Map<String, Value>,
     family: &str,
     ports: &[Value],
 ) -> Value {

@@ -233,7 +233,7 @@ impl Setting<'_> {
     }
 
     fn empty(&self, family: Family, ports: &[Value]) -> Value {
-        slice::empty(self.object, self.labels.clone(), family.text(), ports)
+        slice::empty(self.object, &self.labels, family.text(), ports)
     }
 }
 

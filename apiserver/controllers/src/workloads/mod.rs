@@ -33,7 +33,8 @@ pub(super) use status::{condition, count, put_condition};
 
 /// How the workload simulator behaves.
 ///
-/// It is simulated: no container runs, no image is pulled, no probe is called. Deployments, ReplicaSets,
+/// It is simulated: no image is pulled, and no container runs or is probed, but for those of images with a program
+/// ([`Workloads::container`]). Deployments, ReplicaSets,
 /// ReplicationControllers, StatefulSets, DaemonSets, Jobs and CronJobs make pods under the names of the real controllers, a
 /// scheduler gives the pods to nodes, and the pods say that they run and are ready.
 ///

@@ -168,18 +168,16 @@ async fn to_service(call: &Call) -> Result<Target<'_>> {
     let has_pods = addresses.any(|address| address["targetRef"]["kind"] == "Pod");
     let metadata = json!({"metadata": {"namespace": call.path.namespace, "name": name}});
     let ready = service_endpoints::ready(&call.shared.cluster, &metadata, &port_name);
-    match ready.first().filter(|_| has_pods) {
-        Some(address) => Ok(Target {
-            scheme,
-            address: *address,
-        }),
-        None => {
-            let name = quoted(name);
-            Err(unavailable(format!(
-                "no endpoints available for service {name}"
-            )))
-        }
-    }
+    let Some(address) = ready.first().filter(|_| has_pods) else {
+        let name = quoted(name);
+        return Err(unavailable(format!(
+            "no endpoints available for service {name}"
+        )));
+    };
+    Ok(Target {
+        scheme,
+        address: *address,
+    })
 }
 
 fn unavailable(message: String) -> Status {
