@@ -8,6 +8,10 @@
 //! # Ok::<(), kubewright_apimachinery::json::Malformed>(())
 //! ```
 
+mod order;
+mod plain;
+mod write;
+
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -41,14 +45,9 @@ pub fn parse_own(bytes: &[u8]) -> Option<Value> {
     read.ok().map(|parsed| parsed.value)
 }
 
-/// Returns the text of a value.
-#[expect(
-    clippy::missing_panics_doc,
-    reason = "a JSON tree can always be written as YAML"
-)]
+/// Returns the text of a value, as Go's library writes it.
 pub fn to_string(value: &Value) -> String {
-    let text = with_room(|| serde_saphyr::to_string(value));
-    text.expect("a JSON tree can always be written as YAML")
+    with_room(|| write::text(value))
 }
 
 fn parse_with_room(bytes: &[u8]) -> Result<Parsed, Malformed> {

@@ -148,6 +148,8 @@ impl Redactor {
                     let text = self.text(&format!("nodePort: {text}"));
                     text.trim_start_matches("nodePort: ").into()
                 }
+                // How the server was built.
+                ("compiler" | "goVersion", Value::String(_)) => "BUILD".into(),
                 ("metadata", Value::Object(metadata)) if is_list => list_metadata(metadata),
                 ("resourceVersion", _) if of_bookmark => "LIST-VERSION".into(),
                 ("resourceVersion", Value::String(version)) if is_number(version) => {

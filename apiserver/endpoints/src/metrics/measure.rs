@@ -68,10 +68,7 @@ impl Measure {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "an answer is shorter than that"
-)]
+#[expect(clippy::cast_precision_loss, reason = "an answer is shorter than that")]
 fn length(bytes: &Bytes) -> f64 {
     bytes.len() as f64
 }

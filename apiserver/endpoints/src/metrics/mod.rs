@@ -23,8 +23,8 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Duration;
 
-pub(crate) use admission::AdmissionStep;
 use admission::AdmissionDurations;
+pub(crate) use admission::AdmissionStep;
 use series::{Labels, Series};
 use text::Text;
 
@@ -177,7 +177,9 @@ fn write_objects(text: &mut Text, store: &Store, registry: &Registry) {
         "gauge",
         "[ALPHA] Number of stored objects at the time of last check split by kind. In case of a fetching error, the value will be -1.",
     );
-    let listed = registry.all().filter(|resource| resource.allows(Verb::List));
+    let listed = registry
+        .all()
+        .filter(|resource| resource.allows(Verb::List));
     // One resource in several versions, or groups, is stored once.
     let mut tables = BTreeMap::new();
     for resource in listed {

@@ -71,7 +71,9 @@ impl Process {
             Some(number * 1024.0)
         };
         let system = std::fs::read_to_string("/proc/stat").ok()?;
-        let booted = system.lines().find_map(|line| line.strip_prefix("btime "))?;
+        let booted = system
+            .lines()
+            .find_map(|line| line.strip_prefix("btime "))?;
         let booted: f64 = booted.trim().parse().ok()?;
         let open_files = std::fs::read_dir("/proc/self/fd").ok()?.count();
         Some(Self {

@@ -146,7 +146,11 @@ pub(super) fn write(text: &mut Text, all: &[Arc<Series>]) {
     for series in all {
         let running = series.running.load(Ordering::Relaxed);
         if running != 0 {
-            text.count(LONG, &without_dry_run(&series.labels()), running.unsigned_abs());
+            text.count(
+                LONG,
+                &without_dry_run(&series.labels()),
+                running.unsigned_abs(),
+            );
         }
     }
     text.family(
@@ -177,7 +181,11 @@ pub(super) fn write(text: &mut Text, all: &[Arc<Series>]) {
         "[STABLE] Response size distribution in bytes for each group, version, verb, resource, subresource, scope and component.",
     );
     for series in counted(all).filter(|series| series.reads()) {
-        text.histogram(SIZES, &without_dry_run(&series.labels()), &series.answer_bytes);
+        text.histogram(
+            SIZES,
+            &without_dry_run(&series.labels()),
+            &series.answer_bytes,
+        );
     }
     write_watches(text, all);
 }
@@ -203,7 +211,10 @@ fn write_watches(text: &mut Text, all: &[Arc<Series>]) {
         [labels.group, labels.resource, labels.version].map(str::to_owned)
     };
     for same in watches.chunk_by(|one, other| resource(one) == resource(other)) {
-        let events = same.iter().map(|series| series.event_bytes.buckets().1).sum();
+        let events = same
+            .iter()
+            .map(|series| series.event_bytes.buckets().1)
+            .sum();
         if let Some(first) = same.first() {
             let [group, resource, version] = resource(first);
             let labels = [
@@ -230,8 +241,25 @@ fn with_dry_run<'a>(labels: &Labels<'a>) -> [(&'static str, &'a str); 8] {
 }
 
 fn without_dry_run<'a>(labels: &Labels<'a>) -> [(&'static str, &'a str); 7] {
-    let [component, _, group, resource, scope, subresource, verb, version] = with_dry_run(labels);
-    [component, group, resource, scope, subresource, verb, version]
+    let [
+        component,
+        _,
+        group,
+        resource,
+        scope,
+        subresource,
+        verb,
+        version,
+    ] = with_dry_run(labels);
+    [
+        component,
+        group,
+        resource,
+        scope,
+        subresource,
+        verb,
+        version,
+    ]
 }
 
 fn component(labels: &Labels<'_>) -> &'static str {
@@ -252,7 +280,10 @@ mod tests {
         let served = Served::new(kubewright_apiextensions::builtin::registry_when_asked());
         let request = Request::builder().method(method).uri(uri);
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        let (query, path) = (Query::parse(parts.uri.query()), Path::parse(parts.uri.path()));
+        let (query, path) = (
+            Query::parse(parts.uri.query()),
+            Path::parse(parts.uri.path()),
+        );
         Some(metrics.begin(&served, &parts, &query, &path))
     }
 
@@ -290,7 +321,12 @@ mod tests {
     #[test]
     fn what_is_not_served_has_no_series() {
         let metrics = Arc::new(Metrics::default());
-        for uri in ["/api/v1/nopes", "/apis/a/v1/b", "/x", "/api/v1/namespaces/a/pods/b/nope"] {
+        for uri in [
+            "/api/v1/nopes",
+            "/apis/a/v1/b",
+            "/x",
+            "/api/v1/namespaces/a/pods/b/nope",
+        ] {
             drop(counted_as(&metrics, "GET", uri));
         }
         assert!(metrics.all().is_empty());

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use kubewright_apimachinery::go_text::format_double;
+
 use super::histogram::Histogram;
 
 /// Metrics as text, family by family.
@@ -20,7 +22,7 @@ impl Text {
     pub(super) fn value(&mut self, name: &str, labels: &Labels<'_>, value: f64) {
         self.0.push_str(name);
         self.labels(labels, None);
-        let _ = writeln!(self.0, " {}", number(value));
+        let _ = writeln!(self.0, " {}", format_double(value));
     }
 
     pub(super) fn count(&mut self, name: &str, labels: &Labels<'_>, count: u64) {
@@ -33,7 +35,7 @@ impl Text {
         let (buckets, all) = histogram.buckets();
         for (bound, count) in buckets {
             let _ = write!(self.0, "{name}_bucket");
-            self.labels(labels, Some(&number(bound)));
+            self.labels(labels, Some(&format_double(bound)));
             let _ = writeln!(self.0, " {count}");
         }
         let _ = write!(self.0, "{name}_bucket");
@@ -68,16 +70,6 @@ impl Text {
             self.0.push('}');
         }
     }
-}
-
-/// A number as Go writes it: with an exponent from 21 digits on in general, and from 7 digits on for powers of ten.
-fn number(value: f64) -> String {
-    let text = value.to_string();
-    let zeros = text.len() - text.trim_end_matches('0').len();
-    if zeros >= 6 && text.trim_end_matches('0').len() == 1 && !text.contains('.') {
-        return format!("{}e+{zeros:02}", &text[..1]);
-    }
-    text
 }
 
 #[cfg(test)]

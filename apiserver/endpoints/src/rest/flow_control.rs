@@ -145,7 +145,8 @@ impl Schemas {
 
     fn flow_of(&self, question: &Question<'_>) -> Option<Flow> {
         let mut schemas = self.schemas.iter();
-        let schema = schemas.find(|schema| schema.rules.iter().any(|rule| rule.is_for(question)))?;
+        let schema =
+            schemas.find(|schema| schema.rules.iter().any(|rule| rule.is_for(question)))?;
         Some(schema.flow.clone())
     }
 }
@@ -264,10 +265,22 @@ mod tests {
             rule.is_for(&Question { user, verb, about })
         };
         let jane = user("jane", &["dev"]);
-        assert!(is_for(json!({"kind": "User", "user": {"name": "jane"}}), &jane));
-        assert!(!is_for(json!({"kind": "User", "user": {"name": "joe"}}), &jane));
-        assert!(is_for(json!({"kind": "Group", "group": {"name": "dev"}}), &jane));
-        assert!(!is_for(json!({"kind": "Group", "group": {"name": "ops"}}), &jane));
+        assert!(is_for(
+            json!({"kind": "User", "user": {"name": "jane"}}),
+            &jane
+        ));
+        assert!(!is_for(
+            json!({"kind": "User", "user": {"name": "joe"}}),
+            &jane
+        ));
+        assert!(is_for(
+            json!({"kind": "Group", "group": {"name": "dev"}}),
+            &jane
+        ));
+        assert!(!is_for(
+            json!({"kind": "Group", "group": {"name": "ops"}}),
+            &jane
+        ));
         let account = user("system:serviceaccount:blue:web", &[]);
         let of = |namespace: &str, name: &str| json!({"kind": "ServiceAccount", "serviceAccount": {"namespace": namespace, "name": name}});
         assert!(is_for(of("blue", "web"), &account));
