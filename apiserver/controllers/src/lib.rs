@@ -35,6 +35,10 @@ pub use workloads::Workloads;
 /// (`system:serviceaccount:kube-system:replicaset-controller`), and end with the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is the switch of a controller"
+)]
 pub struct Controllers {
     garbage_collection: bool,
     namespaces: bool,
