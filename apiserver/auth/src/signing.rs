@@ -9,7 +9,7 @@ use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::pem::parse_x509_pem;
 use x509_parser::prelude::FromDer as _;
 
-use super::{Authority, AuthorityError};
+use super::authority::{Authority, AuthorityError};
 
 /// A certificate signing request whose signature is valid.
 #[derive(Debug)]

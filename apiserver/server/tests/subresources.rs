@@ -94,7 +94,9 @@ async fn an_eviction_asks_the_budget() {
     let mut object = pod("x");
     object["spec"]["nodeName"] = "n1".into();
     cluster.post(PODS, &object).await.expect(201);
-    let running = json!({"status": {"phase": "Running"}});
+    let running = json!({"status": {
+        "phase": "Running", "conditions": [{"type": "Ready", "status": "True"}],
+    }});
     cluster
         .patch("merge", &format!("{PODS}/x/status"), &running)
         .await

@@ -12,16 +12,16 @@ use super::super::object::{Item, list, text};
 use super::super::queue::Next;
 use super::super::recorder::Kind;
 use super::super::work::{Context, Outcome};
-use super::{BINDER, CLASSES, VOLUMES, VOLUMES_API, WHO, claim_of, provisioner, volume_of};
+use super::objects::{
+    BINDER, CLASSES, PROVISIONED_BY, VOLUMES, VOLUMES_API, WHO, claim_of, volume_of,
+};
+use super::provisioner;
 
 /// Set on a claim and on a volume that the binder itself has brought together.
 const BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
 
 /// Set on a claim whose binding is complete.
 const COMPLETE: &str = "pv.kubernetes.io/bind-completed";
-
-/// Set on a volume by the provisioner that has made it.
-pub(super) const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
 
 /// Set on a claim by the scheduler: the node of the first pod that uses it.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";

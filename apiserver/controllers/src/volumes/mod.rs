@@ -1,22 +1,21 @@
 //! Volumes: claims are bound to volumes, volumes are made for claims, and neither goes while it is used.
 
 mod binder;
+mod objects;
 mod protection;
 mod provisioner;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
-use parking_lot::Mutex;
-use serde_json::Value;
-
-use super::client::{Api, Who};
 use super::graph::{Change, Graph};
-use super::object::{Item, text};
+use super::object::text;
 use super::queue::Next;
 use super::work::{Context, Controller, Key, Keys, Outcome};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use objects::{ATTRIBUTES, CLAIMS, CLASSES, VOLUMES, claim_of, volume_of};
+use parking_lot::Mutex;
 
 /// The controllers of PersistentVolumes and of their claims.
 #[derive(Debug, Default)]
@@ -25,16 +24,19 @@ pub(super) struct Volumes {
     waiting: Mutex<BTreeSet<(Arc<str>, String)>>,
 }
 
-const CLAIMS: &str = "persistentvolumeclaims";
-const VOLUMES: &str = "persistentvolumes";
-const CLASSES: &str = "storageclasses.storage.k8s.io";
-const VOLUMES_API: Api = Api::of_cluster(VOLUMES);
-
-const BINDER: &str = "persistent-volume-binder";
-const WHO: Who<'static> = Who::Controller(BINDER);
-
 impl Controller for Volumes {
     fn concerns(&self, change: &Change, graph: &Graph, keys: &mut Keys<'_>) {
+        if change.is_in(ATTRIBUTES) {
+            if let Some(class) = change.after.as_ref().filter(|class| class.is_deleting()) {
+                keys.add(class);
+            }
+        } else if change.is_in(CLAIMS) || change.is_in(VOLUMES) {
+            for class in graph.list(ATTRIBUTES, "") {
+                if class.is_deleting() {
+                    keys.add(&class);
+                }
+            }
+        }
         if change.is_in(CLAIMS) {
             let Some(claim) = change.item() else {
                 return;
@@ -58,8 +60,9 @@ impl Controller for Volumes {
             if change.is_in(VOLUMES) {
                 change.after.iter().for_each(|volume| keys.add(volume));
                 for volume in [&change.before, &change.after].into_iter().flatten() {
-                    let claim = claim_of(&volume.object.value(), graph);
-                    claim.iter().for_each(|claim| keys.add(claim));
+                    if let Some(claim) = claim_of(&volume.object.value(), graph) {
+                        keys.add(&claim);
+                    }
                 }
             }
             for (table, path) in self.waiting.lock().iter() {
@@ -82,7 +85,10 @@ impl Controller for Volumes {
             let Some(item) = cx.item(key) else {
                 return Ok(Next::Done);
             };
-            if &*item.table == CLAIMS {
+            if &*item.table == ATTRIBUTES {
+                protection::release_attributes(cx, &item).await?;
+                Ok(Next::Done)
+            } else if &*item.table == CLAIMS {
                 if item.is_deleting() {
                     protection::release_claim(cx, &item).await?;
                     return Ok(Next::Done);
@@ -97,19 +103,4 @@ impl Controller for Volumes {
         }
         .boxed()
     }
-}
-
-/// The volume that a claim names.
-fn volume_of(claim: &Value, graph: &Graph) -> Option<Arc<Item>> {
-    match text(claim, "/spec/volumeName") {
-        "" => None,
-        name => graph.get(VOLUMES, name),
-    }
-}
-
-/// The claim that a volume names, whatever its UID is.
-fn claim_of(volume: &Value, graph: &Graph) -> Option<Arc<Item>> {
-    let [namespace, name] =
-        ["/spec/claimRef/namespace", "/spec/claimRef/name"].map(|at| text(volume, at));
-    graph.get(CLAIMS, &format!("{namespace}/{name}"))
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::client::{Api, CLAIMS as CLAIMS_API, Failure, Who};
 use super::super::object::{Item, list, text};
 use super::super::work::Context;
-use super::VOLUMES_API;
+use super::objects::{ATTRIBUTES_API, CLAIMS, VOLUMES, VOLUMES_API};
 
 const OF_CLAIMS: &str = "kubernetes.io/pvc-protection";
 const OF_VOLUMES: &str = "kubernetes.io/pv-protection";
@@ -43,6 +43,30 @@ pub(super) async fn release_volume(cx: &Context, volume: &Item) -> Result<(), Fa
         &VOLUMES_API,
     )
     .await
+}
+
+/// Lets a VolumeAttributesClass go that is being deleted, once no claim and no volume names it.
+pub(super) async fn release_attributes(cx: &Context, class: &Item) -> Result<(), Failure> {
+    const FINALIZER: &str = "kubernetes.io/vac-protection";
+    const CONTROLLER: &str = "volumeattributesclass-protection-controller";
+    if !class.has_finalizer(FINALIZER) {
+        return Ok(());
+    }
+    let (claims, volumes) = cx.look(|graph| (graph.list(CLAIMS, ""), graph.list(VOLUMES, "")));
+    let named = claims.iter().chain(&volumes).any(|item| {
+        let object = item.object.value();
+        [
+            "/spec/volumeAttributesClassName",
+            "/status/currentVolumeAttributesClassName",
+            "/status/modifyVolumeStatus/targetVolumeAttributesClassName",
+        ]
+        .iter()
+        .any(|at| text(&object, at) == class.name())
+    });
+    if named {
+        return Ok(());
+    }
+    remove(cx, CONTROLLER, class, FINALIZER, &ATTRIBUTES_API).await
 }
 
 async fn remove(

@@ -6,8 +6,7 @@ use super::super::client::{CLAIMS as CLAIMS_API, Failure};
 use super::super::object::text;
 use super::super::recorder::Kind;
 use super::super::work::Context;
-use super::binder::PROVISIONED_BY;
-use super::{BINDER, VOLUMES_API, WHO};
+use super::objects::{BINDER, PROVISIONED_BY, VOLUMES_API, WHO};
 
 /// The provisioner of storage classes whose volumes are simulated.
 pub(super) const NAME: &str = "simulated.kubewright.dev";

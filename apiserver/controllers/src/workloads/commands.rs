@@ -67,7 +67,6 @@ pub(super) fn plan(pod: &Value, container: &Value, least: Duration, files: &mut 
         files,
     };
     match understood(container, &mut surroundings) {
-        Some(Run::Forever) => Plan::Serves,
         Some(Run::Ends { after, code }) => Plan::Ends {
             after: after.max(least),
             code,
@@ -76,7 +75,7 @@ pub(super) fn plan(pod: &Value, container: &Value, least: Duration, files: &mut 
             after: least,
             code: 0,
         },
-        None => Plan::Serves,
+        Some(Run::Forever) | None => Plan::Serves,
     }
 }
 

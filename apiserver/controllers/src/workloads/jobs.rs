@@ -1,6 +1,7 @@
 //! Jobs: pods that come to an end, until enough of them have succeeded or too many have failed.
 
 mod backoff;
+mod decision;
 mod failure_policy;
 mod indexes;
 mod job;
@@ -25,9 +26,9 @@ use super::super::work::{Context, Controller, Key, Keys, Outcome};
 use super::claims;
 use super::status::{count, set_count};
 use backoff::Backoff;
+use decision::Decision;
 use indexes::Indexes;
 use job::{FINALIZER, Job, NAME, WHO};
-use outcome::Decision;
 
 /// The Job controller.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ mod facts;
 mod filter;
 mod preemption;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use futures::FutureExt as _;
@@ -24,7 +24,7 @@ use super::super::work::{Context, Controller, Key, Keys, Outcome};
 use super::affinity;
 use super::status::{condition, put_condition};
 pub(crate) use cluster::Cluster;
-use cluster::Placed;
+use cluster::{Placed, Wake};
 use facts::Node;
 use filter::{Candidate, Rejection};
 use preemption::{Budget, Victims};
@@ -32,8 +32,8 @@ use preemption::{Budget, Victims};
 /// The scheduler.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
-    /// Pods that no node has taken.
-    refused: Mutex<BTreeSet<(Arc<str>, String)>>,
+    /// Pods that no node has taken, and whether they want to be near others.
+    refused: Mutex<BTreeMap<(Arc<str>, String), bool>>,
     cluster: Arc<Mutex<Cluster>>,
 }
 
@@ -45,9 +45,12 @@ impl Controller for Scheduler {
         {
             return;
         }
-        if self.cluster.lock().follow(change) {
-            for (table, path) in self.refused.lock().iter() {
-                keys.add_path(table, path.clone());
+        let wake = self.cluster.lock().follow(change);
+        if wake != Wake::None {
+            for ((table, path), sociable) in self.refused.lock().iter() {
+                if wake == Wake::All || *sociable {
+                    keys.add_path(table, path.clone());
+                }
             }
         }
         if !change.is_in("pods") {
@@ -99,7 +102,7 @@ impl Scheduler {
             Ok(node) => node,
             Err(rejected) => {
                 let place = (pod.table.clone(), pod.object.path.clone());
-                self.refused.lock().insert(place);
+                self.refused.lock().insert(place, is_sociable(&object));
                 let (message, victims) = self.preempt(cx, &candidate, &rejected);
                 return refuse(cx, &object, &message, victims).await;
             }
@@ -151,7 +154,8 @@ impl Scheduler {
         let Some((_, node)) = best else {
             return Err(rejected);
         };
-        cluster.place(&candidate.placed.item, Some(&node));
+        let placed = &candidate.placed;
+        cluster.place(&placed.item, &node, Some(&placed.facts));
         Ok(node)
     }
 
@@ -207,6 +211,14 @@ impl Scheduler {
         };
         (format!("{message}{why}"), search.best)
     }
+}
+
+/// Whether a pod that comes to a node can make room for this one: by affinity, or in a domain that has too few pods.
+fn is_sociable(pod: &Value) -> bool {
+    let near = "/spec/affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution";
+    [near, "/spec/topologySpreadConstraints"]
+        .into_iter()
+        .any(|at| !list(pod, at).is_empty())
 }
 
 /// Writes into claims that wait for their first consumer where it is.

@@ -74,13 +74,13 @@ enum Part {
 #[derive(Debug)]
 enum Node {
     Command(Vec<Vec<Part>>),
-    Both(Box<Node>, Box<Node>),
-    Either(Box<Node>, Box<Node>),
+    Both(Box<Self>, Box<Self>),
+    Either(Box<Self>, Box<Self>),
     If {
-        arms: Vec<(Vec<Node>, Vec<Node>)>,
-        otherwise: Vec<Node>,
+        arms: Vec<(Vec<Self>, Vec<Self>)>,
+        otherwise: Vec<Self>,
     },
-    While(Vec<Node>, Vec<Node>),
+    While(Vec<Self>, Vec<Self>),
 }
 
 /// How a command went on.

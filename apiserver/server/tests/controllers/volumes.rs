@@ -165,3 +165,26 @@ fn user(claim: &str) -> Value {
         },
     })
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_class_of_attributes_stays_while_a_claim_names_it() {
+    let cluster = all();
+    let classes = "/apis/storage.k8s.io/v1/volumeattributesclasses";
+    let class = json!({
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "VolumeAttributesClass",
+        "metadata": {"name": "gold"},
+        "driverName": "example.com",
+        "parameters": {"iops": "1000"},
+    });
+    cluster.made(classes, &class).await;
+    let mut named = claim("data", "manual");
+    named["spec"]["volumeAttributesClassName"] = "gold".into();
+    cluster.made(CLAIMS, &named).await;
+    cluster.delete(&format!("{classes}/gold")).await.expect(200);
+    settled().await;
+    assert_eq!(cluster.names(classes).await, ["gold"]);
+    cluster.delete(&format!("{CLAIMS}/data")).await.expect(200);
+    settled().await;
+    assert!(cluster.names(classes).await.is_empty());
+}

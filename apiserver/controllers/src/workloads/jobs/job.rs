@@ -9,8 +9,8 @@ use super::super::super::client::{Failure, JOBS, Who};
 use super::super::super::object::{Item, flag, list, number, text};
 use super::super::super::work::Context;
 use super::backoff::Backoff;
+use super::decision::Decision;
 use super::indexes::Indexes;
-use super::outcome::Decision;
 use super::{failure_policy, indexes};
 
 pub(super) const NAME: &str = "job-controller";

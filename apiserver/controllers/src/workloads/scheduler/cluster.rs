@@ -26,6 +26,15 @@ pub(crate) struct Cluster {
     pub(super) repelling: HashSet<String>,
 }
 
+/// Which pods that no node has taken may find a place after a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wake {
+    None,
+    /// Those that want to be near others.
+    Sociable,
+    All,
+}
+
 /// The pods on one node.
 #[derive(Debug, Default)]
 pub(super) struct OnNode {
@@ -67,8 +76,8 @@ impl OnNode {
 }
 
 impl Cluster {
-    /// Takes over a change of a node or a pod; returns whether pods that wait may find a place now.
-    pub(super) fn follow(&mut self, change: &Change) -> bool {
+    /// Takes over a change of a node, a pod or a namespace; returns which pods may find a place now.
+    pub(super) fn follow(&mut self, change: &Change) -> Wake {
         if change.is_in("namespaces") {
             match (&change.before, &change.after) {
                 (_, Some(namespace)) => {
@@ -80,7 +89,7 @@ impl Cluster {
                 }
                 (None, None) => {}
             }
-            return false;
+            return Wake::None;
         }
         if change.is_in("nodes") {
             match (&change.before, &change.after) {
@@ -93,27 +102,33 @@ impl Cluster {
                 }
                 (None, None) => {}
             }
-            return true;
+            return Wake::All;
         }
         match &change.after {
             Some(pod) if pod.pod.node.is_empty() => {
                 self.nominate(pod);
-                false
+                Wake::None
             }
             Some(pod) if !pod.has_finished() => {
                 self.nominated.remove(&pod.meta.uid);
-                self.place(pod, None);
-                let before = change.before.as_ref();
-                before.is_some_and(|before| {
-                    before.pod.node.is_empty() || before.object.labels() != pod.object.labels()
-                })
+                let node = pod.pod.node.clone();
+                self.place(pod, &node, None);
+                match &change.before {
+                    Some(before) if before.object.labels() != pod.object.labels() => Wake::All,
+                    Some(before) if !before.pod.node.is_empty() => Wake::None,
+                    _ => Wake::Sociable,
+                }
             }
             _ => {
                 let Some(pod) = change.item() else {
-                    return false;
+                    return Wake::None;
                 };
                 self.nominated.remove(&pod.meta.uid);
-                self.remove(&pod.meta.uid)
+                if self.remove(&pod.meta.uid) {
+                    Wake::All
+                } else {
+                    Wake::None
+                }
             }
         }
     }
@@ -129,9 +144,8 @@ impl Cluster {
         }
     }
 
-    /// Puts a pod on its node, or on this one before it is bound.
-    pub(super) fn place(&mut self, pod: &Arc<Item>, assumed: Option<&str>) {
-        let node = assumed.unwrap_or(&pod.pod.node);
+    /// Puts a pod on a node, with the facts about it if they are known.
+    pub(super) fn place(&mut self, pod: &Arc<Item>, node: &str, facts: Option<&Arc<PodFacts>>) {
         let uid = &pod.meta.uid;
         let known = self
             .places
@@ -147,9 +161,12 @@ impl Cluster {
         }
         self.remove(uid);
         self.arrivals += 1;
+        let facts = facts.cloned();
+        let facts = facts.unwrap_or_else(|| Arc::new(PodFacts::of(&pod.object.value())));
         let placed = Arc::new(Placed {
+            item: pod.clone(),
+            facts,
             since: self.arrivals,
-            ..Placed::new(pod.clone())
         });
         if !placed.facts.anti_affinity.is_empty() {
             self.repelling.insert(uid.clone());

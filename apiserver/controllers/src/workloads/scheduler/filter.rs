@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::super::super::object::{Item, flag, list, number, text};
 use super::super::affinity;
-use super::cluster::{Cluster, Placed};
+use super::cluster::{Cluster, OnNode, Placed};
 use super::facts::{Node, Resources, add};
 
 /// A pod that needs a node.
@@ -78,7 +78,7 @@ impl Candidate<'_> {
             return Ok(());
         }
         let on_node = cluster.on(&node.name);
-        let taken = on_node.into_iter().flat_map(|on_node| on_node.ports());
+        let taken = on_node.into_iter().flat_map(OnNode::ports);
         let taken = taken
             .filter(|(pod, _)| !without.contains(pod.uid()) && pod.uid() != self.placed.uid())
             .map(|(_, port)| port);

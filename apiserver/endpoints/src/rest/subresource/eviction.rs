@@ -3,9 +3,11 @@
 use http::Response;
 use kubewright_admission::Operation;
 use kubewright_apimachinery::accessor::meta_text;
+use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::selectors::Labels;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::time;
+use kubewright_fieldmanagement::{self as managed_fields, Tracked};
 use kubewright_storage::{At, Draft};
 use serde_json::{Value, json};
 
@@ -112,7 +114,7 @@ async fn mark_and_delete(call: &Call, mut how: DeleteOptions) -> Result<()> {
     let store = &call.shared.store;
     while !how.dry_run {
         let stored = call.stored()?;
-        let mut pod = call.value(&*stored).await?;
+        let mut pod = call.value(&stored).await?;
         delete::check_preconditions(call, &call.path.name, &pod, &how)?;
         set_condition(
             &mut pod["status"],
@@ -121,6 +123,7 @@ async fn mark_and_delete(call: &Call, mut how: DeleteOptions) -> Result<()> {
                 "status": "True",
                 "reason": "EvictionByEvictionAPI",
                 "message": "Eviction API: evicting",
+                "lastProbeTime": null,
             }),
         );
         let draft = Draft::new(&pod);
@@ -151,20 +154,17 @@ fn set_condition(status: &mut Value, condition: &Value) {
         .iter_mut()
         .find(|known| known["type"] == condition["type"]);
     let mut condition = condition.clone();
-    match known {
-        Some(known) => {
-            condition["lastTransitionTime"] = if known["status"] == condition["status"] {
-                known["lastTransitionTime"].clone()
-            } else {
-                time::now().into()
-            };
-            *known = condition;
-        }
-        None => {
-            condition["lastTransitionTime"] = time::now().into();
-            conditions.push(condition);
-        }
-    }
+    let Some(known) = known else {
+        condition["lastTransitionTime"] = time::now().into();
+        conditions.push(condition);
+        return;
+    };
+    condition["lastTransitionTime"] = if known["status"] == condition["status"] {
+        known["lastTransitionTime"].clone()
+    } else {
+        time::now().into()
+    };
+    *known = condition;
 }
 
 /// Uses up one allowed disruption of the pod's budget, if it has one.
@@ -181,7 +181,7 @@ fn take_from_budget(call: &Call, pod: &Value, dry_run: bool) -> Result<Guard> {
             let selector = Labels::from_object(&value["spec"]["selector"]).ok()??;
             selector.matches_object(pod).then_some((budget, value))
         });
-        let Some((budget, mut value)) = matching.next() else {
+        let Some((budget, live)) = matching.next() else {
             return Ok(Guard::Passed);
         };
         if matching.next().is_some() {
@@ -190,13 +190,14 @@ fn take_from_budget(call: &Call, pod: &Value, dry_run: bool) -> Result<Guard> {
                  does not support.",
             ));
         }
-        if lets_go_unhealthy(&value, pod) {
+        if lets_go_unhealthy(&live, pod) {
             return Ok(Guard::Unhealthy(budget.name().to_owned()));
         }
-        check(budget.name(), &value)?;
+        check(budget.name(), &live)?;
         if dry_run {
             return Ok(Guard::Passed);
         }
+        let mut value = live.clone();
         let left = number(&value["status"], "disruptionsAllowed") - 1;
         value["status"]["disruptionsAllowed"] = left.into();
         if left == 0 {
@@ -215,12 +216,35 @@ fn take_from_budget(call: &Call, pod: &Value, dry_run: bool) -> Result<Guard> {
         // The controller counts the pod no more, though it is not deleted yet.
         let name = call.path.name.as_str();
         value["status"]["disruptedPods"][name] = time::now().into();
+        own_status(call, &live, &mut value);
         let draft = Draft::new(&value);
         let replaced = store.replace(TABLE, &budget.path, budget.revision, draft);
         if committed(replaced)?.is_ok() {
             return Ok(Guard::Passed);
         }
     }
+}
+
+/// Makes the server itself the manager of what it changes in the status of a budget.
+fn own_status(call: &Call, live: &Value, budget: &mut Value) {
+    let kind = GroupVersionKind {
+        group: "policy".to_owned(),
+        version: "v1".to_owned(),
+        kind: "PodDisruptionBudget".to_owned(),
+    };
+    let served = call.shared.served.now();
+    let Some(resource) = served.by_kind(&kind) else {
+        return;
+    };
+    let tracked = Tracked {
+        resource: &resource,
+        kind: &kind,
+        subresource: "status",
+        registry: &served,
+        versions: &call.versions,
+        now: &time::now(),
+    };
+    managed_fields::update(&tracked, live, budget, false, "kube-apiserver");
 }
 
 fn number(value: &Value, name: &str) -> i64 {
