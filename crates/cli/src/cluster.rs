@@ -48,9 +48,11 @@ pub(crate) fn controllers(
     containers: &[ContainerProgram],
 ) -> Controllers {
     let workloads = || {
-        containers.iter().fold(workloads(nodes), |workloads, container| {
-            workloads.container(&container.image, container.program.clone())
-        })
+        containers
+            .iter()
+            .fold(workloads(nodes), |workloads, container| {
+                workloads.container(&container.image, container.program.clone())
+            })
     };
     named
         .iter()

@@ -125,7 +125,7 @@ async fn an_init_container_does_not_count_as_a_container() {
     let deployment: Deployment = serde_json::from_value(deployment).unwrap();
     let stored = cluster().await.create(&deployment).await.expect_allowed();
     assert_eq!(variables(&stored), [json!([target()])]);
-    let template = stored.spec.unwrap().template.spec.unwrap();
+    let template = stored.spec.template.spec.unwrap();
     assert_eq!(template.init_containers.unwrap()[0].env, None);
 }
 

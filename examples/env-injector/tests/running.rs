@@ -137,7 +137,7 @@ impl Running {
             ",
         );
         let stored = self.cluster.create(&deployment).await.expect_allowed();
-        let pod = stored.spec.unwrap().template.spec.unwrap();
+        let pod = stored.spec.template.spec.unwrap();
         let variables = pod.containers[0].env.as_ref().unwrap();
         assert_eq!(variables[0].value.as_deref(), Some("Sample Injector v1"));
     }

@@ -77,7 +77,7 @@ async fn init_containers_count() {
     let setting = Setting::with(&[]).await;
     setting.list("sample", &sample()).await;
     let mut web = deployment("web", "nginx");
-    let pod = web.spec.as_mut().unwrap().template.spec.as_mut().unwrap();
+    let pod = web.spec.template.spec.as_mut().unwrap();
     let mut init = pod.containers[0].clone();
     (init.name, init.image) = ("setup".to_owned(), Some("alpine".to_owned()));
     pod.init_containers = Some(vec![init]);

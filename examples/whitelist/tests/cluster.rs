@@ -29,7 +29,7 @@ async fn deployment(cluster: &TestCluster, name: &str) -> Deployment {
 }
 
 fn container(deployment: &Deployment) -> &Container {
-    let template = &deployment.spec.as_ref().unwrap().template;
+    let template = &deployment.spec.template;
     let [container] = &template.spec.as_ref().unwrap().containers[..] else {
         panic!("one container")
     };
@@ -52,7 +52,7 @@ async fn a_white_list_has_a_deployment_of_nginx() {
     let list = cluster.create(&list(&name)).await.expect_allowed();
     let name = format!("{name}-deployment");
     let deployment = deployment(&cluster, &name).await;
-    let spec = deployment.spec.as_ref().unwrap();
+    let spec = &deployment.spec;
     assert_eq!(deployment.labels()["deployment"], name);
     assert_eq!(
         spec.selector.match_labels.as_ref().unwrap()["deployment"],

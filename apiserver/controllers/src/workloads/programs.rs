@@ -132,7 +132,11 @@ fn of_program(status: &ContainerStatus) -> Container {
         ContainerState::Running { since } => State::Running {
             since: Instant::now(),
             started: since.clone(),
-            plan: if status.ready { Plan::Serves } else { Plan::Unready },
+            plan: if status.ready {
+                Plan::Serves
+            } else {
+                Plan::Unready
+            },
         },
         ContainerState::Terminated(how) => State::Ended(ended(how)),
     };
