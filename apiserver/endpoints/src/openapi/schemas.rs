@@ -56,7 +56,7 @@ impl Components {
                     "metadata": { "allOf": [list_meta], "default": {}, "description": "Standard list metadata." },
                     "items": {
                         "type": "array",
-                        "items": { "allOf": [item], "default": {} },
+                        "items": item,
                         "description": format!("Items is the list of {}.", kind.kind),
                     },
                 },
@@ -241,12 +241,11 @@ impl Components {
         }
     }
 
+    /// A reference stands alone where nothing is said beside it.
     fn item(&mut self, slot: &'static Slot) -> Value {
         let mut schema = self.slot(slot);
-        if let Some(default) = default(&slot.shape, true) {
-            schema["default"] = default;
-        }
-        schema
+        let reference = schema.get_mut("allOf").and_then(|all| all.get_mut(0));
+        reference.map(Value::take).unwrap_or(schema)
     }
 
     fn leaf(&mut self, name: &str, schema: Value) -> Value {

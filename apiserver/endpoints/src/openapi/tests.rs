@@ -92,7 +92,7 @@ fn a_schema_says_how_lists_are_merged_and_what_fields_are_for() {
     assert_eq!(containers["x-kubernetes-patch-merge-key"], "name");
     assert_eq!(containers["x-kubernetes-list-map-keys"], json!(["name"]));
     assert_eq!(
-        containers["items"]["allOf"][0]["$ref"],
+        containers["items"]["$ref"],
         "#/components/schemas/io.k8s.api.core.v1.Container"
     );
     let volumes = &schemas["io.k8s.api.core.v1.PodSpec"]["properties"]["volumes"];

@@ -8,11 +8,15 @@ use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::view::View;
+use kubewright_storage::At;
 use serde_json::{Map, Value};
 
 use crate::body::Body;
 use crate::rest::answer;
 use crate::rest::call::Call;
+
+const SLICES: &str = "endpointslices.discovery.k8s.io";
 
 /// Whether a subresource of the core group is a connection.
 pub(super) fn is_connect(name: &str) -> bool {
@@ -131,31 +135,52 @@ async fn to_pod(call: &Call) -> Result<()> {
 /// Checks that the service has the port, and endpoints that are pods.
 async fn to_service(call: &Call) -> Result<()> {
     let (name, port) = named(call, "service")?;
-    if let Ok(port) = port.parse::<i64>() {
+    let mut port_name = port.to_owned();
+    if let Ok(number) = port.parse::<i64>() {
         let service = call.value(&*call.stored_as(name)?).await?;
-        let mut ports = service["spec"]["ports"].as_array().into_iter().flatten();
-        if !ports.any(|known| known["port"] == port) {
+        let mut ports = service.at("spec").list("ports").iter();
+        let Some(port) = ports.find(|known| known["port"] == number) else {
             let name = quoted(name);
             return Err(unavailable(format!(
-                "no service port {port} found for service {name}"
+                "no service port {number} found for service {name}"
             )));
-        }
+        };
+        port.text("name").clone_into(&mut port_name);
     }
-    let endpoints = call.shared.store.get("endpoints", &call.key(name));
-    let Some(endpoints) = endpoints else {
-        return Err(Status::not_found("", "services", name));
-    };
-    let value = endpoints.value();
-    let subsets = value["subsets"].as_array().into_iter().flatten();
-    let mut addresses =
-        subsets.flat_map(|subset| subset["addresses"].as_array().into_iter().flatten());
-    if addresses.any(|address| address["targetRef"]["kind"] == "Pod") {
+    let (store, namespace) = (&call.shared.store, &call.path.namespace);
+    let slices = store.list(SLICES, namespace, "", usize::MAX, At::Now);
+    let slices = slices.map(|listed| listed.objects).unwrap_or_default();
+    let leads_to_pod = slices.iter().any(|slice| {
+        let slice = slice.value();
+        let labels = slice.at("metadata").at("labels");
+        let has_port = |port: &Value| port.has("port") && port["name"] == *port_name;
+        labels.text("kubernetes.io/service-name") == name
+            && slice.list("ports").iter().any(has_port)
+            && slice.list("endpoints").iter().any(|endpoint| {
+                let is_ready = endpoint.at("conditions").at("ready") != false;
+                is_ready && is_of_pod(call, endpoint)
+            })
+    });
+    if leads_to_pod {
         return Ok(());
     }
     let name = quoted(name);
     Err(unavailable(format!(
         "no endpoints available for service {name}"
     )))
+}
+
+/// Whether an endpoint is a pod that has its address: a proxy leads nowhere else.
+fn is_of_pod(call: &Call, endpoint: &Value) -> bool {
+    let (target, namespace) = (endpoint.at("targetRef"), &call.path.namespace);
+    let key = format!("{namespace}/{}", target.text("name"));
+    let pod = call.shared.store.get("pods", &key);
+    let address = endpoint.list("addresses").first();
+    let has_address = |pod: Value| {
+        let mut own = pod.at("status").list("podIPs").iter();
+        own.any(|own| own.get("ip") == address)
+    };
+    target.text("namespace") == namespace && pod.is_some_and(|pod| has_address(pod.value()))
 }
 
 fn unavailable(message: String) -> Status {
