@@ -1,5 +1,6 @@
 //! Field paths and field errors, worded as the API server words them.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde_json::Value;
@@ -129,6 +130,7 @@ pub struct FieldError {
     field: String,
     reason: Reason,
     body: String,
+    declarative: bool,
 }
 
 /// The machine-readable kind of a field error: `causes[].reason` of a Status.
@@ -176,6 +178,28 @@ impl Reason {
 }
 
 impl FieldError {
+    /// Says that Kubernetes finds this error by declarative validation, whose errors stand behind all others.
+    #[must_use]
+    pub fn declarative(mut self) -> Self {
+        self.declarative = true;
+        self
+    }
+
+    /// Whether Kubernetes finds this error by declarative validation.
+    pub fn is_declarative(&self) -> bool {
+        self.declarative
+    }
+
+    /// Puts the errors of an object into the order in which Kubernetes reports them: each once, and those of declarative
+    /// validation last.
+    pub fn settle(errors: &mut Vec<Self>) {
+        if errors.len() > 1 {
+            errors.sort_by_key(|error| error.declarative);
+            let mut seen = HashSet::new();
+            errors.retain(|error| seen.insert(error.to_string()));
+        }
+    }
+
     /// `Not found: <value>`.
     pub fn not_found(path: &Path<'_>, value: impl Into<Value>) -> Self {
         Self::new(
@@ -261,6 +285,12 @@ impl FieldError {
         Self::new(path, Reason::TooLong, body)
     }
 
+    /// `Too long: may not be more than <limit> characters`.
+    pub fn too_long_in_characters(path: &Path<'_>, limit: usize) -> Self {
+        let body = format!("Too long: may not be more than {limit} characters");
+        Self::new(path, Reason::TooLong, body)
+    }
+
     /// `Too long: value is too long`, where the limit is below zero.
     pub fn too_long_for_any(path: &Path<'_>) -> Self {
         let body = "Too long: value is too long".to_owned();
@@ -315,6 +345,7 @@ impl FieldError {
             field: path.to_string(),
             reason,
             body,
+            declarative: false,
         }
     }
 }

@@ -35,6 +35,20 @@ pub fn dns1123_subdomain(text: &str) -> Vec<String> {
     problems
 }
 
+/// An RFC 1123 subdomain of letters of any case, as declarative validation checks names of drivers.
+pub fn dns1123_subdomain_caseless(text: &str) -> Vec<String> {
+    let mut problems = dns1123_subdomain(&text.to_ascii_lowercase());
+    for problem in &mut problems {
+        if problem == DNS1123_SUBDOMAIN {
+            *problem = problem
+                .replace("a lowercase RFC", "an RFC")
+                .replace("lower case ", "")
+                .replace("example.com", "Example.com");
+        }
+    }
+    problems
+}
+
 /// An RFC 1035 label: names of services, until the rule was relaxed.
 pub fn dns1035_label(text: &str) -> Vec<String> {
     let mut problems = Vec::new();

@@ -29,7 +29,7 @@ pub enum AuthorizationMode {
 
 /// Asks one authorizer after another until one allows the request; the group `system:masters` may do everything.
 #[derive(Debug)]
-pub struct Modes(Vec<Box<dyn Authorizer>>);
+pub struct Modes(Vec<(&'static str, Box<dyn Authorizer>)>);
 
 impl Modes {
     /// Sets up the authorizers of these modes; `node_role` returns the initial ClusterRole `system:node`.
@@ -38,13 +38,14 @@ impl Modes {
         store: &Arc<Store>,
         node_role: impl Fn() -> Option<Value>,
     ) -> Self {
-        let authorizer = |mode: &AuthorizationMode| -> Box<dyn Authorizer> {
+        let authorizer = |mode: &AuthorizationMode| -> (_, Box<dyn Authorizer>) {
             match mode {
-                AuthorizationMode::AlwaysAllow => Box::new(AllowAuthenticated),
+                AuthorizationMode::AlwaysAllow => ("alwaysallow", Box::new(AllowAuthenticated)),
                 AuthorizationMode::Node => {
-                    Box::new(NodeAuthorizer::new(store.clone(), node_role().as_ref()))
+                    let node = NodeAuthorizer::new(store.clone(), node_role().as_ref());
+                    ("node", Box::new(node))
                 }
-                AuthorizationMode::Rbac => Box::new(Rbac::new(store.clone())),
+                AuthorizationMode::Rbac => ("rbac", Box::new(Rbac::new(store.clone()))),
             }
         };
         Self(modes.iter().map(authorizer).collect())
@@ -57,10 +58,10 @@ impl Authorizer for Modes {
             return Decision::Allow(String::new());
         }
         let mut reasons = Vec::new();
-        for authorizer in &self.0 {
+        for (name, authorizer) in &self.0 {
             match authorizer.decide(question) {
                 Decision::NoOpinion(why) if why.is_empty() => {}
-                Decision::NoOpinion(why) => reasons.push(why),
+                Decision::NoOpinion(why) => reasons.push(format!("{name}: {why}")),
                 allow @ Decision::Allow(_) => return allow,
             }
         }
@@ -69,7 +70,7 @@ impl Authorizer for Modes {
 
     fn rules(&self, user: &User, namespace: &str) -> Rules {
         let mut all = Rules::default();
-        for authorizer in &self.0 {
+        for (_, authorizer) in &self.0 {
             let of_one = authorizer.rules(user, namespace);
             all.told.extend(of_one.told);
             all.missing.extend(of_one.missing);

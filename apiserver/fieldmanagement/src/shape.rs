@@ -320,7 +320,7 @@ impl<'s> List<'s> {
         Ok(Element::Key(fields))
     }
 
-    /// What a key is when an item does not say it: the schema gives required fields their empty value.
+    /// What a key is when an item does not say it: the schema gives the fields that Go always writes their empty value.
     fn default(self, key: &str) -> Option<Value> {
         let of = match self.item {
             Item::Slot(slot) => slot.object()?,
@@ -334,7 +334,7 @@ impl<'s> List<'s> {
         let reference = key == "name" && of.short_name() == "LocalObjectReference";
         let field = of
             .field(key)
-            .filter(|field| field.is_required() || reference)?;
+            .filter(|field| field.empty() == types::Empty::Written || reference)?;
         match field.slot().shape {
             types::Shape::String => Some("".into()),
             types::Shape::Int32 | types::Shape::Int64 => Some(0.into()),

@@ -60,6 +60,7 @@ pub fn update(tracked: &Tracked<'_>, live: &Value, new: &mut Value, empties: boo
             write_empties(tracked.kind, written.to_mut(), Medium::Managers);
         }
         if !tracked.fits(shape, live) || !tracked.fits(shape, &written) {
+            keep(live, new);
             return;
         }
         tracked.update(&mut managed, shape, live, &written, manager);
@@ -67,8 +68,19 @@ pub fn update(tracked: &Tracked<'_>, live: &Value, new: &mut Value, empties: boo
     put(new, &managed);
 }
 
+/// Gives an object the managed fields of the live one, which it keeps where its own cannot be found out.
+pub fn keep(live: &Value, new: &mut Value) {
+    let Some(metadata) = new.part("metadata") else {
+        return;
+    };
+    match live.at("metadata").at("managedFields") {
+        Value::Null => metadata.drop_field("managedFields"),
+        managed => metadata.put("managedFields", managed.clone()),
+    }
+}
+
 /// Whether stored objects of a resource may violate the schema that field management uses: custom objects, and objects with
-/// lists whose items may lack their key, such as the name of a secret. Objects that violate it have no managed fields.
+/// lists whose items may lack their key, such as the name of a secret. The managers of such objects cannot be found out.
 pub fn may_not_fit(resource: &Resource) -> bool {
     resource.strategy.may_not_fit()
 }

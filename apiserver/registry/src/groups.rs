@@ -44,10 +44,7 @@ pub(crate) fn unspecific(
     Arc::new(Unspecific {
         namespaced,
         has_status,
-        resets_metadata: matches!(
-            kind,
-            "DeviceTaintRule" | "StorageVersion" | "StorageVersionMigration"
-        ),
+        resets_metadata: matches!(kind, "StorageVersion" | "StorageVersionMigration"),
         returns_deleted: group == "resource.k8s.io",
     })
 }

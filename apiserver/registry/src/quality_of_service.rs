@@ -4,45 +4,39 @@ use kubewright_apimachinery::quantity::Quantity;
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
+const BEST_EFFORT: &str = "BestEffort";
+
 /// `Guaranteed`, `Burstable` or `BestEffort`, from the CPU and memory of all containers, or of the pod as a whole.
 pub(crate) fn quality_of_service(pod: &Value) -> &'static str {
     let spec = pod.at("spec");
     let whole = spec.at("resources");
     if whole.has("requests") || whole.has("limits") {
-        return quality(std::iter::once(whole));
+        return of_resources(whole);
     }
-    let containers = spec.list("containers").iter();
-    quality(
-        containers
-            .chain(spec.list("initContainers"))
-            .map(|container| container.at("resources")),
-    )
+    let containers = spec.list("initContainers").iter();
+    let containers = containers.chain(spec.list("containers"));
+    common(containers.map(|container| of_resources(container.at("resources"))))
 }
 
-fn quality<'a>(all: impl Iterator<Item = &'a Value>) -> &'static str {
-    let mut sums = [[None::<Quantity>; 2]; 2];
-    let mut guaranteed = true;
-    for resources in all {
-        for (kind, list) in ["requests", "limits"].into_iter().enumerate() {
-            for (which, name) in ["cpu", "memory"].into_iter().enumerate() {
-                let quantity = Quantity::from_value(resources.at(list).at(name))
-                    .filter(|quantity| !quantity.is_zero() && !quantity.is_negative());
-                match quantity {
-                    Some(quantity) => {
-                        let sum = &mut sums[kind][which];
-                        *sum = Some(sum.map_or(quantity, |sum| sum.plus(quantity)));
-                    }
-                    None if list == "limits" => guaranteed = false,
-                    None => {}
-                }
-            }
+fn of_resources(resources: &Value) -> &'static str {
+    let amount = |list: &str, name: &str| {
+        let amount = Quantity::from_value(resources.at(list).at(name));
+        amount.filter(|amount| !amount.is_zero())
+    };
+    common(["cpu", "memory"].into_iter().map(|name| {
+        match (amount("requests", name), amount("limits", name)) {
+            (None, None) => BEST_EFFORT,
+            (request, limit) if request == limit => "Guaranteed",
+            _ => "Burstable",
         }
-    }
-    let [requests, limits] = sums;
-    if requests.iter().chain(&limits).all(Option::is_none) {
-        "BestEffort"
-    } else if guaranteed && requests == limits {
-        "Guaranteed"
+    }))
+}
+
+/// The quality that all parts have; parts that differ make the whole burstable.
+fn common(mut parts: impl Iterator<Item = &'static str>) -> &'static str {
+    let first = parts.next().unwrap_or(BEST_EFFORT);
+    if parts.all(|part| part == first) {
+        first
     } else {
         "Burstable"
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use kubewright_apimachinery::field::FieldError;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
@@ -146,17 +147,26 @@ impl Resource {
         if found.errors.is_empty() {
             metadata::fits_into_a_path(object, &mut found.errors);
         }
+        self.settle(&mut found);
         found
     }
 
+    /// Custom objects have no declarative validation, which takes care that nothing is said twice.
+    fn settle(&self, found: &mut Findings) {
+        if !self.strategy.is_unstructured() {
+            FieldError::settle(&mut found.errors);
+        }
+    }
+
     /// Checks a changed object, as `rest.BeforeUpdate` does. The API server looks at the metadata of every changed object,
-    /// and then the strategy of its kind does so again, some of them twice: the error for a wrong label is repeated.
+    /// and then the strategy of its kind does so again.
     pub fn validate_update(&self, subresource: &str, new: &Value, old: &Value) -> Findings {
         let mut found = Findings::default();
         metadata::common(self.namespaced, new, &mut found.errors);
         metadata::changed(new, old, &mut found.errors);
         self.strategy
             .validate_update(subresource, new, old, &mut found);
+        self.settle(&mut found);
         found
     }
 

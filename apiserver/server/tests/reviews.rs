@@ -19,7 +19,7 @@ async fn access_reviews_answer() {
         .refused(422, "Invalid");
     assert!(
         message.contains(
-            "spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or \
+            "spec: Invalid value: null: exactly one of nonResourceAttributes or \
              resourceAttributes must be specified"
         ),
         "{message}"

@@ -173,9 +173,9 @@ async fn connections_have_nothing_to_connect_to() {
         ),
         (
             "/api/v1/namespaces/default/services/none/proxy/".to_owned(),
-            404,
-            "NotFound",
-            "services \"none\" not found",
+            503,
+            "ServiceUnavailable",
+            "no endpoints available for service \"none\"",
         ),
     ] {
         let answer = cluster.send(Method::POST, &path, &[], "").await;

@@ -100,3 +100,19 @@ fn resources(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
         errors.push(FieldError::invalid(path, value(), detail));
     }
 }
+
+/// Whether a resource is a review of authentication or authorization: reviews are not stored, the server's own parts ask
+/// for them, and admission webhooks and policies see none of them.
+pub fn is_review(group: &str, plural: &str) -> bool {
+    match group {
+        "authentication.k8s.io" => matches!(plural, "selfsubjectreviews" | "tokenreviews"),
+        "authorization.k8s.io" => matches!(
+            plural,
+            "localsubjectaccessreviews"
+                | "selfsubjectaccessreviews"
+                | "selfsubjectrulesreviews"
+                | "subjectaccessreviews"
+        ),
+        _ => false,
+    }
+}

@@ -239,6 +239,59 @@ pub fn immutable(new: &Value, old: &Value, path: &Path<'_>, field: &str, errors:
     immutable_as("", new, old, path, field, errors);
 }
 
+/// The same as declarative validation says it, without the value. Returns whether the field is changed: what is below it
+/// is not looked at then.
+pub fn declared_immutable(
+    new: &Value,
+    old: &Value,
+    path: &Path<'_>,
+    field: &str,
+    errors: &mut Errors,
+) -> bool {
+    let changed = !same(new.at(field), old.at(field));
+    if changed {
+        let error = FieldError::invalid(&path.child(field), Value::Null, IMMUTABLE);
+        errors.push(error.declarative());
+    }
+    changed
+}
+
+/// Checks what declarative validation checks: its errors stand behind all others.
+pub fn declaratively<T>(errors: &mut Errors, check: impl FnOnce(&mut Errors) -> T) -> T {
+    let mut found = Errors::new();
+    let outcome = check(&mut found);
+    errors.extend(found.into_iter().map(FieldError::declarative));
+    outcome
+}
+
+/// Makes two checks, the second of which is the first one to declarative validation.
+pub fn declaratively_swapped(
+    errors: &mut Errors,
+    first: impl FnOnce(&mut Errors),
+    second: impl FnOnce(&mut Errors),
+) {
+    let mut found = Errors::new();
+    second(&mut found);
+    let (declared, others): (Errors, Errors) =
+        found.into_iter().partition(FieldError::is_declarative);
+    errors.extend(declared);
+    first(errors);
+    errors.extend(others);
+}
+
+/// A check that a field is there: [`required`], or [`declared_required`] where declarative validation makes it.
+pub type Required = fn(&Value, &Path<'_>, &str, &mut Errors) -> bool;
+
+/// The field must not be empty, as declarative validation has it.
+pub fn declared_required(
+    holder: &Value,
+    path: &Path<'_>,
+    field: &str,
+    errors: &mut Errors,
+) -> bool {
+    declaratively(errors, |errors| required(holder, path, field, errors))
+}
+
 /// The same for a field whose value is shown as one of the API server's own types.
 pub fn immutable_as(
     kind: &str,
@@ -313,6 +366,37 @@ pub fn is_extended(name: &str) -> bool {
 /// Returns whether a name is of a resource of Kubernetes itself, such as `cpu`.
 pub fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
+}
+
+/// The name of an extended resource as declarative validation checks it.
+pub fn declared_extended_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+    declaratively(errors, |errors| {
+        let mut wrong = |detail: &str| errors.push(FieldError::invalid(path, name, detail));
+        if !name.contains('/') {
+            wrong("a name must be a domain-prefixed path, such as 'example.com/my-prop'");
+        } else if name.contains("kubernetes.io/") {
+            wrong("must not have \"kubernetes.io/\" domain");
+        }
+        if name.starts_with("requests.") {
+            wrong("must not have \"requests.\" prefix");
+        }
+        let problems = names::qualified_name(&format!("requests.{name}"));
+        problems.iter().for_each(|problem| wrong(problem));
+    });
+}
+
+/// The name of a driver as declarative validation checks it.
+pub fn declared_driver_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+    declaratively(errors, |errors| {
+        if name.is_empty() {
+            errors.push(FieldError::required(path, ""));
+            return;
+        }
+        problems(path, name, names::dns1123_subdomain_caseless(name), errors);
+        if name.chars().count() > 63 {
+            errors.push(FieldError::too_long_in_characters(path, 63));
+        }
+    });
 }
 
 /// The name of a CSI driver.

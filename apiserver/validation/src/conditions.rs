@@ -17,12 +17,18 @@ pub fn conditions(status: &Value, path: &Path<'_>, errors: &mut Errors) {
         let at = path.index(index);
         let kind = condition.text("type");
         if all[..index].iter().any(|other| other.text("type") == kind) {
-            errors.push(FieldError::duplicate(&at.child("type"), kind));
+            errors.push(FieldError::duplicate(&at, kind));
         }
-        qualified_name(&at.child("type"), kind, errors);
+        if kind.is_empty() {
+            errors.push(FieldError::required(&at.child("type"), "is required"));
+        } else {
+            qualified_name(&at.child("type"), kind, errors);
+        }
         let words = ["False", "True", "Unknown"];
         let status = condition.text("status");
-        if !words.contains(&status) {
+        if status.is_empty() {
+            errors.push(FieldError::required(&at.child("status"), ""));
+        } else if !words.contains(&status) {
             errors.push(FieldError::not_supported(
                 &at.child("status"),
                 status,

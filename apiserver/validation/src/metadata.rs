@@ -267,13 +267,13 @@ fn managers(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (at, entry) in metadata.list("managedFields").iter().enumerate() {
         let path = path.index(at);
         let operation = entry.text("operation");
-        if !matches!(operation, "Apply" | "Update") {
+        let operations = ["Apply", "Update"];
+        if operation.is_empty() {
+            let detail = "must not be empty";
+            errors.push(FieldError::required(&path.child("operation"), detail));
+        } else if !operations.contains(&operation) {
             let path = path.child("operation");
-            errors.push(FieldError::invalid(
-                &path,
-                operation,
-                "must be `Apply` or `Update`",
-            ));
+            errors.push(FieldError::not_supported(&path, operation, &operations));
         }
         let fields = entry.text("fieldsType");
         if !matches!(fields, "" | "FieldsV1") {
@@ -329,37 +329,35 @@ pub fn template(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// The paths have no index, as in the API server.
 fn owners(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.child("ownerReferences");
     let references = metadata.list("ownerReferences");
     let mut controller: Option<String> = None;
-    for reference in references {
+    for (at, reference) in references.iter().enumerate() {
+        let reference_path = path.index(at);
         let version = reference.text("apiVersion");
-        let named = match version.split_once('/') {
+        let is_named = match version.split_once('/') {
             Some((_, rest)) => !rest.is_empty() && !rest.contains('/'),
-            None => !version.is_empty(),
+            None => true,
         };
-        if !named {
-            let detail = "version must not be empty";
+        if !is_named {
             errors.push(FieldError::invalid(
-                &path.child("apiVersion"),
+                &reference_path.child("apiVersion"),
                 version,
-                detail,
+                "must be <group>/<version> or <version>",
             ));
         }
-        for field in ["kind", "name", "uid"] {
+        for field in ["apiVersion", "kind", "name", "uid"] {
             if reference.text(field).is_empty() {
-                errors.push(FieldError::invalid(
-                    &path.child(field),
-                    "",
+                errors.push(FieldError::required(
+                    &reference_path.child(field),
                     "must not be empty",
                 ));
             }
         }
         if version == "v1" && reference.text("kind") == "Event" {
             errors.push(FieldError::invalid_shown(
-                &path,
+                &reference_path,
                 &shown("m.OwnerReference", reference),
                 "/v1, Kind=Event is disallowed from being an owner",
             ));
@@ -397,7 +395,8 @@ fn finalizers(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn finalizer_names(metadata: &Value, errors: &mut Errors) {
+/// Checks that the finalizers of an object have names that Kubernetes knows, or domains.
+pub fn finalizer_names(metadata: &Value, errors: &mut Errors) {
     let path = Path::new("metadata.finalizers");
     for (index, name) in metadata.list("finalizers").iter().enumerate() {
         let name = name.as_str().unwrap_or_default();

@@ -8,7 +8,7 @@ use super::shape::{Struct, go_word, keep_known};
 use super::version::ReviewVersion;
 
 /// The call site that the real server's decoder of reviews names itself after.
-const SCHEME: &str = "pkg/util/webhook/client.go:71";
+const SCHEME: &str = "pkg/util/webhook/client.go:74";
 
 /// One kind of review.
 #[derive(Debug)]

@@ -5,43 +5,31 @@ use std::collections::BTreeMap;
 use kubewright_apimachinery::go_text::html_escaped;
 use serde::Serialize;
 
-use super::binding::Binding;
 use crate::level::Level;
 use crate::notes::Notes;
 
 const VALIDATION_FAILURE: &str = "validation.policy.admission.k8s.io/validation_failure";
+const MOST_FAILURES: usize = 50;
 const LONGEST_VALUE: usize = 10 * 1024;
 
-/// One failed validation. The order of the members is the real server's.
+/// One failed validation whose binding says `Audit`. The order of the members is the real server's.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ValidationFailure<'a> {
-    message: &'a str,
-    policy: &'a str,
-    binding: &'a str,
-    expression_index: usize,
-    validation_actions: &'a [String],
+pub(super) struct ValidationFailure {
+    pub(super) message: String,
+    pub(super) policy: String,
+    pub(super) binding: String,
+    pub(super) expression_index: usize,
+    pub(super) validation_actions: Vec<String>,
 }
 
-/// Notes a failed validation whose binding says `Audit`.
-pub(super) fn validation_failed(
-    notes: &Notes,
-    policy: &str,
-    binding: &Binding,
-    expression_index: usize,
-    message: &str,
-) {
-    if !notes.keeps(Level::Metadata) {
+/// Notes the failed validations of a request; too many would fill the log.
+pub(super) fn validations_failed(notes: &Notes, failures: &[ValidationFailure]) {
+    if failures.is_empty() || !notes.keeps(Level::Metadata) {
         return;
     }
-    let failure = [ValidationFailure {
-        message,
-        policy,
-        binding: &binding.name,
-        expression_index,
-        validation_actions: &binding.actions,
-    }];
-    if let Ok(json) = serde_json::to_string(&failure) {
+    let noted = &failures[..failures.len().min(MOST_FAILURES)];
+    if let Ok(json) = serde_json::to_string(noted) {
         notes.annotate(VALIDATION_FAILURE, html_escaped(json));
     }
 }

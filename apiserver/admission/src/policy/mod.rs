@@ -15,6 +15,7 @@ mod validator;
 mod variables;
 
 use kubewright_apimachinery::status::Result;
+use kubewright_validation::is_review;
 use kubewright_webhook_client::Reach;
 
 use super::attributes::{Attributes, Operation};
@@ -88,30 +89,16 @@ impl Policies {
     }
 }
 
-/// Policies cannot lock themselves in, and reviews, which are not stored, are asked for by the server's own parts.
+/// Policies cannot lock themselves in.
 fn is_exempt(attributes: &Attributes) -> bool {
-    let resource = &attributes.resource;
-    match resource.group.as_str() {
-        "admissionregistration.k8s.io" => matches!(
-            resource.plural.as_str(),
+    let (group, plural) = (&attributes.resource.group, &attributes.resource.plural);
+    let is_policy = group == "admissionregistration.k8s.io"
+        && matches!(
+            plural.as_str(),
             "validatingadmissionpolicies"
                 | "validatingadmissionpolicybindings"
                 | "mutatingadmissionpolicies"
                 | "mutatingadmissionpolicybindings"
-        ),
-        "authentication.k8s.io" => {
-            matches!(
-                resource.plural.as_str(),
-                "selfsubjectreviews" | "tokenreviews"
-            )
-        }
-        "authorization.k8s.io" => matches!(
-            resource.plural.as_str(),
-            "localsubjectaccessreviews"
-                | "selfsubjectaccessreviews"
-                | "selfsubjectrulesreviews"
-                | "subjectaccessreviews"
-        ),
-        _ => false,
-    }
+        );
+    is_policy || is_review(group, plural)
 }

@@ -36,6 +36,7 @@ struct Denial {
 #[derive(Default)]
 struct Outcome {
     denial: Option<Denial>,
+    failures: Vec<audit::ValidationFailure>,
 }
 
 type Policy = Definition<Validator>;
@@ -47,6 +48,7 @@ impl Dispatch<'_> {
         for policy in policies {
             self.policy(policy, &mut forms, &mut outcome).await?;
         }
+        audit::validations_failed(self.notes, &outcome.failures);
         match outcome.denial {
             None => Ok(()),
             Some(denial) => Err(denial.into_status(self.attributes)),
@@ -167,9 +169,13 @@ impl Dispatch<'_> {
             for action in &binding.actions {
                 match action.as_str() {
                     "Deny" => outcome.deny(policy, Some(binding), &message, &reason),
-                    "Audit" => {
-                        audit::validation_failed(self.notes, &policy.name, binding, index, &message);
-                    }
+                    "Audit" => outcome.failures.push(audit::ValidationFailure {
+                        message: message.clone(),
+                        policy: policy.name.clone(),
+                        binding: binding.name.clone(),
+                        expression_index: index,
+                        validation_actions: binding.actions.clone(),
+                    }),
                     "Warn" => self.notes.warn(&format!(
                         "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {message}",
                         policy.name, binding.name

@@ -264,7 +264,7 @@ async fn a11_correction_1_an_unknown_kind_is_refused_by_the_decoder() {
         assert_eq!(
             call_error(&status),
             format!(
-                "failed to call webhook: no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/util/webhook/client.go:71\""
+                "failed to call webhook: no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/util/webhook/client.go:74\""
             )
         );
     }

@@ -16,6 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use kubewright_apimachinery::status::Result;
+use kubewright_validation::is_review;
 use kubewright_webhook_client::{Client, Reach, ServiceTable};
 
 use super::attributes::Attributes;
@@ -112,16 +113,18 @@ impl Webhooks {
 
 /// Configuration that could lock itself in is never sent to a webhook (A.3).
 fn is_exempt(attributes: &Attributes) -> bool {
-    attributes.resource.group == "admissionregistration.k8s.io"
+    let (group, plural) = (&attributes.resource.group, &attributes.resource.plural);
+    let is_configuration = group == "admissionregistration.k8s.io"
         && matches!(
-            attributes.resource.plural.as_str(),
+            plural.as_str(),
             "validatingwebhookconfigurations"
                 | "mutatingwebhookconfigurations"
                 | "validatingadmissionpolicies"
                 | "validatingadmissionpolicybindings"
                 | "mutatingadmissionpolicies"
                 | "mutatingadmissionpolicybindings"
-        )
+        );
+    is_configuration || is_review(group, plural)
 }
 
 impl fmt::Debug for Webhooks {

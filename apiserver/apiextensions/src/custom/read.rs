@@ -11,43 +11,38 @@ use super::definition::Version;
 use super::{Custom, metadata};
 
 impl Custom {
-    /// Makes stored objects what clients of this version see.
+    /// Makes a stored object what clients of this version see.
     ///
     /// # Errors
-    /// A version that there is no more, or a conversion that fails.
-    pub async fn read(&self, reach: Reach<'_>, stored: Vec<Value>) -> Result<Vec<Value>> {
+    /// Why it cannot be decoded: it has a version that there is no more, or its conversion fails.
+    pub async fn read(
+        &self,
+        reach: Reach<'_>,
+        stored: Value,
+    ) -> std::result::Result<Value, String> {
         let definition = &self.definition;
-        let mut objects = stored;
-        let mut others = Vec::new();
-        for (at, object) in objects.iter_mut().enumerate() {
-            let version = object.text("apiVersion");
-            let name = version.rsplit('/').next().unwrap_or_default();
-            let Some(version) = definition.version(name) else {
-                return Err(Status::internal(&format!(
-                    "request to convert CR from an invalid group/version: {version}"
-                )));
-            };
-            version
-                .coerce(object)
-                .map_err(|why| Status::internal(&why))?;
-            version.default(object);
-            if version.name != self.name {
-                others.push(at);
-            }
+        let mut object = stored;
+        let version = object.text("apiVersion");
+        let name = version.rsplit('/').next().unwrap_or_default();
+        let Some(version) = definition.version(name) else {
+            return Err(format!(
+                "request to convert CR from an invalid group/version: {version}"
+            ));
+        };
+        version.coerce(&mut object)?;
+        version.default(&mut object);
+        if version.name == self.name {
+            return Ok(object);
         }
-        for at in others {
-            let mut sent = objects[at].take();
-            // The revision is no part of what is stored: a webhook does not see it.
-            let revision = metadata_mut(&mut sent).remove("resourceVersion");
-            let mut object = definition.convert(reach, sent, &self.name).await?;
-            self.coerce(&mut object)
-                .map_err(|why| Status::internal(&why))?;
-            if let Some(revision) = revision {
-                metadata_mut(&mut object).insert("resourceVersion".to_owned(), revision);
-            }
-            objects[at] = object;
+        // The revision is no part of what is stored: a webhook does not see it.
+        let revision = metadata_mut(&mut object).remove("resourceVersion");
+        let converted = definition.convert(reach, object, &self.name).await;
+        let mut object = converted.map_err(|failure| failure.message().to_owned())?;
+        self.coerce(&mut object)?;
+        if let Some(revision) = revision {
+            metadata_mut(&mut object).insert("resourceVersion".to_owned(), revision);
         }
-        Ok(objects)
+        Ok(object)
     }
 
     /// Makes an object of this version what is stored.

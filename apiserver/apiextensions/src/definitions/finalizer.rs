@@ -52,7 +52,7 @@ pub fn check_preconditions(
         let found = metadata.text(field);
         if let Some(wanted) = wanted.filter(|wanted| *wanted != found) {
             let why = format!(
-                "Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {found}"
+                "precondition failed: {word} in precondition: {wanted}, {word} in object meta: {found}"
             );
             let (group, plural) = ("apiextensions.k8s.io", "customresourcedefinitions");
             return Err(Status::conflict(group, plural, name, &why));

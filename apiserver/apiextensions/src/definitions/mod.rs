@@ -5,6 +5,7 @@
 //! client that has its answer finds the definition established. Only the finalizer runs a moment later, as on a real
 //! server: a client that deletes a definition and then watches it sees how it ends.
 
+mod columns;
 mod conditions;
 mod defaults;
 mod finalizer;

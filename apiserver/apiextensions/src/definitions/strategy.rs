@@ -1,15 +1,18 @@
 //! What a write of a CustomResourceDefinition may set: its status belongs to the server, and remembers every version that
 //! objects were ever stored in.
 
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
 use kubewright_apimachinery::equality;
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::view::{Edit, View};
-use kubewright_registry::{Behavior, Creation, Findings, Strategy};
+use kubewright_registry::{Behavior, Column, Creation, Findings, Strategy};
 use serde_json::{Value, json};
 
 use super::defaults::storage_version;
-use super::{defaults, validation};
+use super::{columns, defaults, validation};
 use crate::structural;
 
 /// The strategy of CustomResourceDefinitions.
@@ -70,6 +73,14 @@ impl Strategy for CustomResourceDefinition {
         }
     }
 
+    fn columns(&self) -> Vec<Column<'_>> {
+        columns::COLUMNS.to_vec()
+    }
+
+    fn cells(&self, object: &Value, _now: Timestamp) -> Vec<Value> {
+        columns::cells(object)
+    }
+
     fn behavior(&self) -> Behavior {
         Behavior {
             unconditional_update: false,
@@ -93,39 +104,60 @@ fn count_generation(new: &mut Value, old: &Value) {
     }
 }
 
-/// Formats that mean nothing to this server, unless they stood there before.
+/// Formats that mean nothing to this server, and sets of what is no scalar, unless they stood there before.
 fn warnings(new: &Value, old: &Value) -> Vec<String> {
-    let before = unknown_formats(old);
-    let mut formats = unknown_formats(new);
-    formats.retain(|format| !before.contains(format));
-    let warning = |format: String| format!("unrecognized format {}", quoted(&format));
-    formats.into_iter().map(warning).collect()
+    let (before, found) = (Unsupported::of(old), Unsupported::of(new));
+    let formats = found.formats.iter();
+    let formats = formats.filter(|format| !before.formats.contains(format));
+    let formats = formats.map(|format| format!("unrecognized format {}", quoted(format)));
+    let items = found.items_of_sets.difference(&before.items_of_sets);
+    let sets = items.map(|item| {
+        let item = quoted(item);
+        format!(
+            "x-kubernetes-list-type: set for items of type {item} is not supported by server-side \
+             apply or CEL validation rules"
+        )
+    });
+    formats.chain(sets).collect()
 }
 
-fn unknown_formats(definition: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    for version in definition.at("spec").list("versions") {
-        look(version.at("schema").at("openAPIV3Schema"), &mut found);
-    }
-    found
+/// What the schemas of a definition say that this server does not do.
+#[derive(Default)]
+struct Unsupported<'d> {
+    formats: Vec<&'d str>,
+    items_of_sets: BTreeSet<&'d str>,
 }
 
-fn look(schema: &Value, found: &mut Vec<String>) {
-    let format = schema.text("format");
-    if !format.is_empty() && !structural::is_format_of(schema.text("type"), format) {
-        found.push(format.to_owned());
-    }
-    for (_, below) in schema.entries("properties") {
-        look(below, found);
-    }
-    for field in ["items", "additionalProperties", "not"] {
-        if schema.at(field).is_object() {
-            look(schema.at(field), found);
+impl<'d> Unsupported<'d> {
+    fn of(definition: &'d Value) -> Self {
+        let mut found = Self::default();
+        for version in definition.at("spec").list("versions") {
+            found.look(version.at("schema").at("openAPIV3Schema"));
         }
+        found
     }
-    for field in ["allOf", "anyOf", "oneOf"] {
-        for below in schema.list(field) {
-            look(below, found);
+
+    fn look(&mut self, schema: &'d Value) {
+        let format = schema.text("format");
+        if !format.is_empty() && !structural::is_format_of(schema.text("type"), format) {
+            self.formats.push(format);
+        }
+        let item = schema.at("items").text("type");
+        if schema.text("x-kubernetes-list-type") == "set" && matches!(item, "object" | "array") {
+            self.items_of_sets.insert(item);
+        }
+        for (_, below) in schema.entries("properties") {
+            self.look(below);
+        }
+        for field in ["items", "additionalProperties", "not"] {
+            if schema.at(field).is_object() {
+                self.look(schema.at(field));
+            }
+        }
+        for field in ["allOf", "anyOf", "oneOf"] {
+            for below in schema.list(field) {
+                self.look(below);
+            }
         }
     }
 }

@@ -9,6 +9,9 @@ use super::schema::{Additional, ListType, Schema};
 
 /// The longest text in the body of a request, without its quotes.
 const LONGEST_TEXT: u64 = MAX_REQUEST_SIZE_BYTES - 2;
+const LONGEST_NAME: u64 = 253;
+/// A character can take that many.
+const BYTES_OF_CHARACTER: u64 = 4;
 const TIME: u64 = 32;
 const DATE: u64 = 12;
 
@@ -130,21 +133,24 @@ fn add_own_fields(properties: &mut BTreeMap<String, Arc<Declared>>) {
     let is_text = |field: Option<&Arc<Declared>>| {
         field.is_some_and(|field| field.value_type == Some(Type::String))
     };
-    let has_names = properties
-        .get("metadata")
-        .is_some_and(|metadata| match &metadata.form {
-            Form::Object(fields) => {
-                is_text(fields.get("name")) && is_text(fields.get("generateName"))
-            }
-            _ => false,
-        });
+    let metadata = properties.get("metadata").map(|metadata| &metadata.form);
+    let known = |name| match metadata {
+        Some(Form::Object(fields)) => fields.get(name),
+        _ => None,
+    };
+    let has_names = is_text(known("name")) && is_text(known("generateName"));
     if is_text(properties.get("kind")) && is_text(properties.get("apiVersion")) && has_names {
         return;
     }
+    // A name is made of the base of names and one more character at least.
+    let names = [("name", LONGEST_NAME), ("generateName", LONGEST_NAME - 1)].map(|(name, most)| {
+        let most = most * BYTES_OF_CHARACTER;
+        let most = known(name).map_or(most, |known| known.max_elements.min(most));
+        (name.to_owned(), text(most))
+    });
     for name in ["kind", "apiVersion"] {
-        properties.insert(name.to_owned(), text());
+        properties.insert(name.to_owned(), text(LONGEST_TEXT));
     }
-    let names = ["name", "generateName"].map(|name| (name.to_owned(), text()));
     let metadata = Declared {
         form: Form::Object(names.into()),
         value_type: Some(Type::object(METADATA)),
@@ -158,11 +164,11 @@ fn add_own_fields(properties: &mut BTreeMap<String, Arc<Declared>>) {
 pub(super) const SELF_TYPE: &str = "selfType";
 const METADATA: &str = "selfType.metadata";
 
-fn text() -> Arc<Declared> {
+fn text(max_elements: u64) -> Arc<Declared> {
     Arc::new(Declared {
         form: Form::Plain,
         value_type: Some(Type::String),
-        max_elements: LONGEST_TEXT,
+        max_elements,
         min_serialized_size: 2,
     })
 }
@@ -211,12 +217,11 @@ fn unknown() -> Declared {
     }
 }
 
-/// A character can take four bytes.
 fn code_points(schema: &Schema) -> Option<u64> {
     schema
         .limits
         .max_length
-        .map(|limit| not_negative(limit).saturating_mul(4))
+        .map(|limit| not_negative(limit).saturating_mul(BYTES_OF_CHARACTER))
 }
 
 fn longest(schema: &Schema) -> u64 {

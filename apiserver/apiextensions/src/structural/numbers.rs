@@ -232,12 +232,8 @@ pub(super) fn is_json_integer(float: f64) -> bool {
     if float.is_nan() || float.abs() > LARGEST {
         return false;
     }
-    let whole = float.trunc();
-    if float.fract() == 0.0 {
-        return true;
-    }
-    // Of a negative float Go takes the whole part wrong, which is then never near.
-    float >= 1.0 && (float - whole) / (float + whole) < 1e-9
+    let whole = float.round();
+    (float - whole).abs() < 1e-9 * whole.abs() || float.fract() == 0.0
 }
 
 /// Converts as Go does on most machines: what 64 bits do not hold becomes the least number.

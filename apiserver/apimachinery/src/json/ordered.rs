@@ -54,6 +54,16 @@ pub fn text(value: &Value) -> Vec<u8> {
     out
 }
 
+/// Returns the text of a part of an object, whose type has the name `kind`: `api.core.v1.PodSpec`.
+pub fn part_text(kind: &str, part: &Value) -> String {
+    let mut out = Vec::new();
+    match part {
+        Value::Object(members) => Writer::new(&mut out).fields(members, types::by_name(kind)),
+        part => write(&mut out, part),
+    }
+    String::from_utf8(out).unwrap_or_default()
+}
+
 /// The type of an object that says what it is.
 pub(crate) fn type_of(object: &Value) -> Option<&'static Type> {
     let word = |name: &str| object.get(name).and_then(Value::as_str);

@@ -6,7 +6,7 @@ use kubewright_storage::Object;
 
 use super::super::derived::Derived;
 use super::references;
-use super::vertex::{ATTACHMENTS, Edge, Kind, PODS, SLICES, VOLUMES, Vertex};
+use super::vertex::{ATTACHMENTS, CERTIFICATE_REQUESTS, Edge, Kind, PODS, SLICES, VOLUMES, Vertex};
 
 /// Everything that is used on nodes.
 #[derive(Debug, Default)]
@@ -35,7 +35,8 @@ impl Graph {
 }
 
 impl Derived for Graph {
-    const TABLES: &'static [&'static str] = &[PODS, VOLUMES, ATTACHMENTS, SLICES];
+    const TABLES: &'static [&'static str] =
+        &[PODS, VOLUMES, ATTACHMENTS, SLICES, CERTIFICATE_REQUESTS];
 
     fn put(&mut self, table: &'static str, object: &Object) {
         self.remove(table, &object.path);

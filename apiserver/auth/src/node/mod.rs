@@ -95,8 +95,7 @@ impl NodeAuthorizer {
             ("resource.k8s.io", "resourceslices") => self.about_slice(&asked),
             ("", "nodes") => asked.about_node(),
             ("", "pods") => self.about_pod(&asked),
-            // They are behind a feature gate that is off.
-            ("certificates.k8s.io", "podcertificaterequests") => Err(String::new()),
+            ("certificates.k8s.io", "podcertificaterequests") => self.about_certificate(&asked),
             _ => self.uniformly(question),
         }
     }
@@ -161,6 +160,21 @@ impl NodeAuthorizer {
                 "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, \
                  delete, deletecollection",
             ),
+        }
+    }
+
+    fn about_certificate(&self, asked: &Asked<'_>) -> Verdict {
+        if !asked.subresource.is_empty() {
+            return refuse("nodes may not access the status subresource of PodCertificateRequests");
+        }
+        match asked.verb {
+            "create" => Ok(()),
+            "get" => self.is_related(asked, Kind::CertificateRequest),
+            "list" | "watch" if asked.selects("spec.nodeName") => Ok(()),
+            "list" | "watch" => {
+                refuse("can only list/watch podcertificaterequests with nodeName field selector")
+            }
+            verb => Err(format!("nodes may not {verb} podcertificaterequests")),
         }
     }
 
@@ -245,11 +259,13 @@ impl Asked<'_> {
     }
 
     fn about_csi_node(&self) -> Verdict {
+        match self.subresource {
+            "" => {}
+            "status" => return refuse("CSINode status access requires CSIVolumeHealth feature"),
+            _ => return refuse("cannot authorize CSINode subresources"),
+        }
         if !matches!(self.verb, "get" | "create" | "update" | "patch" | "delete") {
             return refuse("can only get, create, update, patch, or delete a CSINode");
-        }
-        if !self.subresource.is_empty() {
-            return refuse("cannot authorize CSINode subresources");
         }
         if self.verb != "create" && self.name != self.node {
             return refuse("can only access CSINode with the same name as the requesting node");

@@ -113,7 +113,7 @@ pub(super) fn of_volume(volume: &Vertex, object: &Value) -> Vec<Edge> {
     edges
 }
 
-/// The node that an attachment or a slice is for.
+/// The node that an attachment, a slice or a request for a certificate is for.
 pub(super) fn of_node_name(vertex: &Vertex, object: &Value) -> Vec<Edge> {
     match object.at("spec").text("nodeName") {
         "" => Vec::new(),

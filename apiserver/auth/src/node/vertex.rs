@@ -11,6 +11,7 @@ pub(super) struct Vertex {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Attachment,
+    CertificateRequest,
     Claim,
     ConfigMap,
     Node,
@@ -29,6 +30,7 @@ pub(super) const PODS: &str = "pods";
 pub(super) const VOLUMES: &str = "persistentvolumes";
 pub(super) const ATTACHMENTS: &str = "volumeattachments.storage.k8s.io";
 pub(super) const SLICES: &str = "resourceslices.resource.k8s.io";
+pub(super) const CERTIFICATE_REQUESTS: &str = "podcertificaterequests.certificates.k8s.io";
 
 impl Vertex {
     pub(super) fn new(kind: Kind, namespace: &str, name: &str) -> Self {
@@ -46,6 +48,7 @@ impl Vertex {
             VOLUMES => Kind::Volume,
             ATTACHMENTS => Kind::Attachment,
             SLICES => Kind::Slice,
+            CERTIFICATE_REQUESTS => Kind::CertificateRequest,
             _ => Kind::Pod,
         };
         Self::new(kind, "", path)

@@ -1,9 +1,9 @@
 //! Equality and order, across the numeric types.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::lists::{key, known, text};
+use super::lists::{key, known, scalar};
 use super::{List, Map, Object, Value};
 use crate::declared::Items;
 use crate::failure::Failure;
@@ -165,16 +165,28 @@ fn lists_are_equal(left: &List<'_>, right: &List<'_>) -> Result<bool, Failure> {
             .all(|(left, right)| !matches!(equal(&left, &right), Ok(false))),
         Items::Set => {
             let known = known(left)?;
-            right.iter().all(|item| known.contains(&text(&item)))
+            let mut seen = HashSet::new();
+            for item in right.iter() {
+                let item = scalar(&item)?;
+                if !known.contains(&item) {
+                    return Ok(false);
+                }
+                seen.insert(item);
+            }
+            seen.len() == known.len()
         }
         Items::Keyed(keys) => {
             let known: HashMap<String, Value<'_>> =
                 left.iter().map(|item| (key(&item, keys), item)).collect();
-            right.iter().all(|item| {
-                known
-                    .get(&key(&item, keys))
-                    .is_some_and(|known| matches!(equal(known, &item), Ok(true)))
-            })
+            let mut seen = HashSet::new();
+            let are_equal = right.iter().all(|item| {
+                let key = key(&item, keys);
+                let same = known.get(&key);
+                let is_same = same.is_some_and(|known| matches!(equal(known, &item), Ok(true)));
+                seen.insert(key);
+                is_same
+            });
+            are_equal && seen.len() == known.len()
         }
     })
 }

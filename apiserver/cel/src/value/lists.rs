@@ -3,8 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use serde_json::Value as Json;
-
 use super::{List, Value};
 use crate::declared::Items;
 use crate::failure::Failure;
@@ -20,7 +18,11 @@ pub(crate) fn join<'a>(left: &List<'a>, right: &List<'a>) -> Result<List<'a>, Fa
         }
         Items::Set => {
             let mut known = known(left)?;
-            items.extend(right.iter().filter(|item| known.insert(text(item))));
+            for item in right.iter() {
+                if known.insert(scalar(&item)?) {
+                    items.push(item);
+                }
+            }
         }
         Items::Keyed(keys) => {
             let mut places: HashMap<String, usize> = items
@@ -42,36 +44,22 @@ pub(crate) fn join<'a>(left: &List<'a>, right: &List<'a>) -> Result<List<'a>, Fa
     Ok(List::Joined(Arc::new(items), kind))
 }
 
-/// The items of a set that others can be equal to. The real server keeps items as JSON and compares them with values of their
-/// declared type, so a whole number of type `number`, a time or a duration is equal to nothing.
+/// The items of a set.
 pub(super) fn known(list: &List<'_>) -> Result<HashSet<String>, Failure> {
-    let List::Declared(elements, _) = list else {
-        return Ok(list.iter().map(|item| text(&item)).collect());
-    };
-    elements.iter().try_for_each(hash)?;
-    let is_found = |(element, item): &(&Json, Value<'_>)| match (element, item) {
-        (Json::Number(number), Value::Double(_)) => number.is_f64(),
-        (Json::Number(_), Value::Int(_)) | (Json::Bool(_), Value::Bool(_)) => true,
-        (Json::String(_), item) => item.type_name() == "string",
-        _ => false,
-    };
-    let items = elements.iter().zip(list.iter()).filter(is_found);
-    Ok(items.map(|(_, item)| text(&item)).collect())
+    list.iter().map(|item| scalar(&item)).collect()
 }
 
-/// The items are keys of a Go map there, which lists and objects cannot be.
-fn hash(element: &Json) -> Result<(), Failure> {
-    let ty = match element {
-        Json::Array(_) => "[]interface {}",
-        Json::Object(_) => "map[string]interface {}",
-        _ => return Ok(()),
-    };
-    let why = format!("internal error: runtime error: hash of unhashable type {ty}");
-    Err(Failure::new(why))
+/// The text of an item of a set, which has to be a scalar.
+pub(super) fn scalar(item: &Value<'_>) -> Result<String, Failure> {
+    if matches!(item, Value::List(_) | Value::Map(_)) {
+        let why = "listSet operations are only supported on lists of scalar values";
+        return Err(Failure::new(why));
+    }
+    Ok(text(item))
 }
 
 /// A text that tells a scalar from all others.
-pub(super) fn text(item: &Value<'_>) -> String {
+fn text(item: &Value<'_>) -> String {
     format!("{}\0{item}", item.type_name())
 }
 

@@ -11,6 +11,7 @@ use kubewright_admission::Notes;
 use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::status::Status;
 use kubewright_apimachinery::user::User;
+use kubewright_apimachinery::yaml;
 use kubewright_auth::Impersonated;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
@@ -134,12 +135,13 @@ impl Trail {
         }
     }
 
-    /// The patch of the request, as it was sent.
+    /// The patch of the request, as it was sent; one in YAML as JSON.
     pub(crate) fn request_patch(&self, patch: &[u8]) {
         let mut inner = self.inner.lock();
         if inner.event.level >= Level::Request {
-            let patch = serde_json::from_slice(patch).ok();
-            // The real server takes the patch into the event as it is, and cannot write an event that is no JSON.
+            let from_yaml = || Some(yaml::parse(patch).ok()?.value);
+            let patch = serde_json::from_slice(patch).ok().or_else(from_yaml);
+            // The real server takes what begins as JSON into the event as it is, and cannot write an event that is no JSON.
             inner.unwritable = patch.is_none();
             inner.event.request_object = patch;
         }

@@ -107,11 +107,11 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
 fn version() -> Value {
     json!({
         "major": "1",
-        "minor": "36",
+        "minor": "37",
         "emulationMajor": "1",
-        "emulationMinor": "36",
+        "emulationMinor": "37",
         "minCompatibilityMajor": "1",
-        "minCompatibilityMinor": "35",
+        "minCompatibilityMinor": "36",
         "gitVersion": GIT_VERSION,
         "gitCommit": "",
         "gitTreeState": "clean",

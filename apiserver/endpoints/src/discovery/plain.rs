@@ -143,9 +143,11 @@ fn storage_version_hash(resource: &Resource) -> String {
     let (group, version) = &resource.storage;
     // These are stored in an older version, so that an older server can read them.
     let version = match resource.kind.as_str() {
-        "CustomResourceDefinition"
-        | "MutatingAdmissionPolicy"
-        | "MutatingAdmissionPolicyBinding" => "v1beta1",
+        "ClusterTrustBundle"
+        | "CustomResourceDefinition"
+        | "PodCertificateRequest"
+        | "StorageVersionMigration" => "v1beta1",
+        "DeviceTaintRule" => "v1beta2",
         _ => version,
     };
     let text = format!("{group}/{version}/{}", resource.kind);

@@ -267,13 +267,11 @@ impl Components {
         }
     }
 
-    /// Nothing stands beside the reference of an item.
+    /// A reference stands alone where nothing is said beside it.
     fn item(&mut self, slot: &'static Slot) -> Value {
         let mut schema = self.slot(slot);
-        match schema.get_mut("allOf").and_then(Value::as_array_mut) {
-            Some(all) => all.pop().unwrap_or_default(),
-            None => schema,
-        }
+        let reference = schema.get_mut("allOf").and_then(|all| all.get_mut(0));
+        reference.map(Value::take).unwrap_or(schema)
     }
 
     fn leaf(&mut self, name: &str, schema: Value) -> Value {

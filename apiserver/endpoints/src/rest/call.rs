@@ -21,6 +21,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::corrupt;
 use super::negotiate::Output;
 use super::path::ResourcePath;
 use super::query::Query;
@@ -90,11 +91,23 @@ impl Call {
 
     /// Stored objects in the request's version.
     pub(crate) async fn values(&self, objects: &[Arc<Object>]) -> Result<Vec<Value>> {
-        if let Some(custom) = Custom::of(&self.resource) {
-            let stored = objects.iter().map(|object| object.value()).collect();
-            return Box::pin(custom.read(self.shared.reach(), stored)).await;
-        }
         let mut values = Vec::with_capacity(objects.len());
+        if let Some(custom) = Custom::of(&self.resource) {
+            let mut failures = Vec::new();
+            for object in objects {
+                match Box::pin(custom.read(self.shared.reach(), object.value())).await {
+                    Ok(value) => values.push(value),
+                    Err(why) => failures.push((&**object, why)),
+                }
+                if failures.len() == corrupt::MOST {
+                    break;
+                }
+            }
+            if !failures.is_empty() {
+                return Err(corrupt::listed(self, &failures));
+            }
+            return Ok(values);
+        }
         for object in objects {
             values.push(self.value(object).await?);
         }
@@ -104,8 +117,9 @@ impl Call {
     /// Turns the stored form into the request's.
     pub(crate) async fn convert_from_storage(&self, mut value: Value) -> Result<Value> {
         if let Some(custom) = Custom::of(&self.resource) {
-            let read = Box::pin(custom.read(self.shared.reach(), vec![value])).await?;
-            return Ok(read.into_iter().next().unwrap_or_default());
+            let revision = meta_text(&value, "resourceVersion").to_owned();
+            let read = Box::pin(custom.read(self.shared.reach(), value)).await;
+            return read.map_err(|why| corrupt::undecodable(&revision, &why));
         }
         if !self.stores_its_own_form() {
             kubewright_registry::convert(&self.storage, &self.resource, &mut value)?;

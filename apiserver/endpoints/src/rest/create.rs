@@ -50,8 +50,9 @@ pub(crate) async fn admit_and_store(
         mut object,
         empties,
     } = decoded;
-    // Who creates by an update or a patch may say more.
-    if call.path.name.is_empty() {
+    // Admission sees what an update or a patch says that creates.
+    let is_create = call.path.name.is_empty();
+    if is_create {
         clear_owned(&mut object);
     }
     settle_namespace(call, &mut object)?;
@@ -66,6 +67,9 @@ pub(crate) async fn admit_and_store(
     attributes.object = object;
     attributes.empties = empties;
     tracking::mutate_to_store(call, options, &mut attributes).await?;
+    if !is_create {
+        clear_owned(&mut attributes.object);
+    }
     dedup_owners(&mut attributes.object, Stage::Mutated, &call.notes);
     escalation::check(&call.escalation(), &attributes.object, &Value::Null)?;
     let version = meta_text(&attributes.object, "resourceVersion");

@@ -8,14 +8,14 @@ use kubewright_apimachinery::accessor::{finalizers, meta_text, metadata, metadat
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::time::{now, seconds};
 use kubewright_registry::Verb;
-use kubewright_storage::{CommitError, Draft, Raced};
+use kubewright_storage::Raced;
 use serde_json::{Map, Value, json};
 
 use super::answer::{self, Shown};
 use super::call::Call;
 use super::commit::committed;
 use super::delete_options::{DeleteOptions, Propagation};
-use super::{addresses, read};
+use super::{addresses, corrupt, read};
 use crate::body::Body;
 
 /// What warns the clients of today of a habit from before garbage collection.
@@ -153,7 +153,8 @@ async fn remove(
         let Some(stored) = store.get(&call.table, &key) else {
             return Err(call.not_found(name));
         };
-        let old = call.value(&stored).await?;
+        let old = call.value(&stored).await;
+        let old = old.map_err(|failure| corrupt::got(call, name, failure))?;
         if call.is_about_namespaces() && options.uid.is_none() {
             options.uid = Some(meta_text(&old, "uid").to_owned());
         }
@@ -215,9 +216,6 @@ async fn remove(
         match committed(written)? {
             Ok(object) if removes => {
                 addresses::release(call, &form);
-                if call.resource.group.is_empty() && call.resource.plural == "services" {
-                    remove_endpoints(call, &key);
-                }
                 return Ok(Outcome::Gone(Shown::from(&*object)));
             }
             Ok(object) if !again => return Ok(Outcome::Waiting(Shown::from(&*object))),
@@ -227,18 +225,6 @@ async fn remove(
                 marked = true;
             }
             Err(Raced(_)) => tokio::task::yield_now().await,
-        }
-    }
-}
-
-/// The endpoints of a service go with it.
-fn remove_endpoints(call: &Call, key: &str) {
-    let store = &call.shared.store;
-    while let Some(endpoints) = store.get("endpoints", key) {
-        let draft = Draft::new(&endpoints.value());
-        let deleted = store.delete("endpoints", key, endpoints.revision, draft);
-        if !matches!(deleted, Err(CommitError::Raced(_))) {
-            return;
         }
     }
 }

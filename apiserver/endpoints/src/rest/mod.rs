@@ -7,6 +7,7 @@ mod commit;
 mod component_statuses;
 pub(crate) mod compress;
 mod converter;
+mod corrupt;
 mod create;
 pub(crate) mod decode;
 mod delete;

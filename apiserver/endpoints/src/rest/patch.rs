@@ -16,6 +16,7 @@ use kubewright_apimachinery::view::Edit as _;
 use kubewright_apimachinery::{json, types, yaml};
 use kubewright_fieldmanagement as managed_fields;
 use kubewright_registry::Verb;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::call::Call;
@@ -44,6 +45,9 @@ enum Content {
     Apply(Value),
 }
 
+const UNREADABLE: &str = "error decoding patch: ";
+const FROM_YAML: &str = "error converting YAML to JSON: ";
+
 /// How often an apply is tried when others create or delete its object meanwhile.
 const ATTEMPTS: usize = 5;
 
@@ -54,8 +58,9 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
     }
     check_type(call)?;
     let options = options(call)?;
-    call.audit_patch();
     let patch = Patch::read(call, &options);
+    patch.check_readable(call)?;
+    call.audit_patch();
     let kind = call.kind();
     // Some kinds may come to be through their status, too.
     let through_status =
@@ -167,6 +172,27 @@ impl Patch {
         Self { content, problems }
     }
 
+    /// Refuses a body that could not stand in an audit event, before anything else is looked at.
+    fn check_readable(&self, call: &Call) -> Result<()> {
+        let Err(unreadable) = &self.content else {
+            return Ok(());
+        };
+        let is_json = || serde_json::from_slice::<IgnoredAny>(&call.body).is_ok();
+        if is_apply(call) {
+            let from_yaml = format!("{UNREADABLE}{FROM_YAML}");
+            match unreadable.message().strip_prefix(&from_yaml) {
+                Some(why) if !call.body.trim_ascii_start().starts_with(b"{") => {
+                    Err(Status::bad_request(format!("error encoding patch: {why}")))
+                }
+                _ => Ok(()),
+            }
+        } else if is_json() {
+            Ok(())
+        } else {
+            Err(Status::bad_request("invalid JSON patch"))
+        }
+    }
+
     /// The patched object, which fits its kind again.
     ///
     /// # Errors
@@ -267,7 +293,7 @@ impl Patch {
                     }
                 }
                 FieldValidation::Strict => {
-                    let why = format!("error strict decoding YAML: {problem}");
+                    let why = format!("error strict decoding patch: {problem}");
                     return Err(Status::bad_request(why));
                 }
                 FieldValidation::Ignore => {}
@@ -304,8 +330,8 @@ fn conform_applied(
 }
 
 fn read_apply(call: &Call, problems: &mut Vec<String>) -> Result<Content> {
-    let decoding = |why: String| Status::bad_request(format!("error decoding YAML: {why}"));
-    let from_yaml = |why: &str| format!("error converting YAML to JSON: {why}");
+    let decoding = |why: String| Status::bad_request(format!("{UNREADABLE}{why}"));
+    let from_yaml = |why: &str| format!("{FROM_YAML}{why}");
     let parsed =
         yaml::parse(&call.body).map_err(|error| decoding(from_yaml(&error.to_string())))?;
     problems.extend(parsed.duplicates.iter().map(|why| from_yaml(why)));
@@ -324,7 +350,7 @@ fn read_apply(call: &Call, problems: &mut Vec<String>) -> Result<Content> {
 
 fn read_json(call: &Call, strict: bool, problems: &mut Vec<String>) -> Result<Content> {
     let decoding = |why: String| {
-        let prefix = if strict { "error decoding patch: " } else { "" };
+        let prefix = if strict { UNREADABLE } else { "" };
         Status::bad_request(format!("{prefix}{why}"))
     };
     let parsed = json::parse(&call.body).map_err(|error| decoding(error.to_string()))?;

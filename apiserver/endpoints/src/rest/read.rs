@@ -11,10 +11,10 @@ use kubewright_storage::{At, Object, OutOfRange};
 
 use super::answer::{self, ListMeta, Shown};
 use super::call::Call;
-use super::component_statuses;
 use super::page::Page;
 use super::query::{Query, go_words};
 use super::selection::Selection;
+use super::{component_statuses, corrupt};
 use crate::body::Body;
 
 /// The options of a list or a watch.
@@ -55,7 +55,8 @@ pub(crate) async fn get(call: &Call) -> Result<Response<Body>> {
     } else {
         call.stored()?
     };
-    answer::object(call, StatusCode::OK, &Shown::from(&*object)).await
+    let answered = answer::object(call, StatusCode::OK, &Shown::from(&*object)).await;
+    answered.map_err(|failure| corrupt::got(call, &call.path.name, failure))
 }
 
 /// Objects without what the server gave them are not to be had any more.

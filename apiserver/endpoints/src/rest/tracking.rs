@@ -77,7 +77,7 @@ async fn track(call: &Call, options: &WriteOptions, attributes: &mut Attributes)
     let sent = by_webhook(call).then(|| object.clone());
     track(object);
     if call.resource.strategy.is_unstructured() {
-        track_again(call, track, sent.as_ref(), object).await;
+        track_again(call, track, sent.as_ref(), &live, object).await;
     }
 }
 
@@ -91,12 +91,13 @@ fn by_webhook(call: &Call) -> bool {
     call.resource.strategy.converts_by_webhook()
 }
 
-/// Tracks the field managers again as long as the conversion webhook has to convert further versions. Removes the
-/// `managedFields` if a conversion fails.
+/// Tracks the field managers again as long as the conversion webhook has to convert further versions. The object keeps the
+/// `managedFields` of the live one if a conversion fails.
 async fn track_again(
     call: &Call,
     track: impl Fn(&mut Value),
     sent: Option<&Value>,
+    live: &Value,
     object: &mut Value,
 ) {
     loop {
@@ -107,8 +108,8 @@ async fn track_again(
             }
             (Ok(_), _) => return,
             (Err(why), _) => {
-                tracing::warn!(error = %why, "the managers of an object are forgotten: another version of it could not be made");
-                metadata_mut(object).remove("managedFields");
+                tracing::warn!(error = %why, "the managers of an object stay as they were: another version of it could not be made");
+                managed_fields::keep(live, object);
                 return;
             }
         }

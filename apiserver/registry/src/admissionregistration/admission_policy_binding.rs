@@ -59,6 +59,7 @@ impl Strategy for AdmissionPolicyBinding {
 
     fn validate(&self, object: &Value, found: &mut Findings) {
         self.check(object, &mut found.errors);
+        static_suffix::check(object, &mut found.errors);
     }
 
     fn validate_update(&self, _subresource: &str, new: &Value, _old: &Value, found: &mut Findings) {
@@ -91,7 +92,13 @@ impl AdmissionPolicyBinding {
         let (path, spec) = (Path::new("spec"), object.at("spec"));
         let policy_path = path.child("policyName");
         match spec.text("policyName") {
-            "" => errors.push(FieldError::required(&policy_path, "")),
+            "" => {
+                let error = FieldError::required(&policy_path, "");
+                errors.push(match self.effect {
+                    Effect::Mutates => error,
+                    Effect::Validates => error.declarative(),
+                });
+            }
             name => subdomain(&policy_path, name, errors),
         }
         if spec.has("paramRef") {
@@ -127,8 +134,7 @@ fn validation_actions(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         errors.push(FieldError::invalid(&path, value, detail));
     }
     if actions.is_empty() {
-        let detail = "at least one validation action is required";
-        errors.push(FieldError::required(&path, detail));
+        errors.push(FieldError::required(&path, "").declarative());
     }
 }
 

@@ -47,6 +47,7 @@ impl Strategy for MutatingAdmissionPolicy {
 
     fn validate(&self, object: &Value, found: &mut Findings) {
         check(object, &Value::Null, &mut found.errors);
+        static_suffix::check(object, &mut found.errors);
     }
 
     fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {

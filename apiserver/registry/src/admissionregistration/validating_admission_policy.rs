@@ -52,6 +52,7 @@ impl Strategy for ValidatingAdmissionPolicy {
 
     fn validate(&self, object: &Value, found: &mut Findings) {
         check(object, &Value::Null, &mut found.errors);
+        static_suffix::check(object, &mut found.errors);
     }
 
     fn validate_update(&self, subresource: &str, new: &Value, old: &Value, found: &mut Findings) {

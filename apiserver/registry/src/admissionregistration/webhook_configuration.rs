@@ -41,6 +41,7 @@ impl Strategy for WebhookConfiguration {
     fn validate(&self, object: &Value, found: &mut Findings) {
         METADATA.create(object, &mut found.errors);
         webhooks::configuration(object, &Value::Null, &mut found.errors);
+        static_suffix::check(object, &mut found.errors);
     }
 
     fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
@@ -49,7 +50,9 @@ impl Strategy for WebhookConfiguration {
     }
 
     fn warnings(&self, new: &Value, _old: &Value) -> Vec<String> {
-        static_suffix::warnings(new)
+        let mut warnings = static_suffix::warnings(new);
+        webhooks::warn_of_reviews(new, &mut warnings);
+        warnings
     }
 
     fn columns(&self) -> Vec<Column<'_>> {

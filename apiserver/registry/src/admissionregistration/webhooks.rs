@@ -6,9 +6,9 @@ use kubewright_apimachinery::view::View;
 use kubewright_cel::Environment;
 use serde_json::Value;
 
-use kubewright_validation::admission_rule;
 use kubewright_validation::check::{Errors, one_of_if_set, selector};
 use kubewright_validation::webhook_client;
+use kubewright_validation::{admission_rule, is_review};
 
 use super::match_conditions::match_conditions;
 
@@ -119,5 +119,32 @@ fn review_versions(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
         let value = webhook.at("admissionReviewVersions").clone();
         let detail = "must include at least one of v1, v1beta1";
         errors.push(FieldError::invalid(path, value, detail));
+    }
+}
+
+/// Warns of rules that name reviews, which no webhook sees.
+pub(crate) fn warn_of_reviews(object: &Value, warnings: &mut Vec<String>) {
+    let path = Path::new("webhooks");
+    for (index, webhook) in object.list("webhooks").iter().enumerate() {
+        let path = path.index(index);
+        let path = path.child("rules");
+        for (index, rule) in webhook.list("rules").iter().enumerate() {
+            let (groups, resources) = (rule.list("apiGroups"), rule.list("resources"));
+            let is_any = |value: &Value| value == "*";
+            if groups.iter().any(is_any) || resources.iter().any(is_any) {
+                continue;
+            }
+            let at = path.index(index);
+            for group in groups.iter().filter_map(Value::as_str) {
+                for resource in resources.iter().filter_map(Value::as_str) {
+                    let warning = format!(
+                        "{at}: {resource}.{group} is excluded from admission webhooks; this rule will have no effect"
+                    );
+                    if is_review(group, resource) && !warnings.contains(&warning) {
+                        warnings.push(warning);
+                    }
+                }
+            }
+        }
     }
 }

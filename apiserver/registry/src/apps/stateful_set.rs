@@ -38,7 +38,6 @@ impl Strategy for StatefulSet {
         generation::start(object);
         object.put("status", empty());
         fill_status(object);
-        close_gates(object);
         pod_gates::close(object, &["spec", "template", "spec"]);
     }
 
@@ -47,7 +46,6 @@ impl Strategy for StatefulSet {
             new.take_from(old, "spec");
             return;
         }
-        close_gates(new);
         pod_gates::close(new, &["spec", "template", "spec"]);
         new.take_from(old, "status");
         generation::count_spec(KIND, new, old);
@@ -112,17 +110,6 @@ fn fill_status(object: &mut Value) {
     }
 }
 
-/// Takes away the field of a feature gate that is off.
-fn close_gates(object: &mut Value) {
-    let rolling = object
-        .existing("spec")
-        .and_then(|spec| spec.existing("updateStrategy"))
-        .and_then(|strategy| strategy.existing("rollingUpdate"));
-    if let Some(rolling) = rolling {
-        rolling.drop_field("maxUnavailable");
-    }
-}
-
 fn default(object: &mut Value) {
     let Some(spec) = object.part("spec") else {
         return;
@@ -137,6 +124,7 @@ fn default(object: &mut Value) {
             && let Some(rolling) = strategy.existing("rollingUpdate")
         {
             rolling.fill("partition", 0);
+            rolling.fill("maxUnavailable", 1);
         }
     }
     if let Some(retention) = spec.part("persistentVolumeClaimRetentionPolicy") {

@@ -1,14 +1,13 @@
 //! Deployments, replica sets, stateful sets, daemon sets and replication controllers.
 
-use kubewright_apimachinery::equality::same_type;
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::selectors::Labels;
 use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
 use kubewright_validation::check::{
-    Errors, at_most_hundred_percent, count_or_percent, immutable_as, is_empty_selector,
-    is_zero_count, label, not_negative, one_of, selector,
+    Errors, at_most_hundred_percent, count_or_percent, declaratively, immutable_as,
+    is_empty_selector, is_zero_count, label, not_negative, one_of, selector,
 };
 use kubewright_validation::claims::claim_spec;
 use kubewright_validation::internal::shown;
@@ -48,13 +47,15 @@ pub(crate) fn replica_set(object: &Value, errors: &mut Errors) {
 pub(crate) fn replication_controller(object: &Value, errors: &mut Errors) {
     let spec = object.at("spec");
     let path = Path::new("spec");
-    not_negative(spec, &path, "minReadySeconds", errors);
+    declaratively(errors, |errors| {
+        not_negative(spec, &path, "replicas", errors);
+        not_negative(spec, &path, "minReadySeconds", errors);
+    });
     let wanted = spec.at("selector");
     let empty = wanted.as_object().is_none_or(serde_json::Map::is_empty);
     if empty {
         errors.push(FieldError::required(&path.child("selector"), ""));
     }
-    not_negative(spec, &path, "replicas", errors);
     let at = path.child("template");
     if !spec.has("template") {
         errors.push(FieldError::required(&at, ""));
@@ -203,24 +204,14 @@ pub(crate) fn selector_update(new: &Value, old: &Value, errors: &mut Errors) {
 }
 
 pub(crate) fn stateful_update(new: &Value, old: &Value, errors: &mut Errors) {
-    let mut spec = new.at("spec").clone();
-    for field in [
-        "replicas",
-        "ordinals",
-        "template",
-        "updateStrategy",
-        "revisionHistoryLimit",
-        "persistentVolumeClaimRetentionPolicy",
-        "minReadySeconds",
+    let (spec, before) = (new.at("spec"), old.at("spec"));
+    for (field, kind) in [
+        ("selector", SELECTOR),
+        ("volumeClaimTemplates", "[]PersistentVolumeClaim"),
+        ("serviceName", "s"),
+        ("podManagementPolicy", "s"),
     ] {
-        spec.take_from(old.at("spec"), field);
-    }
-    if !same_type("api.apps.v1.StatefulSetSpec", &spec, old.at("spec")) {
-        errors.push(FieldError::forbidden(
-            &Path::new("spec"),
-            "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', \
-             'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
-        ));
+        immutable_as(kind, spec, before, &Path::new("spec"), field, errors);
     }
 }
 
@@ -385,7 +376,7 @@ fn stateful_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
             if rolling.has("maxUnavailable") {
                 let (most, at) = (rolling.at("maxUnavailable"), at.child("maxUnavailable"));
                 count_or_percent(most, &at, errors);
-                if is_zero_count(most) {
+                if counts_for_nothing(most) {
                     errors.push(FieldError::invalid(&at, most.clone(), "cannot be 0"));
                 }
                 at_most_hundred_percent(most, &at, errors);

@@ -11,10 +11,12 @@ use crate::columns::Row;
 use crate::columns::text::{count, int_or_text, or};
 use crate::columns::titles::text;
 use crate::columns::titles::{AGE, NAME};
+use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::not_negative;
 use kubewright_validation::metadata::Rules;
 
+const KIND: [&str; 3] = ["autoscaling", "v2", "HorizontalPodAutoscaler"];
 const METADATA: Rules = Rules::namespaced();
 
 /// The strategy of autoscalers.
@@ -33,6 +35,7 @@ impl Strategy for HorizontalPodAutoscaler {
     fn prepare_for_create(&self, object: &mut Value, _creation: &mut Creation<'_>) {
         object.put("status", empty());
         self.fill_status(object);
+        generation::start(object);
         if self.version == "v1" {
             conversion::keep_annotations(true, object, &Value::Null);
         }
@@ -43,6 +46,16 @@ impl Strategy for HorizontalPodAutoscaler {
         new.take_from(old, if is_status { "spec" } else { "status" });
         if self.version == "v1" {
             conversion::keep_annotations(!is_status, new, old);
+        }
+        let held = |object: &Value| {
+            let mut object = object.clone();
+            if self.version == "v1" {
+                conversion::to_v2(&mut object);
+            }
+            object
+        };
+        if !is_status && generation::is_changed(KIND, "spec", &held(new), &held(old)) {
+            generation::count(new, old);
         }
     }
 
@@ -56,6 +69,11 @@ impl Strategy for HorizontalPodAutoscaler {
         METADATA.changed(new, old, errors);
         if subresource == "status" {
             let (status, path) = (new.at("status"), Path::new("status"));
+            let conditions = path.child("conditions");
+            for (index, condition) in status.list("conditions").iter().enumerate() {
+                let at = conditions.index(index);
+                not_negative(condition, &at, "observedGeneration", errors);
+            }
             for counter in ["currentReplicas", "desiredReplicas"] {
                 not_negative(status, &path, counter, errors);
             }

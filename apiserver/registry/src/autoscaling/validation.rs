@@ -7,7 +7,9 @@ use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::conversion;
-use kubewright_validation::check::{Errors, label, one_of_if_set, problems, quantity, required};
+use kubewright_validation::check::{
+    Errors, declaratively, label, not_negative, one_of_if_set, problems, quantity, required,
+};
 use kubewright_validation::pod::container_resource_name;
 
 /// An autoscaler of either version; the paths are those of version 2.
@@ -21,17 +23,15 @@ pub(super) fn autoscaler(version: &str, object: &Value, errors: &mut Errors) {
     let path = Path::new("spec");
     let least = spec.int("minReplicas");
     let most = spec.int("maxReplicas").unwrap_or(0);
-    if let Some(least) = least.filter(|least| *least < 1) {
-        let detail = "must be greater than or equal to 1";
-        let at = path.child("minReplicas");
-        errors.push(FieldError::invalid(&at, least, detail));
-    }
+    declaratively(errors, |errors| {
+        not_negative(spec, &path, "minReplicas", errors);
+    });
     let at = path.child("maxReplicas");
     if most == 0 {
-        errors.push(FieldError::required(&at, "must be set and greater than 0"));
+        errors.push(FieldError::required(&at, "").declarative());
     } else if most < 0 {
         let detail = "must be greater than or equal to 1";
-        errors.push(FieldError::invalid(&at, most, detail));
+        errors.push(FieldError::invalid(&at, most, detail).declarative());
     }
     if least.is_some_and(|least| most < least) {
         let detail = "must be greater than or equal to `minReplicas`";
@@ -107,17 +107,14 @@ fn metric(metric: &Value, path: &Path<'_>, errors: &mut Errors) {
     let kind = metric.text("type");
     let expected = KINDS.iter().find(|(name, _)| *name == kind);
     let at = path.child("type");
-    let unknown = || {
-        let mut names = KINDS.map(|(name, _)| name);
-        names.sort_unstable();
-        FieldError::not_supported(&at, kind, &names)
-    };
     if kind.is_empty() {
         let detail = "must specify a metric source type";
         errors.push(FieldError::required(&at, detail));
     }
     if expected.is_none() {
-        errors.push(unknown());
+        let mut names = KINDS.map(|(name, _)| name);
+        names.sort_unstable();
+        errors.push(FieldError::not_supported(&at, kind, &names));
     }
     let present = |(_, field): &&(&str, &str)| metric.has(field);
     if let Some((_, field)) = KINDS.iter().find(present) {
@@ -128,9 +125,7 @@ fn metric(metric: &Value, path: &Path<'_>, errors: &mut Errors) {
             let detail = "must populate information for the given metric source";
             errors.push(FieldError::required(&path.child(field), detail));
         }
-        Some(_) => {}
-        // The API server says so twice.
-        None => errors.push(unknown()),
+        _ => {}
     }
     if KINDS.iter().filter(present).count() != 1 {
         for (_, field) in KINDS.iter().filter(present) {

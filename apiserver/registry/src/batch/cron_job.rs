@@ -33,14 +33,14 @@ impl Strategy for CronJob {
     fn prepare_for_create(&self, object: &mut Value, _creation: &mut Creation<'_>) {
         generation::start(object);
         object.put("status", empty());
-        pod_gates::close(object, &["spec", "jobTemplate", "spec", "template", "spec"]);
+        pod_gates::close_job(object, &["spec", "jobTemplate", "spec"]);
     }
 
     fn prepare_for_update(&self, subresource: &str, new: &mut Value, old: &Value) {
         if subresource == "status" {
             return new.take_from(old, "spec");
         }
-        pod_gates::close(new, &["spec", "jobTemplate", "spec", "template", "spec"]);
+        pod_gates::close_job(new, &["spec", "jobTemplate", "spec"]);
         new.take_from(old, "status");
         generation::count_spec(KIND, new, old);
     }

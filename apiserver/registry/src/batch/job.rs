@@ -42,7 +42,7 @@ impl Strategy for Job {
     fn prepare_for_create(&self, object: &mut Value, _creation: &mut Creation<'_>) {
         generation::start(object);
         object.put("status", empty());
-        pod_gates::close(object, &["spec", "template", "spec"]);
+        pod_gates::close_job(object, &["spec"]);
         select_own_pods(object);
     }
 
@@ -50,7 +50,7 @@ impl Strategy for Job {
         if subresource == "status" {
             return new.take_from(old, "spec");
         }
-        pod_gates::close(new, &["spec", "template", "spec"]);
+        pod_gates::close_job(new, &["spec"]);
         new.take_from(old, "status");
         generation::count_spec(KIND, new, old);
     }
@@ -58,15 +58,13 @@ impl Strategy for Job {
     fn validate(&self, object: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
         METADATA.create(object, errors);
-        validation::job(object, &Value::Null, errors);
+        validation::job(object, errors);
     }
 
     fn validate_update(&self, subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
         match subresource {
             "" => {
-                METADATA.create(new, errors);
-                validation::job(new, old, errors);
                 METADATA.changed(new, old, errors);
                 validation::job_update(new, old, errors);
             }

@@ -10,14 +10,15 @@ use crate::apps::validation::{MISMATCH, matches_template};
 use crate::batch::policies;
 use crate::batch::schedule;
 use kubewright_validation::check::{
-    Errors, IMMUTABLE, immutable, immutable_as, not_negative, one_of, one_of_if_set, selector,
+    Errors, IMMUTABLE, declared_required, immutable, immutable_as, not_negative, one_of,
+    one_of_if_set, selector,
 };
 use kubewright_validation::internal::shown;
 use kubewright_validation::pod;
 use kubewright_validation::semantic::same;
 
-pub(crate) fn job(object: &Value, old: &Value, errors: &mut Errors) {
-    generated_selector(object, old, errors);
+pub(crate) fn job(object: &Value, errors: &mut Errors) {
+    generated_selector(object, errors);
     whole_spec(object.at("spec"), errors);
     hostname(object, errors);
 }
@@ -62,12 +63,13 @@ pub(crate) fn cron_job(object: &Value, errors: &mut Errors) {
     let path = Path::new("spec");
     let schedule = spec.text("schedule");
     let at = path.child("schedule");
-    if schedule.is_empty() {
-        errors.push(FieldError::required(&at, ""));
-    } else if schedule.contains("TZ") {
+    declared_required(spec, &path, "schedule", errors);
+    if schedule.contains("TZ") {
         let detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
         errors.push(FieldError::invalid(&at, schedule, detail));
-    } else if let Err(problem) = schedule::check(schedule) {
+    } else if !schedule.is_empty()
+        && let Err(problem) = schedule::check(schedule)
+    {
         errors.push(FieldError::invalid(&at, schedule, &problem));
     }
     not_negative(spec, &path, "startingDeadlineSeconds", errors);
@@ -136,6 +138,7 @@ pub(crate) fn job_update(new: &Value, old: &Value, errors: &mut Errors) {
     ] {
         immutable_as(kind, spec, before, &path, field, errors);
     }
+    hostname(new, errors);
 }
 
 /// While a job is suspended and none of its pods run, where they shall run and how much they get is still open.
@@ -278,7 +281,7 @@ fn job_spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn generated_selector(object: &Value, old: &Value, errors: &mut Errors) {
+fn generated_selector(object: &Value, errors: &mut Errors) {
     let spec = object.at("spec");
     if spec.flag("manualSelector") || !spec.has("selector") {
         return;
@@ -298,11 +301,7 @@ fn generated_selector(object: &Value, old: &Value, errors: &mut Errors) {
         ("batch.kubernetes.io/controller-uid", uid),
         ("batch.kubernetes.io/job-name", name),
     ];
-    // A job that was stored without the newer labels needs the older ones alone.
-    let had = old.at("spec").at("template").at("metadata").at("labels");
-    let newer = old.is_null() || all[2..].iter().all(|(key, _)| had.has(key));
-    let needed = if newer { all.len() } else { 2 };
-    for (key, value) in all.into_iter().take(needed) {
+    for (key, value) in all {
         let labels = metadata.at("labels");
         let detail = format!("must be '{value}'");
         if !labels.has(key) {

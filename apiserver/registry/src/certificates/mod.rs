@@ -1,6 +1,5 @@
 //! The group certificates.k8s.io.
 
-mod asn1;
 mod certificate_signing_request;
 mod cluster_trust_bundle;
 mod conditions;

@@ -1,10 +1,13 @@
 //! Requests for the certificates of pods.
 
-use kubewright_apimachinery::view::{Edit, empty};
+use kubewright_apimachinery::field::Path;
+use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::Value;
 
-use super::conditions::condition_times;
+use crate::behavior::Behavior;
 use crate::strategy::{Creation, Findings, Strategy};
+use kubewright_validation::certificates::{pod_certificate_answer, pod_certificate_request};
+use kubewright_validation::check::immutable_as;
 use kubewright_validation::metadata::Rules;
 
 const METADATA: Rules = Rules::namespaced();
@@ -14,6 +17,13 @@ const METADATA: Rules = Rules::namespaced();
 pub(crate) struct PodCertificateRequest;
 
 impl Strategy for PodCertificateRequest {
+    fn default(&self, object: &mut Value) {
+        if let Some(spec) = object.part("spec") {
+            spec.fill("maxExpirationSeconds", 24 * 60 * 60);
+        }
+        object.part("status");
+    }
+
     fn prepare_for_create(&self, object: &mut Value, _creation: &mut Creation<'_>) {
         object.put("status", empty());
     }
@@ -21,7 +31,7 @@ impl Strategy for PodCertificateRequest {
     fn prepare_for_update(&self, subresource: &str, new: &mut Value, old: &Value) {
         if subresource == "status" {
             new.take_from(old, "spec");
-            condition_times(new, old);
+            crate::metadata::reset(new, old);
         } else {
             new.take_from(old, "status");
         }
@@ -29,16 +39,33 @@ impl Strategy for PodCertificateRequest {
 
     fn validate(&self, object: &Value, found: &mut Findings) {
         METADATA.create(object, &mut found.errors);
+        pod_certificate_request(object.at("spec"), &mut found.errors);
     }
 
-    fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
-        METADATA.changed(new, old, &mut found.errors);
+    fn validate_update(&self, subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
+        let errors = &mut found.errors;
+        METADATA.changed(new, old, errors);
+        if subresource == "status" {
+            if errors.is_empty() {
+                pod_certificate_answer(new, old, errors);
+            }
+        } else {
+            let kind = "certificates.PodCertificateRequestSpec";
+            immutable_as(kind, new, old, &Path::root(), "spec", errors);
+        }
+    }
+
+    fn behavior(&self) -> Behavior {
+        Behavior {
+            unconditional_update: false,
+            ..Behavior::default()
+        }
     }
 
     fn reset_fields(&self, subresource: &str) -> &'static [&'static [&'static str]] {
         match subresource {
-            "status" => &[&["spec"]],
-            _ => &[],
+            "status" => &[&["metadata"], &["spec"]],
+            _ => &[&["status"]],
         }
     }
 }

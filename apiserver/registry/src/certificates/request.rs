@@ -3,7 +3,6 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_apimachinery::field::{FieldError, Path};
-use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 use x509_parser::certification_request::X509CertificationRequest;
@@ -12,11 +11,12 @@ use x509_parser::pem::{Pem, parse_x509_pem};
 use x509_parser::prelude::FromDer;
 use x509_parser::public_key::PublicKey;
 
-use super::asn1;
+use kubewright_validation::asn1;
 use kubewright_validation::check::{Errors, one_of};
 use kubewright_validation::internal::difference;
 use kubewright_validation::metadata;
 use kubewright_validation::semantic::same;
+use kubewright_validation::signers::signer_name;
 
 const USAGES: [&str; 23] = [
     "any",
@@ -123,7 +123,7 @@ fn check(object: &Value, old: &Value, errors: &mut Errors) {
             errors.push(FieldError::duplicate(&at.index(index), text(usage)));
         }
     }
-    signer(spec.text("signerName"), &path.child("signerName"), errors);
+    signer_name(spec.text("signerName"), &path.child("signerName"), errors);
     if let Some(seconds) = spec.int("expirationSeconds").filter(|s| *s < 600) {
         let detail = "may not specify a duration less than 600 seconds (10 minutes)";
         let at = path.child("expirationSeconds");
@@ -155,66 +155,16 @@ fn conditions(object: &Value, old: &Value, errors: &mut Errors) {
             &["False", "True", "Unknown"]
         };
         one_of(condition, &at, "status", words, errors);
-        let opposite = match kind {
-            "Approved" => "Denied",
-            "Denied" => "Approved",
-            _ => "",
-        };
-        if !opposite.is_empty() && has(&all[..index], opposite) && !was_both {
-            let detail = "Approved and Denied conditions are mutually exclusive";
-            errors.push(FieldError::invalid(&path, kind, detail));
-        }
         if has(&all[..index], kind) {
             errors.push(FieldError::duplicate(&at.child("type"), kind));
         }
     }
-}
-
-/// A domain and a path: `example.com/signer-name`.
-fn signer(name: &str, path: &Path<'_>, errors: &mut Errors) {
-    let detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-    if name.is_empty() {
-        errors.push(FieldError::required(path, ""));
-        return;
-    }
-    let Some((domain, rest)) = name.split_once('/').filter(|(_, rest)| !rest.contains('/')) else {
-        errors.push(FieldError::invalid(path, name, detail));
-        return;
-    };
-    if domain.len() > LONGEST_DOMAIN {
-        errors.push(FieldError::too_long(path, LONGEST_DOMAIN));
-    }
-    labels(domain, names::dns1123_label, path, errors);
-    if !domain.contains('.') {
-        let detail = "should be a domain with at least two segments separated by dots";
-        errors.push(FieldError::invalid(path, domain, detail));
-    }
-    labels(rest, names::dns1123_subdomain, path, errors);
-    if name.len() > LONGEST_SIGNER {
-        errors.push(FieldError::too_long(path, LONGEST_SIGNER));
-    }
-}
-
-const LONGEST_DOMAIN: usize = 253;
-
-/// A domain, a slash, and a label and a domain with a dot between them.
-const LONGEST_SIGNER: usize = LONGEST_DOMAIN + 1 + 63 + 1 + LONGEST_DOMAIN;
-
-/// Tells what is wrong with the first label that is none.
-fn labels(
-    text: &str,
-    problems: impl Fn(&str) -> Vec<String>,
-    path: &Path<'_>,
-    errors: &mut Errors,
-) {
-    let wrong = text
-        .split('.')
-        .map(|label| (label, problems(label)))
-        .find(|(_, found)| !found.is_empty());
-    let (label, found) = wrong.unwrap_or_default();
-    for problem in found {
-        let detail = format!("validating label {label:?}: {problem}");
-        errors.push(FieldError::invalid(path, text, &detail));
+    if has(all, "Approved") && has(all, "Denied") && !was_both {
+        let conditions =
+            ["Approved", "Denied"].map(|kind| format!("conditions[{{\"type\": \"{kind}\"}}]"));
+        let detail = format!("must specify at most one of: `{}`", conditions.join("`, `"));
+        let found = format!("{{{}}}", conditions.join(", "));
+        errors.push(FieldError::invalid(&path, found, &detail).declarative());
     }
 }
 

@@ -40,6 +40,7 @@ impl Strategy for Node {
 
     fn prepare_for_create(&self, object: &mut Value, _creation: &mut Creation<'_>) {
         drop_part(object, "spec", "configSource");
+        drop_part(object, "spec", "podPreemptionPolicy");
         drop_part(object, "status", "config");
     }
 
@@ -48,6 +49,7 @@ impl Strategy for Node {
             return new.take_from(old, "spec");
         }
         new.take_from(old, "status");
+        drop_part(new, "spec", "podPreemptionPolicy");
         if !old.at("spec").has("configSource") {
             drop_part(new, "spec", "configSource");
         }
@@ -68,7 +70,6 @@ impl Strategy for Node {
                 avoided_pods(new, errors);
                 config::node(new, errors);
                 METADATA.changed(new, old, errors);
-                avoided_pods(new, errors);
                 config::node_update(new, old, errors);
             }
             "status" => {

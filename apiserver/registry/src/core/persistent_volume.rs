@@ -56,9 +56,6 @@ impl Strategy for PersistentVolume {
         let errors = &mut found.errors;
         match subresource {
             "" => {
-                // The real server looks at new and changed volumes twice.
-                METADATA.create(new, errors);
-                persistent_volumes::volume(new, errors);
                 METADATA.create(new, errors);
                 persistent_volumes::volume(new, errors);
                 persistent_volumes::volume_update(new, old, errors);

@@ -43,6 +43,10 @@ impl Strategy for PersistentVolumeClaim {
     fn prepare_for_update(&self, subresource: &str, new: &mut Value, old: &Value) {
         if subresource == "status" {
             new.take_from(old, "spec");
+            // It is behind a feature gate that is off.
+            if let Some(status) = new.existing("status") {
+                status.drop_field("healthStatus");
+            }
             return;
         }
         new.take_from(old, "status");

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use kubewright_apimachinery::field::Path;
 use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::{Map, Value};
 
@@ -19,10 +20,14 @@ use crate::generation;
 use crate::pod_gates;
 use crate::strategy::{Creation, Findings, Strategy};
 use crate::warnings::{name, workload};
+use kubewright_validation::check::{declaratively, subdomain};
 use kubewright_validation::metadata::Rules;
 
 const KIND: [&str; 3] = ["", "v1", "ReplicationController"];
-const METADATA: Rules = Rules::namespaced().without_generated_name();
+/// Declarative validation checks the name.
+const METADATA: Rules = Rules::namespaced()
+    .without_generated_name()
+    .with_name(|_| Vec::new());
 
 const FIELDS: [&str; 1] = ["status.replicas"];
 
@@ -55,6 +60,10 @@ impl Strategy for ReplicationController {
     fn validate(&self, object: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
         METADATA.create(object, errors);
+        let name = object.at("metadata").text("name");
+        declaratively(errors, |errors| {
+            subdomain(&Path::new("metadata.name"), name, errors);
+        });
         validation::replication_controller(object, errors);
     }
 

@@ -1,6 +1,5 @@
 //! Defaults of pods and of everything that holds a pod template.
 
-use kubewright_apimachinery::quantity::Quantity;
 use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::{Map, Value, json};
 
@@ -74,9 +73,6 @@ fn pod_only(spec: &mut Value) {
             }
         }
     }
-    if spec.has("resources") {
-        pod_level_requests(spec);
-    }
     spec.fill("enableServiceLinks", true);
 }
 
@@ -95,65 +91,6 @@ fn requests_from_limits(container: &mut Value) {
     if resources.map("requests").is_some_and(Map::is_empty) {
         resources.drop_field("requests");
     }
-}
-
-/// A pod with limits of its own (KEP-2837) requests what its containers do, and where they say nothing, its limits.
-fn pod_level_requests(spec: &mut Value) {
-    let Some(limits) = spec.at("resources").map("limits").cloned() else {
-        return;
-    };
-    let supported = |name: &str| matches!(name, "cpu" | "memory") || name.starts_with("hugepages-");
-    let from_containers: Vec<(String, Value)> = ["cpu", "memory"]
-        .iter()
-        .filter_map(|name| {
-            let sum = effective_request(spec, name)?;
-            Some(((*name).to_owned(), sum.to_string().into()))
-        })
-        .collect();
-    let Some(requests) = spec
-        .existing("resources")
-        .and_then(|resources| resources.part("requests"))
-        .and_then(Value::as_object_mut)
-    else {
-        return;
-    };
-    for (name, quantity) in from_containers.into_iter().chain(limits) {
-        if supported(&name) {
-            requests.entry(name).or_insert(quantity);
-        }
-    }
-    let resources = spec.existing("resources");
-    if let Some(resources) = resources
-        && resources.map("requests").is_some_and(Map::is_empty)
-    {
-        resources.drop_field("requests");
-    }
-}
-
-/// What all containers together request: the running ones in sum, or the largest step of the initialisation.
-fn effective_request(spec: &Value, name: &str) -> Option<Quantity> {
-    let request =
-        |container: &Value| Quantity::from_value(container.at("resources").at("requests").at(name));
-    let add = |sum: Option<Quantity>, more: Option<Quantity>| match (sum, more) {
-        (Some(sum), Some(more)) => Some(sum.plus(more)),
-        (sum, more) => sum.or(more),
-    };
-    let mut running = spec
-        .list("containers")
-        .iter()
-        .fold(None, |sum, container| add(sum, request(container)));
-    let mut sidecars = None;
-    let mut initialising = None;
-    for container in spec.list("initContainers") {
-        if container.text("restartPolicy") == "Always" {
-            sidecars = add(sidecars, request(container));
-            initialising = initialising.max(sidecars);
-        } else {
-            initialising = initialising.max(add(sidecars, request(container)));
-        }
-    }
-    running = add(running, sidecars);
-    running.max(initialising)
 }
 
 fn pod_spec(spec: &mut Value) {

@@ -356,23 +356,6 @@ fn the_smaller_kinds_get_theirs() {
     }
 }
 
-#[test]
-fn limits_of_the_whole_pod_ask_for_what_its_containers_ask_for() {
-    let pod = defaulted(
-        "",
-        "v1",
-        "Pod",
-        json!({ "spec": { "resources": { "limits": { "cpu": "4", "memory": "4Gi" } }, "containers": [
-            { "name": "a", "image": "a", "resources": { "requests": { "cpu": "500m" } } },
-            { "name": "b", "image": "a", "resources": { "requests": { "cpu": "1" } } },
-        ] } }),
-    );
-    assert_eq!(
-        pod["spec"]["resources"]["requests"],
-        json!({ "cpu": "1500m", "memory": "4Gi" })
-    );
-}
-
 fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

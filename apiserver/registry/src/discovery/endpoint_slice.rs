@@ -17,7 +17,8 @@ use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 use crate::warnings::addresses;
 use kubewright_validation::check::{
-    Errors, immutable_as, ip, label, labels, one_of, one_of_if_set, problems, subdomain,
+    Errors, declaratively, declared_immutable, declared_required, ip, label, labels, one_of,
+    one_of_if_set, problems, subdomain,
 };
 use kubewright_validation::metadata::Rules;
 use kubewright_validation::semantic::same;
@@ -61,8 +62,8 @@ impl Strategy for EndpointSlice {
     fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
         METADATA.create(new, errors);
+        declared_immutable(new, old, &Path::root(), "addressType", errors);
         check(new, old, errors);
-        immutable_as("s", new, old, &Path::root(), "addressType", errors);
     }
 
     fn warnings(&self, new: &Value, old: &Value) -> Vec<String> {
@@ -98,15 +99,11 @@ fn default(object: &mut Value) {
 }
 
 fn check(object: &Value, old: &Value, errors: &mut Errors) {
-    let root = Path::root();
     let kind = object.text("addressType");
-    one_of(
-        object,
-        &root,
-        "addressType",
-        &["FQDN", "IPv4", "IPv6"],
-        errors,
-    );
+    let kinds = ["FQDN", "IPv4", "IPv6"];
+    declaratively(errors, |errors| {
+        one_of(object, &Path::root(), "addressType", &kinds, errors);
+    });
     let ports = object.list("ports");
     let list = Path::new("ports");
     for (index, item) in ports.iter().enumerate() {
@@ -145,11 +142,9 @@ fn check(object: &Value, old: &Value, errors: &mut Errors) {
 fn endpoint(endpoint: &Value, kind: &str, path: &Path<'_>, errors: &mut Errors) {
     let at = path.child("addresses");
     let addresses = endpoint.list("addresses");
-    if addresses.is_empty() {
-        let detail = "must contain at least 1 address";
-        errors.push(FieldError::required(&at, detail));
-    } else if addresses.len() > 100 {
-        errors.push(FieldError::too_many(&at, addresses.len(), 100));
+    declared_required(endpoint, path, "addresses", errors);
+    if addresses.len() > 100 {
+        errors.push(FieldError::too_many(&at, addresses.len(), 100).declarative());
     }
     for (index, address) in addresses.iter().enumerate() {
         let address = address.as_str().unwrap_or_default();

@@ -1,6 +1,8 @@
 //! Classes of devices.
 
 use jiff::Timestamp;
+use kubewright_apimachinery::field::Path;
+use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use crate::behavior::Behavior;
@@ -10,10 +12,13 @@ use crate::columns::titles::{AGE, NAME};
 use crate::dra::validation;
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
-use kubewright_validation::metadata;
+use kubewright_validation::check::{declaratively, subdomain};
 use kubewright_validation::metadata::Rules;
 
-const METADATA: Rules = Rules::cluster_scoped().without_generated_name();
+/// Declarative rules check the names.
+const METADATA: Rules = Rules::cluster_scoped()
+    .without_generated_name()
+    .with_name(|_| Vec::new());
 const COLUMNS: &[Column<'static>] = &[NAME, AGE];
 
 /// The strategy of classes of devices.
@@ -36,13 +41,17 @@ impl Strategy for DeviceClass {
     fn validate(&self, object: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
         METADATA.create(object, errors);
+        let (at, name) = (
+            Path::new("metadata.name"),
+            object.at("metadata").text("name"),
+        );
+        declaratively(errors, |errors| subdomain(&at, name, errors));
         validation::check("DeviceClass", object, &Value::Null, errors);
     }
 
     fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
-        // The names are validated when the classes are created, by declarative rules.
-        metadata::named(false, new, |_| Vec::new(), errors);
+        METADATA.create(new, errors);
         METADATA.changed(new, old, errors);
         validation::check("DeviceClass", new, old, errors);
     }

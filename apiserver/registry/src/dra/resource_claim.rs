@@ -12,9 +12,10 @@ use crate::columns::titles::text;
 use crate::columns::titles::{AGE, NAME};
 use crate::defaults::devices::claim;
 use crate::dra::validation;
-use crate::dra::validation::parts::device_identity;
 use crate::metadata;
+use crate::pod_gates::part;
 use crate::strategy::{Creation, Findings, Strategy};
+use kubewright_validation::devices::parts::device_identity;
 use kubewright_validation::metadata::Rules;
 
 const METADATA: Rules = Rules::namespaced();
@@ -31,6 +32,7 @@ impl Strategy for ResourceClaim {
 
     fn prepare_for_create(&self, object: &mut Value, _creation: &mut Creation<'_>) {
         object.put("status", empty());
+        close_gates(object);
     }
 
     fn prepare_for_update(&self, subresource: &str, new: &mut Value, old: &Value) {
@@ -38,8 +40,16 @@ impl Strategy for ResourceClaim {
             metadata::reset(new, old);
             new.take_from(old, "spec");
             forget_devices(new, old);
+            let devices = part(new, &["status", "allocation", "devices"]);
+            for result in devices
+                .into_iter()
+                .flat_map(|devices| devices.each("results"))
+            {
+                result.drop_field("skipNodeOperations");
+            }
         } else {
             new.take_from(old, "status");
+            close_gates(new);
         }
     }
 
@@ -88,6 +98,22 @@ impl Strategy for ResourceClaim {
         Behavior {
             returns_deleted: true,
             ..Behavior::default()
+        }
+    }
+}
+
+/// Takes the fields away that are behind closed gates, from a claim or from a template's part of that form.
+pub(super) fn close_gates(object: &mut Value) {
+    let devices = part(object, &["spec", "devices"]);
+    for request in devices
+        .into_iter()
+        .flat_map(|devices| devices.each("requests"))
+    {
+        if let Some(exact) = request.existing("exactly") {
+            exact.drop_field("derivedAttributes");
+        }
+        for alternative in request.each("firstAvailable") {
+            alternative.drop_field("derivedAttributes");
         }
     }
 }

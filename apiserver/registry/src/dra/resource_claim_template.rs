@@ -5,13 +5,14 @@ use kubewright_apimachinery::view::Edit;
 use serde_json::Value;
 
 use super::conversion::has_same_shape;
+use super::resource_claim::close_gates;
 use crate::behavior::Behavior;
 use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::titles::{AGE, NAME};
 use crate::defaults::devices::claim;
 use crate::dra::validation;
-use crate::strategy::{Findings, Strategy};
+use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::Errors;
 use kubewright_validation::metadata::Rules;
 
@@ -28,6 +29,14 @@ impl Strategy for ResourceClaimTemplate {
         if let Some(spec) = object.part("spec") {
             claim(spec);
         }
+    }
+
+    fn prepare_for_create(&self, object: &mut Value, _creation: &mut Creation<'_>) {
+        object.existing("spec").map(close_gates);
+    }
+
+    fn prepare_for_update(&self, _subresource: &str, new: &mut Value, _old: &Value) {
+        new.existing("spec").map(close_gates);
     }
 
     fn validate(&self, object: &Value, found: &mut Findings) {

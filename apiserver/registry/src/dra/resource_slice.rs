@@ -22,7 +22,7 @@ use kubewright_validation::metadata::Rules;
 
 const METADATA: Rules = Rules::cluster_scoped();
 
-const FIELDS: [&str; 2] = ["spec.nodeName", "spec.driver"];
+const FIELDS: [&str; 3] = ["spec.nodeName", "spec.driver", "spec.pool.name"];
 
 /// The strategy of slices.
 #[derive(Debug)]
@@ -120,8 +120,13 @@ fn close_gates(object: &mut Value) {
 }
 
 fn devices_of(spec: &mut Value) {
+    spec.drop_field("partitionTypeAttribute");
+    spec.drop_field("skipNodeOperations");
     for device in spec.each("devices") {
-        device.drop_field("nodeAllocatableResourceMappings");
+        device.drop_field("nodeAllocatableResources");
+        for consumed in device.each("consumesCounters") {
+            consumed.drop_field("compatibilityGroups");
+        }
         let Some(Value::Object(attributes)) = device.get_mut("attributes") else {
             continue;
         };

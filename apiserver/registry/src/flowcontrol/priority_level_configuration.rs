@@ -14,7 +14,7 @@ use crate::columns::titles::text;
 use crate::columns::titles::{AGE, NAME};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
-use kubewright_validation::check::Errors;
+use kubewright_validation::check::{Errors, declared_required};
 use kubewright_validation::metadata::Rules;
 
 const KIND: [&str; 3] = [
@@ -118,28 +118,14 @@ fn check(object: &Value, errors: &mut Errors) {
     }
     match kind {
         "Exempt" => {
-            if spec.has("limited") {
-                let detail = "must be nil if the type is not Limited";
-                errors.push(FieldError::forbidden(&path.child("limited"), detail));
-            }
             let at = path.child("exempt");
             shares(spec.at("exempt"), &at, errors);
             lendable(spec.at("exempt"), &at, errors);
         }
-        "Limited" => {
-            if spec.has("exempt") {
-                let detail = "must be nil if the type is Limited";
-                errors.push(FieldError::forbidden(&path.child("exempt"), detail));
-            }
-            let at = path.child("limited");
-            if spec.has("limited") {
-                limited(spec.at("limited"), &at, errors);
-            } else {
-                let detail = "must not be empty when type is Limited";
-                errors.push(FieldError::required(&at, detail));
-            }
+        "Limited" if spec.has("limited") => {
+            limited(spec.at("limited"), &path.child("limited"), errors);
         }
-        "" => errors.push(FieldError::required(&at, "")),
+        "Limited" | "" => {}
         other => errors.push(FieldError::not_supported(
             &at,
             other,
@@ -147,6 +133,32 @@ fn check(object: &Value, errors: &mut Errors) {
         )),
     }
     conditions::check(object, errors);
+    declared(spec, &path, errors);
+}
+
+/// What declarative validation checks: each part goes with one type.
+fn declared(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    goes_with("Exempt", spec, path, "exempt", errors);
+    goes_with("Limited", spec, path, "limited", errors);
+    declared_required(spec, path, "type", errors);
+    if spec.has("limited") {
+        let (response, path) = (
+            spec.at("limited").at("limitResponse"),
+            path.child("limited"),
+        );
+        let path = path.child("limitResponse");
+        goes_with("Queue", response, &path, "queuing", errors);
+        declared_required(response, &path, "type", errors);
+    }
+}
+
+fn goes_with(kind: &str, holder: &Value, path: &Path<'_>, field: &str, errors: &mut Errors) {
+    let (at, is_kind) = (path.child(field), holder.text("type") == kind);
+    if holder.has(field) && !is_kind {
+        errors.push(FieldError::forbidden(&at, "").declarative());
+    } else if !holder.has(field) && is_kind && kind != "Exempt" {
+        errors.push(FieldError::required(&at, "").declarative());
+    }
 }
 
 fn shares(level: &Value, path: &Path<'_>, errors: &mut Errors) {
@@ -172,19 +184,10 @@ fn limited(level: &Value, path: &Path<'_>, errors: &mut Errors) {
     shares(level, path, errors);
     let response = level.at("limitResponse");
     let at = path.child("limitResponse");
-    let (queuing, queuing_path) = (response.at("queuing"), at.child("queuing"));
+    let queuing = response.at("queuing");
     match response.text("type") {
-        "Reject" if !queuing.is_null() => errors.push(FieldError::forbidden(
-            &queuing_path,
-            "must be nil if limited.limitResponse.type is not Limited",
-        )),
-        "Reject" => {}
-        "Queue" if queuing.is_null() => errors.push(FieldError::required(
-            &queuing_path,
-            "must not be empty if limited.limitResponse.type is Limited",
-        )),
-        "Queue" => queues(queuing, &queuing_path, errors),
-        "" => errors.push(FieldError::required(&at.child("type"), "")),
+        "Queue" if !queuing.is_null() => queues(queuing, &at.child("queuing"), errors),
+        "Queue" | "Reject" | "" => {}
         other => {
             let at = at.child("type");
             errors.push(FieldError::not_supported(&at, other, &["Queue", "Reject"]));

@@ -256,7 +256,12 @@ fn backend(backend: &Value, path: &Path<'_>, errors: &mut Errors) {
         return;
     }
     if resource {
-        reference(backend.at("resource"), &path.child("resource"), errors);
+        reference(
+            backend.at("resource"),
+            &path.child("resource"),
+            required,
+            errors,
+        );
         return;
     }
     let (service, at) = (backend.at("service"), path.child("service"));

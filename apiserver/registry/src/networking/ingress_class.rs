@@ -12,7 +12,9 @@ use crate::columns::titles::text;
 use crate::columns::titles::{AGE, NAME};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
-use kubewright_validation::check::{Errors, domain_path, immutable_as, label, one_of_if_set};
+use kubewright_validation::check::{
+    Errors, declared_required, domain_path, immutable_as, label, one_of_if_set,
+};
 use kubewright_validation::metadata::Rules;
 
 const KIND: [&str; 3] = ["networking.k8s.io", "v1", "IngressClass"];
@@ -79,7 +81,7 @@ fn check(object: &Value, errors: &mut Errors) {
         return;
     }
     let at = path.child("parameters");
-    reference(parameters, &at, errors);
+    reference(parameters, &at, declared_required, errors);
     let scopes = ["Cluster", "Namespace"];
     one_of_if_set(parameters, &at, "scope", &scopes, errors);
     let namespace = parameters.text("namespace");

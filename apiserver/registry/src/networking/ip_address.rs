@@ -11,7 +11,7 @@ use crate::columns::Row;
 use crate::columns::titles::NAME;
 use crate::columns::titles::text;
 use crate::strategy::{Findings, Strategy};
-use kubewright_validation::check::{Errors, immutable, required, subdomain};
+use kubewright_validation::check::{Errors, declared_immutable, declared_required, subdomain};
 use kubewright_validation::formats;
 use kubewright_validation::metadata::Rules;
 
@@ -33,7 +33,7 @@ impl Strategy for IPAddress {
         check(new, errors);
         METADATA.changed(new, old, errors);
         let (new, old) = (new.at("spec"), old.at("spec"));
-        immutable(new, old, &Path::new("spec"), "parentRef", errors);
+        declared_immutable(new, old, &Path::new("spec"), "parentRef", errors);
     }
 
     fn columns(&self) -> Vec<Column<'_>> {
@@ -54,7 +54,7 @@ fn check(object: &Value, errors: &mut Errors) {
     let parent = object.at("spec").at("parentRef");
     let path = Path::new("spec.parentRef");
     if parent.is_null() {
-        errors.push(FieldError::required(&path, ""));
+        errors.push(FieldError::required(&path, "").declarative());
         return;
     }
     let group = parent.text("group");
@@ -62,7 +62,7 @@ fn check(object: &Value, errors: &mut Errors) {
         subdomain(&path.child("group"), group, errors);
     }
     for field in ["resource", "name"] {
-        if required(parent, &path, field, errors) {
+        if declared_required(parent, &path, field, errors) {
             segment(parent, field, &path, errors);
         }
     }

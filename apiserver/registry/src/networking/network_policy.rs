@@ -15,7 +15,7 @@ use crate::columns::titles::{AGE, NAME};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 use crate::warnings::addresses;
-use kubewright_validation::check::{Errors, port_or_name, problems, selector};
+use kubewright_validation::check::{Errors, declared_required, port_or_name, problems, selector};
 use kubewright_validation::formats;
 use kubewright_validation::metadata::Rules;
 
@@ -158,9 +158,8 @@ fn policy_port(port: &Value, path: &Path<'_>, errors: &mut Errors) {
         Value::String(_) => {}
         number => {
             if last < number.as_i64().unwrap_or(0) {
-                // The server shows the port here, not the end.
                 let detail = "must be greater than or equal to `port`";
-                errors.push(FieldError::invalid(&end, number.clone(), detail));
+                errors.push(FieldError::invalid(&end, last, detail));
             }
             kubewright_validation::check::port(last, &end, errors);
         }
@@ -193,8 +192,7 @@ fn policy_peer(peer: &Value, path: &Path<'_>, errors: &mut Errors) {
 fn ip_block(block: &Value, path: &Path<'_>, errors: &mut Errors) {
     let range = block.text("cidr");
     let at = path.child("cidr");
-    if range.is_empty() {
-        errors.push(FieldError::required(&at, ""));
+    if !declared_required(block, path, "cidr", errors) {
         return;
     }
     problems(&at, range, formats::cidr(range), errors);

@@ -5,10 +5,15 @@ use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use kubewright_validation::check::{Errors, problems, required, subdomain};
+use kubewright_validation::check::{Errors, Required, problems, subdomain};
 
 /// A reference to an object of any kind: its group, kind and name.
-pub(super) fn reference(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn reference(
+    reference: &Value,
+    path: &Path<'_>,
+    required: Required,
+    errors: &mut Errors,
+) {
     if reference.has("apiGroup") {
         let group = reference.text("apiGroup");
         subdomain(&path.child("apiGroup"), group, errors);

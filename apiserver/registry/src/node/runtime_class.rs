@@ -12,7 +12,9 @@ use crate::columns::titles::text;
 use crate::columns::titles::{AGE, NAME};
 use crate::strategy::{Findings, Strategy};
 use crate::warnings::pod::deprecated_label;
-use kubewright_validation::check::{Errors, immutable_as, label, labels, required};
+use kubewright_validation::check::{
+    Errors, declaratively, declared_immutable, label, labels, required,
+};
 use kubewright_validation::internal::shown;
 use kubewright_validation::metadata::Rules;
 use kubewright_validation::pod::{requirements, tolerations};
@@ -32,9 +34,9 @@ impl Strategy for RuntimeClass {
     fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
         METADATA.create(new, errors);
+        declared_immutable(new, old, &Path::root(), "handler", errors);
         check(new, errors);
         METADATA.changed(new, old, errors);
-        immutable_as("s", new, old, &Path::root(), "handler", errors);
     }
 
     fn warnings(&self, new: &Value, _old: &Value) -> Vec<String> {
@@ -63,9 +65,11 @@ impl Strategy for RuntimeClass {
 
 fn check(object: &Value, errors: &mut Errors) {
     let root = Path::root();
-    if required(object, &root, "handler", errors) {
-        label(&root.child("handler"), object.text("handler"), errors);
-    }
+    declaratively(errors, |errors| {
+        if required(object, &root, "handler", errors) {
+            label(&root.child("handler"), object.text("handler"), errors);
+        }
+    });
     let overhead = object.at("overhead").at("podFixed");
     if !overhead.is_null() {
         let limits = json!({ "limits": overhead });

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::behavior::Behavior;
 use crate::strategy::{Findings, Strategy};
-use kubewright_validation::check::{Errors, selector};
+use kubewright_validation::check::{Errors, declared_required, selector};
 use kubewright_validation::metadata::Rules;
 
 /// The strategy of roles and cluster roles.
@@ -82,10 +82,7 @@ fn check(namespaced: bool, object: &Value, errors: &mut Errors) {
 }
 
 fn policy_rule(rule: &Value, namespaced: bool, path: &Path<'_>, errors: &mut Errors) {
-    if rule.list("verbs").is_empty() {
-        let detail = "verbs must contain at least one value";
-        errors.push(FieldError::required(&path.child("verbs"), detail));
-    }
+    declared_required(rule, path, "verbs", errors);
     let (groups, resources) = (rule.list("apiGroups"), rule.list("resources"));
     let urls = rule.list("nonResourceURLs");
     if urls.is_empty() {

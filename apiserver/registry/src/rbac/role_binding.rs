@@ -12,8 +12,7 @@ use crate::columns::Row;
 use crate::columns::titles::text;
 use crate::columns::titles::{AGE, NAME, wide};
 use crate::strategy::{Findings, Strategy};
-use kubewright_validation::check::{Errors, required, subdomain};
-use kubewright_validation::internal::shown;
+use kubewright_validation::check::{Errors, declared_required, immutable_as, problems, subdomain};
 use kubewright_validation::metadata::Rules;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -98,33 +97,21 @@ fn check(namespaced: bool, object: &Value, errors: &mut Errors) {
     if !kinds.contains(&kind) {
         errors.push(FieldError::not_supported(&path.child("kind"), kind, kinds));
     }
-    if required(reference, &path, "name", errors) {
-        let name = reference.text("name");
-        for problem in names::path_segment(name) {
-            errors.push(FieldError::invalid(&path.child("name"), name, &problem));
-        }
-    }
-    let path = Path::new("subjects");
+    let name = reference.text("name");
+    problems(&path.child("name"), name, names::path_segment(name), errors);
+    let subjects = Path::new("subjects");
     for (index, subject) in object.list("subjects").iter().enumerate() {
-        self::subject(subject, namespaced, &path.index(index), errors);
+        self::subject(subject, namespaced, &subjects.index(index), errors);
     }
+    declared_required(reference, &path, "name", errors);
 }
 
 fn check_update(new: &Value, old: &Value, errors: &mut Errors) {
-    let (role, before) = (new.at("roleRef"), old.at("roleRef"));
-    if role != before {
-        let at = Path::new("roleRef");
-        let value = shown("rbac.RoleRef", role);
-        errors.push(FieldError::invalid_shown(
-            &at,
-            &value,
-            "cannot change roleRef",
-        ));
-    }
+    immutable_as("rbac.RoleRef", new, old, &Path::root(), "roleRef", errors);
 }
 
 fn subject(subject: &Value, namespaced: bool, path: &Path<'_>, errors: &mut Errors) {
-    required(subject, path, "name", errors);
+    declared_required(subject, path, "name", errors);
     let group = subject.text("apiGroup");
     let at = path.child("apiGroup");
     match subject.text("kind") {

@@ -12,7 +12,7 @@ use crate::columns::text::or_none;
 use crate::columns::titles::text;
 use crate::columns::titles::{AGE, NAME, boolean};
 use crate::generation;
-use crate::strategy::{Creation, Findings, Strategy};
+use crate::strategy::{Findings, Strategy};
 use kubewright_validation::check::{Errors, IMMUTABLE, one_of_if_set};
 use kubewright_validation::metadata::Rules;
 use kubewright_validation::semantic::same;
@@ -31,12 +31,7 @@ impl Strategy for CSIDriver {
         default(object);
     }
 
-    fn prepare_for_create(&self, object: &mut Value, _creation: &mut Creation<'_>) {
-        close_gates(object);
-    }
-
     fn prepare_for_update(&self, _subresource: &str, new: &mut Value, old: &Value) {
-        close_gates(new);
         generation::count_spec(KIND, new, old);
     }
 
@@ -80,13 +75,6 @@ impl Strategy for CSIDriver {
     }
 }
 
-/// Takes away the field of a feature gate that is off.
-fn close_gates(object: &mut Value) {
-    if let Some(spec) = object.existing("spec") {
-        spec.drop_field("preventPodSchedulingIfMissing");
-    }
-}
-
 fn default(object: &mut Value) {
     let Some(spec) = object.part("spec") else {
         return;
@@ -97,6 +85,7 @@ fn default(object: &mut Value) {
         "storageCapacity",
         "requiresRepublish",
         "seLinuxMount",
+        "preventPodSchedulingIfMissing",
     ] {
         spec.fill(field, false);
     }

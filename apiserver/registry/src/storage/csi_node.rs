@@ -2,14 +2,15 @@
 
 use jiff::Timestamp;
 use kubewright_apimachinery::field::{FieldError, Path};
-use kubewright_apimachinery::view::{Edit, View};
+use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::Value;
 
 use crate::behavior::Behavior;
 use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::titles::{AGE, NAME, integer};
-use crate::strategy::{Findings, Strategy};
+use crate::metadata;
+use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::driver_name;
 use kubewright_validation::check::{Errors, IMMUTABLE, not_negative, qualified_name, required};
 use kubewright_validation::internal::shown;
@@ -23,16 +24,39 @@ const METADATA: Rules = Rules::cluster_scoped();
 pub(crate) struct CSINode;
 
 impl Strategy for CSINode {
+    fn prepare_for_create(&self, object: &mut Value, _creation: &mut Creation<'_>) {
+        object.put("status", empty());
+    }
+
+    /// All of the status is behind a feature gate that is off.
+    fn prepare_for_update(&self, subresource: &str, new: &mut Value, old: &Value) {
+        if subresource == "status" {
+            new.take_from(old, "spec");
+            metadata::reset(new, old);
+        }
+        new.put("status", empty());
+    }
+
     fn validate(&self, object: &Value, found: &mut Findings) {
         METADATA.create(object, &mut found.errors);
         check(object, &mut found.errors);
     }
 
-    fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
+    fn validate_update(&self, subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
+        if subresource == "status" {
+            return METADATA.changed(new, old, errors);
+        }
         METADATA.create(new, errors);
         check(new, errors);
         check_update(new, old, errors);
+    }
+
+    fn reset_fields(&self, subresource: &str) -> &'static [&'static [&'static str]] {
+        match subresource {
+            "status" => &[&["metadata"], &["spec"]],
+            _ => &[&["status"]],
+        }
     }
 
     fn columns(&self) -> Vec<Column<'_>> {

@@ -5,10 +5,10 @@ use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use kubewright_validation::check::{Errors, problems, required};
+use kubewright_validation::check::{Errors, Required, problems};
 
-/// Who provides volumes of a class; upper case is taken, too.
-pub(super) fn provisioner(object: &Value, field: &str, errors: &mut Errors) {
+/// Who provides volumes of a class; upper case is taken, too. `required` says whether the name is there.
+pub(super) fn provisioner(object: &Value, field: &str, required: Required, errors: &mut Errors) {
     let root = Path::root();
     if required(object, &root, field, errors) {
         let name = object.text(field).to_lowercase();

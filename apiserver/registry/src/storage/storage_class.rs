@@ -18,7 +18,9 @@ use crate::columns::titles::text;
 use crate::columns::titles::{AGE, NAME};
 use crate::strategy::{Findings, Strategy};
 use crate::warnings::pod::deprecated_label;
-use kubewright_validation::check::{Errors, immutable_as, one_of_if_set, problems};
+use kubewright_validation::check::{
+    Errors, declared_immutable, declared_required, one_of_if_set, problems,
+};
 use kubewright_validation::metadata::Rules;
 
 const METADATA: Rules = Rules::cluster_scoped();
@@ -70,7 +72,7 @@ impl Strategy for StorageClass {
 
 fn check(object: &Value, errors: &mut Errors) {
     let root = Path::root();
-    provisioner(object, "provisioner", errors);
+    provisioner(object, "provisioner", declared_required, errors);
     parameters(object, errors);
     let policies = ["Delete", "Retain"];
     if !object.text("reclaimPolicy").is_empty() {
@@ -121,14 +123,13 @@ fn topologies(object: &Value, errors: &mut Errors) {
 }
 
 fn check_update(new: &Value, old: &Value, errors: &mut Errors) {
-    let root = Path::root();
-    for (field, kind) in [
-        ("parameters", "{}s"),
-        ("provisioner", "s"),
-        ("reclaimPolicy", "?s"),
-        ("volumeBindingMode", "?s"),
+    for field in [
+        "provisioner",
+        "parameters",
+        "reclaimPolicy",
+        "volumeBindingMode",
     ] {
-        immutable_as(kind, new, old, &root, field, errors);
+        declared_immutable(new, old, &Path::root(), field, errors);
     }
 }
 

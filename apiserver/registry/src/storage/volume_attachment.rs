@@ -16,9 +16,9 @@ use crate::defaults::shared::resource_list;
 use crate::defaults::volumes::shared_sources;
 use crate::metadata;
 use crate::strategy::{Creation, Findings, Strategy};
-use kubewright_validation::check::driver_name;
-use kubewright_validation::check::{Errors, IMMUTABLE, subdomain};
-use kubewright_validation::internal::shown;
+use kubewright_validation::check::{
+    Errors, IMMUTABLE, declared_driver_name, driver_name, subdomain,
+};
 use kubewright_validation::metadata::Rules;
 
 const METADATA: Rules = Rules::cluster_scoped();
@@ -50,6 +50,11 @@ impl Strategy for VolumeAttachment {
     fn validate(&self, object: &Value, found: &mut Findings) {
         METADATA.create(object, &mut found.errors);
         check(object, &mut found.errors);
+        let (attacher, path) = (
+            object.at("spec").text("attacher"),
+            Path::new("spec.attacher"),
+        );
+        declared_driver_name(attacher, &path, &mut found.errors);
     }
 
     fn validate_update(&self, subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
@@ -58,8 +63,12 @@ impl Strategy for VolumeAttachment {
             return METADATA.changed(new, old, errors);
         }
         METADATA.create(new, errors);
+        let (spec, path) = (new.at("spec"), Path::new("spec"));
+        driver_name(spec.text("attacher"), &path.child("attacher"), errors);
         check(new, errors);
-        check_update(new, old, errors);
+        if !same_type("api.storage.v1.VolumeAttachmentSpec", spec, old.at("spec")) {
+            errors.push(FieldError::invalid(&path, Value::Null, IMMUTABLE).declarative());
+        }
     }
 
     fn reset_fields(&self, subresource: &str) -> &'static [&'static [&'static str]] {
@@ -108,7 +117,6 @@ fn default(object: &mut Value) {
 fn check(object: &Value, errors: &mut Errors) {
     let spec = object.at("spec");
     let path = Path::new("spec");
-    driver_name(spec.text("attacher"), &path.child("attacher"), errors);
     let (source, at) = (spec.at("source"), path.child("source"));
     let one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
     let named = source.has("persistentVolumeName");
@@ -131,17 +139,6 @@ fn check(object: &Value, errors: &mut Errors) {
     if named {
         let at = Path::new("spec.source.persistentVolumeName");
         subdomain(&at, source.text("persistentVolumeName"), errors);
-    }
-}
-
-fn check_update(new: &Value, old: &Value, errors: &mut Errors) {
-    let (spec, before) = (new.at("spec"), old.at("spec"));
-    if !same_type("api.storage.v1.VolumeAttachmentSpec", spec, before) {
-        errors.push(FieldError::invalid_shown(
-            &Path::new("spec"),
-            &shown("storage.VolumeAttachmentSpec", spec),
-            IMMUTABLE,
-        ));
     }
 }
 

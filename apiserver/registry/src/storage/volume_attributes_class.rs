@@ -13,7 +13,7 @@ use crate::columns::Row;
 use crate::columns::titles::text;
 use crate::columns::titles::{AGE, NAME};
 use crate::strategy::{Creation, Findings, Strategy};
-use kubewright_validation::check::Errors;
+use kubewright_validation::check::{Errors, required};
 use kubewright_validation::metadata::Rules;
 use kubewright_validation::semantic::same;
 
@@ -70,7 +70,7 @@ fn protect(object: &mut Value) {
 }
 
 fn check(object: &Value, errors: &mut Errors) {
-    provisioner(object, "driverName", errors);
+    provisioner(object, "driverName", required, errors);
     parameters(object, errors);
     if object.entries("parameters").next().is_none() {
         let detail = "must contain at least one key/value pair";

@@ -69,6 +69,22 @@ fn the_quality_of_service_follows_requests_and_limits() {
 }
 
 #[test]
+fn limits_of_the_whole_pod_ask_for_what_its_containers_ask_for() {
+    let pod = created(
+        "",
+        "Pod",
+        json!({ "spec": { "resources": { "limits": { "cpu": "4", "memory": "4Gi" } }, "containers": [
+            { "name": "a", "image": "a", "resources": { "requests": { "cpu": "500m" } } },
+            { "name": "b", "image": "a", "resources": { "requests": { "cpu": "1" } } },
+        ] } }),
+    );
+    assert_eq!(
+        pod["spec"]["resources"]["requests"],
+        json!({ "cpu": "1500m", "memory": "4Gi" })
+    );
+}
+
+#[test]
 fn the_main_path_keeps_the_status_and_the_status_path_keeps_the_rest() {
     let old = json!({ "metadata": { "name": "a", "generation": 3, "labels": { "a": "1" } },
         "spec": { "replicas": 1 }, "status": { "replicas": 1 } });

@@ -5,12 +5,11 @@
 
 mod diff;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use kubewright_apimachinery::go_text::html_escaped;
-use kubewright_apimachinery::view::{Edit, View};
+use kubewright_apimachinery::view::View;
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde_json::Value;
@@ -155,38 +154,18 @@ impl Serialize for Shown<'_> {
 
 fn fields<M: SerializeMap>(kind: &str, value: &Value, map: &mut M) -> Result<(), M::Error> {
     for field in TYPES.get(kind).into_iter().flatten() {
-        let part = match (kind, field.name) {
-            ("PodSpec", "SecurityContext") => Cow::Owned(security(value)),
-            _ => Cow::Borrowed(value.at(&field.json)),
-        };
+        let value = value.at(&field.json);
         if field.inline {
-            fields(field.kind, &part, map)?;
-        } else if !(field.optional && field.is_empty(&part)) {
+            fields(field.kind, value, map)?;
+        } else if !(field.optional && field.is_empty(value)) {
             let shown = Shown {
                 kind: field.kind,
-                value: &part,
+                value,
             };
             map.serialize_entry(field.name, &shown)?;
         }
     }
     Ok(())
-}
-
-/// What a pod shares with its host is part of the security context there.
-fn security(spec: &Value) -> Value {
-    let mut context = spec.at("securityContext").clone();
-    for field in [
-        "hostNetwork",
-        "hostPID",
-        "hostIPC",
-        "shareProcessNamespace",
-        "hostUsers",
-    ] {
-        if spec.has(field) {
-            context.put(field, spec.at(field).clone());
-        }
-    }
-    context
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -252,6 +231,6 @@ mod tests {
             text.starts_with(r#"{"labels":{"a":"b"},"Spec":{"Volumes":null,"#),
             "{text}"
         );
-        assert!(text.contains(r#""SecurityContext":null"#), "{text}");
+        assert!(text.contains(r#""HostPID":true"#), "{text}");
     }
 }

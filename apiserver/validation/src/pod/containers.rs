@@ -148,7 +148,7 @@ pub(super) fn ephemeral(
 }
 
 /// Real pods refuse what templates tolerate for compatibility.
-pub fn image_blanks(container: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(super) fn image_blanks(container: &Value, path: &Path<'_>, errors: &mut Errors) {
     let image = container.text("image");
     if image.trim().len() != image.len() {
         errors.push(FieldError::invalid(

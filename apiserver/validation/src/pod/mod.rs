@@ -5,6 +5,7 @@ mod context;
 pub mod paths;
 mod platform;
 mod probes;
+mod projected;
 mod references;
 mod resources;
 pub mod scheduling;
@@ -21,7 +22,7 @@ use super::check::{
     Errors, annotations, ip, label, labels, one_of, problems, qualified_name, subdomain,
 };
 
-pub use containers::{CONTAINERS, image_blanks};
+pub use containers::CONTAINERS;
 pub use resources::{container_resource_name, is_overcommitted, requirements, resource_name};
 pub use scheduling::{node_selector, tolerations};
 
@@ -247,6 +248,7 @@ fn pod_spec(spec: &Value, pod: Option<&str>, path: &Path<'_>, errors: &mut Error
     one_of(spec, path, "dnsPolicy", &policies, errors);
     labels(spec, path, "nodeSelector", errors);
     security::pod(spec, path, errors);
+    security::shared_processes(spec, path, errors);
     scheduling::affinity(spec.at("affinity"), &path.child("affinity"), errors);
     dns(spec, &path.child("dnsConfig"), errors);
     let gates = path.child("readinessGates");

@@ -52,3 +52,11 @@ pub fn relative(text: &str, path: &Path<'_>, errors: &mut Errors) {
     }
     no_backsteps(text, path, errors);
 }
+
+/// Checks that a path is one of a file in a volume: no name that is reserved, and no way out.
+pub(super) fn local_path(text: &str, path: &Path<'_>, errors: &mut Errors) {
+    relative(text, path, errors);
+    if text.starts_with("..") && !text.starts_with("../") {
+        errors.push(FieldError::invalid(path, text, "must not start with '..'"));
+    }
+}

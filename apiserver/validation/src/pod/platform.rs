@@ -74,20 +74,14 @@ fn not_linux(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         if context.has(field) {
             errors.push(FieldError::forbidden(&of_context.child(field), detail));
         }
-        // What is shared with the host is looked for between them.
-        let between: &[&str] = match field {
-            "seLinuxOptions" => &["hostUsers", "hostPID", "hostIPC"],
-            "sysctls" => &["shareProcessNamespace"],
-            _ => &[],
+    }
+    for field in ["hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"] {
+        let set = match field {
+            "hostPID" | "hostIPC" => spec.flag(field),
+            field => spec.has(field),
         };
-        for field in between {
-            let set = match *field {
-                "hostPID" | "hostIPC" => spec.flag(field),
-                field => spec.has(field),
-            };
-            if set {
-                errors.push(FieldError::forbidden(&path.child(field), detail));
-            }
+        if set {
+            errors.push(FieldError::forbidden(&path.child(field), detail));
         }
     }
     for list in LISTS {

@@ -23,13 +23,6 @@ pub(super) fn pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (index, group) in context.list("supplementalGroups").iter().enumerate() {
         id(group.as_i64(), &groups.index(index), errors);
     }
-    if spec.flag("hostPID") && spec.flag("shareProcessNamespace") {
-        errors.push(FieldError::invalid(
-            &path.child("shareProcessNamespace"),
-            true,
-            "ShareProcessNamespace and HostPID cannot both be enabled",
-        ));
-    }
     sysctls(context, spec, &path.child("sysctls"), errors);
     for (field, words) in [
         ("fsGroupChangePolicy", ["Always", "OnRootMismatch"]),
@@ -40,14 +33,17 @@ pub(super) fn pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         }
         one_of_if_set(context, &path, field, &words, errors);
     }
-    // Mounting with a label is behind a gate.
-    one_of_if_set(
-        context,
-        &path,
-        "seLinuxChangePolicy",
-        &["Recursive"],
-        errors,
-    );
+    let policies = ["MountOption", "Recursive"];
+    one_of_if_set(context, &path, "seLinuxChangePolicy", &policies, errors);
+}
+
+/// Processes cannot be shared with the host and within the pod at once.
+pub(super) fn shared_processes(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    if spec.flag("hostPID") && spec.flag("shareProcessNamespace") {
+        let detail = "ShareProcessNamespace and HostPID cannot both be enabled";
+        let at = path.child("shareProcessNamespace");
+        errors.push(FieldError::invalid(&at, true, detail));
+    }
 }
 
 /// The security context of a container.

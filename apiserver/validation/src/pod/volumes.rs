@@ -8,7 +8,8 @@ use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::context::Context;
-use super::paths::{host_path, nfs, relative};
+use super::paths::{host_path, local_path, nfs, relative};
+use super::projected::{certificate, trust_bundle};
 use super::references::{field_reference, resource_reference};
 use crate::check::{Errors, driver_name, label, one_of_if_set, required, subdomain};
 use crate::claims;
@@ -177,9 +178,7 @@ fn one(
         }
         "nfs" => nfs(source, path, errors),
         "image" => {
-            if context.pod.is_some() {
-                required(source, path, "reference", errors);
-            }
+            required(source, path, "reference", errors);
             let policies = ["Always", "IfNotPresent", "Never"];
             one_of_if_set(source, path, "pullPolicy", &policies, errors);
         }
@@ -228,7 +227,8 @@ fn projected(source: &Value, path: &Path<'_>, errors: &mut Errors) {
                 }
                 "downwardAPI" => downward_files(item, &at, errors),
                 "serviceAccountToken" => token(item, &at, path, errors),
-                _ => {}
+                "clusterTrustBundle" => trust_bundle(item, &at, path, &mut all, errors),
+                _ => certificate(item, &at, path, &mut all, errors),
             }
             for file in item.list("items").iter().map(|item| item.text("path")) {
                 if !file.is_empty() && all.contains(&file) {
@@ -326,13 +326,6 @@ fn mode(holder: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
             mode,
             "must be a number between 0 and 0777 (octal), both inclusive",
         ));
-    }
-}
-
-fn local_path(text: &str, path: &Path<'_>, errors: &mut Errors) {
-    relative(text, path, errors);
-    if text.starts_with("..") && !text.starts_with("../") {
-        errors.push(FieldError::invalid(path, text, "must not start with '..'"));
     }
 }
 

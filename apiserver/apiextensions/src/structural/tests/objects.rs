@@ -340,7 +340,7 @@ fn numbers_are_compared_as_go_compares_them() {
         (
             json!({"type": "number", "multipleOf": 0.01}),
             json!(4.35),
-            vec!["spec.x: Invalid value: 4.35: spec.x in body should be a multiple of 0.01"],
+            vec![],
         ),
         (
             json!({"type": "integer"}),

@@ -193,25 +193,15 @@ fn check_metadata(call: &Call, review: &Value, errors: &mut Vec<FieldError>) {
 fn access(call: &Call, review: &Value, asker: Option<&User>) -> Result<Value> {
     let spec = &review["spec"];
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
-    let path_attributes = path;
-    let field = Path::new("spec.resourceAttributes");
     let mut errors = Vec::new();
-    match (resource.is_object(), path.is_object()) {
-        (true, true) => {
-            let path = Path::new("spec.nonResourceAttributes");
-            let detail = "cannot be specified in combination with resourceAttributes";
-            errors.push(FieldError::invalid_shown(
-                &path,
-                &shown(path_attributes),
-                detail,
-            ));
-        }
-        (false, false) => {
-            let detail =
-                "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-            errors.push(FieldError::invalid(&field, Value::Null, detail));
-        }
-        _ => {}
+    if resource.is_object() == path.is_object() {
+        let shown = if path.is_object() {
+            &shown(path)
+        } else {
+            "null"
+        };
+        let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+        errors.push(FieldError::invalid_shown(&Path::new("spec"), shown, detail));
     }
     let named;
     let user = if let Some(user) = asker {

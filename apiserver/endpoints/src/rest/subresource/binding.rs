@@ -6,6 +6,7 @@ use kubewright_apimachinery::accessor::{meta_text, metadata, metadata_mut};
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::names;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::time::now;
 use kubewright_storage::Raced;
@@ -90,8 +91,16 @@ fn check(binding: &Value) -> Result<()> {
         let path = Path::new("target.kind");
         errors.push(FieldError::not_supported(&path, kind, &["Node", "<empty>"]));
     }
-    if target["name"].as_str().unwrap_or_default().is_empty() {
-        errors.push(FieldError::required(&Path::new("target.name"), ""));
+    let (name, path) = (
+        target["name"].as_str().unwrap_or_default(),
+        Path::new("target.name"),
+    );
+    if name.is_empty() {
+        errors.push(FieldError::required(&path, ""));
+    } else if matches!(kind, "" | "Node") {
+        for problem in names::dns1123_subdomain(name) {
+            errors.push(FieldError::invalid(&path, name, &problem));
+        }
     }
     // The real server does not convert these errors into a Status.
     let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();

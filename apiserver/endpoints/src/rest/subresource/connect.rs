@@ -8,12 +8,15 @@ use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::{Result, Status};
-use serde_json::{Map, Value, json};
+use kubewright_apimachinery::view::View;
+use kubewright_storage::At;
+use serde_json::{Map, Value};
 
 use super::proxy::{self, Target};
 use crate::body::Body;
 use crate::rest::call::Call;
-use crate::service_endpoints;
+
+const SLICES: &str = "endpointslices.discovery.k8s.io";
 
 /// Whether a subresource of the core group is a connection.
 pub(super) fn is_connect(name: &str) -> bool {
@@ -145,39 +148,54 @@ async fn to_pod(call: &Call) -> Result<Target<'_>> {
 async fn to_service(call: &Call) -> Result<Target<'_>> {
     let Named { scheme, name, port } = named(call, "service")?;
     let mut port_name = port.to_owned();
-    if let Ok(port) = port.parse::<i64>() {
+    if let Ok(number) = port.parse::<i64>() {
         let service = call.value(&*call.stored_as(name)?).await?;
-        let number = u16::try_from(port).ok();
-        let known = number.and_then(|port| service_endpoints::port_name(&service, port));
-        let Some(known) = known else {
+        let mut ports = service.at("spec").list("ports").iter();
+        let Some(port) = ports.find(|known| known["port"] == number) else {
             let name = quoted(name);
             return Err(unavailable(format!(
-                "no service port {port} found for service {name}"
+                "no service port {number} found for service {name}"
             )));
         };
-        known.clone_into(&mut port_name);
+        port.text("name").clone_into(&mut port_name);
     }
-    let endpoints = call.shared.store.get("endpoints", &call.key(name));
-    let Some(endpoints) = endpoints else {
-        return Err(Status::not_found("", "services", name));
+    let (store, namespace) = (&call.shared.store, &call.path.namespace);
+    let slices = store.list(SLICES, namespace, "", usize::MAX, At::Now);
+    let slices = slices.map(|listed| listed.objects).unwrap_or_default();
+    let address = slices.iter().find_map(|slice| {
+        let slice = slice.value();
+        let labels = slice.at("metadata").at("labels");
+        if labels.text("kubernetes.io/service-name") != name {
+            return None;
+        }
+        let mut ports = slice.list("ports").iter();
+        let port = ports.find(|port| port.has("port") && port["name"] == *port_name)?;
+        let mut endpoints = slice.list("endpoints").iter();
+        let endpoint = endpoints.find(|endpoint| {
+            endpoint.at("conditions").at("ready") != false && is_of_pod(call, endpoint)
+        })?;
+        let address = endpoint.list("addresses").first()?.as_str()?.parse().ok()?;
+        Some((address, port["port"].as_u64()?.try_into().ok()?))
+    });
+    address
+        .map(|address| Target { scheme, address })
+        .ok_or_else(|| {
+            let name = quoted(name);
+            unavailable(format!("no endpoints available for service {name}"))
+        })
+}
+
+/// Whether an endpoint is a pod that has its address: a proxy leads nowhere else.
+fn is_of_pod(call: &Call, endpoint: &Value) -> bool {
+    let (target, namespace) = (endpoint.at("targetRef"), &call.path.namespace);
+    let key = format!("{namespace}/{}", target.text("name"));
+    let pod = call.shared.store.get("pods", &key);
+    let address = endpoint.list("addresses").first();
+    let has_address = |pod: Value| {
+        let mut own = pod.at("status").list("podIPs").iter();
+        own.any(|own| own.get("ip") == address)
     };
-    let value = endpoints.value();
-    let subsets = value["subsets"].as_array().into_iter().flatten();
-    let mut addresses =
-        subsets.flat_map(|subset| subset["addresses"].as_array().into_iter().flatten());
-    let has_pods = addresses.any(|address| address["targetRef"]["kind"] == "Pod");
-    let metadata = json!({"metadata": {"namespace": call.path.namespace, "name": name}});
-    let ready = service_endpoints::ready(&call.shared.cluster, &metadata, &port_name);
-    let Some(address) = ready.first().filter(|_| has_pods) else {
-        let name = quoted(name);
-        return Err(unavailable(format!(
-            "no endpoints available for service {name}"
-        )));
-    };
-    Ok(Target {
-        scheme,
-        address: *address,
-    })
+    target.text("namespace") == namespace && pod.is_some_and(|pod| has_address(pod.value()))
 }
 
 fn unavailable(message: String) -> Status {

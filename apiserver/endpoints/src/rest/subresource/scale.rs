@@ -19,12 +19,13 @@ use crate::rest::decode::{self, Decoded};
 use crate::rest::metadata::settle_namespace;
 use crate::rest::patch::{self, Patch};
 use crate::rest::query::WriteOptions;
-use crate::rest::{answer, tracking, write};
+use crate::rest::{answer, corrupt, tracking, write};
 
 /// Answers the scale of the object.
 pub(super) async fn get(call: &Call) -> Result<Response<Body>> {
     let stored = call.stored()?;
-    let object = call.value(&stored).await?;
+    let object = call.value(&stored).await;
+    let object = object.map_err(|failure| corrupt::got(call, &call.path.name, failure))?;
     if let Some(paths) = paths(call) {
         let (scale, is_there) = scale::read(paths, &object).map_err(Status::plain)?;
         if !is_there {

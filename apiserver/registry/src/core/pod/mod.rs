@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 use kubewright_apimachinery::field::Path;
-use kubewright_apimachinery::view::{Edit, View, empty};
-use serde_json::{Value, json};
+use kubewright_apimachinery::view::{Edit, View};
+use serde_json::Value;
 
 use crate::behavior::Behavior;
 use crate::column::Column;
@@ -18,6 +18,7 @@ use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::metadata::Rules;
 mod app_armor;
 mod claims;
+mod resources;
 mod update;
 mod writes;
 
@@ -56,13 +57,8 @@ impl Strategy for Pod {
 
     fn prepare_for_create(&self, object: &mut Value, creation: &mut Creation<'_>) {
         generation::start(object);
-        // A status that clients cannot set on creation starts as Go's zero value.
-        let claimed = object.at("status").at("qosClass").clone();
-        object.put("status", empty());
-        if claimed.is_string() {
-            object.put("status", json!({ "qosClass": claimed }));
-        }
         pod_gates::close(object, &["spec"]);
+        resources::complete(object);
         writes::create(object);
         creation.warnings.extend(app_armor::sync(object));
     }
@@ -70,11 +66,16 @@ impl Strategy for Pod {
     fn prepare_for_update(&self, subresource: &str, new: &mut Value, old: &Value) {
         match subresource {
             "" => {
+                writes::keep_resources(new, old);
                 pod_gates::close(new, &["spec"]);
                 new.take_from(old, "status");
             }
             "ephemeralcontainers" => writes::ephemeral_containers(new, old),
-            "resize" => writes::resize(new, old),
+            "resize" => {
+                writes::resize(new, old);
+                writes::keep_resources(new, old);
+                resources::complete(new);
+            }
             "status" => {
                 if let Some(metadata) = new.part("metadata") {
                     metadata.take_from(old.at("metadata"), "deletionTimestamp");

@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use super::claims;
 use crate::quality_of_service::quality_of_service;
-use kubewright_validation::check::{Errors, immutable, ip, problems, qualified_name, required};
+use kubewright_validation::check::{Errors, immutable, ip, problems, qualified_name};
 use kubewright_validation::internal::{difference, shown};
 use kubewright_validation::metadata;
-use kubewright_validation::pod::{image_blanks, pod_annotations, scheduling, whole};
+use kubewright_validation::pod::{pod_annotations, whole};
 use kubewright_validation::semantic::same;
 
 /// How the metadata of pods are checked.
@@ -34,17 +34,10 @@ pub(crate) fn update(new: &Value, old: &Value, errors: &mut Errors) {
     let (spec, before) = (new.at("spec"), old.at("spec"));
     let path = Path::new("spec");
     for list in ["containers", "initContainers"] {
-        let path = path.child(list);
         if spec.list(list).len() != before.list(list).len() {
             let detail = "pod updates may not add or remove containers";
-            errors.push(FieldError::forbidden(&path, detail));
+            errors.push(FieldError::forbidden(&path.child(list), detail));
             return;
-        }
-        // Images are what may change, so they are looked at once more.
-        for (index, container) in spec.list(list).iter().enumerate() {
-            let at = path.index(index);
-            required(container, &at, "image", errors);
-            image_blanks(container, &at, errors);
         }
     }
     if !deadline(spec, before, &path, errors) {
@@ -152,8 +145,6 @@ fn tolerations(spec: &Value, before: &Value, path: &Path<'_>, errors: &mut Error
             return;
         }
     }
-    // As with the rest of the pod, they are looked at once more.
-    scheduling::tolerations(spec, path, errors);
 }
 
 fn gates(spec: &Value, before: &Value, path: &Path<'_>, errors: &mut Errors) {

@@ -8,12 +8,7 @@ use crate::metadata;
 use crate::quality_of_service::quality_of_service;
 
 pub(super) fn create(pod: &mut Value) {
-    // The real server believes a pod that names its class.
-    let quality = match pod.at("status").text("qosClass") {
-        "" => quality_of_service(pod),
-        named => named,
-    };
-    let mut status = json!({ "phase": "Pending", "qosClass": quality });
+    let mut status = json!({ "phase": "Pending", "qosClass": quality_of_service(pod) });
     if !pod.at("spec").list("schedulingGates").is_empty() {
         status.put(
             "conditions",
@@ -87,11 +82,28 @@ pub(super) fn status(new: &mut Value, old: &Value) {
     }
     let quality = old.at("status").at("qosClass");
     if let Some(status) = new.part("status") {
-        // It is behind a feature gate that is off.
-        status.drop_field("nodeAllocatableResourceClaimStatuses");
+        // They are behind feature gates that are off.
+        for field in ["nodeAllocatableResourceClaimStatuses", "volumeHealth"] {
+            status.drop_field(field);
+        }
+        // Clients that do not know these fields leave them out; an empty list says that there is nothing.
+        for field in ["resourceClaimStatuses", "extendedResourceClaimStatus"] {
+            if !status.has(field) {
+                status.take_from(old.at("status"), field);
+            }
+        }
         if status.text("qosClass").is_empty() && !quality.is_null() {
             status.put("qosClass", quality.clone());
         }
+    }
+}
+
+/// Keeps the resources of the pod as a whole for a client that does not know them.
+pub(super) fn keep_resources(new: &mut Value, old: &Value) {
+    if let Some(spec) = new.existing("spec")
+        && !spec.has("resources")
+    {
+        spec.take_from(old.at("spec"), "resources");
     }
 }
 

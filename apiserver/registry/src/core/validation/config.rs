@@ -286,7 +286,6 @@ pub(crate) fn node_resources(object: &Value, errors: &mut Errors) {
 
 pub(crate) fn node_update(new: &Value, old: &Value, errors: &mut Errors) {
     let (spec, before) = (new.at("spec"), old.at("spec"));
-    // These have been looked at with the rest of the node: the real server tells them twice, too.
     node_resources(new, errors);
     declared_features(new, errors);
     node_addresses(new, errors);
@@ -299,10 +298,12 @@ pub(crate) fn node_update(new: &Value, old: &Value, errors: &mut Errors) {
     }
     let provider = before.text("providerID");
     if !provider.is_empty() && provider != spec.text("providerID") {
-        errors.push(FieldError::forbidden(
-            &Path::new("spec.providerID"),
-            "node updates may not change providerID except from \"\" to valid",
-        ));
+        let detail = match spec.text("providerID") {
+            "" => "field cannot be cleared once set",
+            _ => "field cannot be modified once set",
+        };
+        let at = Path::new("spec.providerID");
+        errors.push(FieldError::invalid(&at, Value::Null, detail));
     }
     taints(spec.list("taints"), errors);
     if spec.text("externalID") != before.text("externalID") {

@@ -1,13 +1,15 @@
 //! Claims for devices, and the templates that pods' claims are made from.
 
 use kubewright_apimachinery::field::{FieldError, Path};
-use kubewright_apimachinery::names::label_value;
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use super::parts::{as_text, at_most, configuration, set};
-use super::{names, selector};
-use kubewright_validation::check::{Errors, label, problems, subdomain};
+use super::selector;
+use kubewright_validation::check::{Errors, declaratively, label, subdomain};
+use kubewright_validation::devices::parts::{
+    NAMES, as_text, configuration, declared_at_most, declared_set,
+};
+use kubewright_validation::devices::{names, taints};
 use kubewright_validation::metadata;
 
 const MOST: usize = 32;
@@ -23,17 +25,16 @@ pub(crate) fn spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.child("devices");
     let devices = spec.at("devices");
     let requests = devices.list("requests");
-    let name = |request| View::text(request, "name");
-    set(
+    declared_set(
         requests,
         MOST,
+        ("DeviceRequest", &["name"]),
         &path.child("requests"),
         errors,
-        name,
         request,
     );
     let at = path.child("constraints");
-    at_most(
+    declared_at_most(
         devices.list("constraints"),
         MOST,
         &at,
@@ -43,7 +44,7 @@ pub(crate) fn spec(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         },
     );
     let at = path.child("config");
-    at_most(
+    declared_at_most(
         devices.list("config"),
         MOST,
         &at,
@@ -64,18 +65,22 @@ fn request(request: &Value, path: &Path<'_>, errors: &mut Errors) {
             let detail = format!("{WHICH}, but multiple fields are set");
             errors.push(FieldError::invalid(path, Value::Null, &detail));
         }
-        (true, true) => devices(request.at("exactly"), &path.child("exactly"), errors),
+        (true, true) => {
+            let (exact, at) = (request.at("exactly"), path.child("exactly"));
+            class(exact, &at, errors);
+            devices(exact, &at, errors);
+        }
         (false, false) => {
             let at = path.child("firstAvailable");
-            let name = |alternative| View::text(alternative, "name");
-            set(
+            declared_set(
                 alternatives,
                 MOST_ALTERNATIVES,
+                ("DeviceSubRequest", &["name"]),
                 &at,
                 errors,
-                name,
                 |alternative, at, errors| {
                     label(&at.child("name"), alternative.text("name"), errors);
+                    declaratively(errors, |errors| class(alternative, at, errors));
                     devices(alternative, at, errors);
                 },
             );
@@ -83,13 +88,16 @@ fn request(request: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Which devices and how many.
-fn devices(request: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn class(request: &Value, path: &Path<'_>, errors: &mut Errors) {
     let at = path.child("deviceClassName");
     match request.text("deviceClassName") {
         "" => errors.push(FieldError::required(&at, "")),
         class => subdomain(&at, class, errors),
     }
+}
+
+/// Which devices and how many.
+fn devices(request: &Value, path: &Path<'_>, errors: &mut Errors) {
     selector::all(request, path, errors);
     let (mode, count) = (
         request.text("allocationMode"),
@@ -107,38 +115,11 @@ fn devices(request: &Value, path: &Path<'_>, errors: &mut Errors) {
         "All" | "ExactCount" => {}
         _ => {
             let at = path.child("allocationMode");
-            errors.push(FieldError::not_supported(&at, mode, &["All", "ExactCount"]));
+            let error = FieldError::not_supported(&at, mode, &["All", "ExactCount"]);
+            errors.push(error.declarative());
         }
     }
-    let at = path.child("tolerations");
-    for (index, toleration) in request.list("tolerations").iter().enumerate() {
-        self::toleration(toleration, &at.index(index), errors);
-    }
-}
-
-fn toleration(toleration: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let key = toleration.text("key");
-    if !key.is_empty() {
-        names::label_name(key, &path.child("key"), errors);
-    }
-    let (value, at) = (toleration.text("value"), path.child("value"));
-    match toleration.text("operator") {
-        "Exists" if !value.is_empty() => {
-            let detail = "must be empty for operator `Exists`";
-            errors.push(FieldError::invalid(&at, value, detail));
-        }
-        "Exists" => {}
-        "Equal" => problems(&at, value, label_value(value), errors),
-        "" => errors.push(FieldError::required(&path.child("operator"), "")),
-        other => errors.push(FieldError::not_supported(
-            &path.child("operator"),
-            other,
-            &["Equal", "Exists"],
-        )),
-    }
-    if !toleration.text("effect").is_empty() {
-        super::slices::effect(toleration, path, errors);
-    }
+    taints::tolerations(request, path, errors);
 }
 
 fn constraint(constraint: &Value, requests: &[Value], path: &Path<'_>, errors: &mut Errors) {
@@ -157,12 +138,12 @@ fn constraint(constraint: &Value, requests: &[Value], path: &Path<'_>, errors: &
 /// The requests that a part of a claim is about.
 pub(crate) fn references(holder: &Value, requests: &[Value], path: &Path<'_>, errors: &mut Errors) {
     let at = path.child("requests");
-    set(
+    declared_set(
         holder.list("requests"),
         MOST,
+        NAMES,
         &at,
         errors,
-        as_text,
         |name, at, errors| {
             names::request_reference(as_text(name), requests, at, errors);
         },

@@ -1,8 +1,6 @@
 //! Dynamic resource allocation: classes of devices, claims for them, and what drivers say that there is.
 
 mod claims;
-mod names;
-pub(crate) mod parts;
 mod selector;
 mod slices;
 mod status;
@@ -12,10 +10,10 @@ use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use kubewright_validation::check::{Errors, IMMUTABLE, is_extended};
+use kubewright_validation::check::{Errors, IMMUTABLE, declared_extended_name};
+use kubewright_validation::devices::parts::{MOST_CONFIGURATIONS, configuration, declared_at_most};
 use kubewright_validation::internal::shown;
 use kubewright_validation::semantic::same;
-use parts::{MOST_CONFIGURATIONS, at_most, configuration};
 
 pub(crate) use status::claim_status;
 
@@ -42,11 +40,10 @@ pub(crate) fn update(kind: &str, new: &Value, old: &Value, errors: &mut Errors) 
     let (value, before) = (new.at("spec"), old.at("spec"));
     if !same_type(&format!("api.resource.v1.{spec}"), value, before) {
         let at = Path::new("spec");
-        errors.push(FieldError::invalid_shown(
-            &at,
-            &shown(spec, value),
-            IMMUTABLE,
-        ));
+        errors.push(match kind {
+            "ResourceClaim" => FieldError::invalid(&at, Value::Null, IMMUTABLE).declarative(),
+            _ => FieldError::invalid_shown(&at, &shown(spec, value), IMMUTABLE),
+        });
     }
 }
 
@@ -58,7 +55,7 @@ fn class(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
     let is_known = !old.is_null() && same(spec.at("config"), old.at("config"));
     let at = path.child("config");
-    at_most(
+    declared_at_most(
         spec.list("config"),
         MOST_CONFIGURATIONS,
         &at,
@@ -67,10 +64,8 @@ fn class(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
             configuration(config, is_known, at, errors);
         },
     );
-    let name = spec.text("extendedResourceName");
-    if spec.has("extendedResourceName") && !is_extended(name) {
-        let at = path.child("extendedResourceName");
-        let detail = "must be a valid extended resource name";
-        errors.push(FieldError::invalid(&at, name, detail));
+    if spec.has("extendedResourceName") {
+        let name = spec.text("extendedResourceName");
+        declared_extended_name(name, &path.child("extendedResourceName"), errors);
     }
 }

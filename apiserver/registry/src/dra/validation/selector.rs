@@ -9,8 +9,8 @@ use kubewright_apimachinery::view::View;
 use kubewright_cel::{Environment, Type};
 use serde_json::Value;
 
-use super::parts::at_most;
 use kubewright_validation::check::Errors;
+use kubewright_validation::devices::parts::declared_at_most;
 
 const MOST: usize = 32;
 const LONGEST: usize = 10 * 1024;
@@ -18,7 +18,7 @@ const LONGEST: usize = 10 * 1024;
 /// The selectors of a class or a request.
 pub(crate) fn all(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
     let selectors = holder.list("selectors");
-    at_most(
+    declared_at_most(
         selectors,
         MOST,
         &path.child("selectors"),

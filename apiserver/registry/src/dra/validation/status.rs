@@ -4,13 +4,19 @@ use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::View;
 use serde_json::{Value, json};
 
-use super::parts::device_identity as identity;
-use super::parts::{MOST_PARAMETERS, as_text, at_most, configuration, parameters, set};
-use super::{claims, names};
-use kubewright_validation::check::driver_name;
-use kubewright_validation::check::{Errors, immutable_as, label};
+use super::claims;
+use kubewright_validation::check::{
+    Errors, declaratively_swapped, declared_driver_name, driver_name, label,
+};
 use kubewright_validation::conditions::conditions;
+use kubewright_validation::devices::parts::device_identity as identity;
+use kubewright_validation::devices::parts::{
+    IDENTITY, MOST_PARAMETERS, NAMES, as_text, configuration, declared_at_most, declared_set,
+    parameters,
+};
+use kubewright_validation::devices::{binding, names, taints};
 use kubewright_validation::pod::node_selector;
+use kubewright_validation::semantic::same;
 
 const MOST_CONSUMERS: usize = 256;
 const MOST_RESULTS: usize = 32;
@@ -24,16 +30,36 @@ const LONGEST_HARDWARE_ADDRESS: usize = 128;
 pub(crate) fn claim_status(new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::new("status");
     let (status, before) = (new.at("status"), old.at("status"));
-    let requests = new.at("spec").at("devices").list("requests");
+    declaratively_swapped(
+        errors,
+        |errors| {
+            consumers(new, before, &path, errors);
+        },
+        |errors| {
+            let (allocated, at) = (status.at("allocation"), path.child("allocation"));
+            let is_set = status.has("allocation");
+            if is_set && !before.has("allocation") {
+                let requests = new.at("spec").at("devices").list("requests");
+                allocation(allocated, requests, &at, errors);
+            } else if is_set && !same(allocated, before.at("allocation")) {
+                let detail = "field cannot be modified once set";
+                errors.push(FieldError::invalid(&at, Value::Null, detail).declarative());
+            }
+        },
+    );
+}
+
+/// Whom the devices are for, and what drivers say of them.
+fn consumers(new: &Value, before: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let status = new.at("status");
     let consumers = status.list("reservedFor");
-    let uid = |consumer| View::text(consumer, "uid");
     let at = path.child("reservedFor");
-    set(
+    declared_set(
         consumers,
         MOST_CONSUMERS,
+        ("ResourceClaimConsumerReference", &["uid"]),
         &at,
         errors,
-        uid,
         |consumer, at, errors| {
             for field in ["resource", "name", "uid"] {
                 if consumer.text(field).is_empty() {
@@ -42,43 +68,24 @@ pub(crate) fn claim_status(new: &Value, old: &Value, errors: &mut Errors) {
             }
         },
     );
-    devices(status, &path, errors);
+    devices(status, path, errors);
     if !consumers.is_empty() {
-        let is_new = |consumer: &&Value| !before.list("reservedFor").contains(consumer);
+        let is_new = |consumer: &Value| !before.list("reservedFor").contains(consumer);
         if !status.has("allocation") {
             let detail = "may not be specified when `allocated` is not set";
             errors.push(FieldError::forbidden(&at, detail));
-        } else if new.at("metadata").has("deletionTimestamp")
-            && consumers.iter().any(|c| is_new(&c))
-        {
+        } else if new.at("metadata").has("deletionTimestamp") && consumers.iter().any(is_new) {
             let detail = "new entries may not be added while `deallocationRequested` or \
                           `deletionTimestamp` are set";
             errors.push(FieldError::forbidden(&at, detail));
         }
-    }
-    if status.has("allocation") && before.has("allocation") {
-        immutable_as(
-            "AllocationResult",
-            status,
-            before,
-            &path,
-            "allocation",
-            errors,
-        );
-    } else if status.has("allocation") {
-        allocation(
-            status.at("allocation"),
-            requests,
-            &path.child("allocation"),
-            errors,
-        );
     }
 }
 
 fn allocation(allocation: &Value, requests: &[Value], path: &Path<'_>, errors: &mut Errors) {
     let (devices, at) = (allocation.at("devices"), path.child("devices"));
     let results = at.child("results");
-    at_most(
+    declared_at_most(
         devices.list("results"),
         MOST_RESULTS,
         &results,
@@ -86,26 +93,32 @@ fn allocation(allocation: &Value, requests: &[Value], path: &Path<'_>, errors: &
         |result, at, errors| {
             let request = result.text("request");
             names::request_reference(request, requests, &at.child("request"), errors);
-            device(result, at, errors);
-            super::slices::binding(result, at, errors);
+            let driver = result.text("driver");
+            declared_driver_name(driver, &at.child("driver"), errors);
+            names::declared_pool(result.text("pool"), &at.child("pool"), errors);
+            label(&at.child("device"), result.text("device"), errors);
+            declaratively_swapped(
+                errors,
+                |errors| binding(result, at, errors),
+                |errors| taints::tolerations(result, at, errors),
+            );
+            share(result, at, errors);
         },
     );
     let config = at.child("config");
-    at_most(
+    declared_at_most(
         devices.list("config"),
         MOST_CONFIGURATIONS,
         &config,
         errors,
         |config, at, errors| {
-            let source = config.text("source");
-            match source {
-                "FromClaim" | "FromClass" => {}
-                "" => errors.push(FieldError::required(&at.child("source"), "")),
-                _ => errors.push(FieldError::not_supported(
-                    &at.child("source"),
-                    source,
-                    &["FromClaim", "FromClass"],
-                )),
+            let (source, at_source) = (config.text("source"), at.child("source"));
+            let sources = ["FromClaim", "FromClass"];
+            if source.is_empty() {
+                errors.push(FieldError::required(&at_source, "").declarative());
+            } else if !sources.contains(&source) {
+                let error = FieldError::not_supported(&at_source, source, &sources);
+                errors.push(error.declarative());
             }
             claims::references(config, requests, at, errors);
             configuration(config, false, at, errors);
@@ -120,111 +133,87 @@ fn allocation(allocation: &Value, requests: &[Value], path: &Path<'_>, errors: &
     }
 }
 
-fn device(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
-    driver_name(holder.text("driver"), &path.child("driver"), errors);
-    names::pool(holder.text("pool"), &path.child("pool"), errors);
-    label(&path.child("device"), holder.text("device"), errors);
-    if holder.has("shareID") {
-        share(holder.text("shareID"), &path.child("shareID"), errors);
-    }
-}
-
 /// What drivers say of the devices that were allocated, and of no others.
 fn devices(status: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.child("devices");
     let results = status.at("allocation").at("devices").list("results");
+    let kind: (_, &[_]) = ("AllocatedDeviceStatus", &IDENTITY);
     let said = status.list("devices");
-    for (index, device) in said.iter().enumerate() {
-        let at = path.index(index);
-        self::device(device, &at, errors);
-        if !results
-            .iter()
-            .any(|result| identity(result) == identity(device))
-        {
-            let detail = "must be an allocated device in the claim";
-            let shown = shown(device).to_string();
-            errors.push(FieldError::invalid_shown(&at, &shown, detail));
-        }
-        let all = device.list("conditions").len();
-        if all > MOST_CONDITIONS {
-            errors.push(FieldError::too_many(
-                &at.child("conditions"),
-                all,
-                MOST_CONDITIONS,
-            ));
-        }
-        conditions(device, &at, errors);
-        if device.has("data") {
-            let limit = MOST_PARAMETERS;
-            parameters(device.at("data"), limit, &at.child("data"), errors);
-        }
-        network(device.at("networkData"), &at.child("networkData"), errors);
-    }
-    for (index, device) in said.iter().enumerate() {
-        if said[..index]
-            .iter()
-            .any(|other| identity(other) == identity(device))
-        {
-            let at = path.index(index);
-            errors.push(FieldError::duplicate_shown(&at, &shown(device).to_string()));
-        }
-    }
-}
-
-fn shown(device: &Value) -> Shown<'_> {
-    Shown(identity(device))
+    declared_set(
+        said,
+        usize::MAX,
+        kind,
+        &path,
+        errors,
+        |device, at, errors| {
+            driver_name(device.text("driver"), &at.child("driver"), errors);
+            names::pool(device.text("pool"), &at.child("pool"), errors);
+            label(&at.child("device"), device.text("device"), errors);
+            share(device, at, errors);
+            if !results
+                .iter()
+                .any(|result| identity(result) == identity(device))
+            {
+                let detail = "must be an allocated device in the claim";
+                errors.push(FieldError::invalid_shown(at, &shown(device), detail));
+            }
+            let all = device.list("conditions").len();
+            if all > MOST_CONDITIONS {
+                errors.push(FieldError::too_many(
+                    &at.child("conditions"),
+                    all,
+                    MOST_CONDITIONS,
+                ));
+            }
+            conditions(device, at, errors);
+            if device.has("data") {
+                let limit = MOST_PARAMETERS;
+                parameters(device.at("data"), limit, &at.child("data"), errors);
+            }
+            network(device.at("networkData"), &at.child("networkData"), errors);
+        },
+    );
 }
 
 /// A device's identity as Go writes the struct, whose fields keep their order.
-struct Shown<'a>([&'a str; 4]);
-
-impl std::fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [driver, pool, device, share] = self.0.map(|text| json!(text));
-        write!(
-            f,
-            "{{\"Driver\":{driver},\"Pool\":{pool},\"Device\":{device},\"ShareID\":{share}}}"
-        )
-    }
+fn shown(device: &Value) -> String {
+    let [driver, pool, device, share] = identity(device).map(|text| json!(text));
+    format!(r#"{{"Driver":{driver},"Pool":{pool},"Device":{device},"ShareID":{share}}}"#)
 }
 
-fn share(id: &str, path: &Path<'_>, errors: &mut Errors) {
-    match uuid::Uuid::try_parse(id) {
-        Err(_) => {
-            let why = match id.len() {
-                32 | 36 | 38 | 45 => "invalid UUID format".to_owned(),
-                length => format!("invalid UUID length: {length}"),
-            };
-            let detail = format!("error validating uid: {why}");
-            errors.push(FieldError::invalid(path, id, &detail));
-        }
-        Ok(uuid) if uuid.hyphenated().to_string() != id => {
-            let detail = "uid must be in RFC 4122 normalized form, \
-                          `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters";
-            errors.push(FieldError::invalid(path, id, detail));
-        }
-        Ok(_) => {}
+fn share(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let id = holder.text("shareID");
+    let is_part = |(at, byte): (usize, u8)| match at {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+    };
+    if holder.has("shareID") && !(id.len() == 36 && id.bytes().enumerate().all(is_part)) {
+        let (at, detail) = (
+            path.child("shareID"),
+            "must be a lowercase UUID in 8-4-4-4-12 format",
+        );
+        errors.push(FieldError::invalid(&at, id, detail).declarative());
     }
 }
 
 fn network(data: &Value, path: &Path<'_>, errors: &mut Errors) {
-    for (field, limit) in [
-        ("interfaceName", LONGEST_INTERFACE),
-        ("hardwareAddress", LONGEST_HARDWARE_ADDRESS),
-    ] {
+    let short = |field: &str, limit: usize, errors: &mut Errors| {
         if data.text(field).len() > limit {
-            errors.push(FieldError::too_long(&path.child(field), limit));
+            let error = FieldError::too_long(&path.child(field), limit);
+            errors.push(error.declarative());
         }
-    }
+    };
+    short("interfaceName", LONGEST_INTERFACE, errors);
     let at = path.child("ips");
-    set(
+    declared_set(
         data.list("ips"),
         MOST_ADDRESSES,
+        NAMES,
         &at,
         errors,
-        as_text,
         |address, at, errors| {
             names::interface_address(as_text(address), at, errors);
         },
     );
+    short("hardwareAddress", LONGEST_HARDWARE_ADDRESS, errors);
 }

@@ -8,60 +8,103 @@ use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use kubewright_validation::check::driver_name;
-use kubewright_validation::check::{Errors, label, problems, subdomain};
+use crate::check::{Errors, declaratively, driver_name, label, problems, subdomain};
 
 const LONGEST_POOL: usize = 253;
+const LONGEST_PREFIX: usize = 63;
 const LONGEST_IDENTIFIER: usize = 32;
 const NO_REQUEST: &str = "must be the name of a request in the claim or the name of a request and a \
                           subrequest separated by '/'";
 
 /// A pool: subdomains with slashes between them.
-pub(crate) fn pool(name: &str, path: &Path<'_>, errors: &mut Errors) {
+pub fn pool(name: &str, path: &Path<'_>, errors: &mut Errors) {
+    if pool_length(name, path, errors) {
+        for part in name.split('/') {
+            subdomain(path, part, errors);
+        }
+    }
+}
+
+/// The same as declarative validation checks it.
+pub fn declared_pool(name: &str, path: &Path<'_>, errors: &mut Errors) {
+    declaratively(errors, |errors| {
+        if !pool_length(name, path, errors) {
+            return;
+        }
+        for (at, part) in name.split('/').enumerate() {
+            if part.is_empty() {
+                let detail = format!("segment {at}: must not be empty");
+                errors.push(FieldError::invalid(path, name, &detail));
+            } else {
+                prefixed(&format!("segment {at}"), part, path, errors);
+            }
+        }
+    });
+}
+
+fn pool_length(name: &str, path: &Path<'_>, errors: &mut Errors) -> bool {
     if name.is_empty() {
         errors.push(FieldError::required(path, ""));
-        return;
-    }
-    if name.len() > LONGEST_POOL {
+    } else if name.len() > LONGEST_POOL {
         errors.push(FieldError::too_long(path, LONGEST_POOL));
     }
-    for part in name.split('/') {
-        subdomain(path, part, errors);
+    !name.is_empty()
+}
+
+/// A subdomain that is a part of a name; the problems say which.
+fn prefixed(which: &str, part: &str, path: &Path<'_>, errors: &mut Errors) {
+    for problem in names::dns1123_subdomain(part) {
+        let detail = format!("{which}: {problem}");
+        errors.push(FieldError::invalid(path, part, &detail));
     }
 }
 
 /// The name of an attribute or a capacity: an identifier, perhaps behind a driver's domain.
-pub(crate) fn qualified(name: &str, path: &Path<'_>, errors: &mut Errors) {
+pub fn qualified(name: &str, path: &Path<'_>, errors: &mut Errors) {
+    halves(name, ["the domain", "the name"], driver_name, path, errors);
+}
+
+/// The same with a domain, which has to be there, as declarative validation checks it.
+pub fn fully_qualified(name: &str, path: &Path<'_>, errors: &mut Errors) {
+    declaratively(errors, |errors| {
+        halves(name, ["prefix", "name"], prefix, path, errors);
+        if !name.contains('/') {
+            let detail = "a fully qualified name must be a domain and a name separated by a slash";
+            errors.push(FieldError::invalid(path, name, detail));
+        }
+    });
+}
+
+fn prefix(domain: &str, path: &Path<'_>, errors: &mut Errors) {
+    if domain.len() > LONGEST_PREFIX {
+        errors.push(FieldError::too_long(path, LONGEST_PREFIX));
+    }
+    prefixed("prefix", domain, path, errors);
+}
+
+fn halves(
+    name: &str,
+    words: [&str; 2],
+    domain: impl Fn(&str, &Path<'_>, &mut Errors),
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
     let parts: Vec<&str> = name.split('/').collect();
+    let empty = |word| FieldError::invalid(path, "", &format!("{word} must not be empty"));
     match parts[..] {
         [id] => identifier(id, path, errors),
-        [domain, id] => {
-            if domain.is_empty() {
-                errors.push(FieldError::invalid(
-                    path,
-                    "",
-                    "the domain must not be empty",
-                ));
-            } else {
-                driver_name(domain, path, errors);
+        [before, id] => {
+            match before {
+                "" => errors.push(empty(words[0])),
+                before => domain(before, path, errors),
             }
-            if id.is_empty() {
-                errors.push(FieldError::invalid(path, "", "the name must not be empty"));
-            } else {
-                identifier(id, path, errors);
+            match id {
+                "" => errors.push(empty(words[1])),
+                id => identifier(id, path, errors),
             }
         }
         // The real server looks at no name with two slashes.
         _ => {}
-    }
-}
-
-/// The same with a domain, which has to be there.
-pub(crate) fn fully_qualified(name: &str, path: &Path<'_>, errors: &mut Errors) {
-    qualified(name, path, errors);
-    if !name.contains('/') {
-        let detail = "a fully qualified name must be a domain and a name separated by a slash";
-        errors.push(FieldError::invalid(path, name, detail));
     }
 }
 
@@ -83,12 +126,7 @@ fn identifier(id: &str, path: &Path<'_>, errors: &mut Errors) {
 }
 
 /// A reference to a request of a claim, or to one of its alternatives.
-pub(crate) fn request_reference(
-    name: &str,
-    requests: &[Value],
-    path: &Path<'_>,
-    errors: &mut Errors,
-) {
+pub fn request_reference(name: &str, requests: &[Value], path: &Path<'_>, errors: &mut Errors) {
     let parts: Vec<&str> = name.split('/').collect();
     if parts.len() > 2 {
         errors.push(FieldError::invalid(path, name, NO_REQUEST));
@@ -112,12 +150,12 @@ pub(crate) fn request_reference(
 }
 
 /// A key in the form of a label's.
-pub(crate) fn label_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
+pub fn label_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
     problems(path, name, names::qualified_name(name), errors);
 }
 
 /// An address with the length of its network, as a network interface has it.
-pub(crate) fn interface_address(text: &str, path: &Path<'_>, errors: &mut Errors) {
+pub fn interface_address(text: &str, path: &Path<'_>, errors: &mut Errors) {
     let parsed = text.split_once('/').and_then(|(address, bits)| {
         let address: IpAddr = address.parse().ok()?;
         let limit = if address.is_ipv4() { 32 } else { 128 };

@@ -3,7 +3,7 @@
 const SEQUENCE: u8 = 0x30;
 
 /// What is wrong with the outermost part, or with something in it.
-pub(crate) fn problem(bytes: &[u8]) -> String {
+pub fn problem(bytes: &[u8]) -> String {
     match header(bytes) {
         Err(why) => format!("asn1: syntax error: {why}"),
         Ok(Header {

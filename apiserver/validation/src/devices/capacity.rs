@@ -1,0 +1,180 @@
+//! Capacities of devices, and by which rules claims share one.
+
+use std::cell::Cell;
+
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::view::View;
+use serde_json::Value;
+
+use super::parts::at_most;
+use crate::check::Errors;
+
+const MOST_OPTIONS: usize = 10;
+
+/// Checks a capacity of a device, which may be `shared`.
+pub fn capacity(capacity: &Value, shared: bool, path: &Path<'_>, errors: &mut Errors) {
+    let (policy, at) = (capacity.at("requestPolicy"), path.child("requestPolicy"));
+    if policy.is_null() {
+        return;
+    }
+    if !shared {
+        let detail = "allowMultipleAllocations must be true";
+        errors.push(FieldError::forbidden(&at, detail));
+        return;
+    }
+    let (options, range) = (policy.list("validValues"), policy.at("validRange"));
+    let amount = |value: &Value| Quantity::from_value(value);
+    let (Some(most), default) = (amount(capacity.at("value")), amount(policy.at("default"))) else {
+        return;
+    };
+    let (what, field) = match (options.is_empty(), range.is_null()) {
+        (true, true) => return,
+        (false, false) => {
+            let detail = "exactly one policy can be specified, cannot specify \"validValues\" and \
+                          \"validRange\" at the same time";
+            errors.push(FieldError::forbidden(&at, detail));
+            return;
+        }
+        (false, true) => ("validValues is defined", "validValues"),
+        (true, false) => ("validRange is defined", "validRange"),
+    };
+    let Some(default) = default else {
+        let detail = format!("required when {what}");
+        errors.push(FieldError::required(&at.child("default"), &detail));
+        return;
+    };
+    if field == "validValues" {
+        self::options(options, default, most, &at.child(field), errors);
+    } else {
+        self::range(range, default, most, &at.child(field), errors);
+    }
+}
+
+/// The amounts that can be had of a capacity, one by one.
+fn options(
+    options: &[Value],
+    default: Quantity,
+    most: Quantity,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
+    let amounts: Vec<Quantity> = options.iter().filter_map(Quantity::from_value).collect();
+    for (index, pair) in amounts.windows(2).enumerate() {
+        if pair[0] > pair[1] {
+            let detail = "values must be sorted in ascending order";
+            let at = path.index(index + 1);
+            errors.push(FieldError::invalid(&at, pair[1].to_string(), detail));
+        }
+    }
+    let found = Cell::new(false);
+    let all = at_most(options, MOST_OPTIONS, path, errors, |option, at, errors| {
+        let Some(option) = Quantity::from_value(option) else {
+            return;
+        };
+        if option > most {
+            let detail = format!("option is larger than capacity value: {most}");
+            errors.push(FieldError::invalid(at, option.to_string(), &detail));
+        }
+        found.set(found.get() || option == default);
+    });
+    for (index, amount) in amounts.iter().enumerate().filter(|_| all) {
+        if amounts[..index].contains(amount) {
+            errors.push(FieldError::duplicate(&path.index(index), decimal(*amount)));
+        }
+    }
+    if !found.get() {
+        let detail = "default value is not valid according to the requestPolicy";
+        errors.push(FieldError::invalid(path, default.to_string(), detail));
+    }
+}
+
+/// The amounts that can be had of a capacity, from one to another.
+fn range(range: &Value, default: Quantity, most: Quantity, path: &Path<'_>, errors: &mut Errors) {
+    let amount = |field: &str| Quantity::from_value(range.at(field));
+    let mut wrong = |field: &str, value: Quantity, detail: &str| {
+        let at = path.child(field);
+        errors.push(FieldError::invalid(&at, value.to_string(), detail));
+    };
+    let Some(min) = amount("min") else {
+        let detail = "required when validRange is defined";
+        errors.push(FieldError::required(&path.child("min"), detail));
+        return;
+    };
+    if min > most {
+        let detail = format!("min is larger than capacity value: {most}");
+        wrong("min", min, &detail);
+    }
+    if default < min {
+        let detail = format!("default is less than min: {min}");
+        wrong("default", default, &detail);
+    }
+    let (max, step) = (amount("max"), amount("step"));
+    if let Some(max) = max {
+        if min > max {
+            wrong("max", min, &format!("min is larger than max: {max}"));
+        }
+        if max > most {
+            let detail = format!("max is larger than capacity value: {most}");
+            wrong("max", max, &detail);
+        }
+        if default > max {
+            let detail = format!("default is more than max: {max}");
+            wrong("default", default, &detail);
+        }
+    }
+    // Go counts in thousandths or in whole units, as far as its numbers go.
+    let all = [
+        ("default", Some(default)),
+        ("min", Some(min)),
+        ("max", max),
+        ("step", step),
+    ];
+    let all = all.map(|(field, value)| value.map(|value| (field, value)));
+    let has_fractions = all.iter().flatten().any(|(_, value)| !value.is_whole());
+    let problem = |value: Quantity| match value {
+        value if has_fractions => {
+            (!value.is_milli()).then_some("value cannot be represented as a milli value")
+        }
+        value if value.is_negative() => Some("must be greater than or equal to 0"),
+        value => (Some(value) > Quantity::parse("9223372036854775807"))
+            .then_some("must not be larger than 9223372036854775807"),
+    };
+    let all = all.into_iter().flatten();
+    let unfit: Vec<_> = all
+        .filter_map(|(field, value)| Some((field, value, problem(value)?)))
+        .collect();
+    let step_is_positive = step.filter(|step| !step.is_negative() && !step.is_zero());
+    match (step, step_is_positive) {
+        _ if has_fractions && !unfit.is_empty() => {}
+        (None, _) => return,
+        (Some(step), None) => return wrong("step", step, "must be greater than zero"),
+        (_, Some(step)) if min.plus(step) > most => {
+            let next = min.plus(step);
+            let detail = format!("one step {next} is larger than capacity value: {most}");
+            wrong("step", step, &detail);
+        }
+        _ => {}
+    }
+    for (field, value, detail) in &unfit {
+        wrong(field, *value, detail);
+    }
+    for value in std::iter::once(default).chain(max) {
+        if let (true, Some(step)) = (unfit.is_empty(), step)
+            && !value.plus(min.negated()).is_multiple_of(step)
+        {
+            let detail = format!("value is not a multiple of a given step ({step}) from ({min})");
+            wrong("step", value, &detail);
+        }
+    }
+}
+
+/// A quantity as a decimal number.
+fn decimal(amount: Quantity) -> String {
+    let millis = amount.millis();
+    if amount.is_whole() {
+        (millis / 1000).to_string()
+    } else {
+        format!("{}.{:03}", millis / 1000, millis % 1000)
+    }
+}
