@@ -29,6 +29,10 @@ pub use workloads::Workloads;
 /// (`system:serviceaccount:kube-system:replicaset-controller`), and end with the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each controller is chosen by itself"
+)]
 pub struct Controllers {
     garbage_collection: bool,
     namespaces: bool,
