@@ -153,7 +153,7 @@ impl ChainBuilder {
     /// Gives PodSecurity defaults for namespaces without labels, and exemptions: the `PodSecurityConfiguration` of a real API
     /// server's admission configuration.
     ///
-    /// # Example: nobody judges the pods of a namespace
+    /// # Example: pods of a namespace that are not checked
     ///
     /// ```
     /// use kubewright_admission::Chain;

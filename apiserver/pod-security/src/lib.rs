@@ -7,6 +7,7 @@ mod namespace;
 mod pod;
 mod policy;
 mod template;
+mod violation;
 mod words;
 
 pub use checks::{Violations, violations};

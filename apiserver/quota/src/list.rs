@@ -132,27 +132,27 @@ mod tests {
 
     use super::*;
 
-    fn list(value: Value) -> ResourceList {
+    fn list(value: &Value) -> ResourceList {
         ResourceList::of(&json!({ "list": value }), "list")
     }
 
     #[test]
     fn what_is_left_is_never_below_zero_and_has_only_the_resources_of_the_first_list() {
-        let left = list(json!({"cpu": "1", "memory": "1Gi"}))
-            .without(&list(json!({"cpu": "2", "memory": "256Mi", "pods": "1"})));
-        assert_eq!(left, list(json!({"cpu": "0", "memory": "768Mi"})));
+        let left = list(&json!({"cpu": "1", "memory": "1Gi"}))
+            .without(&list(&json!({"cpu": "2", "memory": "256Mi", "pods": "1"})));
+        assert_eq!(left, list(&json!({"cpu": "0", "memory": "768Mi"})));
     }
 
     #[test]
     fn a_list_exceeds_another_in_the_resources_that_both_have() {
-        let exceeding = list(json!({"cpu": "2", "memory": "1Gi", "pods": "9"}))
-            .exceeding(&list(json!({"cpu": "1999m", "memory": "1Gi"})));
+        let exceeding = list(&json!({"cpu": "2", "memory": "1Gi", "pods": "9"}))
+            .exceeding(&list(&json!({"cpu": "1999m", "memory": "1Gi"})));
         assert_eq!(exceeding, ["cpu"]);
     }
 
     #[test]
     fn a_list_is_shown_sorted() {
-        let shown = list(json!({"pods": "1", "cpu": "1500m", "memory": "1024Mi"})).shown();
+        let shown = list(&json!({"pods": "1", "cpu": "1500m", "memory": "1024Mi"})).shown();
         assert_eq!(shown, "cpu=1500m,memory=1Gi,pods=1");
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use kubewright_apimachinery::view::View as _;
 use serde_json::Value;
 
-use super::{Violation, violation};
 use crate::pod::Pod;
+use crate::violation::{Violation, violation};
 use crate::words::{containers, quoted_set};
 
 const DEFAULT_SET: [&str; 13] = [

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use kubewright_apimachinery::view::View as _;
 use serde_json::Value;
 
-use super::{Violation, violation};
 use crate::pod::Pod;
+use crate::violation::{Violation, violation};
 use crate::words::{containers, plural, quoted_set, uses};
 
 pub(super) fn namespaces(pod: &Pod<'_>) -> Option<Violation> {

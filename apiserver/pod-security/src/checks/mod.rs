@@ -14,17 +14,11 @@ mod windows;
 
 use crate::level::{Level, LevelVersion, Version};
 use crate::pod::Pod;
+use crate::violation::Violation;
 
 /// What a pod violates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Violations(Vec<Violation>);
-
-/// What a pod violates of one check.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Violation {
-    reason: String,
-    detail: String,
-}
 
 type CheckPod = fn(&Pod<'_>) -> Option<Violation>;
 
@@ -193,13 +187,6 @@ impl Violations {
             detail => format!("{} ({detail})", found.reason),
         });
         details.collect::<Vec<_>>().join(", ")
-    }
-}
-
-fn violation(reason: &str, detail: String) -> Violation {
-    Violation {
-        reason: reason.to_owned(),
-        detail,
     }
 }
 

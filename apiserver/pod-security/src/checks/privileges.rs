@@ -2,8 +2,8 @@
 
 use kubewright_apimachinery::view::View as _;
 
-use super::{Violation, violation};
 use crate::pod::Pod;
+use crate::violation::{Violation, violation};
 use crate::words::containers;
 
 pub(super) fn privileged(pod: &Pod<'_>) -> Option<Violation> {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use kubewright_apimachinery::view::View as _;
 
-use super::{Violation, violation};
 use crate::pod::Pod;
+use crate::violation::{Violation, violation};
 use crate::words::{containers, quoted_set};
 
 pub(super) fn always(pod: &Pod<'_>) -> Option<Violation> {

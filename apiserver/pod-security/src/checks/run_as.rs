@@ -3,8 +3,8 @@
 use kubewright_apimachinery::view::View as _;
 use serde_json::Value;
 
-use super::{Violation, violation};
 use crate::pod::Pod;
+use crate::violation::{Violation, violation};
 use crate::words::{containers, setters};
 
 pub(super) fn non_root(pod: &Pod<'_>) -> Option<Violation> {

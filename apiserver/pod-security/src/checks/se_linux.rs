@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use kubewright_apimachinery::view::View as _;
 use serde_json::Value;
 
-use super::{Violation, violation};
 use crate::pod::Pod;
+use crate::violation::{Violation, violation};
 use crate::words::{plural, quoted, setters};
 
 const TYPES: [&str; 4] = ["", "container_t", "container_init_t", "container_kvm_t"];

@@ -6,8 +6,8 @@ use kubewright_apimachinery::go_text;
 use kubewright_apimachinery::view::View as _;
 use serde_json::Value;
 
-use super::{Violation, violation};
 use crate::pod::Pod;
+use crate::violation::{Violation, violation};
 use crate::words::{containers, plural, quoted, setters};
 
 /// Until there was a field, annotations named the profiles.

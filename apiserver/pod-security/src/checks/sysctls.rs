@@ -2,8 +2,8 @@
 
 use kubewright_apimachinery::view::View as _;
 
-use super::{Violation, violation};
 use crate::pod::Pod;
+use crate::violation::{Violation, violation};
 
 /// The sysctls that are safe, by the version since which they are known to be.
 const SAFE: [(u64, &str); 14] = [

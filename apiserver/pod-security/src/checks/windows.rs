@@ -3,8 +3,8 @@
 use kubewright_apimachinery::view::View as _;
 use serde_json::Value;
 
-use super::{Violation, violation};
 use crate::pod::Pod;
+use crate::violation::{Violation, violation};
 use crate::words::setters;
 
 pub(super) fn host_process(pod: &Pod<'_>) -> Option<Violation> {
