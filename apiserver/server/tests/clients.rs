@@ -117,13 +117,13 @@ async fn patches_and_statuses_are_written(client: Client) {
         .patch("web", &params, &Patch::Merge(&merge))
         .await
         .unwrap();
-    assert_eq!(merged.spec.unwrap().replicas, Some(3));
+    assert_eq!(merged.spec.replicas, Some(3));
     let strategic = json!({"spec": {"template": {"spec": {"containers": [{"name": "main", "image": "other"}]}}}});
     let patched = deployments
         .patch("web", &params, &Patch::Strategic(&strategic))
         .await
         .unwrap();
-    let containers = patched.spec.unwrap().template.spec.unwrap().containers;
+    let containers = patched.spec.template.spec.unwrap().containers;
     assert_eq!(
         (containers.len(), containers[0].image.as_deref()),
         (1, Some("other"))

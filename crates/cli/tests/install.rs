@@ -308,7 +308,7 @@ async fn what_others_keep_is_taken_over_only_if_that_is_asked_for() {
         "{lines:#?}"
     );
     let deployment = deployments.get("gardens").await.unwrap();
-    assert_ne!(deployment.spec.unwrap().replicas, Some(7));
+    assert_ne!(deployment.spec.replicas, Some(7));
     assert_eq!(deployment.metadata.name.as_deref(), Some("gardens"));
 }
 
