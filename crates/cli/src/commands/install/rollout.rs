@@ -71,8 +71,7 @@ fn progress(deployment: &Deployment) -> Progress {
     if let Some(late) = late {
         return Progress::Failed(late.message.clone().unwrap_or_default());
     }
-    let spec = deployment.spec.as_ref();
-    let wanted = spec.and_then(|spec| spec.replicas).unwrap_or(1);
+    let wanted = deployment.spec.replicas.unwrap_or(1);
     let number = |number: Option<i32>| number.unwrap_or_default();
     let (all, new) = (number(status.replicas), number(status.updated_replicas));
     let available = number(status.available_replicas);
@@ -95,13 +94,12 @@ async fn troubles(cluster: &Cluster, namespace: &str, deployment: &Deployment) -
         .flat_map(|status| &status.conditions);
     let refused = conditions
         .flatten()
-        .filter(|known| known.type_ == "ReplicaFailure");
+        .filter(|known| known.type_.as_deref() == Some("ReplicaFailure"));
     let mut troubles: Vec<String> = refused
         .filter_map(|known| known.message.clone())
         .map(|message| format!("no pod can be made: {message}"))
         .collect();
-    let selector = deployment.spec.as_ref().map(|spec| &spec.selector);
-    let labels = selector.and_then(|selector| selector.match_labels.as_ref());
+    let labels = deployment.spec.selector.match_labels.as_ref();
     let labels: Vec<String> = labels
         .into_iter()
         .flatten()
