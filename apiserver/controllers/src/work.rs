@@ -179,7 +179,7 @@ impl Context {
         (cx, woken)
     }
 
-    /// Has a key looked at again each time that the returned function is called.
+    /// Returns a function that adds the key to the queue again.
     pub(super) fn waker(&self, key: &Key) -> impl Fn() + Send + Sync + 'static {
         let (waker, key) = (self.waker.clone(), key.clone());
         move || {

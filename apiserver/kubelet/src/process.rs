@@ -55,7 +55,7 @@ impl Process {
         let mut command = Command::new(&self.path);
         command
             .env_clear()
-            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+            .env("PATH", SEARCHED)
             .env("HOME", &container.directory)
             .envs(
                 container
@@ -98,6 +98,9 @@ impl Process {
         ))
     }
 }
+
+/// As container runtimes set it for images that do not.
+const SEARCHED: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 async fn copy(output: Option<impl AsyncRead + Unpin>, log: &Log) {
     let Some(output) = output else {

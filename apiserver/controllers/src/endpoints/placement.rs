@@ -1,4 +1,4 @@
-//! Which endpoint stands in which slice: few slices change, and none has more than a hundred endpoints.
+//! The slice of each endpoint: few slices change, and none has more than a hundred endpoints.
 
 use std::collections::BTreeMap;
 

@@ -41,7 +41,7 @@ impl TriggerTimes {
         let Some(before) = before else {
             return Some(created.clone());
         };
-        // Times of one format compare as their texts do.
+        // Times of one format compare as strings do.
         let changed = times
             .into_iter()
             .filter(|(pod, time)| before.pods.get(pod).is_none_or(|known| time > known))

@@ -199,3 +199,42 @@ async fn a_pod_waits_for_what_its_environment_and_volumes_refer_to() {
     assert_eq!(pod["status"]["phase"], "Succeeded");
     assert_eq!(log(&cluster, "a", "").await, "v\n");
 }
+
+#[tokio::test]
+async fn the_proxies_of_pods_and_services_reach_the_program() {
+    let cluster = running(Program::function(serve));
+    let ports = json!({"ports": [{"containerPort": 8080}]});
+    cluster.made(PODS, &pod("a", &ports)).await;
+    let service = json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web"},
+        "spec": {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]},
+    });
+    let services = "/api/v1/namespaces/default/services";
+    cluster.made(services, &service).await;
+    for path in [
+        format!("{PODS}/a/proxy/x?y"),
+        format!("{PODS}/http:a:8080/proxy/"),
+        format!("{services}/web:80/proxy/"),
+        format!("{services}/web/proxy/x"),
+    ] {
+        while cluster.get(&path).await.code == 503 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let answer = cluster.get(&path).await;
+        assert_eq!(answer.code, 200, "{path}: {answer:?}");
+    }
+    let bare = cluster.get(&format!("{PODS}/a/proxy?y")).await;
+    assert_eq!(bare.code, 301);
+    assert_eq!(bare.headers["location"], format!("{PODS}/a/proxy/?y"));
+    let refused = cluster.get(&format!("{PODS}/a:9/proxy/")).await;
+    assert_eq!(refused.code, 503);
+    let message = refused.json()["message"].clone();
+    let message = message.as_str().expect("a message");
+    assert!(
+        message.starts_with("error trying to reach service: dial tcp 10.244.")
+            && message.ends_with(":9: connect: connection refused"),
+        "{message}"
+    );
+}

@@ -3,6 +3,7 @@
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
+use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_kubelet::{ContainerState, LogOptions, Pod};
@@ -17,12 +18,12 @@ use crate::rest::call::Call;
 /// # Errors
 /// There is no such container, it has not started yet, or it has no program, so that it does not run.
 pub(super) async fn log(call: &Call) -> Result<Response<Body>> {
+    let options = options(call)?;
     let pod = call.value(&*call.stored()?).await?;
     let container = check_container(&pod, call.query.text("container"))?;
     if pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty) {
         return Ok(answer::empty(StatusCode::NO_CONTENT));
     }
-    let options = options(call)?;
     let uid = pod["metadata"]["uid"].as_str().unwrap_or_default();
     let running = call.shared.pods.get(uid);
     let status = running
@@ -61,24 +62,65 @@ fn read(pod: &Pod, container: &str, previous: bool, options: LogOptions) -> Opti
     Some(response)
 }
 
+/// Reads and checks the options.
 fn options(call: &Call) -> Result<LogOptions> {
     let query = &call.query;
-    let number = |name| {
-        Ok(query
-            .number(name)?
-            .and_then(|count| usize::try_from(count).ok()))
+    let [tail, limit, seconds] = ["tailLines", "limitBytes", "sinceSeconds"];
+    let [tail_lines, limit_bytes, since_seconds] = [
+        query.number(tail)?,
+        query.number(limit)?,
+        query.number(seconds)?,
+    ];
+    let mut errors = Vec::new();
+    for (name, value, least, why) in [
+        (tail, tail_lines, 0, "must be greater than or equal to 0"),
+        (limit, limit_bytes, 1, "must be greater than 0"),
+    ] {
+        if let Some(value) = value.filter(|value| *value < least) {
+            errors.push(FieldError::invalid(&Path::new(name), value, why));
+        }
+    }
+    let since_time = query.get("sinceTime").filter(|text| !text.is_empty());
+    match (since_time, since_seconds) {
+        (Some(_), Some(_)) => errors.push(FieldError::forbidden(
+            &Path::new(""),
+            "at most one of `sinceTime` or `sinceSeconds` may be specified",
+        )),
+        (None, Some(value)) if value < 1 => {
+            let why = "must be greater than 0";
+            errors.push(FieldError::invalid(&Path::new(seconds), value, why));
+        }
+        _ => {}
+    }
+    if !query.text("stream").is_empty() {
+        let why = "may not be specified";
+        errors.push(FieldError::forbidden(&Path::new("stream"), why));
+    }
+    if !errors.is_empty() {
+        return Err(Status::invalid(
+            "",
+            "PodLogOptions",
+            &call.path.name,
+            &errors,
+        ));
+    }
+    let since = match (since_time, since_seconds) {
+        (Some(time), _) => Some(time.parse().map_err(|_| {
+            let time = quoted(time);
+            Status::bad_request(format!("sinceTime {time} is not a time of RFC 3339"))
+        })?),
+        (None, Some(seconds)) => {
+            let ago = SignedDuration::from_secs(seconds);
+            Timestamp::now().saturating_sub(ago).ok()
+        }
+        (None, None) => None,
     };
-    let ago = query.number("sinceSeconds")?.map(|seconds| {
-        let ago = SignedDuration::from_secs(seconds);
-        Timestamp::now()
-            .saturating_sub(ago)
-            .unwrap_or(Timestamp::MIN)
-    });
+    let count = |value: Option<i64>| value.and_then(|value| usize::try_from(value).ok());
     Ok(LogOptions {
         follow: query.flag("follow"),
-        tail: number("tailLines")?,
-        since: query.text("sinceTime").parse().ok().or(ago),
+        tail: count(tail_lines),
+        since,
         timestamps: query.flag("timestamps"),
-        limit: number("limitBytes")?,
+        limit: count(limit_bytes),
     })
 }
