@@ -8,7 +8,7 @@ use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use kubewright_registry::Served;
 
-use super::Metrics;
+use super::counters::Metrics;
 use super::measure::Measure;
 use super::series::{Labels, Series};
 use super::text::Text;
