@@ -20,6 +20,9 @@
 //! * There are no controllers unless [`Controllers`] are asked for, as in a control plane of kube-apiserver and etcd
 //!   alone; and then not all of them: no endpoints but the server's own, CronJobs, ReplicationControllers, autoscalers, disruption budgets or
 //!   volumes.
+//! * No request waits for others: answers name their flow schema and priority level, which are not enforced.
+//! * Metrics are those of requests, watches, admission, stored objects, authentication, the build and the process: there are
+//!   none of etcd, of caches, of work queues and of webhooks.
 //! * Policies take effect with the next request; no controller writes warnings of their types into `status.typeChecking`.
 //! * ResourceQuotas and LimitRanges are not enforced, Events not forgotten after an hour.
 //! * Objects may be nested 127 levels deep, where a real server takes 10,000.

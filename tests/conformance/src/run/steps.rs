@@ -148,7 +148,9 @@ impl Runner {
                     Shows::Openapi => openapi::shape(&answer.body, naming(step)),
                     Shows::Names => redactor.value(&names(&answer.body)),
                     Shows::Length => length(&answer.body).into(),
-                    Shows::Metrics => metrics::shape(&answer.text, naming(step)),
+                    Shows::Metrics => {
+                        metrics::shape(&String::from_utf8_lossy(&answer.text), naming(step))
+                    }
                     Shows::Uid => redactor.value(&answer.body["metadata"]["uid"]),
                     Shows::Order => order::paths(&answer.text).into(),
                     _ => redactor.value(&answer.body),
