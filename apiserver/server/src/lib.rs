@@ -20,6 +20,9 @@
 //!   rules that are written into them. Endpoints of several ports list
 //!   them by name, where a real controller has an order of hashes; EndpointSlices have no hints of topology-aware routing
 //!   (`service.kubernetes.io/topology-mode`), but those of `trafficDistribution`.
+//! * No request waits for others: answers name their flow schema and priority level, which are not enforced.
+//! * Metrics are those of requests, watches, admission, stored objects, authentication, the build and the process: there are
+//!   none of etcd, of caches, of work queues and of webhooks.
 //! * Policies take effect with the next request; no controller writes warnings of their types into `status.typeChecking`.
 //! * Usage of ResourceQuotas is counted only with [`Controllers::quotas`], as with a real API server alone; what admission
 //!   charges a quota is written into the store, and no webhook sees it.

@@ -120,6 +120,8 @@ pub enum Shows {
     Order,
     /// The uid of an object, so that other answers can name it.
     Uid,
+    /// What a metric is, and the names of its labels.
+    Metrics,
 }
 
 /// A user to impersonate.

@@ -20,6 +20,7 @@ impl Vars {
             watch: text(&step.watch),
             subresource: text(&step.subresource),
             query: text(&step.query),
+            naming: text(&step.naming),
             body: value(&step.body),
             text: text(&step.text),
             ..step.clone()

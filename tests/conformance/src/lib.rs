@@ -14,6 +14,7 @@ mod fill;
 pub mod first_objects;
 pub mod generate;
 mod hooks;
+mod metrics;
 pub mod mutants;
 mod openapi;
 pub mod real;

@@ -70,7 +70,7 @@ impl Writer {
         (0..indent).for_each(|_| self.put(' '));
     }
 
-    /// The members of a map; the first stands in the line that has begun if `inline`.
+    /// The members of a map; the first continues the line if `inline`.
     fn map(&mut self, map: &Map<String, Value>, indent: usize, inline: bool) {
         for (at, (key, value)) in by_key(map).into_iter().enumerate() {
             if at > 0 || !inline {
@@ -225,10 +225,12 @@ impl Writer {
                 '\u{2029}' => 'P',
                 _ => {
                     let code = u32::from(letter);
-                    let digits = match code {
-                        ..=0xff => format!("x{code:02X}"),
-                        ..=0xffff => format!("u{code:04X}"),
-                        _ => format!("U{code:08X}"),
+                    let digits = if code <= 0xff {
+                        format!("x{code:02X}")
+                    } else if code <= 0xffff {
+                        format!("u{code:04X}")
+                    } else {
+                        format!("U{code:08X}")
                     };
                     self.put_all(&digits);
                     continue;

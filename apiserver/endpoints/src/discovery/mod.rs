@@ -1,13 +1,14 @@
 //! Every path that is not about a resource: discovery, version, health, OpenAPI.
 
 mod aggregated;
+mod metrics;
 mod openapi;
 mod plain;
 
 use std::fmt::Write as _;
 
 use http::header::{
-    CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, VARY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderValue, Method, Response, StatusCode};
 use kubewright_apimachinery::go_text::quoted;
@@ -70,7 +71,7 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
         },
         [".well-known", "openid-configuration"] => {
             wants(request, JSON)?;
-            let host = host_of(request);
+            let host = request.host();
             published(
                 shared.access.service_accounts.openid_configuration(host),
                 JSON,
@@ -90,16 +91,7 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
             let snapshot = Snapshot::of(&shared.store);
             Response::new(Body::from(snapshot.into_bytes()))
         }
-        ["metrics"] => {
-            let text = shared.metrics.text(&shared.store, registry, &version());
-            let mut response = Response::new(Body::from(text));
-            let headers = response.headers_mut();
-            let form = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static(form));
-            let not_kept = HeaderValue::from_static("no-cache, private");
-            headers.insert(CACHE_CONTROL, not_kept);
-            response
-        }
+        ["metrics"] => metrics::answer(shared, registry, &version()),
         _ => not_found(),
     })
 }
@@ -118,8 +110,22 @@ fn version() -> Value {
         "buildDate": "1970-01-01T00:00:00Z",
         "goVersion": "",
         "compiler": "rustc",
-        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+        "platform": platform(),
     })
+}
+
+/// The system and the processor, as Go calls them.
+fn platform() -> String {
+    let system = match std::env::consts::OS {
+        "macos" => "darwin",
+        system => system,
+    };
+    let processor = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        processor => processor,
+    };
+    format!("{system}/{processor}")
 }
 
 fn paths(shared: &Shared) -> Value {
@@ -220,14 +226,6 @@ fn published(text: Option<String>, form: &'static str) -> Response<Body> {
     let hour = HeaderValue::from_static("public, max-age=3600");
     headers.insert(CACHE_CONTROL, hour);
     response
-}
-
-/// The address that the client has reached the server at.
-fn host_of(request: &Request) -> &str {
-    let parts = &request.parts;
-    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-    let host = host.or(parts.uri.authority().map(http::uri::Authority::as_str));
-    host.unwrap_or_default()
 }
 
 const JSON: &str = "application/json";

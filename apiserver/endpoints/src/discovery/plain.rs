@@ -5,7 +5,6 @@ use base64::engine::general_purpose::STANDARD;
 use kubewright_registry::{Group, Registry, Resource, Verb};
 use serde_json::{Map, Value, json};
 
-use super::host_of;
 use crate::rest::request::Request;
 
 /// `/api`.
@@ -15,7 +14,7 @@ pub(super) fn versions(request: &Request) -> Value {
         "versions": ["v1"],
         "serverAddressByClientCIDRs": [{
             "clientCIDR": "0.0.0.0/0",
-            "serverAddress": host_of(request),
+            "serverAddress": request.host(),
         }],
     })
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::Response;
 use tokio::time::Instant;
 
-use super::Metrics;
+use super::counters::Metrics;
 use super::series::Series;
 use crate::body::Body;
 

@@ -90,11 +90,13 @@ impl Process {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
+    #[cfg(target_os = "linux")]
     use super::*;
 
     #[test]
+    #[cfg(target_os = "linux")]
     fn a_process_has_memory_and_files_and_a_start() {
         let process = Process::read().unwrap();
         assert!(process.resident > 0.0 && process.virtual_memory >= process.resident);

@@ -8,7 +8,7 @@ use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use kubewright_registry::Served;
 
-use super::Metrics;
+use super::counters::Metrics;
 use super::measure::Measure;
 use super::series::{Labels, Series};
 use super::text::Text;
@@ -276,7 +276,7 @@ mod tests {
 
     use super::*;
 
-    fn counted_as(metrics: &Arc<Metrics>, method: &str, uri: &str) -> Option<Measure> {
+    fn counted_as(metrics: &Arc<Metrics>, method: &str, uri: &str) -> Measure {
         let served = Served::new(kubewright_apiextensions::builtin::registry_when_asked());
         let request = Request::builder().method(method).uri(uri);
         let (parts, ()) = request.body(()).unwrap().into_parts();
@@ -284,7 +284,7 @@ mod tests {
             Query::parse(parts.uri.query()),
             Path::parse(parts.uri.path()),
         );
-        Some(metrics.begin(&served, &parts, &query, &path))
+        metrics.begin(&served, &parts, &query, &path)
     }
 
     fn text(metrics: &Metrics) -> String {
@@ -303,7 +303,7 @@ mod tests {
             ("DELETE", "/api/v1/namespaces/a/pods?dryRun=All", 200),
             ("GET", "/readyz/ping", 200),
         ] {
-            counted_as(&metrics, method, uri).unwrap().failed(code);
+            counted_as(&metrics, method, uri).failed(code);
         }
         let text = text(&metrics);
         for line in [
@@ -335,8 +335,8 @@ mod tests {
     #[test]
     fn a_watch_is_counted_when_it_ends_and_other_requests_are_in_flight_till_then() {
         let metrics = Arc::new(Metrics::default());
-        let watch = counted_as(&metrics, "GET", "/api/v1/pods?watch=1").unwrap();
-        let write = counted_as(&metrics, "POST", "/api/v1/namespaces/a/pods").unwrap();
+        let watch = counted_as(&metrics, "GET", "/api/v1/pods?watch=1");
+        let write = counted_as(&metrics, "POST", "/api/v1/namespaces/a/pods");
         let running = r#"apiserver_longrunning_requests{component="apiserver",group="",resource="pods",scope="cluster",subresource="",verb="WATCH",version="v1"} 1"#;
         assert!(text(&metrics).contains(running));
         assert_eq!(metrics.mutating.load(Ordering::Relaxed), 1);

@@ -4,6 +4,7 @@
 //! kind takes, and by which keys its lists are merged.
 
 mod definitions;
+mod document;
 mod gnostic;
 mod markers;
 mod names;
@@ -14,52 +15,19 @@ mod paths;
 mod schemas;
 mod v2;
 
-pub use v2::Swagger;
-
 use std::collections::HashMap;
-use std::fmt::Write as _;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
-use kubewright_apimachinery::version::GIT_VERSION;
 use kubewright_apimachinery::{descriptions, types};
 use kubewright_registry::{GroupVersion, Registry};
 use parking_lot::Mutex;
 use ring::digest::{Context, SHA512};
 use serde_json::{Map, Value, json};
 
-/// A document and the hash by which clients know it.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Document {
-    /// The JSON text.
-    pub body: Bytes,
-    /// The hash in the index's address and in the ETag.
-    pub hash: String,
-    /// The message of its protobuf form.
-    message: &'static str,
-    protobuf: OnceLock<Bytes>,
-}
-
-impl Document {
-    fn new(body: Bytes, hash: String, message: &'static str) -> Self {
-        Self {
-            body,
-            hash,
-            message,
-            protobuf: OnceLock::new(),
-        }
-    }
-
-    /// Returns the protobuf form, which is made when a client first asks for it.
-    pub fn protobuf(&self) -> Bytes {
-        let made = self.protobuf.get_or_init(|| {
-            let document = serde_json::from_slice(&self.body).unwrap_or_default();
-            gnostic::encode(&document, self.message)
-        });
-        made.clone()
-    }
-}
+pub use document::Document;
+use document::{bearer_token, hex, info};
+pub use v2::Swagger;
 
 /// The index: an address for each document, with its hash.
 ///
@@ -143,27 +111,6 @@ fn document(paths: &Value, components: schemas::Components, of_custom: bool) -> 
     })
 }
 
-fn info() -> Value {
-    let version = GIT_VERSION.trim_start_matches('v');
-    let minor = version.rsplit_once('.').map_or(version, |(minor, _)| minor);
-    json!({ "title": "Kubernetes", "version": minor })
-}
-
-fn bearer_token() -> Value {
-    json!({
-        "type": "apiKey",
-        "description": "Bearer Token authentication",
-        "name": "authorization",
-        "in": "header",
-    })
-}
-
-fn hash_of(text: &[u8]) -> String {
-    let mut digest = Context::new(&SHA512);
-    digest.update(text);
-    hex(digest)
-}
-
 fn hash(place: &str, version: Option<&GroupVersion>) -> String {
     static TABLES: LazyLock<Context> = LazyLock::new(|| {
         let mut digest = Context::new(&SHA512);
@@ -180,15 +127,6 @@ fn hash(place: &str, version: Option<&GroupVersion>) -> String {
         digest.update(format!("{resource:?}").as_bytes());
     }
     hex(digest)
-}
-
-fn hex(digest: Context) -> String {
-    let bytes = digest.finish();
-    let mut out = String::with_capacity(2 * bytes.as_ref().len());
-    for byte in bytes.as_ref() {
-        let _ = write!(out, "{byte:02X}");
-    }
-    out
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::header::HOST;
 use http::request::Parts;
+use http::uri::Authority;
 use http_body_util::combinators::UnsyncBoxBody;
 use kubewright_admission::Notes;
 use kubewright_apimachinery::status::Result;
@@ -34,4 +36,14 @@ pub(crate) struct Request {
     pub(crate) trail: Option<Arc<Trail>>,
     pub(crate) stopped: watch::Receiver<bool>,
     pub(crate) body: Bytes,
+}
+
+impl Request {
+    /// The address that the client has reached the server at.
+    pub(crate) fn host(&self) -> &str {
+        let Parts { headers, uri, .. } = &self.parts;
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+        let host = host.or(uri.authority().map(Authority::as_str));
+        host.unwrap_or_default()
+    }
 }

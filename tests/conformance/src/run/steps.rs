@@ -13,6 +13,7 @@ use crate::case::{Case, Shows, Step, set};
 use crate::client::{Answer, Ask, Client, Watch, compared};
 use crate::converters::Converter;
 use crate::hooks::Call;
+use crate::metrics;
 use crate::openapi;
 use crate::redact::Redactor;
 use crate::run::Runner;
@@ -147,6 +148,9 @@ impl Runner {
                     Shows::Openapi => openapi::shape(&answer.body, naming(step)),
                     Shows::Names => redactor.value(&names(&answer.body)),
                     Shows::Length => length(&answer.body).into(),
+                    Shows::Metrics => {
+                        metrics::shape(&String::from_utf8_lossy(&answer.text), naming(step))
+                    }
                     Shows::Uid => redactor.value(&answer.body["metadata"]["uid"]),
                     Shows::Order => order::paths(&answer.text).into(),
                     _ => redactor.value(&answer.body),

@@ -18,8 +18,9 @@ use serde_json::{Map, Value, json};
 pub(super) use kinds::of_clients;
 pub(super) use structural::without_what_v2_cannot_say;
 
+use super::document::{Document, bearer_token, hash_of, info};
 use super::schemas::Components;
-use super::{Document, bearer_token, gnostic, info, overview, paths};
+use super::{gnostic, overview, paths};
 
 /// The document of one server: made when it is first asked for, and again when the resources have changed.
 #[derive(Debug, Default)]
@@ -41,7 +42,7 @@ impl Swagger {
             return Arc::clone(document);
         }
         let text = document(served).to_string();
-        let hash = super::hash_of(text.as_bytes());
+        let hash = hash_of(text.as_bytes());
         let document = Arc::new(Document::new(text.into(), hash, gnostic::V2));
         *made = Some((served.clone(), Arc::clone(&document)));
         document

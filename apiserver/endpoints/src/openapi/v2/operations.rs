@@ -125,7 +125,7 @@ fn body_parameter(body: &Value) -> Value {
     converted
 }
 
-/// Where a media type stands in the lists of the real server.
+/// The place of a media type in the lists of the real server.
 fn rank(form: &str) -> usize {
     const ORDER: [&str; 10] = [
         "text/plain",
