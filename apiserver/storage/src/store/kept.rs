@@ -9,6 +9,7 @@ use serde_json::json;
 use super::*;
 use crate::backend::{Contents, Write};
 use crate::object::ReadBack;
+use crate::state::Raced;
 
 type Entries = BTreeMap<String, Vec<u8>>;
 
