@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -57,7 +57,7 @@ fn measure(name: &str, store: &Arc<Store>) -> Result<()> {
             let all: Vec<_> = (0..writers)
                 .map(|writer| scope.spawn(move || write(writer)))
                 .collect();
-            let outcomes = all.into_iter().map(|writer| writer.join());
+            let outcomes = all.into_iter().map(ScopedJoinHandle::join);
             outcomes.collect::<Vec<_>>()
         });
         for outcome in outcomes {
