@@ -94,9 +94,12 @@ async fn starts(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// The controllers of a server that is measured.
+type Chosen = fn() -> Controllers;
+
 /// How long it takes from the start of a server in process to its first answer, alone and with every controller.
 fn in_process_starts(options: &Options) -> Result<()> {
-    let kinds: [(&str, Duration, fn() -> Controllers); 2] = [
+    let kinds: [(&str, Duration, Chosen); 2] = [
         ("alone", START, Controllers::none),
         ("with all controllers", WITH_CONTROLLERS, Controllers::all),
     ];

@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p bench -- webhook` measures what webhooks cost a server's processor,
 //! `-- apiserver` how fast the embedded API server starts, also in place of envtest's kube-apiserver, and what creating a pod costs it
-//! (with `--scale` 100,000 pods and 10,000 watches, beside a real kube-apiserver with etcd), `-- flood` the memory that
+//! (with `--scale` 100,000 pods and 10,000 watches, beside a real kube-apiserver with etcd), `-- storage` how many objects a store
+//! creates in a second, `-- flood` the memory that
 //! bursts take in 128 MiB and what is left of it, `-- probes` how long a kubelet waits beside other clients of the same port, `-- controller` what caches hold and how soon and how cheaply
 //! controllers reconcile, `-- handshake` what it costs that certificates are live, `-- hand-over` how long no replica leads
 //! when a leader ends, and `-- compile` how long a scaffolded project compiles. The server and the load are
@@ -35,6 +36,7 @@ mod reconciles;
 mod report;
 mod scale;
 mod serve;
+mod storage;
 mod subjects;
 mod webhook;
 
@@ -61,6 +63,8 @@ enum Command {
     /// Measures the embedded API server: its start, and the creation of a pod; `cargo build --release -p kubewright-cli` comes first.
     #[command(name = "apiserver")]
     ApiServer(apiserver::Options),
+    /// Measures how many objects a store creates in a second: in memory, in a file and in etcd.
+    Storage,
     /// Measures what bursts do to a server in 128 MiB: to its memory, now and afterwards, and to good calls.
     Flood(flood::Options),
     /// Measures how long probes take while 500 other clients are at the same port.
@@ -115,6 +119,7 @@ fn main() -> anyhow::Result<()> {
         match Arguments::parse().command {
             Command::Webhook(options) => webhook::run(&options),
             Command::Controller(options) => controller::run(&options).await,
+            Command::Storage => storage::run(),
             Command::Follow(follow) => caches::follow(&follow).await,
             Command::Flood(options) => flood::run(&options).await,
             Command::Probes(options) => probes::run(&options).await,

@@ -103,12 +103,13 @@ fn only_the_named_crates_do_what_others_must_leave_to_them() {
     let rules: [(&str, &[&str], &str); 4] = [
         (
             "tokio::spawn(",
-            // Connections to webhooks, controllers and finalizers are tasks of the server that they belong to.
+            // Connections to webhooks and to etcd, controllers and finalizers are tasks of the server that they belong to.
             &[
                 "apiextensions",
                 "cli",
                 "controllers",
                 "endpoints",
+                "etcd",
                 "kubelet",
                 "manager",
                 "server",
@@ -134,7 +135,8 @@ fn only_the_named_crates_do_what_others_must_leave_to_them() {
         ),
         (
             "env::var",
-            &["cli", "generator", "testing", "traces"],
+            // That of etcd is the program that tests and benchmarks start.
+            &["cli", "etcd", "generator", "testing", "traces"],
             "a library takes settings as values; the user who starts a test chooses its server, and the variables of OpenTelemetry \
              name the receiver of traces",
         ),

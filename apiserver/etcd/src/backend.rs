@@ -48,7 +48,10 @@ impl EtcdBackend {
             let _ = runtime.block_on(stopped);
         };
         thread.spawn(run).map_err(starting)?;
-        let keys = Keys::new(&options.prefix);
+        let EtcdOptions {
+            servers, prefix, ..
+        } = options;
+        let keys = Keys::new(&prefix);
         let (revisions, asked) = mpsc::unbounded_channel();
         let backend = Self {
             client: client.clone(),
@@ -63,7 +66,7 @@ impl EtcdBackend {
         let first = async move { client.range(&keys.nothing()).await.map(drop) };
         backend.wait(first).map_err(|cause| {
             BackendError::new(
-                format!("connecting to etcd at {}", options.servers.join(",")),
+                format!("connecting to etcd at {}", servers.join(",")),
                 cause,
             )
         })?;

@@ -84,7 +84,7 @@ impl Client {
         let call = async {
             let channel = self.members.channel().await?;
             match channel.unary(path, message.clone()).await {
-                // The connection ended while nobody used it.
+                // The connection ended while it was idle.
                 Err(CallError::NotSent(_)) => {
                     self.members.channel().await?.unary(path, message).await
                 }

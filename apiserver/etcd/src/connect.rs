@@ -144,18 +144,15 @@ async fn shake_hands(
 
 fn tls(options: &EtcdOptions) -> Result<Arc<ClientConfig>, BackendError> {
     let mut roots = RootCertStore::empty();
-    match &options.ca_file {
-        Some(path) => {
-            for certificate in certificates(path)? {
-                roots
-                    .add(certificate)
-                    .map_err(|cause| reading(path, cause))?;
-            }
+    if let Some(path) = &options.ca_file {
+        for certificate in certificates(path)? {
+            roots
+                .add(certificate)
+                .map_err(|cause| reading(path, cause))?;
         }
-        None => {
-            let system = rustls_native_certs::load_native_certs();
-            roots.add_parsable_certificates(system.certs);
-        }
+    } else {
+        let system = rustls_native_certs::load_native_certs();
+        roots.add_parsable_certificates(system.certs);
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)

@@ -105,6 +105,10 @@ fn free_port() -> u16 {
 }
 
 /// Starts etcd, and waits until it accepts connections.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "etcd does not tell when it listens, and no call waits on this thread"
+)]
 fn run(program: &Path, data: &Path, port: u16) -> io::Result<(Child, String)> {
     let url = format!("http://127.0.0.1:{port}");
     let peers = format!("http://127.0.0.1:{}", free_port());

@@ -36,9 +36,7 @@ macro_rules! etcd {
 
 fn open(url: &str, prefix: &str) -> Arc<Store> {
     let backend = EtcdBackend::connect(EtcdOptions::new([url]).prefix(prefix)).unwrap();
-    let store = Arc::new(Store::open_shared(backend).unwrap());
-    store.follow_backend();
-    store
+    Arc::new(Store::open_shared(backend).unwrap())
 }
 
 fn draft(name: &str, data: &str) -> Draft {

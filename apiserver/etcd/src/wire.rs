@@ -43,6 +43,10 @@ impl Writer {
         self
     }
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a message is written for the one that it is part of"
+    )]
     pub(crate) fn message(self, field: u32, message: Self) -> Self {
         self.bytes(field, &message.0)
     }
@@ -53,10 +57,10 @@ impl Writer {
 
     fn varint(&mut self, mut number: u64) {
         while number >= 0x80 {
-            self.0.push((number & 0x7f) as u8 | 0x80);
+            self.0.push(number.to_le_bytes()[0] | 0x80);
             number >>= 7;
         }
-        self.0.push(number as u8);
+        self.0.push(number.to_le_bytes()[0]);
     }
 }
 

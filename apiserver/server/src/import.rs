@@ -191,24 +191,21 @@ fn place(
     }
     let gvk = GroupVersionKind::from_api_version_and_kind(&api_version, &kind);
     let registry = builtin::with_all_versions();
-    let (table, namespaced) = match registry.by_kind(&gvk) {
-        Some(resource) => {
-            let (group, version) = &resource.storage;
-            let storage = registry.find(group, version, &resource.plural);
-            let storage = storage.unwrap_or_else(|| resource.clone());
-            let is_convertible = kubewright_registry::convert(&resource, &storage, &mut object);
-            is_convertible.map_err(|_| unknown(&gvk))?;
-            object.put("apiVersion", storage.api_version());
-            storage.default(&mut object);
-            (
-                qualified(&storage.plural, &storage.group),
-                resource.namespaced,
-            )
-        }
-        None => {
-            let known = custom.get(&(gvk.group.clone(), gvk.kind.clone()));
-            known.cloned().ok_or_else(|| unknown(&gvk))?
-        }
+    let (table, namespaced) = if let Some(resource) = registry.by_kind(&gvk) {
+        let (group, version) = &resource.storage;
+        let storage = registry.find(group, version, &resource.plural);
+        let storage = storage.unwrap_or_else(|| resource.clone());
+        let is_convertible = kubewright_registry::convert(&resource, &storage, &mut object);
+        is_convertible.map_err(|_| unknown(&gvk))?;
+        object.put("apiVersion", storage.api_version());
+        storage.default(&mut object);
+        (
+            qualified(&storage.plural, &storage.group),
+            resource.namespaced,
+        )
+    } else {
+        let known = custom.get(&(gvk.group.clone(), gvk.kind.clone()));
+        known.cloned().ok_or_else(|| unknown(&gvk))?
     };
     let path = match meta_text(&object, "namespace") {
         _ if !namespaced => name,

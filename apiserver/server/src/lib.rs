@@ -28,6 +28,9 @@
 //!   charges a quota is written into the store, and no webhook sees it.
 //! * Events are not forgotten after an hour.
 //! * Objects may be nested 127 levels deep, where a real server takes 10,000.
+//! * Servers that share a cluster by [`Builder::shared_storage`] each have one API server's address in the Service `kubernetes`: that of the
+//!   first. Two that allocate an address of a Service at the same moment may allocate the same one. Lists at a revision
+//!   from before a server has started are answered with 410. Objects do not expire.
 //! * History is kept for as long as there is room, unless [`Builder::compaction_interval`] says otherwise.
 //! * An audit log has no event `RequestReceived`, and no annotations about how long each part of the server took.
 //! * WebSockets are for watches over HTTP/1.1 alone.

@@ -188,7 +188,6 @@ impl Builder {
         backend: impl SharedBackend + 'static,
     ) -> Result<Self, BackendError> {
         let store = Arc::new(Store::open_shared(backend)?);
-        store.follow_backend();
         store.initialize(&Seed::now())?;
         self.store = Some(store);
         Ok(self)

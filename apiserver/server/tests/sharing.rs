@@ -11,14 +11,12 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const BOXES: &str = "/apis/example.com/v1/namespaces/default/boxes";
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+const NO_ETCD: &str = "there is no etcd: set KUBEBUILDER_ASSETS, or run tests/kube-apiserver/build";
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 
 /// Starts two servers on an etcd, or returns nothing if there is no etcd.
 fn two() -> Option<(LocalEtcd, Cluster, Cluster)> {
-    let Some(etcd) = LocalEtcd::start() else {
-        println!("there is no etcd: set KUBEBUILDER_ASSETS, or run tests/kube-apiserver/build");
-        return None;
-    };
+    let etcd = LocalEtcd::start()?;
     let start = || {
         let backend = EtcdBackend::connect(EtcdOptions::new([etcd.url()])).unwrap();
         let builder = ApiServer::builder().shared_storage(backend).unwrap();
@@ -30,7 +28,9 @@ fn two() -> Option<(LocalEtcd, Cluster, Cluster)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_object_of_one_server_is_read_changed_and_deleted_by_the_other() {
-    let Some((_etcd, a, b)) = two() else { return };
+    let Some((_etcd, a, b)) = two() else {
+        return println!("{NO_ETCD}");
+    };
     let path = format!("{MAPS}/x");
     let stored = a.post(MAPS, &map("x")).await.expect(201);
     assert_eq!(b.get(&path).await.expect(200), stored);
@@ -72,7 +72,9 @@ async fn an_object_of_one_server_is_read_changed_and_deleted_by_the_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_definition_of_one_server_is_served_by_the_other() {
-    let Some((_etcd, a, b)) = two() else { return };
+    let Some((_etcd, a, b)) = two() else {
+        return println!("{NO_ETCD}");
+    };
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": "boxes.example.com"},
@@ -103,7 +105,9 @@ async fn a_definition_of_one_server_is_served_by_the_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_the_candidates_for_a_lease_one_wins_whichever_server_they_ask() {
-    let Some((_etcd, a, b)) = two() else { return };
+    let Some((_etcd, a, b)) = two() else {
+        return println!("{NO_ETCD}");
+    };
     let lease = json!({"metadata": {"name": "leader"}, "spec": {"holderIdentity": ""}});
     let stored = a.post(LEASES, &lease).await.expect(201);
     let path = format!("{LEASES}/leader");
@@ -132,7 +136,9 @@ async fn of_the_candidates_for_a_lease_one_wins_whichever_server_they_ask() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_address_of_a_service_is_given_once() {
-    let Some((_etcd, a, b)) = two() else { return };
+    let Some((_etcd, a, b)) = two() else {
+        return println!("{NO_ETCD}");
+    };
     let service = |name: &str, spec: Value| {
         let mut service = json!({"metadata": {"name": name}, "spec": spec});
         service["spec"]["ports"] = json!([{"port": 80}]);

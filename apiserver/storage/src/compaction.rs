@@ -12,7 +12,7 @@ use crate::store::Store;
 pub async fn compact_every(interval: Duration, store: Weak<Store>) {
     let opened = store.upgrade();
     if let Some(shared) = opened.as_ref().and_then(|opened| opened.shared()) {
-        return shared.compact_every(interval, store);
+        return shared.compact_every(interval);
     }
     drop(opened);
     let mut last = None;

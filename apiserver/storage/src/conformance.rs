@@ -26,7 +26,8 @@ use serde_json::{Value, json};
 
 use crate::event::{Change, Event};
 use crate::object::{Draft, Object, ReadBack};
-use crate::store::{At, CommitError, OutOfRange, Raced, Store};
+use crate::state::{CommitError, Raced};
+use crate::store::{At, OutOfRange, Store};
 
 /// Whether objects are still there when a store is opened again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -329,19 +330,19 @@ fn draft(name: &str, data: &str) -> Draft {
 fn create(store: &Store, path: &str, data: &str) -> Arc<Object> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let created = store.create(TABLE, path, draft(name, data));
-    created.expect("nobody else writes")
+    created.expect("no one else writes")
 }
 
 fn replace(store: &Store, old: &Object, data: &str) -> Arc<Object> {
     let draft = draft(old.name(), data);
     let replaced = store.replace(TABLE, &old.path, old.revision, draft);
-    replaced.expect("nobody else writes")
+    replaced.expect("no one else writes")
 }
 
 fn delete(store: &Store, old: &Object) -> Arc<Object> {
     let last = Draft::new(&old.value());
     let deleted = store.delete(TABLE, &old.path, old.revision, last);
-    deleted.expect("nobody else writes")
+    deleted.expect("no one else writes")
 }
 
 /// Adds one to the counter, as often as it takes.

@@ -28,10 +28,10 @@ impl Store {
 }
 
 impl Store {
-    /// Returns everything that is stored, the objects of the beginning that nobody has asked for too, and its revision.
+    /// Returns everything that is stored, the objects of the beginning that no client has asked for too, and its revision.
     pub(crate) fn everything(&self) -> (u64, Everything) {
         self.read_initial();
-        let state = self.state.read();
+        let state = self.state();
         let objects =
             |(name, table): (&String, &Table)| (name.clone(), table.range("", "", usize::MAX).0);
         let mut all: Everything = state.tables.iter().map(objects).collect();
@@ -44,7 +44,7 @@ impl Store {
 impl Follower {
     /// Returns everything there is now, and goes on from here.
     pub fn snapshot(&mut self) -> Everything {
-        let state = self.store.state.read();
+        let state = self.store.state();
         self.seen = state.revision;
         let all =
             |(name, table): (&String, &Table)| (name.clone(), table.range("", "", usize::MAX).0);
@@ -56,7 +56,7 @@ impl Follower {
     /// # Errors
     /// A log no longer holds what this reader has not seen yet.
     pub fn read(&mut self) -> Result<Vec<(String, Arc<Event>)>, OutOfRange> {
-        let state = self.store.state.read();
+        let state = self.store.state();
         let mut events = Vec::new();
         if state.revision == self.seen {
             return Ok(events);

@@ -3,21 +3,28 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 
 use crate::backend::{Backend, Write};
 use crate::blocking::blocking;
 use crate::event::Change;
 use crate::object::Object;
-use crate::store::{CommitError, Pending, Raced, State, Store};
+use crate::state::{CommitError, Pending, Raced, State};
 
 /// A backend that this store alone writes to, and the writes that wait for it.
 #[derive(Debug)]
 pub(crate) struct Group {
     backend: Box<dyn Backend>,
-    waiting: Mutex<Vec<(Pending<'static>, Answer)>>,
-    /// The writer that has it commits for all that wait.
-    turn: Mutex<()>,
+    queue: Mutex<Queue>,
+    /// The backend has committed what had waited for it.
+    committed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: Vec<(Pending<'static>, Answer)>,
+    /// Whether a writer commits for all that waited when it began.
+    is_busy: bool,
 }
 
 type Outcome = Result<Arc<Object>, CommitError>;
@@ -34,8 +41,8 @@ impl Group {
     pub(crate) fn new(backend: impl Backend + 'static) -> Self {
         Self {
             backend: Box::new(backend),
-            waiting: Mutex::default(),
-            turn: Mutex::default(),
+            queue: Mutex::default(),
+            committed: Condvar::new(),
         }
     }
 
@@ -43,26 +50,32 @@ impl Group {
         &*self.backend
     }
 
-    pub(crate) fn commit(&self, store: &Store, pending: Pending<'_>) -> Outcome {
+    pub(crate) fn commit(&self, state: &RwLock<State>, pending: Pending<'_>) -> Outcome {
         let answer = Answer::default();
-        self.waiting
-            .lock()
-            .push((pending.into_owned(), answer.clone()));
+        let pending = (pending.into_owned(), answer.clone());
         blocking(|| {
-            let _turn = self.turn.lock();
-            let is_answered = answer.lock().is_some();
-            if !is_answered {
-                let all = std::mem::take(&mut *self.waiting.lock());
-                self.commit_all(store, all);
+            let mut queue = self.queue.lock();
+            queue.waiting.push(pending);
+            loop {
+                if let Some(outcome) = answer.lock().take() {
+                    return outcome;
+                }
+                if queue.is_busy {
+                    self.committed.wait(&mut queue);
+                    continue;
+                }
+                queue.is_busy = true;
+                let all = std::mem::take(&mut queue.waiting);
+                MutexGuard::unlocked(&mut queue, || self.commit_all(state, all));
+                queue.is_busy = false;
+                self.committed.notify_all();
             }
-            let outcome = answer.lock().take();
-            outcome.expect("whoever has the turn answers all that wait")
         })
     }
 
     /// Readers see the changes when they are durable, and read on meanwhile.
-    fn commit_all(&self, store: &Store, all: Vec<(Pending<'static>, Answer)>) {
-        let batch = Batch::of(&store.state.read(), all);
+    fn commit_all(&self, state: &RwLock<State>, all: Vec<(Pending<'static>, Answer)>) {
+        let batch = Batch::of(&state.read(), all);
         let last = batch.changes.last().map(|(_, _, object)| object.revision);
         let Some(revision) = last else {
             return batch.answer();
@@ -73,7 +86,7 @@ impl Group {
             }
             return;
         }
-        let mut state = store.state.write();
+        let mut state = state.write();
         for (resource, change, object) in &batch.changes {
             state.record(resource, *change, object.clone());
         }

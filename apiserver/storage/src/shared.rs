@@ -14,14 +14,14 @@ use crate::backend::BackendError;
 use crate::blocking::blocking;
 use crate::event::Change;
 use crate::object::{Draft, Object};
-use crate::store::{CommitError, Pending, Raced, Store, split};
+use crate::state::{CommitError, Core, Pending, Raced, split};
 
 /// How long a change may be on its way from the backend, as kube-apiserver waits for its watch cache.
 const CHANGES_ARRIVE_WITHIN: Duration = Duration::from_secs(3);
 /// After this time, the backend is asked how far its log is: it has been silent, since other keys have changed.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// The backend of several [`Store`]s, such as etcd: revisions, compare-and-swap and the order of changes are the backend's.
+/// The backend of several [`Store`](crate::Store)s, such as etcd: revisions, compare-and-swap and the order of changes are the backend's.
 ///
 /// A store reads it once, when it opens, and from then on takes the changes of every server, its own included, from the
 /// [`Feed`]. Keys are `RESOURCE/PATH`; values are objects as JSON, without their `resourceVersion`.
@@ -98,12 +98,20 @@ pub enum Committed {
 /// What a shared backend tells a store. It does not keep the store alive.
 #[derive(Clone, Debug)]
 pub struct Feed {
-    store: Weak<Store>,
+    core: Weak<Core>,
+    arrivals: Weak<Arrivals>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Shared {
     backend: Box<dyn SharedBackend>,
+    feed: Feed,
+    arrivals: Arc<Arrivals>,
+}
+
+/// What the feed tells the writes that are under way.
+#[derive(Debug)]
+struct Arrivals {
     /// The writes of this server that are under way: what they become is not decoded again.
     own: Mutex<Vec<Own>>,
     /// The revision that the feed has reached.
@@ -120,27 +128,33 @@ struct Own {
 }
 
 impl Shared {
-    pub(crate) fn new(backend: impl SharedBackend + 'static, revision: u64) -> Self {
-        Self {
-            backend: Box::new(backend),
+    /// Takes the changes after the revision of the core.
+    pub(crate) fn follow(backend: impl SharedBackend + 'static, core: &Arc<Core>) -> Self {
+        let revision = core.state.read().revision;
+        let arrivals = Arc::new(Arrivals {
             own: Mutex::default(),
             reached: Mutex::new(revision),
             further: Condvar::new(),
+        });
+        let feed = Feed {
+            core: Arc::downgrade(core),
+            arrivals: Arc::downgrade(&arrivals),
+        };
+        backend.follow(revision, feed.clone());
+        Self {
+            backend: Box::new(backend),
+            feed,
+            arrivals,
         }
     }
 
-    pub(crate) fn follow(&self, store: &Arc<Store>) {
-        let store = Arc::downgrade(store);
-        self.backend.follow(*self.reached.lock(), Feed { store });
+    pub(crate) fn compact_every(&self, interval: Duration) {
+        self.backend.compact_every(interval, self.feed.clone());
     }
 
-    pub(crate) fn compact_every(&self, interval: Duration, store: Weak<Store>) {
-        self.backend.compact_every(interval, Feed { store });
-    }
-
-    pub(crate) async fn catch_up(&self, store: &Store) -> Result<(), BackendError> {
+    pub(crate) async fn catch_up(&self, core: &Core) -> Result<(), BackendError> {
         let revision = self.backend.revision().await?;
-        let mut written = store.written.subscribe();
+        let mut written = core.written.subscribe();
         let end = Instant::now() + CHANGES_ARRIVE_WITHIN;
         let mut patience = PATIENCE;
         while Instant::now() < end {
@@ -156,7 +170,7 @@ impl Shared {
 
     pub(crate) fn commit(
         &self,
-        store: &Store,
+        core: &Core,
         pending: Pending<'_>,
     ) -> Result<Arc<Object>, CommitError> {
         let Pending {
@@ -166,7 +180,7 @@ impl Shared {
             change,
             draft,
         } = pending;
-        let present = || store.state.read().present(&resource, &path).cloned();
+        let present = || core.state.read().present(&resource, &path).cloned();
         // An object that is newer than expected stays so; one that is older may only not have arrived.
         if let Some(present) = present()
             && expected.is_none_or(|expected| present.revision > expected)
@@ -175,7 +189,7 @@ impl Shared {
         }
         let key = format!("{resource}/{path}");
         let value = (change != Change::Deleted).then(|| draft.to_shared());
-        self.own.lock().push(Own {
+        self.arrivals.own.lock().push(Own {
             key: key.clone(),
             value: value.clone(),
             draft: Some(draft),
@@ -186,7 +200,7 @@ impl Shared {
             let (Committed::At(revision) | Committed::Raced(revision)) = committed;
             self.wait_for(revision).map(|()| committed)
         });
-        let mut all = self.own.lock();
+        let mut all = self.arrivals.own.lock();
         let own = all
             .iter()
             .position(|own| own.key == key && own.value == value);
@@ -206,14 +220,14 @@ impl Shared {
 
     /// Waits until the feed has reached a revision.
     fn wait_for(&self, revision: u64) -> Result<(), BackendError> {
-        let mut reached = self.reached.lock();
+        let mut reached = self.arrivals.reached.lock();
         let end = Instant::now() + CHANGES_ARRIVE_WITHIN;
         let mut patience = PATIENCE;
         while *reached < revision {
             if Instant::now() >= end {
                 return Err(BackendError::late(revision));
             }
-            let waited = self.further.wait_for(&mut reached, patience);
+            let waited = self.arrivals.further.wait_for(&mut reached, patience);
             if waited.timed_out() {
                 self.backend.request_progress();
                 patience *= 2;
@@ -221,7 +235,9 @@ impl Shared {
         }
         Ok(())
     }
+}
 
+impl Arrivals {
     fn reach(&self, revision: u64) {
         *self.reached.lock() = revision;
         self.further.notify_all();
@@ -265,16 +281,13 @@ impl Feed {
     /// Takes changes, oldest first, up to a revision; and returns the errors of those that are not objects, which are left out.
     pub fn change(&self, entries: &[Entry], revision: u64) -> Vec<BackendError> {
         let mut errors = Vec::new();
-        let Some(store) = self.store.upgrade() else {
-            return errors;
-        };
-        let Some(shared) = store.shared() else {
+        let (Some(core), Some(arrivals)) = (self.core.upgrade(), self.arrivals.upgrade()) else {
             return errors;
         };
         let mut decoded = Vec::with_capacity(entries.len());
         for entry in entries {
             let object = match &entry.value {
-                Some(_) => shared.object(entry).map(Some),
+                Some(_) => arrivals.object(entry).map(Some),
                 None => Ok(None),
             };
             match split(&entry.key).and_then(|(resource, path)| Ok((resource, path, object?))) {
@@ -282,7 +295,7 @@ impl Feed {
                 Err(error) => errors.push(error),
             }
         }
-        let mut state = store.state.write();
+        let mut state = core.state.write();
         for (resource, path, entry, object) in decoded {
             let present = state.present(resource, path).cloned();
             // A log that was interrupted may tell a change twice.
@@ -305,8 +318,8 @@ impl Feed {
         state.revision = revision.max(state.revision);
         let revision = state.revision;
         drop(state);
-        store.announce(revision);
-        shared.reach(revision);
+        core.announce(revision);
+        arrivals.reach(revision);
         errors
     }
 
@@ -315,7 +328,7 @@ impl Feed {
     /// # Errors
     /// An entry is not an object; nothing is changed.
     pub fn reload(&self, loaded: &Loaded) -> Result<(), BackendError> {
-        let Some(store) = self.store.upgrade() else {
+        let (Some(core), Some(arrivals)) = (self.core.upgrade(), self.arrivals.upgrade()) else {
             return Ok(());
         };
         let mut tables: HashMap<&str, BTreeMap<String, Arc<Object>>> = HashMap::new();
@@ -324,7 +337,7 @@ impl Feed {
             let table = tables.entry(resource).or_default();
             table.insert(object.path.clone(), Arc::new(object));
         }
-        let mut state = store.state.write();
+        let mut state = core.state.write();
         state.revision = loaded.revision;
         state.opened = loaded.revision;
         state.compacted = loaded.revision;
@@ -336,17 +349,15 @@ impl Feed {
             state.table(resource).reload(objects, loaded.revision);
         }
         drop(state);
-        store.announce(loaded.revision);
-        if let Some(shared) = store.shared() {
-            shared.reach(loaded.revision);
-        }
+        core.announce(loaded.revision);
+        arrivals.reach(loaded.revision);
         Ok(())
     }
 
     /// Forgets the changes up to a revision: the backend has compacted them.
     pub fn compact(&self, revision: u64) {
-        if let Some(store) = self.store.upgrade() {
-            store.compact(revision);
+        if let Some(core) = self.core.upgrade() {
+            core.state.write().compact(revision);
         }
     }
 }

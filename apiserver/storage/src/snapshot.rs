@@ -11,7 +11,8 @@ use thiserror::Error;
 use crate::backend::{Backend, BackendError, Contents, Write};
 use crate::initial::InitialObjects;
 use crate::object::{Draft, Object};
-use crate::store::{Store, split};
+use crate::state::split;
+use crate::store::Store;
 
 /// Everything that a store holds, at one revision.
 ///

@@ -1,12 +1,10 @@
 //! The store itself: reads and the three commits.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::sync::{Arc, OnceLock};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
-use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{Mutex, RwLockReadGuard, RwLockWriteGuard};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::Duration;
@@ -17,10 +15,8 @@ use crate::group::Group;
 use crate::initial::InitialObjects;
 use crate::object::{Draft, Object};
 use crate::shared::{Shared, SharedBackend};
+use crate::state::{CommitError, Core, FIRST_REVISION, Pending, State, split};
 use crate::table::{Limits, Table};
-
-/// The revision of an empty store: etcd's first write has revision 2; clients treat 0 as "any".
-pub const FIRST_REVISION: u64 = 1;
 
 /// All objects of one server, by resource (`deployments.apps`) and path (`default/web`, or the name alone).
 ///
@@ -43,14 +39,12 @@ pub const FIRST_REVISION: u64 = 1;
 /// ```
 #[derive(Debug)]
 pub struct Store {
-    pub(crate) state: RwLock<State>,
+    core: Arc<Core>,
     /// How long every write of a client takes; none: no time at all.
     latency: OnceLock<Duration>,
     /// Those of a resource are read when the resource is first asked for.
     initial: Option<Box<dyn InitialObjects>>,
     keeping: Keeping,
-    /// The revision of the last write.
-    pub(crate) written: watch::Sender<u64>,
 }
 
 /// Where objects are kept when the process ends.
@@ -61,39 +55,6 @@ enum Keeping {
     Own(Group),
     /// In a backend that other servers write to as well.
     Shared(Shared),
-}
-
-/// A write that is not committed yet.
-#[derive(Debug)]
-pub(crate) struct Pending<'a> {
-    pub(crate) resource: Cow<'a, str>,
-    pub(crate) path: Cow<'a, str>,
-    pub(crate) expected: Option<u64>,
-    pub(crate) change: Change,
-    pub(crate) draft: Draft,
-}
-
-impl Pending<'_> {
-    pub(crate) fn into_owned(self) -> Pending<'static> {
-        Pending {
-            resource: self.resource.into_owned().into(),
-            path: self.path.into_owned().into(),
-            expected: self.expected,
-            change: self.change,
-            draft: self.draft,
-        }
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct State {
-    pub(crate) limits: Limits,
-    pub(crate) revision: u64,
-    /// The oldest revision whose state can still be read.
-    pub(crate) compacted: u64,
-    /// The revision at which the store opened: no log has the changes up to it.
-    pub(crate) opened: u64,
-    pub(crate) tables: HashMap<String, Table>,
 }
 
 /// The state that a list shows.
@@ -144,59 +105,29 @@ pub enum OutOfRange {
     },
 }
 
-/// The object is not at the revision that the writer expected: the object as it is now, if it exists.
-#[derive(Debug, Error)]
-#[error("the object has been modified")]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "the winner of the race is all there is"
-)]
-pub struct Raced(pub Option<Arc<Object>>);
-
-/// The reason why a write is not committed.
-#[derive(Debug, Error)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "callers handle a lost race, and pass on a failure"
-)]
-pub enum CommitError {
-    /// Another writer was first: read the object again.
-    #[error(transparent)]
-    Raced(#[from] Raced),
-    /// The backend failed.
-    #[error(transparent)]
-    Backend(#[from] BackendError),
-}
-
 impl Store {
     /// Returns an empty store.
     pub fn new(limits: Limits) -> Self {
+        Self::of(State::new(limits), Keeping::Nowhere)
+    }
+
+    fn of(state: State, keeping: Keeping) -> Self {
         Self {
-            state: RwLock::new(State {
-                limits,
-                revision: FIRST_REVISION,
-                compacted: 0,
-                opened: 0,
-                tables: HashMap::new(),
-            }),
+            core: Arc::new(Core::new(state)),
             latency: OnceLock::new(),
             initial: None,
-            keeping: Keeping::Nowhere,
-            written: watch::Sender::new(FIRST_REVISION),
+            keeping,
         }
     }
 
     /// Returns a store that has objects from the beginning.
     pub fn with_initial_objects(limits: Limits, initial: impl InitialObjects + 'static) -> Self {
-        let revision = initial.revision();
-        let mut store = Self::new(limits);
-        let state = store.state.get_mut();
+        let mut state = State::new(limits);
         state.open_at(initial.opened());
-        state.revision = revision;
-        store.written.send_replace(revision);
+        state.revision = initial.revision();
         Self {
             initial: Some(Box::new(initial)),
-            ..store
+            ..Self::of(state, Keeping::Nowhere)
         }
     }
 
@@ -206,42 +137,34 @@ impl Store {
     /// The backend cannot be read, or holds entries that no store has written.
     pub fn open(backend: impl Backend + 'static) -> Result<Self, BackendError> {
         let contents = backend.load()?;
-        let mut store = Self::new(Limits::default());
-        let state = store.state.get_mut();
+        let mut state = State::new(Limits::default());
         state.open_at(contents.revision.max(FIRST_REVISION));
         for (key, value) in &contents.entries {
             let (resource, path) = split(key)?;
             let object = Object::kept(path, value).ok_or_else(|| BackendError::foreign(key))?;
             state.restore(resource, object);
         }
-        store.written.send_replace(state.revision);
-        store.keeping = Keeping::Own(Group::new(backend));
-        Ok(store)
+        Ok(Self::of(state, Keeping::Own(Group::new(backend))))
     }
 
-    /// Opens a store on a backend that other servers write to as well. It must be [followed](Self::follow_backend).
+    /// Opens a store on a backend that other servers write to as well, and follows the changes that they make.
     ///
     /// # Errors
     /// The backend cannot be read, or holds entries that no store has written.
     pub fn open_shared(backend: impl SharedBackend + 'static) -> Result<Self, BackendError> {
         let loaded = backend.load()?;
-        let mut store = Self::new(Limits::default());
-        let state = store.state.get_mut();
+        let mut state = State::new(Limits::default());
         state.open_at(loaded.revision);
         for entry in &loaded.entries {
             let (resource, object) = entry.object()?;
             state.restore(resource, object);
         }
-        store.written.send_replace(state.revision);
-        store.keeping = Keeping::Shared(Shared::new(backend, loaded.revision));
-        Ok(store)
-    }
-
-    /// Takes the changes of every server from the backend from now on, if it is a shared one.
-    pub fn follow_backend(self: &Arc<Self>) {
-        if let Keeping::Shared(shared) = &self.keeping {
-            shared.follow(self);
-        }
+        let core = Arc::new(Core::new(state));
+        let shared = Shared::follow(backend, &core);
+        Ok(Self {
+            core,
+            ..Self::of(State::new(Limits::default()), Keeping::Shared(shared))
+        })
     }
 
     /// Whether other servers write to the backend as well.
@@ -259,9 +182,14 @@ impl Store {
     /// Dropping the future loses nothing.
     pub async fn catch_up(&self) -> Result<(), BackendError> {
         match &self.keeping {
-            Keeping::Shared(shared) => shared.catch_up(self).await,
+            Keeping::Shared(shared) => shared.catch_up(&self.core).await,
             Keeping::Nowhere | Keeping::Own(_) => Ok(()),
         }
+    }
+
+    /// The state of every resource, without the first objects of those that no client has asked for.
+    pub(crate) fn state(&self) -> RwLockReadGuard<'_, State> {
+        self.core.state.read()
     }
 
     pub(crate) fn shared(&self) -> Option<&Shared> {
@@ -287,7 +215,7 @@ impl Store {
             let missing = missing.map(|(resource, _, path, draft)| (resource, path, draft));
             return self.create_all(missing.collect());
         }
-        let mut state = self.state.write();
+        let mut state = self.core.state.write();
         // The revisions ascend: a start that was interrupted is continued where it ended.
         let written = state.revision;
         let missing = all.filter(|(_, revision, ..)| *revision > written);
@@ -304,7 +232,7 @@ impl Store {
             let writes: Vec<Write> = objects.iter().map(write).collect();
             group.backend().commit(&writes, last.revision)?;
         }
-        self.written.send_replace(last.revision);
+        self.core.written.send_replace(last.revision);
         for (resource, object) in objects {
             state.record(resource, Change::Added, object);
         }
@@ -328,14 +256,14 @@ impl Store {
         };
         thread::scope(|scope| {
             let writers: Vec<_> = (0..AT_A_TIME).map(|_| scope.spawn(create)).collect();
-            let mut outcomes = writers.into_iter().map(|writer| writer.join());
+            let mut outcomes = writers.into_iter().map(ScopedJoinHandle::join);
             outcomes.try_for_each(|outcome| outcome.unwrap_or_else(|why| resume_unwind(why)))
         })
     }
 
     /// Sets how much of the past the watch logs keep.
     pub fn set_limits(&self, limits: Limits) {
-        self.state.write().limits = limits;
+        self.core.state.write().limits = limits;
     }
 
     /// Makes writes for clients take this long, from now on and once for all; see [`Self::write_latency`].
@@ -355,7 +283,7 @@ impl Store {
 
     /// The state, with the first objects of the resource in it.
     fn read(&self, resource: &str) -> RwLockReadGuard<'_, State> {
-        let state = self.state.read();
+        let state = self.core.state.read();
         let is_complete = |initial: &dyn InitialObjects| {
             state.tables.contains_key(resource) || !initial.has(resource)
         };
@@ -368,7 +296,7 @@ impl Store {
 
     /// The state, to be changed, with a table for the resource.
     pub(crate) fn write(&self, resource: &str) -> RwLockWriteGuard<'_, State> {
-        let mut state = self.state.write();
+        let mut state = self.core.state.write();
         if !state.tables.contains_key(resource) {
             let mut table = Table::compacted_at(state.opened);
             let limits = state.limits;
@@ -390,7 +318,7 @@ impl Store {
 
     /// Returns the revision of the last write.
     pub fn revision(&self) -> u64 {
-        self.state.read().revision
+        self.core.state.read().revision
     }
 
     /// Returns the revision of a resource's last change; 0 if there never was one.
@@ -507,10 +435,10 @@ impl Store {
 
     /// Returns a receiver of the revision of each write.
     pub fn written(&self) -> watch::Receiver<u64> {
-        self.written.subscribe()
+        self.core.written.subscribe()
     }
 
-    /// Reads the objects of the beginning that nobody has asked for.
+    /// Reads the objects of the beginning that no client has asked for.
     pub(crate) fn read_initial(&self) {
         for resource in self.initial.iter().flat_map(|initial| initial.resources()) {
             drop(self.read(resource));
@@ -520,11 +448,8 @@ impl Store {
     /// Forgets the changes up to a revision, as etcd's compaction does.
     pub fn compact(&self, revision: u64) {
         self.read_initial();
-        let mut state = self.state.write();
-        state.compacted = state.compacted.max(revision);
-        for table in state.tables.values_mut() {
-            table.forget_until(revision);
-        }
+        let mut state = self.core.state.write();
+        state.compact(revision);
     }
 
     fn commit(
@@ -543,77 +468,12 @@ impl Store {
             draft,
         };
         match &self.keeping {
-            Keeping::Own(group) => group.commit(self, pending),
-            Keeping::Shared(shared) => shared.commit(self, pending),
+            Keeping::Own(group) => group.commit(&self.core.state, pending),
+            Keeping::Shared(shared) => shared.commit(&self.core, pending),
             Keeping::Nowhere => Ok(self.write(resource).commit(pending)?),
         }
-        .inspect(|object| self.announce(object.revision))
+        .inspect(|object| self.core.announce(object.revision))
     }
-
-    /// Tells those who follow every resource of a revision.
-    pub(crate) fn announce(&self, revision: u64) {
-        self.written.send_if_modified(|written| {
-            let is_news = *written < revision;
-            *written = revision.max(*written);
-            is_news
-        });
-    }
-}
-
-impl State {
-    /// Begins at a revision, with no past.
-    fn open_at(&mut self, revision: u64) {
-        self.revision = revision;
-        self.compacted = revision;
-        self.opened = revision;
-    }
-
-    /// Takes an object that was stored before the log begins.
-    fn restore(&mut self, resource: &str, object: Object) {
-        self.table(resource).restore(Arc::new(object));
-    }
-
-    pub(crate) fn table(&mut self, resource: &str) -> &mut Table {
-        let opened = self.opened;
-        if !self.tables.contains_key(resource) {
-            let table = Table::compacted_at(opened);
-            self.tables.insert(resource.to_owned(), table);
-        }
-        self.tables
-            .get_mut(resource)
-            .expect("the table was there, or was added")
-    }
-
-    pub(crate) fn present(&self, resource: &str, path: &str) -> Option<&Arc<Object>> {
-        self.tables.get(resource)?.get(path)
-    }
-
-    /// Makes a change visible to readers, at the revision of the object.
-    pub(crate) fn record(&mut self, resource: &str, change: Change, object: Arc<Object>) {
-        self.revision = object.revision;
-        let limits = self.limits;
-        self.table(resource).record(change, object, limits);
-    }
-
-    fn commit(&mut self, pending: Pending<'_>) -> Result<Arc<Object>, Raced> {
-        let present = self.present(&pending.resource, &pending.path);
-        if present.map(|object| object.revision) != pending.expected {
-            return Err(Raced(present.cloned()));
-        }
-        let object = Arc::new(
-            pending
-                .draft
-                .at(pending.path.into_owned(), self.revision + 1),
-        );
-        self.record(&pending.resource, pending.change, object.clone());
-        Ok(object)
-    }
-}
-
-/// Returns the resource and the path of the key that an object has in a backend.
-pub(crate) fn split(key: &str) -> Result<(&str, &str), BackendError> {
-    key.split_once('/')
-        .ok_or_else(|| BackendError::foreign(key))
 }
 
 #[cfg(test)]

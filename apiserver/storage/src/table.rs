@@ -145,7 +145,7 @@ impl Table {
 
     /// Returns a receiver of the revision of each change in a namespace; of every change if it is empty.
     pub(crate) fn subscribe(&mut self, namespace: &str) -> watch::Receiver<u64> {
-        /// From here on, namespaces that nobody watches any more are looked for.
+        /// From here on, namespaces without watches are looked for.
         const MANY: usize = 1024;
         if namespace.is_empty() {
             return self.changed.subscribe();

@@ -98,7 +98,7 @@ impl Watcher {
     /// Returns the revision up to which this reader has seen everything, for a bookmark. `None` while changes are waiting, and
     /// while the store has not reached the revision that the reader began at.
     pub fn progress(&mut self) -> Option<u64> {
-        let state = self.store.state.read();
+        let state = self.store.state();
         let waiting = state
             .tables
             .get(&self.resource)
@@ -112,7 +112,7 @@ impl Watcher {
 
     fn read(&mut self) -> Result<Vec<Arc<Event>>, OutOfRange> {
         const BATCH: usize = 256;
-        let state = self.store.state.read();
+        let state = self.store.state();
         let Some(table) = state.tables.get(&self.resource) else {
             return Ok(Vec::new());
         };

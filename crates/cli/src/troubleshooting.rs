@@ -215,6 +215,7 @@ const SECTIONS: [(&str, &[&str]); 6] = [
             "shim",
             "cluster.rs",
             "commands/apiserver",
+            "etcd.rs",
         ],
     ),
     (

@@ -249,14 +249,23 @@ async fn crash(
     etcd: &mut Option<LocalEtcd>,
 ) -> u64 {
     let crashes: u64 =
-        std::env::var("KUBEWRIGHT_CRASHES").map_or(4, |count| count.parse().unwrap());
+        std::env::var("KUBEWRIGHT_CRASHES").map_or(4, |count| count.parse().expect("a number"));
     let ledger = Ledger::default();
     let mirror = Arc::new(Mutex::new(Mirror::default()));
     let mut last = 0;
     for crash in 0..=crashes {
         let server = Server::start_with(folder, arguments).await;
-        let list = server.maps().list(&ListParams::default()).await.unwrap();
-        let revision: u64 = list.metadata.resource_version.unwrap().parse().unwrap();
+        let list = server
+            .maps()
+            .list(&ListParams::default())
+            .await
+            .expect("a list");
+        let revision: u64 = list
+            .metadata
+            .resource_version
+            .expect("a list")
+            .parse()
+            .expect("a number");
         assert!(revision >= last, "{revision} after {last}");
         let stored = list.items.iter();
         let stored: BTreeMap<String, u64> =
@@ -293,7 +302,7 @@ async fn crash(
         }
         server.kill().await;
         for writer in writers {
-            writer.await.unwrap();
+            writer.await.expect("a writer");
         }
         if steady.is_some() {
             following.abort();
@@ -312,8 +321,8 @@ async fn crash(
     let maps = server.maps();
     // The change by which the watching client knows that it has seen all others.
     let last = maps.create(&PostParams::default(), &map("last", 0)).await;
-    let last = revision_of(&last.unwrap());
-    let list = maps.list(&ListParams::default()).await.unwrap();
+    let last = revision_of(&last.expect("a write"));
+    let list = maps.list(&ListParams::default()).await.expect("a list");
     let stored = list.items.iter();
     let stored: BTreeMap<String, u64> = stored.map(|map| (map.name_any(), value_of(map))).collect();
     let mut mirror = mirror.lock().await;

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::*;
 use crate::backend::{Contents, Write};
 use crate::object::ReadBack;
+use crate::state::Raced;
 
 type Entries = BTreeMap<String, Vec<u8>>;
 
@@ -240,6 +241,10 @@ fn a_store_on_a_backend_of_anyone_passes_the_suite() {
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the other writers have to be waiting, which nothing tells"
+)]
 fn writes_that_wait_for_a_commit_are_the_next_commit_and_of_one_object_the_first_wins() {
     let shelf = Shelf::new();
     let store = shelf.open();

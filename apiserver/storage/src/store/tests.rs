@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::state::Raced;
 
 fn draft(name: &str, data: &str) -> Draft {
     Draft::new(&json!({
