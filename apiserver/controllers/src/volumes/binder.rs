@@ -44,8 +44,8 @@ fn capacity(volume: &Value) -> Option<Quantity> {
     Quantity::from_value(&volume["spec"]["capacity"]["storage"])
 }
 
-/// Brings a claim together with a volume.
-pub(super) async fn claim(cx: &Context, item: &Item) -> Outcome {
+/// Brings a claim together with one of these volumes, or with the one that it names.
+pub(super) async fn claim(cx: &Context, item: &Item, candidates: Vec<String>) -> Outcome {
     let claim = item.object.value();
     let named = cx.look(|graph| volume_of(&claim, graph));
     if !annotation(&claim, COMPLETE).is_empty() {
@@ -62,7 +62,7 @@ pub(super) async fn claim(cx: &Context, item: &Item) -> Outcome {
         }
         return phase(cx, claim, "Pending").await;
     }
-    if let Some(volume) = find(cx, &claim) {
+    if let Some(volume) = find(cx, &claim, candidates) {
         return bind(cx, claim, volume.object.value()).await;
     }
     let name = class(&claim).to_owned();
@@ -110,7 +110,7 @@ fn is_of(reference: &Value, claim: &Value) -> bool {
 }
 
 /// The volume for a claim: the one that names it, or the smallest one that fits.
-fn find(cx: &Context, claim: &Value) -> Option<Arc<Item>> {
+fn find(cx: &Context, claim: &Value, candidates: Vec<String>) -> Option<Arc<Item>> {
     let spec = &claim["spec"];
     let selector = Labels::from_object(&spec["selector"]).ok().flatten();
     let request = Quantity::from_value(&spec["resources"]["requests"]["storage"]);
@@ -125,7 +125,10 @@ fn find(cx: &Context, claim: &Value) -> Option<Arc<Item>> {
     });
     let waits = waits && annotation(claim, SELECTED_NODE).is_empty();
     let mut best: Option<(Quantity, Arc<Item>)> = None;
-    for item in cx.look(|graph| graph.list(VOLUMES, "")) {
+    for name in candidates {
+        let Some(item) = cx.look(|graph| graph.get(VOLUMES, &name)) else {
+            continue;
+        };
         if item.is_deleting() {
             continue;
         }

@@ -5,7 +5,7 @@ mod objects;
 mod protection;
 mod provisioner;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::graph::{Change, Graph};
@@ -14,14 +14,54 @@ use super::queue::Next;
 use super::work::{Context, Controller, Key, Keys, Outcome};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use objects::{ATTRIBUTES, CLAIMS, CLASSES, VOLUMES, claim_of, volume_of};
+use objects::{ATTRIBUTES, CLAIMS, CLASSES, VOLUMES, claim_of, claim_path, volume_of};
 use parking_lot::Mutex;
 
 /// The controllers of PersistentVolumes and of their claims.
 #[derive(Debug, Default)]
 pub(super) struct Volumes {
-    /// Claims without a volume, and those that are being deleted: other objects decide over them.
-    waiting: Mutex<BTreeSet<(Arc<str>, String)>>,
+    /// Claims without a volume, and those that are being deleted, which is the value: other objects decide over them.
+    waiting: Mutex<BTreeMap<(Arc<str>, String), bool>>,
+    index: Mutex<Index>,
+}
+
+/// The volumes by what they are for.
+#[derive(Debug, Default)]
+struct Index {
+    /// The names of volumes without a claim.
+    free: BTreeSet<String>,
+    /// The names of volumes that name a claim, by the path of the claim.
+    by_claim: BTreeMap<String, String>,
+}
+
+impl Index {
+    /// Takes over a change of a volume; returns whether the volume is free now.
+    fn follow(&mut self, change: &Change) -> bool {
+        if let Some(volume) = &change.before {
+            self.free.remove(volume.name());
+            self.by_claim.retain(|_, name| name != volume.name());
+        }
+        let Some(volume) = &change.after else {
+            return false;
+        };
+        let object = volume.object.value();
+        let name = volume.name().to_owned();
+        match claim_path(&object) {
+            Some(claim) => {
+                self.by_claim.insert(claim, name);
+                false
+            }
+            None => self.free.insert(name),
+        }
+    }
+
+    /// The volumes that a claim may be bound to.
+    fn candidates(&self, claim: &str) -> Vec<String> {
+        match self.by_claim.get(claim) {
+            Some(named) => vec![named.clone()],
+            None => self.free.iter().cloned().collect(),
+        }
+    }
 }
 
 impl Controller for Volumes {
@@ -47,7 +87,7 @@ impl Controller for Volumes {
             if let Some(claim) = &change.after {
                 let bound = text(&claim.object.value(), "/status/phase") == "Bound";
                 if !bound || claim.is_deleting() {
-                    waiting.insert(place);
+                    waiting.insert(place, claim.is_deleting());
                 }
                 keys.add(claim);
             }
@@ -65,18 +105,15 @@ impl Controller for Volumes {
                     }
                 }
             }
-            for (table, path) in self.waiting.lock().iter() {
-                keys.add_path(table, path.clone());
+            let free = !change.is_in(VOLUMES) || self.index.lock().follow(change);
+            if free {
+                self.wake(keys, |_, deleting| !deleting);
             }
         } else if change.is_in("pods")
             && let Some(pod) = change.item()
         {
             let prefix = format!("{}/", pod.namespace());
-            for (table, path) in self.waiting.lock().iter() {
-                if path.starts_with(&prefix) {
-                    keys.add_path(table, path.clone());
-                }
-            }
+            self.wake(keys, |path, deleting| deleting && path.starts_with(&prefix));
         }
     }
 
@@ -93,7 +130,8 @@ impl Controller for Volumes {
                     protection::release_claim(cx, &item).await?;
                     return Ok(Next::Done);
                 }
-                binder::claim(cx, &item).await
+                let candidates = self.index.lock().candidates(&item.object.path);
+                binder::claim(cx, &item, candidates).await
             } else {
                 if item.is_deleting() {
                     protection::release_volume(cx, &item).await?;
@@ -102,5 +140,16 @@ impl Controller for Volumes {
             }
         }
         .boxed()
+    }
+}
+
+impl Volumes {
+    /// Adds waiting claims, by their path and whether they are being deleted.
+    fn wake(&self, keys: &mut Keys<'_>, which: impl Fn(&str, bool) -> bool) {
+        for ((table, path), deleting) in self.waiting.lock().iter() {
+            if which(path, *deleting) {
+                keys.add_path(table, path.clone());
+            }
+        }
     }
 }

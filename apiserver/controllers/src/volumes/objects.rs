@@ -30,9 +30,14 @@ pub(super) fn volume_of(claim: &Value, graph: &Graph) -> Option<Arc<Item>> {
     }
 }
 
-/// The claim that a volume names, whatever its UID is.
-pub(super) fn claim_of(volume: &Value, graph: &Graph) -> Option<Arc<Item>> {
+/// The path of the claim that a volume names, if it names one.
+pub(super) fn claim_path(volume: &Value) -> Option<String> {
     let [namespace, name] =
         ["/spec/claimRef/namespace", "/spec/claimRef/name"].map(|at| text(volume, at));
-    graph.get(CLAIMS, &format!("{namespace}/{name}"))
+    (!name.is_empty()).then(|| format!("{namespace}/{name}"))
+}
+
+/// The claim that a volume names, whatever its UID is.
+pub(super) fn claim_of(volume: &Value, graph: &Graph) -> Option<Arc<Item>> {
+    graph.get(CLAIMS, &claim_path(volume)?)
 }

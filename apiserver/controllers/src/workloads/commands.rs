@@ -38,9 +38,32 @@ impl Files {
     }
 }
 
-/// Chooses what a run of a container does. `least` is the time that a container takes that ends by itself.
-pub(super) fn plan(pod: &Value, container: &Value, least: Duration, files: &mut Files) -> Plan {
-    let annotation = pod["metadata"]["annotations"][SIMULATE].as_str();
+/// What a container is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It ends before the others start.
+    Init,
+    /// It runs beside the others.
+    Sidecar,
+    Main,
+}
+
+/// Chooses what a run of a container does. `least` is the time that a main container takes that ends by itself.
+pub(super) fn plan(
+    pod: &Value,
+    container: &Value,
+    role: Role,
+    least: Duration,
+    files: &mut Files,
+) -> Plan {
+    let annotation = pod["metadata"]["annotations"][SIMULATE]
+        .as_str()
+        .filter(|_| role == Role::Main);
+    let least = if role == Role::Main {
+        least
+    } else {
+        Duration::ZERO
+    };
     let of_job = is_of_job(pod);
     // Elsewhere than in a Job a failure is not worth waiting for.
     let after = if of_job { least } else { Duration::ZERO };
@@ -71,7 +94,7 @@ pub(super) fn plan(pod: &Value, container: &Value, least: Duration, files: &mut 
             after: after.max(least),
             code,
         },
-        None if of_job => Plan::Ends {
+        None if role == Role::Init || (of_job && role == Role::Main) => Plan::Ends {
             after: least,
             code: 0,
         },
@@ -232,7 +255,13 @@ mod tests {
 
     fn planned(pod: &Value) -> Plan {
         let container = &pod["spec"]["containers"][0];
-        plan(pod, container, Duration::ZERO, &mut Files::default())
+        plan(
+            pod,
+            container,
+            Role::Main,
+            Duration::ZERO,
+            &mut Files::default(),
+        )
     }
 
     fn pod(mut container: Value) -> Value {
@@ -291,6 +320,22 @@ mod tests {
     }
 
     #[test]
+    fn an_init_container_ends_and_the_annotation_is_about_the_others() {
+        let mut pod = pod(json!({"image": "migrate"}));
+        pod["metadata"]["annotations"] = json!({SIMULATE: "unready"});
+        let container = &pod["spec"]["containers"][0];
+        for (role, expected) in [
+            (Role::Init, ends(0)),
+            (Role::Sidecar, Plan::Serves),
+            (Role::Main, Plan::Unready),
+        ] {
+            let mut files = Files::default();
+            let plan = plan(&pod, container, role, Duration::from_secs(9), &mut files);
+            assert_eq!(plan, expected, "{role:?}");
+        }
+    }
+
+    #[test]
     fn a_container_of_a_job_succeeds_unless_its_command_says_otherwise() {
         let mut work = pod(json!({"image": "worker", "command": ["./work"]}));
         work["metadata"]["ownerReferences"] = json!([{"kind": "Job", "controller": true}]);
@@ -319,7 +364,7 @@ mod tests {
                 pod["spec"]["volumes"] = json!([volume.clone()]);
                 pod["spec"]["volumes"][0]["name"] = "data".into();
                 let container = &pod["spec"]["containers"][0];
-                let plan = plan(&pod, container, Duration::ZERO, &mut files);
+                let plan = plan(&pod, container, Role::Main, Duration::ZERO, &mut files);
                 assert_eq!(plan, ends(code), "{volume} {uid}");
             }
         }

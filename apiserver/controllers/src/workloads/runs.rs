@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::time::{Duration, Instant};
 
 use super::super::object::{list, text};
-use super::commands::{self, Files, Plan, SIMULATE};
+use super::commands::{self, Files, Plan, Role, SIMULATE};
 
 /// The containers of one pod.
 #[derive(Debug, Default)]
@@ -22,6 +22,8 @@ pub(super) struct Container {
     pub(super) state: State,
     pub(super) restarts: u64,
     pub(super) last: Option<Ended>,
+    /// When it was started, if it ran before the kubelet was started.
+    resumed: Option<String>,
 }
 
 #[derive(Debug)]
@@ -99,18 +101,17 @@ impl Runs {
                         finished: text(ended, "/finishedAt").to_owned(),
                     })
                 };
-                // One that ran is planned again, from now on.
-                let Some(now) = ended("/state/terminated") else {
-                    continue;
+                let resumed = status.pointer("/state/running/startedAt");
+                let container = Container {
+                    // One that ran is planned again, from now on.
+                    state: ended("/state/terminated")
+                        .map_or(State::Waiting("ContainerCreating"), State::Ended),
+                    restarts: status["restartCount"].as_u64().unwrap_or_default(),
+                    last: ended("/lastState/terminated"),
+                    resumed: resumed.and_then(Value::as_str).map(str::to_owned),
                 };
-                runs.containers.insert(
-                    text(status, "/name").to_owned(),
-                    Container {
-                        state: State::Ended(now),
-                        restarts: status["restartCount"].as_u64().unwrap_or_default(),
-                        last: ended("/lastState/terminated"),
-                    },
-                );
+                let name = text(status, "/name").to_owned();
+                runs.containers.insert(name, container);
             }
         }
         runs
@@ -151,14 +152,15 @@ impl Runs {
                 self.wait(container, "PodInitializing");
                 continue;
             }
-            soonest(self.tick(container, policy, replan, step));
+            let role = if sidecar { Role::Sidecar } else { Role::Init };
+            soonest(self.tick(container, role, policy, replan, step));
             if !sidecar {
                 initialized = self.has_succeeded(container);
             }
         }
         for container in list(pod, "/spec/containers") {
             if initialized {
-                soonest(self.tick(container, policy, replan, step));
+                soonest(self.tick(container, Role::Main, policy, replan, step));
             } else {
                 self.wait(container, "PodInitializing");
             }
@@ -173,6 +175,7 @@ impl Runs {
                 state: State::Waiting(reason),
                 restarts: 0,
                 last: None,
+                resumed: None,
             };
             self.containers.insert(name.to_owned(), waiting);
         }
@@ -187,17 +190,19 @@ impl Runs {
     fn tick(
         &mut self,
         container: &Value,
+        role: Role,
         policy: Restart,
         replan: bool,
         step: &mut Step<'_>,
     ) -> Option<Duration> {
         self.wait(container, "ContainerCreating");
         let known = self.containers.get_mut(text(container, "/name"))?;
-        if replan {
+        // The annotation is about the main containers alone.
+        if replan && role == Role::Main {
             match &mut known.state {
                 State::Running { since, plan, .. } => {
                     *since = step.now;
-                    *plan = commands::plan(step.pod, container, step.finished, step.files);
+                    *plan = commands::plan(step.pod, container, role, step.finished, step.files);
                 }
                 State::Backing(due) => *due = step.now,
                 State::Invalid(_) => known.state = State::Waiting("ContainerCreating"),
@@ -206,7 +211,7 @@ impl Runs {
         }
         loop {
             match &mut known.state {
-                State::Waiting(_) => known.start(container, step),
+                State::Waiting(_) => known.start(container, role, step),
                 State::Invalid(_) => return None,
                 State::Backing(due) => {
                     let left = due.saturating_duration_since(step.now);
@@ -214,7 +219,7 @@ impl Runs {
                         return Some(left);
                     }
                     known.restarts += 1;
-                    known.start(container, step);
+                    known.start(container, role, step);
                 }
                 State::Running {
                     since,
@@ -248,13 +253,13 @@ impl Runs {
 }
 
 impl Container {
-    fn start(&mut self, container: &Value, step: &mut Step<'_>) {
-        let plan = commands::plan(step.pod, container, step.finished, step.files);
+    fn start(&mut self, container: &Value, role: Role, step: &mut Step<'_>) {
+        let plan = commands::plan(step.pod, container, role, step.finished, step.files);
         self.state = match plan {
             Plan::Invalid(reason) => State::Invalid(reason),
             plan => State::Running {
                 since: step.now,
-                started: step.text.to_owned(),
+                started: self.resumed.take().unwrap_or_else(|| step.text.to_owned()),
                 plan,
             },
         };

@@ -511,9 +511,9 @@ mod tests {
         }
     }
 
-    fn ends(seconds: u64, code: u8) -> Option<Run> {
+    fn ends(seconds: u64, code: u8) -> Run {
         let after = Duration::from_secs(seconds);
-        Some(Run::Ends { after, code })
+        Run::Ends { after, code }
     }
 
     #[test]
@@ -530,10 +530,14 @@ mod tests {
                 ends(0, 1),
             ),
             ("if [[ -z $NONE ]]\nthen\n  exit 7\nfi", ends(0, 7)),
-            ("while true; do sleep 5; done", Some(Run::Forever)),
-            ("sleep infinity", Some(Run::Forever)),
+            ("while true; do sleep 5; done", Run::Forever),
+            ("sleep infinity", Run::Forever),
         ] {
-            assert_eq!(shell(script, &mut Files::default()), expected, "{script}");
+            assert_eq!(
+                shell(script, &mut Files::default()),
+                Some(expected),
+                "{script}"
+            );
         }
     }
 
@@ -557,17 +561,17 @@ mod tests {
     fn a_file_that_one_run_touched_is_there_in_the_next() {
         let script = "if [[ -r /data/foo ]]\nthen\n exit 0\nelse\n touch /data/foo\n exit 42\nfi\n";
         let mut surroundings = Files::default();
-        assert_eq!(shell(script, &mut surroundings), ends(0, 42));
-        assert_eq!(shell(script, &mut surroundings), ends(0, 0));
+        assert_eq!(shell(script, &mut surroundings), Some(ends(0, 42)));
+        assert_eq!(shell(script, &mut surroundings), Some(ends(0, 0)));
     }
 
     #[test]
     fn programs_are_understood_without_a_shell() {
         for (words, expected) in [
-            (&["/bin/true"][..], ends(0, 0)),
-            (&["/bin/false"], ends(0, 1)),
-            (&["sleep", "300"], ends(300, 0)),
-            (&["/bin/sh", "-c", "exit 2"], ends(0, 2)),
+            (&["/bin/true"][..], Some(ends(0, 0))),
+            (&["/bin/false"], Some(ends(0, 1))),
+            (&["sleep", "300"], Some(ends(300, 0))),
+            (&["/bin/sh", "-c", "exit 2"], Some(ends(0, 2))),
             (&["nginx"], None),
             (&["exit", "1"], None),
         ] {
