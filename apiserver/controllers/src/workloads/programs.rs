@@ -140,11 +140,11 @@ fn of_program(status: &ContainerStatus) -> Container {
         },
         ContainerState::Terminated(how) => State::Ended(ended(how)),
     };
-    Container {
+    Container::reported(
         state,
-        restarts: status.restarts.into(),
-        last: status.last.as_ref().map(ended),
-    }
+        status.restarts.into(),
+        status.last.as_ref().map(ended),
+    )
 }
 
 fn without_program(known: &Value, initializes: bool, now: &str) -> Container {
@@ -165,11 +165,7 @@ fn without_program(known: &Value, initializes: bool, now: &str) -> Container {
             plan: Plan::Serves,
         }
     };
-    Container {
-        state,
-        restarts: 0,
-        last: None,
-    }
+    Container::reported(state, 0, None)
 }
 
 /// Writes the state of a program into the status of its container.

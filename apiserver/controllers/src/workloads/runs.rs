@@ -253,6 +253,16 @@ impl Runs {
 }
 
 impl Container {
+    /// A container with a program, whose state others know.
+    pub(super) fn reported(state: State, restarts: u64, last: Option<Ended>) -> Self {
+        Self {
+            state,
+            restarts,
+            last,
+            resumed: None,
+        }
+    }
+
     fn start(&mut self, container: &Value, role: Role, step: &mut Step<'_>) {
         let plan = commands::plan(step.pod, container, role, step.finished, step.files);
         self.state = match plan {
