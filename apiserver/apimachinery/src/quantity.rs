@@ -87,12 +87,6 @@ impl Quantity {
         self.nanos % NANOS == 0
     }
 
-    /// Whether the quantity is a multiple of one thousandth.
-    #[inline]
-    pub fn is_milli(&self) -> bool {
-        self.nanos % 1_000_000 == 0
-    }
-
     /// Whether the quantity is a whole number of `size`s.
     pub fn is_multiple_of(&self, size: Self) -> bool {
         size.nanos != 0 && self.nanos % size.nanos == 0

@@ -58,14 +58,18 @@ fn no_document() -> Response<Body> {
 
 /// The document of v2, which is compressed for clients that read gzip.
 pub(super) fn swagger(shared: &Shared, request: &Request) -> Response<Body> {
-    let Some(form) = form_of(request, V2) else {
-        return not_acceptable();
+    let mut response = match form_of(request, V2) {
+        Some(form) => {
+            let document = shared.swagger.document(&shared.served.now());
+            let whole = cacheable(request, &document, form, "no-cache, private");
+            if compress::is_wanted(&request.parts.headers) {
+                compress::compressed(whole)
+            } else {
+                whole
+            }
+        }
+        None => not_acceptable(),
     };
-    let document = shared.swagger.document(&shared.served.now());
-    let mut response = cacheable(request, &document, form, "no-cache, private");
-    if compress::is_wanted(&request.parts.headers) {
-        response = compress::compressed(response);
-    }
     insert(&mut response, VARY, "Accept-Encoding");
     let accept = HeaderValue::from_static("Accept");
     response.headers_mut().append(VARY, accept);

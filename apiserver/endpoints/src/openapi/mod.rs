@@ -100,15 +100,18 @@ fn document(paths: &Value, components: schemas::Components, of_custom: bool) -> 
             "components": { "schemas": components.into_value() },
         });
     }
-    json!({
+    let mut document = json!({
         "openapi": "3.0.0",
         "info": info(),
         "paths": paths,
-        "components": {
-            "schemas": components.into_value(),
-            "securitySchemes": { "BearerToken": bearer_token() },
-        },
-    })
+        "components": { "securitySchemes": { "BearerToken": bearer_token() } },
+    });
+    let schemas = components.into_value();
+    // The issuer of tokens has no resources.
+    if schemas.as_object().is_some_and(|schemas| !schemas.is_empty()) {
+        document["components"]["schemas"] = schemas;
+    }
+    document
 }
 
 fn hash(place: &str, version: Option<&GroupVersion>) -> String {

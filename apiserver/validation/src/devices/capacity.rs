@@ -78,9 +78,10 @@ fn options(
         }
         found.set(found.get() || option == default);
     });
-    for (index, amount) in amounts.iter().enumerate().filter(|_| all) {
-        if amounts[..index].contains(amount) {
-            errors.push(FieldError::duplicate(&path.index(index), decimal(*amount)));
+    let whole: Vec<i64> = amounts.iter().map(Quantity::wrapped).collect();
+    for (index, amount) in whole.iter().enumerate().filter(|_| all) {
+        if whole[..index].contains(amount) {
+            errors.push(FieldError::duplicate(&path.index(index), amount.to_string()));
         }
     }
     if !found.get() {
@@ -123,30 +124,27 @@ fn range(range: &Value, default: Quantity, most: Quantity, path: &Path<'_>, erro
             wrong("default", default, &detail);
         }
     }
-    // Go counts in thousandths or in whole units, as far as its numbers go.
+    // Amounts are counted in whole units, as far as Go's numbers go; fractions are behind a gate that is off.
     let all = [
         ("default", Some(default)),
         ("min", Some(min)),
         ("max", max),
         ("step", step),
     ];
-    let all = all.map(|(field, value)| value.map(|value| (field, value)));
-    let has_fractions = all.iter().flatten().any(|(_, value)| !value.is_whole());
-    let problem = |value: Quantity| match value {
-        value if has_fractions => {
-            (!value.is_milli()).then_some("value cannot be represented as a milli value")
+    let problem = |value: Quantity| {
+        if value.is_negative() {
+            Some("must be greater than or equal to 0")
+        } else {
+            (Some(value) > Quantity::parse("9223372036854775807"))
+                .then_some("must not be larger than 9223372036854775807")
         }
-        value if value.is_negative() => Some("must be greater than or equal to 0"),
-        value => (Some(value) > Quantity::parse("9223372036854775807"))
-            .then_some("must not be larger than 9223372036854775807"),
     };
-    let all = all.into_iter().flatten();
+    let all = all.into_iter();
     let unfit: Vec<_> = all
-        .filter_map(|(field, value)| Some((field, value, problem(value)?)))
+        .filter_map(|(field, value)| Some((field, value?, problem(value?)?)))
         .collect();
     let step_is_positive = step.filter(|step| !step.is_negative() && !step.is_zero());
     match (step, step_is_positive) {
-        _ if has_fractions && !unfit.is_empty() => {}
         (None, _) => return,
         (Some(step), None) => return wrong("step", step, "must be greater than zero"),
         (_, Some(step)) if min.plus(step) > most => {
@@ -161,20 +159,10 @@ fn range(range: &Value, default: Quantity, most: Quantity, path: &Path<'_>, erro
     }
     for value in std::iter::once(default).chain(max) {
         if let (true, Some(step)) = (unfit.is_empty(), step)
-            && !value.plus(min.negated()).is_multiple_of(step)
+            && (value.wrapped() - min.wrapped()) % step.wrapped() != 0
         {
             let detail = format!("value is not a multiple of a given step ({step}) from ({min})");
             wrong("step", value, &detail);
         }
-    }
-}
-
-/// A quantity as a decimal number.
-fn decimal(amount: Quantity) -> String {
-    let millis = amount.millis();
-    if amount.is_whole() {
-        (millis / 1000).to_string()
-    } else {
-        format!("{}.{:03}", millis / 1000, millis % 1000)
     }
 }
