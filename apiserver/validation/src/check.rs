@@ -380,8 +380,9 @@ pub fn declared_extended_name(name: &str, path: &Path<'_>, errors: &mut Errors) 
         if name.starts_with("requests.") {
             wrong("must not have \"requests.\" prefix");
         }
-        let problems = names::qualified_name(&format!("requests.{name}"));
-        problems.iter().for_each(|problem| wrong(problem));
+        for problem in names::qualified_name(&format!("requests.{name}")) {
+            wrong(&problem);
+        }
     });
 }
 

@@ -56,7 +56,7 @@ pub(crate) enum Command {
     /// Replays recorded admission reviews and shows answers that differ.
     Replay(replay::Arguments),
     /// Runs an embedded Kubernetes API server until SIGTERM or SIGINT.
-    Apiserver(apiserver::Arguments),
+    Apiserver(Box<apiserver::Arguments>),
     /// Creates a certificate authority and a server certificate.
     Certs(certs::Arguments),
     /// Manages kube-apiserver and etcd binaries for tests.
@@ -104,7 +104,7 @@ impl Command {
             Self::Run(arguments) => run::run(ui, &arguments),
             Self::Test(arguments) => test::run(ui, arguments),
             Self::Replay(arguments) => replay::run(ui, arguments),
-            Self::Apiserver(arguments) => apiserver::run(ui, arguments),
+            Self::Apiserver(arguments) => apiserver::run(ui, *arguments),
             Self::Certs(arguments) => certs::run(ui, arguments),
             Self::Assets(arguments) => assets::run(ui, arguments),
             Self::Install(arguments) => install::install(ui, &arguments),

@@ -106,8 +106,8 @@ fn runs(running: &Pod, pod: &Value, now: &str) -> Runs {
             let name = text(spec, "/name");
             let run = running.status(name).map_or_else(
                 || {
-                    let known = list(pod, statuses).iter();
-                    let known = known.filter(|known| known["name"] == name).next_back();
+                    let mut known = list(pod, statuses).iter();
+                    let known = known.find(|known| known["name"] == name);
                     let initializes =
                         specs == "/spec/initContainers" && spec["restartPolicy"] != "Always";
                     without_program(known.unwrap_or(&Value::Null), initializes, now)

@@ -37,13 +37,14 @@ pub(crate) fn listed(call: &Call, failures: &[(&Object, String)]) -> Status {
         }));
     }
     let first = causes[0]["message"].as_str().unwrap_or_default();
-    let mut message = format!(
-        "failed to read one or more {} from the storage: {first}",
+    let more = match failures.len() {
+        0 | 1 => String::new(),
+        all => format!(" (and {} more)", all - 1),
+    };
+    let message = format!(
+        "failed to read one or more {} from the storage: {first}{more}",
         call.table
     );
-    if failures.len() > 1 {
-        message += &format!(" (and {} more)", failures.len() - 1);
-    }
     if failures.len() == MOST {
         causes.push(json!({
             "reason": "FieldValueTooMany",

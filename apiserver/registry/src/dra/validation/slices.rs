@@ -309,7 +309,7 @@ fn counter_set(set: &Value, name: &str, path: &Path<'_>, errors: &mut Errors) {
             errors.push(FieldError::required(&at, ""));
         }
         for counter in &counters {
-            problems(&at, *counter, dns1123_label(counter), errors);
+            problems(&at, counter, dns1123_label(counter), errors);
         }
     });
     if counters.len() > MOST_COUNTERS {
