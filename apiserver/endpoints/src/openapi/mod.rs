@@ -108,7 +108,10 @@ fn document(paths: &Value, components: schemas::Components, of_custom: bool) -> 
     });
     let schemas = components.into_value();
     // The issuer of tokens has no resources.
-    if schemas.as_object().is_some_and(|schemas| !schemas.is_empty()) {
+    if schemas
+        .as_object()
+        .is_some_and(|schemas| !schemas.is_empty())
+    {
         document["components"]["schemas"] = schemas;
     }
     document

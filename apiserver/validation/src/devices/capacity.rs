@@ -81,7 +81,10 @@ fn options(
     let whole: Vec<i64> = amounts.iter().map(Quantity::wrapped).collect();
     for (index, amount) in whole.iter().enumerate().filter(|_| all) {
         if whole[..index].contains(amount) {
-            errors.push(FieldError::duplicate(&path.index(index), amount.to_string()));
+            errors.push(FieldError::duplicate(
+                &path.index(index),
+                amount.to_string(),
+            ));
         }
     }
     if !found.get() {
