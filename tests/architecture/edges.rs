@@ -17,6 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "pod-security",
             "quota",
             "registry",
+            "validation",
             "webhook-client",
         ],
     ),

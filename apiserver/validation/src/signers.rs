@@ -90,7 +90,7 @@ pub fn signer_of_trust_bundle(name: &str) -> String {
     signer.replace(':', "/")
 }
 
-/// What somebody else tells a signer: keys with a domain, in letters of any case, and values of any kind.
+/// What the author of a pod tells a signer: keys with a domain, in letters of any case, and values of any kind.
 pub fn user_annotations(holder: &Value, path: &Path<'_>, field: &str, errors: &mut Errors) {
     const LIMIT: usize = 256 * 1024;
     let path = path.child(field);

@@ -104,7 +104,7 @@ impl Call {
                 }
             }
             if !failures.is_empty() {
-                return Err(corrupt::listed(self, &failures));
+                return Err(corrupt::listed(&self.resource, &self.table, &failures));
             }
             return Ok(values);
         }

@@ -1,10 +1,9 @@
 //! What clients hear of stored objects that cannot be decoded: the real server's storage calls them corrupt.
 
 use kubewright_apimachinery::status::Status;
+use kubewright_registry::Resource;
 use kubewright_storage::Object;
 use serde_json::{Map, Value, json};
-
-use super::call::Call;
 
 const UNDECODABLE: &str = "object not decodable";
 /// How many of them a list names.
@@ -15,20 +14,20 @@ pub(crate) fn undecodable(revision: &str, why: &str) -> Status {
     Status::plain(format!("{UNDECODABLE} revision={revision}: {why}"))
 }
 
-/// The failure of a request for one object, if that is why it failed.
-pub(crate) fn got(call: &Call, name: &str, failure: Status) -> Status {
+/// The failure of a request for the object at a path, if that is why it failed.
+pub(crate) fn got(resource: &Resource, path: &str, failure: Status) -> Status {
     if !failure.reason().is_empty() || !failure.message().starts_with(UNDECODABLE) {
         return failure;
     }
-    let key = format!("/{}", key(call, &call.key(name)));
+    let key = format!("/{}", key(resource, path));
     Status::internal(&said(&key, failure.message()))
 }
 
 /// The failure of a list with such objects, of which there is one at least.
-pub(crate) fn listed(call: &Call, failures: &[(&Object, String)]) -> Status {
+pub(crate) fn listed(resource: &Resource, table: &str, failures: &[(&Object, String)]) -> Status {
     let mut causes: Vec<Value> = Vec::new();
     for (object, why) in failures {
-        let key = format!("/registry/{}", key(call, &object.path));
+        let key = format!("/registry/{}", key(resource, &object.path));
         let failure = undecodable(&object.revision.to_string(), why);
         causes.push(json!({
             "reason": "UnexpectedServerResponse",
@@ -41,10 +40,7 @@ pub(crate) fn listed(call: &Call, failures: &[(&Object, String)]) -> Status {
         0 | 1 => String::new(),
         all => format!(" (and {} more)", all - 1),
     };
-    let message = format!(
-        "failed to read one or more {} from the storage: {first}{more}",
-        call.table
-    );
+    let message = format!("failed to read one or more {table} from the storage: {first}{more}");
     if failures.len() == MOST {
         causes.push(json!({
             "reason": "FieldValueTooMany",
@@ -53,14 +49,14 @@ pub(crate) fn listed(call: &Call, failures: &[(&Object, String)]) -> Status {
     }
     let mut details = Map::new();
     details.insert("name".to_owned(), "list".into());
-    details.insert("group".to_owned(), call.resource.group.as_str().into());
-    details.insert("kind".to_owned(), call.resource.plural.as_str().into());
+    details.insert("group".to_owned(), resource.group.as_str().into());
+    details.insert("kind".to_owned(), resource.plural.as_str().into());
     details.insert("causes".to_owned(), causes.into());
     Status::new(500, "StorageReadError", message).with_details(details)
 }
 
-fn key(call: &Call, path: &str) -> String {
-    format!("{}/{}/{path}", call.resource.group, call.resource.plural)
+fn key(resource: &Resource, path: &str) -> String {
+    format!("{}/{}/{path}", resource.group, resource.plural)
 }
 
 fn said(key: &str, why: &str) -> String {

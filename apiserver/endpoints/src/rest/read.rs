@@ -56,7 +56,7 @@ pub(crate) async fn get(call: &Call) -> Result<Response<Body>> {
         call.stored()?
     };
     let answered = answer::object(call, StatusCode::OK, &Shown::from(&*object)).await;
-    answered.map_err(|failure| corrupt::got(call, &call.path.name, failure))
+    answered.map_err(|failure| corrupt::got(&call.resource, &call.key(&call.path.name), failure))
 }
 
 /// Objects without what the server gave them are not to be had any more.

@@ -25,7 +25,8 @@ use crate::rest::{answer, corrupt, tracking, write};
 pub(super) async fn get(call: &Call) -> Result<Response<Body>> {
     let stored = call.stored()?;
     let object = call.value(&stored).await;
-    let object = object.map_err(|failure| corrupt::got(call, &call.path.name, failure))?;
+    let object = object
+        .map_err(|failure| corrupt::got(&call.resource, &call.key(&call.path.name), failure))?;
     if let Some(paths) = paths(call) {
         let (scale, is_there) = scale::read(paths, &object).map_err(Status::plain)?;
         if !is_there {
