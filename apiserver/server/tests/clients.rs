@@ -290,5 +290,5 @@ async fn the_api_can_be_discovered(client: Client) {
         .await
         .unwrap();
     assert!(aggregated.get("batch").is_some());
-    assert_eq!(client.apiserver_version().await.unwrap().minor, "36");
+    assert_eq!(client.apiserver_version().await.unwrap().minor, "37");
 }

@@ -55,13 +55,11 @@ async fn what_a_gate_keeps_off_is_dropped() {
             "metadata": {"labels": {"a": "b"}},
             "spec": {"containers": [{"name": "c", "image": "i"}]},
         },
-        "updateStrategy": {"rollingUpdate": {"maxUnavailable": 1}},
     });
-    let set = cluster.post(SETS, &named("x", &spec)).await.expect(201);
-    assert_eq!(
-        set["spec"]["updateStrategy"],
-        json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}),
-    );
+    let mut gated = spec.clone();
+    gated["template"]["spec"]["schedulingGroup"] = json!({"podGroupName": "g"});
+    let set = cluster.post(SETS, &named("x", &gated)).await.expect(201);
+    assert!(set["spec"]["template"]["spec"]["schedulingGroup"].is_null());
 }
 
 #[tokio::test]

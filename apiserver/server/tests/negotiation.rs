@@ -131,7 +131,7 @@ async fn health_and_version_are_answered() {
     let version = cluster.get("/version").await.expect(200);
     assert_eq!(
         (&version["major"], &version["minor"]),
-        (&json!("1"), &json!("36"))
+        (&json!("1"), &json!("37"))
     );
     assert_eq!(version["gitVersion"], "v1.37.2");
 }

@@ -36,13 +36,12 @@ async fn an_address_with_an_old_hash_leads_to_the_current_one() {
 async fn what_is_not_served_has_no_document() {
     let cluster = Cluster::start();
     assert_eq!(cluster.get("/openapi/v3/apis/apps/v1beta1").await.code, 404);
-    let protobuf = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf";
     let document = "/openapi/v3/apis/apps/v1";
-    assert_eq!(cluster.get_as(document, protobuf).await.code, 406);
+    assert_eq!(cluster.get_as(document, "application/yaml").await.code, 406);
 }
 
 #[tokio::test]
-async fn v2_is_there_for_kubectl_that_cannot_start_without_it() {
+async fn documents_are_there_in_protobuf_too() {
     let cluster = Cluster::start();
     let protobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
     let answer = cluster.get_as("/openapi/v2", protobuf).await;
@@ -51,5 +50,9 @@ async fn v2_is_there_for_kubectl_that_cannot_start_without_it() {
         answer.header("content-type"),
         "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
     );
-    cluster.get("/openapi/v2").await.expect(501);
+    let document = cluster.get("/openapi/v2").await.expect(200);
+    assert_eq!(document["swagger"], "2.0");
+    let protobuf = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf";
+    let answer = cluster.get_as("/openapi/v3/apis/apps/v1", protobuf).await;
+    assert_eq!(answer.code, 200);
 }

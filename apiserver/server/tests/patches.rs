@@ -79,25 +79,17 @@ async fn a_json_patch_that_does_not_apply_says_nothing_of_why() {
 #[tokio::test]
 async fn text_that_is_no_patch_is_a_bad_request() {
     let (cluster, path) = with_map().await;
-    for (kind, message) in [
-        (
-            "application/json-patch+json",
-            "error decoding patch: unexpected end of JSON input",
-        ),
-        (
-            "application/merge-patch+json",
-            "error decoding patch: unexpected end of JSON input",
-        ),
-        (
-            "application/strategic-merge-patch+json",
-            "unexpected end of JSON input",
-        ),
+    for kind in [
+        "application/json-patch+json",
+        "application/merge-patch+json",
+        "application/strategic-merge-patch+json",
     ] {
         let headers = [("content-type", kind)];
         let answer = cluster
             .send(Method::PATCH, &path, &headers, "{\"a\":")
             .await;
-        assert_eq!(answer.refused(400, "BadRequest"), message, "{kind}");
+        let message = answer.refused(400, "BadRequest");
+        assert_eq!(message, "invalid JSON patch", "{kind}");
     }
 }
 

@@ -31,7 +31,7 @@ async fn it_says_when_it_is_ready_and_a_client_gets_in_with_its_kubeconfig() {
     let version = client.apiserver_version().await.unwrap();
     assert_eq!(
         (version.major.as_str(), version.minor.as_str()),
-        ("1", "36")
+        ("1", "37")
     );
 }
 

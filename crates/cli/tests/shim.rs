@@ -135,7 +135,7 @@ async fn the_programs_answer_what_envtest_asks_before_it_starts_them() {
     assert!(!help.out.contains("--insecure-port"), "{}", help.out);
     let version = answer(assets.join("kube-apiserver"), &["--version"]).await;
     assert!(
-        version.out.starts_with("Kubernetes v1.36."),
+        version.out.starts_with("Kubernetes v1.37."),
         "{}",
         version.out
     );

@@ -39,7 +39,7 @@ async fn it_is_the_kubernetes_that_is_emulated() {
     let version = client.apiserver_version().await.unwrap();
     assert_eq!(
         (version.git_version.as_str(), version.minor.as_str()),
-        ("v1.36.3", "36")
+        ("v1.37.2", "37")
     );
 
     let maps: Api<ConfigMap> = Api::namespaced(client, "default");

@@ -197,6 +197,7 @@ fn a_kubelet_works_on_its_own_node_and_lease() {
         "delete pods blue/web",
         "create pods/eviction blue/web",
         "create certificatesigningrequests.certificates.k8s.io",
+        "create podcertificaterequests.certificates.k8s.io blue/",
     ] {
         assert!(cluster.allows("n", own), "{own}");
     }
@@ -212,7 +213,8 @@ fn a_kubelet_works_on_its_own_node_and_lease() {
         "update pods blue/web",
         "list namespaces",
         "create services blue/",
-        "create podcertificaterequests.certificates.k8s.io blue/",
+        "get podcertificaterequests.certificates.k8s.io blue/other",
+        "delete podcertificaterequests.certificates.k8s.io blue/own",
     ] {
         assert!(!cluster.allows("n", others), "{others}");
     }

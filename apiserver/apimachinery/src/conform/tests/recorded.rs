@@ -1,6 +1,6 @@
 //! Objects decoded and encoded by Go: `fixtures/go-objects.jsonl`, recorded once.
 //!
-//! A Go program read each `in` with `sigs.k8s.io/json` (strict) into the type of k8s.io/api v0.36.3, wrote it as protobuf
+//! A Go program read each `in` with `sigs.k8s.io/json` (strict) into the type of k8s.io/api v0.37.2, wrote it as protobuf
 //! (`proto`), read that, and wrote JSON (`obj`); `err` is the error for an object that it rejected. The objects are random,
 //! one or more for every kind that is served by default.
 

@@ -44,7 +44,7 @@ fn bindings_of_validating_policies_are_refused_with_the_api_servers_words() {
             json!({}),
             &[
                 "spec.policyName: Required value",
-                "spec.validationActions: Required value: at least one validation action is required",
+                "spec.validationActions: Required value",
             ],
         ),
         (
