@@ -25,26 +25,17 @@ pub(super) trait Surroundings {
     fn touch(&mut self, path: &str);
 }
 
-/// Runs a shell script; `None` if it is not understood.
-pub(super) fn shell(script: &str, surroundings: &mut dyn Surroundings) -> Option<Run> {
-    let tokens = tokens(script)?;
-    let mut parser = Parser { tokens, at: 0 };
-    let list = parser.list(&[])?;
-    if parser.at < parser.tokens.len() {
-        return None;
-    }
-    let mut shell = Shell {
-        surroundings,
-        time: Duration::ZERO,
-    };
-    shell.finish(|shell| shell.list(&list))
-}
+/// A script with more commands than that is not understood: any client may write one.
+const MOST_COMMANDS: usize = 100_000;
+/// Nor is one whose conditions and loops are nested deeper.
+const DEEPEST: usize = 100;
 
 /// Runs a program with its arguments; `None` if it is not understood.
 pub(super) fn program(words: &[String], surroundings: &mut dyn Surroundings) -> Option<Run> {
     let mut shell = Shell {
         surroundings,
         time: Duration::ZERO,
+        left: MOST_COMMANDS,
     };
     shell.finish(|shell| match base(words.first()?) {
         "exit" => None,
@@ -74,8 +65,8 @@ enum Part {
 #[derive(Debug)]
 enum Node {
     Command(Vec<Vec<Part>>),
-    Both(Box<Self>, Box<Self>),
-    Either(Box<Self>, Box<Self>),
+    /// A command and those behind it, each after `&&` (true) or `||`.
+    Chain(Box<Self>, Vec<(bool, Self)>),
     If {
         arms: Vec<(Vec<Self>, Vec<Self>)>,
         otherwise: Vec<Self>,
@@ -185,6 +176,7 @@ fn is_name(name: &str) -> bool {
 struct Parser {
     tokens: Vec<Token>,
     at: usize,
+    depth: usize,
 }
 
 impl Parser {
@@ -223,24 +215,30 @@ impl Parser {
             if self.peek().is_none() || ends {
                 return Some(list);
             }
-            let mut node = self.node()?;
+            let first = self.node()?;
+            let mut behind = Vec::new();
             while let Some(Token::Sign(sign @ ("&&" | "||"))) = self.peek() {
                 let both = *sign == "&&";
                 self.at += 1;
                 self.skip_ends();
-                let right = Box::new(self.node()?);
-                let left = Box::new(node);
-                node = if both {
-                    Node::Both(left, right)
-                } else {
-                    Node::Either(left, right)
-                };
+                behind.push((both, self.node()?));
             }
-            list.push(node);
+            list.push(if behind.is_empty() {
+                first
+            } else {
+                Node::Chain(Box::new(first), behind)
+            });
         }
     }
 
     fn node(&mut self) -> Option<Node> {
+        self.depth += 1;
+        let node = (self.depth <= DEEPEST).then(|| self.construct()).flatten();
+        self.depth -= 1;
+        node
+    }
+
+    fn construct(&mut self) -> Option<Node> {
         match self.keyword() {
             Some("if") => self.condition(),
             Some("while") => {
@@ -296,6 +294,8 @@ struct Shell<'a> {
     surroundings: &'a mut dyn Surroundings,
     /// How long the commands so far have slept.
     time: Duration,
+    /// How many commands it may still run.
+    left: usize,
 }
 
 impl Shell<'_> {
@@ -307,6 +307,19 @@ impl Shell<'_> {
             },
             Flow::Forever => Run::Forever,
         })
+    }
+
+    fn script(&mut self, script: &str) -> Option<Flow> {
+        let mut parser = Parser {
+            tokens: tokens(script)?,
+            at: 0,
+            depth: 0,
+        };
+        let list = parser.list(&[])?;
+        if parser.at < parser.tokens.len() {
+            return None;
+        }
+        self.list(&list)
     }
 
     fn list(&mut self, list: &[Node]) -> Option<Flow> {
@@ -329,14 +342,17 @@ impl Shell<'_> {
                     words.iter().map(|word| self.expanded(word)).collect();
                 self.command(&words?)
             }
-            Node::Both(left, right) => match self.node(left)? {
-                Flow::Next(0) => self.node(right),
-                flow => Some(flow),
-            },
-            Node::Either(left, right) => match self.node(left)? {
-                Flow::Next(code) if code != 0 => self.node(right),
-                flow => Some(flow),
-            },
+            Node::Chain(first, behind) => {
+                let mut flow = self.node(first)?;
+                for (both, next) in behind {
+                    match flow {
+                        Flow::Next(code) if (code == 0) == *both => flow = self.node(next)?,
+                        Flow::Next(_) => {}
+                        ends => return Some(ends),
+                    }
+                }
+                Some(flow)
+            }
             Node::If { arms, otherwise } => {
                 for (condition, body) in arms {
                     match self.list(condition)? {
@@ -405,6 +421,7 @@ impl Shell<'_> {
     }
 
     fn command(&mut self, words: &[String]) -> Option<Flow> {
+        self.left = self.left.checked_sub(1)?;
         let (name, arguments) = words.split_first()?;
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let status = |holds: bool| Some(Flow::Next(u8::from(!holds)));
@@ -432,22 +449,21 @@ impl Shell<'_> {
             }
             ("sh" | "bash" | "ash", ["-c", script, ..]) => {
                 // The words after the script are its parameters, which no understood script can name.
-                let run = shell(script, self.surroundings)?;
-                match run {
-                    Run::Forever => Some(Flow::Forever),
-                    Run::Ends { after, code } => {
-                        self.time = self.time.checked_add(after)?;
-                        Some(Flow::Next(code))
-                    }
+                match self.script(script)? {
+                    Flow::Forever => Some(Flow::Forever),
+                    Flow::Next(code) | Flow::Exit(code) => Some(Flow::Next(code)),
                 }
             }
             _ => None,
         }
     }
 
-    fn holds(&self, words: &[&str]) -> Option<bool> {
-        Some(match words {
-            ["!", words @ ..] => !self.holds(words)?,
+    fn holds(&self, mut words: &[&str]) -> Option<bool> {
+        let mut wanted = true;
+        while let ["!", rest @ ..] = words {
+            (words, wanted) = (rest, !wanted);
+        }
+        let holds = match words {
             ["-r" | "-e" | "-f", path] => self.surroundings.exists(path),
             ["-n", text] => !text.is_empty(),
             ["-z", text] => text.is_empty(),
@@ -466,7 +482,8 @@ impl Shell<'_> {
                 }
             }
             _ => return None,
-        })
+        };
+        Some(holds == wanted)
     }
 }
 
@@ -509,6 +526,13 @@ mod tests {
         fn touch(&mut self, path: &str) {
             self.files.insert(path.to_owned());
         }
+    }
+
+    fn shell(script: &str, files: &mut Files) -> Option<Run> {
+        program(
+            &["sh".to_owned(), "-c".to_owned(), script.to_owned()],
+            files,
+        )
     }
 
     fn ends(seconds: u64, code: u8) -> Run {
@@ -555,6 +579,24 @@ mod tests {
         ] {
             assert_eq!(shell(script, &mut Files::default()), None, "{script}");
         }
+    }
+
+    #[test]
+    fn a_script_that_is_too_long_or_too_deep_is_not_understood() {
+        let many = |text: &str, count: usize| text.repeat(count);
+        for script in [
+            many("if ", 500_000),
+            many("while true; do ", 500_000),
+            many("true\n", MOST_COMMANDS),
+            many("while [ -z x ]; do true; done; ", MOST_COMMANDS),
+        ] {
+            let start = &script[..20];
+            assert_eq!(shell(&script, &mut Files::default()), None, "{start}");
+        }
+        let chain = many("true && ", MOST_COMMANDS / 2) + "false";
+        assert_eq!(shell(&chain, &mut Files::default()), Some(ends(0, 1)));
+        let not = format!("[ {}-n x ]", many("! ", 500_001));
+        assert_eq!(shell(&not, &mut Files::default()), Some(ends(0, 1)));
     }
 
     #[test]
