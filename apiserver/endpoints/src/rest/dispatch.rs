@@ -8,6 +8,7 @@ use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_auth::{Decision, forbidden};
 use kubewright_registry::{Resource, Verb};
+use kubewright_validation::is_review;
 
 use super::call::{Call, table_of};
 use super::commit::catch_up;
@@ -153,7 +154,7 @@ async fn to_object(call: Call, method: &Method) -> Result<Response<Body>> {
         }
         Method::POST if !named && !everywhere => {
             let resource = &call.resource;
-            if reviews::is_review(&resource.group, &resource.plural) {
+            if is_review(&resource.group, &resource.plural) {
                 reviews::create(&call).await
             } else if resource.group.is_empty() && resource.plural == "bindings" {
                 subresource::bind_by_body(&call).await

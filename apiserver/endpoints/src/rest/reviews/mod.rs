@@ -26,21 +26,6 @@ use crate::rest::negotiate::{Form, MediaRange, Output, accepted};
 use crate::rest::query::WriteOptions;
 use crate::rest::{answer, tracking};
 
-/// Whether creating an object of this resource asks a question instead of storing something.
-pub(crate) fn is_review(group: &str, plural: &str) -> bool {
-    match group {
-        "authentication.k8s.io" => matches!(plural, "selfsubjectreviews" | "tokenreviews"),
-        "authorization.k8s.io" => matches!(
-            plural,
-            "localsubjectaccessreviews"
-                | "selfsubjectaccessreviews"
-                | "selfsubjectrulesreviews"
-                | "subjectaccessreviews"
-        ),
-        _ => false,
-    }
-}
-
 /// Answers a review.
 pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     // Reviews have no columns.
