@@ -10,7 +10,7 @@ use kubewright_apimachinery::time::now;
 use kubewright_apimachinery::view::{Edit as _, View as _};
 use kubewright_apimachinery::yaml;
 use kubewright_storage::{InitialObjects as _, Snapshot, SnapshotError};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use thiserror::Error;
 use uuid::Uuid;
 
@@ -27,10 +27,10 @@ pub enum ImportError {
     #[error("it is neither a snapshot nor JSON or YAML")]
     Malformed,
     /// An object has no kind, no apiVersion or no name.
-    #[error("an object has no apiVersion, kind or metadata.name: {object}")]
+    #[error("an object has no apiVersion, kind or metadata.name; its fields are: {fields}")]
     Incomplete {
-        /// The beginning of the object.
-        object: String,
+        /// The names of its fields. What is in them may be secret.
+        fields: String,
     },
     /// No resource has objects of this kind.
     #[error(
@@ -82,6 +82,8 @@ pub fn import(text: &[u8]) -> Result<Snapshot, ImportError> {
         version
             .and_then(Value::as_str)
             .and_then(|text| text.parse::<u64>().ok())
+            // As etcd counts, which leaves room for the changes to come.
+            .filter(|version| i64::try_from(*version).is_ok())
     };
     let known = exported.iter().filter_map(version);
     let mut last = known.max().unwrap_or_default().max(Seed::now().revision());
@@ -186,8 +188,11 @@ fn place(
     );
     let name = meta_text(&object, "name").to_owned();
     if api_version.is_empty() || kind.is_empty() || name.is_empty() {
-        let object = object.to_string().chars().take(120).collect();
-        return Err(ImportError::Incomplete { object });
+        let fields = object.as_object().into_iter().flat_map(Map::keys);
+        let fields: Vec<&str> = fields.map(String::as_str).take(10).collect();
+        return Err(ImportError::Incomplete {
+            fields: fields.join(", "),
+        });
     }
     let gvk = GroupVersionKind::from_api_version_and_kind(&api_version, &kind);
     let registry = builtin::with_all_versions();
