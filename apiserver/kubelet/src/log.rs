@@ -59,12 +59,12 @@ impl Log {
         /// As many as a kubelet keeps in a file before it begins another.
         const MOST: usize = 10 << 20;
         let mut lines = self.0.lines.lock();
-        lines.bytes += line.len();
+        lines.bytes += size(&line);
         lines.kept.push_back((Timestamp::now(), line));
         while lines.bytes > MOST
             && let Some((_, oldest)) = lines.kept.pop_front()
         {
-            lines.bytes -= oldest.len();
+            lines.bytes -= size(&oldest);
             lines.forgotten += 1;
         }
         drop(lines);
@@ -120,15 +120,25 @@ impl Log {
 
     fn from(&self, next: usize, options: &LogOptions) -> (Vec<u8>, usize, bool) {
         let lines = self.0.lines.lock();
+        let first = next.saturating_sub(lines.forgotten);
+        let before = first.checked_sub(1).and_then(|at| lines.kept.get(at));
+        // A line that was cut has its time only once.
+        let mut begins = before.is_none_or(|(_, line)| line.ends_with(b"\n"));
         let mut text = Vec::new();
-        for (time, line) in lines.kept.iter().skip(next.saturating_sub(lines.forgotten)) {
-            if options.timestamps {
+        for (time, line) in lines.kept.iter().skip(first) {
+            if options.timestamps && begins {
                 text.extend_from_slice(format!("{time:.9} ").as_bytes());
             }
             text.extend_from_slice(line);
+            begins = line.ends_with(b"\n");
         }
         (text, lines.forgotten + lines.kept.len(), lines.is_closed)
     }
+}
+
+/// What a line takes, which is more than its text: empty ones count too.
+fn size(line: &Bytes) -> usize {
+    size_of::<(Timestamp, Bytes)>() + line.len()
 }
 
 #[cfg(test)]
@@ -176,5 +186,26 @@ mod tests {
         assert_eq!(lines.next().await.unwrap(), "b\n");
         log.close();
         assert!(lines.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_line_that_was_cut_has_its_time_once() {
+        let log = log(&["a", "b", "c\n", "d\n"]);
+        let options = LogOptions {
+            timestamps: true,
+            ..LogOptions::default()
+        };
+        let read = text(&log, options).await;
+        let lines: Vec<&str> = read
+            .lines()
+            .filter_map(|line| Some(line.split_once(' ')?.1))
+            .collect();
+        assert_eq!(lines, ["abc", "d"]);
+    }
+
+    #[test]
+    fn empty_lines_do_not_fill_the_memory() {
+        let log = log(&vec!["\n"; 1 << 20]);
+        assert!(log.0.lines.lock().kept.len() < (10 << 20) / size_of::<(Timestamp, Bytes)>());
     }
 }

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use bytes::Bytes;
 use futures::future::join;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::{Duration, timeout};
 
@@ -24,6 +24,7 @@ impl Process {
         let spawned = self.command(container).args(arguments).spawn();
         let path = self.path.display();
         let mut child = spawned.map_err(|error| format!("cannot run {path}: {error}"))?;
+        let _group = Group(child.id());
         let output = join(
             copy(child.stdout.take(), &container.log),
             copy(child.stderr.take(), &container.log),
@@ -102,13 +103,19 @@ impl Process {
 /// As container runtimes set it for images that do not.
 const SEARCHED: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/// The most bytes of a line, as container runtimes cut them, so that one without an end does not grow in memory.
+const LONGEST: u64 = 16 << 10;
+
 async fn copy(output: Option<impl AsyncRead + Unpin>, log: &Log) {
     let Some(output) = output else {
         return;
     };
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
-    while let Ok(read) = output.read_until(b'\n', &mut line).await
+    while let Ok(read) = (&mut output)
+        .take(LONGEST)
+        .read_until(b'\n', &mut line)
+        .await
         && read > 0
     {
         log.write(Bytes::from(std::mem::take(&mut line)));
@@ -126,6 +133,24 @@ fn terminate(child: &Child) {
 
 #[cfg(not(unix))]
 fn terminate(_: &Child) {}
+
+/// The processes of a container. Those that the first one has started are killed with it.
+#[cfg_attr(
+    not(unix),
+    expect(dead_code, reason = "other systems have no process groups")
+)]
+struct Group(Option<u32>);
+
+#[cfg(unix)]
+impl Drop for Group {
+    fn drop(&mut self) {
+        let id = self.0.and_then(|id| i32::try_from(id).ok());
+        if let Some(id) = id.and_then(rustix::process::Pid::from_raw) {
+            // Most often none is left.
+            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+        }
+    }
+}
 
 /// The exit code of a process that a signal has ended.
 #[cfg(unix)]

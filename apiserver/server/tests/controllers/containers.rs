@@ -116,6 +116,41 @@ async fn a_program_gets_arguments_environment_and_files_and_its_exit_code_is_the
 }
 
 #[tokio::test]
+async fn a_line_that_does_not_end_is_all_in_the_log() {
+    let cluster = running(Program::process("/bin/sh"));
+    let script = "head -c 100000 /dev/zero | tr '\\0' x; echo; echo end";
+    cluster
+        .made(PODS, &pod("a", &json!({"args": ["-c", script]})))
+        .await;
+    ended(&cluster, "a").await;
+    let output = log(&cluster, "a", "?timestamps=true").await;
+    let lines: Vec<&str> = output
+        .lines()
+        .filter_map(|line| Some(line.split_once(' ')?.1))
+        .collect();
+    assert_eq!(lines, ["x".repeat(100_000).as_str(), "end"]);
+}
+
+#[tokio::test]
+async fn what_a_program_started_ends_with_its_container() {
+    let cluster = running(Program::process("/bin/sh"));
+    let directory = tempfile::tempdir().expect("a directory");
+    let beats = directory.path().join("beats");
+    let script = "(while :; do echo; sleep 0.01; done) >$1 2>&1 & until [ -s $1 ]; do :; done";
+    let args = json!({"args": ["-c", script, "sh", beats]});
+    cluster.made(PODS, &pod("a", &args)).await;
+    ended(&cluster, "a").await;
+    let size = || std::fs::metadata(&beats).expect("beats").len();
+    loop {
+        let before = size();
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        if size() == before {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_command_that_is_not_the_program_is_not_run() {
     let cluster = running(Program::process("/bin/sh"));
     let spec = pod("a", &json!({"command": ["/bin/cat", "/etc/hostname"]}));
