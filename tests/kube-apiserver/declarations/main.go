@@ -34,7 +34,7 @@ var roots = []string{
 // Versions of groups that no API server has served for years.
 var gone = []string{
 	"admission", "apidiscovery", "imagepolicy", "extensions", "apps/v1beta1", "apps/v1beta2", "authentication/v1beta1",
-	"authorization/v1beta1", "batch/v1beta1", "certificates/v1beta1/v1beta1", "discovery/v1beta1", "events/v1beta1",
+	"authorization/v1beta1", "batch/v1beta1", "discovery/v1beta1", "events/v1beta1",
 	"flowcontrol/v1beta1", "flowcontrol/v1beta2", "flowcontrol/v1beta3", "node/v1alpha1", "node/v1beta1",
 	"policy/v1beta1", "rbac/v1alpha1", "rbac/v1beta1", "scheduling/v1alpha1",
 }
