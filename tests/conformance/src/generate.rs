@@ -201,12 +201,12 @@ async fn run(
         .collect::<Result<_>>()?;
     let outcomes = pair.run(&cases).await?;
     let report = outcomes.settled_report(&cases, known);
-    for broken in &report.broken {
-        let is_it = |(case, _): &(&Case, &Generated)| broken.starts_with(&case.title());
+    for (title, why) in &report.broken {
+        let is_it = |(case, _): &(&Case, &Generated)| case.title() == *title;
         let generated = cases.iter().zip(generated).find(is_it);
         let text = generated.map(|(_, generated)| generated.to_string());
         say(&format!(
-            "cannot compare {broken}\n{}",
+            "cannot compare {title}: {why}\n{}",
             text.unwrap_or_default()
         ));
     }
