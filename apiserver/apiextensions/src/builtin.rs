@@ -2,20 +2,28 @@
 
 use std::sync::{Arc, LazyLock};
 
+use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_registry::{Registry, Strategy, Versions};
 
 use crate::definitions::CustomResourceDefinition;
 
-/// Returns the resources that a server of the emulated version serves by default.
+/// Returns the resources that a server serves by default.
 pub fn registry() -> &'static Registry {
-    registry_when_asked()
+    registry_when_asked(KubernetesVersion::default())
 }
 
-/// The resources that a server of the emulated version serves by default, made when it is first looked into: a server that starts does not wait for it.
-pub fn registry_when_asked() -> &'static LazyLock<Registry> {
-    static DEFAULT: LazyLock<Registry> =
+/// The resources that a server of a version serves by default, made when they are first looked into: a server that starts does not
+/// wait for them.
+pub fn registry_when_asked(version: KubernetesVersion) -> &'static LazyLock<Registry> {
+    static NEWEST: LazyLock<Registry> =
         LazyLock::new(|| Registry::builtin(Versions::Default, strategy));
-    &DEFAULT
+    static V1_36: LazyLock<Registry> = LazyLock::new(|| NEWEST.emulating(KubernetesVersion::V1_36));
+    static V1_35: LazyLock<Registry> = LazyLock::new(|| NEWEST.emulating(KubernetesVersion::V1_35));
+    match version {
+        KubernetesVersion::V1_35 => &V1_35,
+        KubernetesVersion::V1_36 => &V1_36,
+        _ => &NEWEST,
+    }
 }
 
 /// Returns the resources in every version, alpha and beta too (`--runtime-config=api/all=true`).

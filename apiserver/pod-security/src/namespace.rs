@@ -14,10 +14,12 @@ use crate::pod::Pod;
 /// How many pods are checked at most.
 const MOST: usize = 3000;
 
-/// The warnings about pods that are there already and violate what is enforced from now on.
+/// The warnings about pods that are there already and violate what is enforced from now on. `newest` is the minor version of
+/// Kubernetes that `latest` is.
 pub fn warnings_of_pods<'a>(
     namespace: &str,
     enforce: LevelVersion,
+    newest: u32,
     pods: impl Iterator<Item = &'a Value>,
     exemptions: &Exemptions,
 ) -> Vec<String> {
@@ -26,7 +28,7 @@ pub fn warnings_of_pods<'a>(
     let mut found: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for pod in &pods[..checked] {
         let metadata = pod.at("metadata");
-        let violations = violations(enforce, &Pod::new(metadata, pod.at("spec")));
+        let violations = violations(enforce, newest, &Pod::new(metadata, pod.at("spec")));
         if !violations.is_empty() {
             let names = found.entry(violations.reason()).or_default();
             names.insert(metadata.text("name"));
@@ -96,7 +98,7 @@ mod tests {
             level: Level::Baseline,
             version: Version::Latest,
         };
-        let warnings = warnings_of_pods("blue", enforce, pods.iter(), &Exemptions::default());
+        let warnings = warnings_of_pods("blue", enforce, 37, pods.iter(), &Exemptions::default());
         assert_eq!(
             warnings,
             [

@@ -15,6 +15,7 @@ mod core;
 mod defaults;
 mod discovery;
 mod dra;
+mod emulation;
 mod events;
 mod fields;
 mod flowcontrol;

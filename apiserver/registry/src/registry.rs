@@ -7,14 +7,18 @@ use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 
 use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::version::KubernetesVersion;
 
+use crate::emulation;
 use crate::resource::Resource;
+use crate::strategy::Strategy;
 
 pub use group::{Group, GroupVersion, Strategies, Versions};
 
 /// The resources that a server knows. A value: adding to it makes another one, and both share what they have in common.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
+    version: KubernetesVersion,
     groups: Vec<Group>,
     by_plural: Vec<Arc<Resource>>,
     by_kind: Vec<Arc<Resource>>,
@@ -24,7 +28,22 @@ impl Registry {
     /// Returns the built-in resources. `strategies` has the strategies, by group and kind, of kinds that another crate has the
     /// rules of: those of CustomResourceDefinitions.
     pub fn builtin(versions: Versions, strategies: Strategies) -> Self {
-        Self::of(table::builtin(versions, strategies))
+        Self::of(
+            KubernetesVersion::default(),
+            table::builtin(versions, strategies),
+        )
+    }
+
+    /// Returns the resources of an older version of Kubernetes, with the rules that they had: what came later is neither
+    /// served nor kept.
+    #[must_use]
+    pub fn emulating(&self, version: KubernetesVersion) -> Self {
+        emulation::emulated(self, version)
+    }
+
+    /// The version of Kubernetes whose resources these are.
+    pub fn version(&self) -> KubernetesVersion {
+        self.version
     }
 
     /// The resource at `/apis/<group>/<version>/…/<plural>`.
@@ -99,7 +118,7 @@ impl Registry {
                 });
             groups[at].add(resource);
         }
-        Self::of(groups)
+        Self::of(self.version, groups)
     }
 
     /// This registry without the resources that `gone` names.
@@ -115,11 +134,28 @@ impl Registry {
                 .retain(|version| !version.resources.is_empty());
         }
         groups.retain(|group| !group.versions.is_empty());
-        Self::of(groups)
+        Self::of(self.version, groups)
     }
 
-    fn of(groups: Vec<Group>) -> Self {
+    /// This registry as one of another version, with other strategies where there are some.
+    pub(crate) fn of_version(
+        &self,
+        version: KubernetesVersion,
+        other: impl Fn(&Resource) -> Option<Arc<dyn Strategy>>,
+    ) -> Self {
+        let mut groups = self.groups.clone();
+        let versions = groups.iter_mut().flat_map(|group| &mut group.versions);
+        for resource in versions.flat_map(|version| &mut version.resources) {
+            if let Some(strategy) = other(resource) {
+                Arc::make_mut(resource).strategy = strategy;
+            }
+        }
+        Self::of(version, groups)
+    }
+
+    fn of(version: KubernetesVersion, groups: Vec<Group>) -> Self {
         let mut registry = Self {
+            version,
             groups,
             ..Self::default()
         };

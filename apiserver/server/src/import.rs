@@ -7,6 +7,7 @@ use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::qualified;
 use kubewright_apimachinery::time::now;
+use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_apimachinery::view::{Edit as _, View as _};
 use kubewright_apimachinery::yaml;
 use kubewright_storage::{InitialObjects as _, Snapshot, SnapshotError};
@@ -86,7 +87,10 @@ pub fn import(text: &[u8]) -> Result<Snapshot, ImportError> {
             .filter(|version| i64::try_from(*version).is_ok())
     };
     let known = exported.iter().filter_map(version);
-    let mut last = known.max().unwrap_or_default().max(Seed::now().revision());
+    let mut last = known
+        .max()
+        .unwrap_or_default()
+        .max(Seed::now(KubernetesVersion::default()).revision());
     for mut object in exported {
         let (resource, path, stored) = place(&custom, object.clone())?;
         object = stored;
@@ -113,7 +117,7 @@ pub fn import(text: &[u8]) -> Result<Snapshot, ImportError> {
 type Objects = BTreeMap<(String, String), (u64, Value)>;
 
 fn first_objects() -> Objects {
-    let seed = Seed::now();
+    let seed = Seed::now(KubernetesVersion::default());
     let mut objects = Objects::new();
     for resource in seed.resources() {
         for (revision, path, draft) in seed.of(resource) {

@@ -54,7 +54,7 @@ pub use import::{ImportError, import};
 pub use kubewright_apiextensions::structural;
 pub use kubewright_apimachinery::field::FieldError;
 pub use kubewright_apimachinery::meta::GroupVersionKind;
-pub use kubewright_apimachinery::version::GIT_VERSION;
+pub use kubewright_apimachinery::version::{GIT_VERSION, KubernetesVersion, UnknownVersion};
 #[doc(hidden)]
 pub use kubewright_auth::sec1;
 pub use kubewright_auth::{

@@ -5,10 +5,12 @@
 //! read: the objects of a resource are decoded when a client first requests that resource. Their revisions are fixed from the
 //! start.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use kubewright_apimachinery::time::now;
+use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_registry::services::Pool;
 use kubewright_storage::{Draft, FIRST_REVISION, InitialObjects};
 use serde_json::Value;
@@ -17,6 +19,9 @@ use uuid::Uuid;
 /// A line for each object: the resource, a tab, the path, a tab, and the object without the fields that each server sets.
 const TEXT: &str = include_str!("seed/objects.tsv");
 
+/// What older versions make otherwise: the version, a tab, and a line as above, with no object where they make none.
+const OLDER: &str = include_str!("seed/older.tsv");
+
 /// The placeholders in the JSON for the time and the day of the server's start.
 const NOW: &str = "{now}";
 const TODAY: &str = "{today}";
@@ -24,6 +29,7 @@ const TODAY: &str = "{today}";
 /// The first objects of one server.
 #[derive(Debug)]
 pub(crate) struct Seed {
+    index: &'static Index,
     started: String,
 }
 
@@ -41,30 +47,72 @@ struct Index {
     tables: Vec<Lines>,
 }
 
-static INDEX: LazyLock<Index> = LazyLock::new(|| {
-    let mut index = Index {
-        lines: Vec::with_capacity(300),
-        tables: Vec::new(),
-    };
-    for line in TEXT.lines().filter(|line| !line.starts_with('#')) {
-        let (table, rest) = line.split_once('\t').unwrap_or_default();
-        let at = index.lines.len();
-        index.lines.push(rest);
-        match index.tables.last_mut() {
-            Some(last) if last.table == table => last.lines.end = at + 1,
-            _ => index.tables.push(Lines {
-                table,
-                lines: at..at + 1,
-            }),
-        }
+impl Index {
+    fn newest() -> Self {
+        Self::of(TEXT.lines().filter(|line| !line.starts_with('#')))
     }
-    index
-});
+
+    fn older(version: KubernetesVersion) -> Self {
+        let mut objects: BTreeMap<_, _> = TEXT
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(|line| Some((line.rsplit_once('\t')?.0, line)))
+            .collect();
+        let version = format!("{version}\t");
+        for line in OLDER.lines().filter_map(|line| line.strip_prefix(&version)) {
+            match line.rsplit_once('\t') {
+                Some((place, "")) => drop(objects.remove(place)),
+                Some((place, _)) => drop(objects.insert(place, line)),
+                None => {}
+            }
+        }
+        Self::of(objects.into_values())
+    }
+
+    fn of(lines: impl Iterator<Item = &'static str>) -> Self {
+        let mut index = Self {
+            lines: Vec::with_capacity(300),
+            tables: Vec::new(),
+        };
+        for line in lines {
+            let (table, rest) = line.split_once('\t').unwrap_or_default();
+            let at = index.lines.len();
+            index.lines.push(rest);
+            match index.tables.last_mut() {
+                Some(last) if last.table == table => last.lines.end = at + 1,
+                _ => index.tables.push(Lines {
+                    table,
+                    lines: at..at + 1,
+                }),
+            }
+        }
+        index
+    }
+
+    fn find(&self, table: &str) -> Option<Range<usize>> {
+        let found = self.tables.binary_search_by(|lines| lines.table.cmp(table));
+        Some(self.tables[found.ok()?].lines.clone())
+    }
+}
+
+fn index(version: KubernetesVersion) -> &'static Index {
+    static NEWEST: LazyLock<Index> = LazyLock::new(Index::newest);
+    static V1_36: LazyLock<Index> = LazyLock::new(|| Index::older(KubernetesVersion::V1_36));
+    static V1_35: LazyLock<Index> = LazyLock::new(|| Index::older(KubernetesVersion::V1_35));
+    match version {
+        KubernetesVersion::V1_35 => &V1_35,
+        KubernetesVersion::V1_36 => &V1_36,
+        _ => &NEWEST,
+    }
+}
 
 impl Seed {
-    /// The first objects of a server that starts now.
-    pub(crate) fn now() -> Self {
-        Self { started: now() }
+    /// The first objects of a server of a version that starts now.
+    pub(crate) fn now(version: KubernetesVersion) -> Self {
+        Self {
+            index: index(version),
+            started: now(),
+        }
     }
 
     /// Marks the addresses of the first objects as allocated.
@@ -74,14 +122,15 @@ impl Seed {
 
     /// One of the first objects in its initial state.
     fn object_at(&self, table: &str, path: &str) -> Option<Value> {
-        let line = |at: usize| INDEX.lines[at].split_once('\t');
-        let (_, text) = find(table)?.filter_map(line).find(|(at, _)| *at == path)?;
+        let line = |at: usize| self.index.lines[at].split_once('\t');
+        let mut lines = self.index.find(table)?.filter_map(line);
+        let (_, text) = lines.find(|(at, _)| *at == path)?;
         self.object(text)
     }
 
     /// The role of all nodes.
-    pub(crate) fn node_role() -> Option<Value> {
-        Self::now().object_at("clusterroles.rbac.authorization.k8s.io", "system:node")
+    pub(crate) fn node_role(&self) -> Option<Value> {
+        self.object_at("clusterroles.rbac.authorization.k8s.io", "system:node")
     }
 
     fn object(&self, text: &str) -> Option<Value> {
@@ -96,37 +145,29 @@ impl Seed {
 
 impl InitialObjects for Seed {
     fn revision(&self) -> u64 {
-        FIRST_REVISION + INDEX.lines.len() as u64
+        FIRST_REVISION + self.index.lines.len() as u64
     }
 
     fn resources(&self) -> Vec<&str> {
-        INDEX.tables.iter().map(|lines| lines.table).collect()
+        self.index.tables.iter().map(|lines| lines.table).collect()
     }
 
     fn has(&self, resource: &str) -> bool {
-        find(resource).is_some()
+        self.index.find(resource).is_some()
     }
 
     fn of(&self, resource: &str) -> Vec<(u64, String, Draft)> {
-        let Some(lines) = find(resource) else {
+        let Some(lines) = self.index.find(resource) else {
             return Vec::new();
         };
         lines
             .filter_map(|at| {
-                let (path, text) = INDEX.lines[at].split_once('\t')?;
+                let (path, text) = self.index.lines[at].split_once('\t')?;
                 let revision = FIRST_REVISION + 1 + at as u64;
                 Some((revision, path.to_owned(), Draft::new(&self.object(text)?)))
             })
             .collect()
     }
-}
-
-fn find(table: &str) -> Option<Range<usize>> {
-    let at = INDEX
-        .tables
-        .binary_search_by(|lines| lines.table.cmp(table))
-        .ok()?;
-    Some(INDEX.tables[at].lines.clone())
 }
 
 #[cfg(test)]
@@ -139,9 +180,9 @@ mod tests {
     #[test]
     fn every_line_is_an_object_of_a_resource_that_is_stored_so() {
         let registry = kubewright_apiextensions::builtin::registry();
-        let seed = Seed::now();
+        let seed = Seed::now(KubernetesVersion::default());
         let mut count = 0;
-        for Lines { table, lines } in &INDEX.tables {
+        for Lines { table, lines } in &index(KubernetesVersion::default()).tables {
             let (plural, group) = table.split_once('.').unwrap_or((table, ""));
             let versions = &registry.group(group).expect("a group").versions;
             let resource = versions
@@ -168,9 +209,13 @@ mod tests {
 
     #[test]
     fn the_resources_and_their_objects_stand_in_order() {
-        assert!(INDEX.tables.is_sorted_by(|a, b| a.table < b.table));
-        for lines in &INDEX.tables {
-            let paths = &INDEX.lines[lines.lines.clone()];
+        assert!(
+            index(KubernetesVersion::default())
+                .tables
+                .is_sorted_by(|a, b| a.table < b.table)
+        );
+        for lines in &index(KubernetesVersion::default()).tables {
+            let paths = &index(KubernetesVersion::default()).lines[lines.lines.clone()];
             let path = |line: &&str| line.split('\t').next().map(str::to_owned);
             assert!(
                 paths.is_sorted_by(|a, b| path(a) < path(b)),
@@ -182,11 +227,16 @@ mod tests {
 
     #[test]
     fn the_first_objects_are_there_when_they_are_asked_for() {
-        let seeded = || Store::with_initial_objects(Limits::default(), Seed::now());
+        let seeded = || {
+            Store::with_initial_objects(Limits::default(), Seed::now(KubernetesVersion::default()))
+        };
         let store = seeded();
-        assert_eq!(store.revision(), Seed::now().revision());
+        assert_eq!(
+            store.revision(),
+            Seed::now(KubernetesVersion::default()).revision()
+        );
         let default = store.get("namespaces", "default").expect("a namespace");
-        assert!(default.revision <= Seed::now().revision());
+        assert!(default.revision <= Seed::now(KubernetesVersion::default()).revision());
         let listed = store.list("namespaces", "", "", usize::MAX, At::Now);
         let listed = listed.expect("a list");
         let names: Vec<_> = listed.objects.iter().map(|object| object.name()).collect();
@@ -203,12 +253,16 @@ mod tests {
             ),
             "initial objects exist for a write before the first read"
         );
-        assert_eq!(again.revision(), Seed::now().revision());
+        assert_eq!(
+            again.revision(),
+            Seed::now(KubernetesVersion::default()).revision()
+        );
     }
 
     #[test]
     fn compaction_forgets_the_first_objects_past_too() {
-        let store = Store::with_initial_objects(Limits::default(), Seed::now());
+        let store =
+            Store::with_initial_objects(Limits::default(), Seed::now(KubernetesVersion::default()));
         store.compact(store.revision());
         let first = At::Exactly(FIRST_REVISION);
         assert!(matches!(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use kubewright_admission::{AdmissionPlugin, ChainBuilder, Enabled};
 use kubewright_apiextensions::definitions::Definitions;
+use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_auth::{
     Access, Authority, AuthorizationMode, Authorizer, Caller, Modes, ServiceAccountTokens,
 };
@@ -40,6 +41,7 @@ pub struct ApiServer {
 #[derive(Debug)]
 #[must_use]
 pub struct Builder {
+    version: KubernetesVersion,
     store: Option<Arc<Store>>,
     limits: Limits,
     chain: ChainBuilder,
@@ -62,6 +64,7 @@ impl ApiServer {
     /// Starts with settings of one's own.
     pub fn builder() -> Builder {
         Builder {
+            version: KubernetesVersion::default(),
             store: None,
             limits: Limits::default(),
             chain: ChainBuilder::default(),
@@ -147,6 +150,31 @@ impl Builder {
         self
     }
 
+    /// Emulates an older version of Kubernetes, as kube-apiserver does with `--emulated-version`: what came later is neither
+    /// served nor kept. The default is the newest.
+    ///
+    /// A new cluster in [`storage`](Self::storage) has the first objects of the version that was set before it.
+    ///
+    /// ```
+    /// use http::{Request, StatusCode};
+    /// use kubewright_apiserver::{ApiServer, KubernetesVersion};
+    /// use tower::ServiceExt as _;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = ApiServer::builder().emulated_version(KubernetesVersion::V1_36).start();
+    /// let path = "/apis/storagemigration.k8s.io/v1/storageversionmigrations";
+    /// let request = Request::get(path).body(String::new())?;
+    /// let answer = server.service().oneshot(request).await?;
+    /// assert_eq!(answer.status(), StatusCode::NOT_FOUND);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn emulated_version(mut self, version: KubernetesVersion) -> Self {
+        self.version = version;
+        self
+    }
+
     /// Keeps the objects in a backend, and starts with those that it holds. By default they are gone with the server.
     ///
     /// ```
@@ -169,7 +197,7 @@ impl Builder {
     /// The backend cannot be read, holds entries of another program, or cannot keep the objects that every cluster has.
     pub fn storage(mut self, backend: impl Backend + 'static) -> Result<Self, BackendError> {
         let store = Store::open(backend)?;
-        store.initialize(&Seed::now())?;
+        store.initialize(&Seed::now(self.version))?;
         self.store = Some(Arc::new(store));
         Ok(self)
     }
@@ -188,7 +216,7 @@ impl Builder {
         backend: impl SharedBackend + 'static,
     ) -> Result<Self, BackendError> {
         let store = Arc::new(Store::open_shared(backend)?);
-        store.initialize(&Seed::now())?;
+        store.initialize(&Seed::now(self.version))?;
         self.store = Some(store);
         Ok(self)
     }
@@ -444,22 +472,28 @@ impl Builder {
     /// Controllers, a compaction interval or a backend are asked for outside of a tokio runtime.
     pub fn start(self) -> ApiServer {
         let is_kept = self.store.is_some();
-        let in_memory = || Arc::new(Store::with_initial_objects(self.limits, Seed::now()));
+        let in_memory = || {
+            Arc::new(Store::with_initial_objects(
+                self.limits,
+                Seed::now(self.version),
+            ))
+        };
         let store = self.store.unwrap_or_else(in_memory);
         store.set_limits(self.limits);
         store.set_latency(self.write_latency);
         if let Some(interval) = self.compaction_interval {
             tokio::spawn(compact_every(interval, Arc::downgrade(&store)));
         }
-        let authorizer: Arc<dyn Authorizer> =
-            Arc::new(Modes::new(&self.modes, &store, Seed::node_role));
+        let authorizer: Arc<dyn Authorizer> = Arc::new(Modes::new(&self.modes, &store, || {
+            Seed::now(self.version).node_role()
+        }));
         let mut addresses = Pool::new();
         Seed::adopt(&mut addresses);
         if is_kept {
             adopt_services(&store, &mut addresses);
         }
         let served = Arc::new(Served::new(
-            kubewright_apiextensions::builtin::registry_when_asked(),
+            kubewright_apiextensions::builtin::registry_when_asked(self.version),
         ));
         let pods = Pods::default();
         let shared = Arc::new(Shared {

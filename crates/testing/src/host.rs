@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kube::Client;
 use kubewright_apiserver::admission::AdmissionPlugin;
-use kubewright_apiserver::{ApiServer, Controllers, Listening, Snapshot};
+use kubewright_apiserver::{ApiServer, Controllers, KubernetesVersion, Listening, Snapshot};
 use serde_json::Value;
 use tower::Layer as _;
 
@@ -32,6 +32,7 @@ pub(crate) enum Host {
 /// What is set about an embedded API server.
 #[derive(Debug)]
 pub(crate) struct Settings {
+    pub(crate) version: KubernetesVersion,
     pub(crate) controllers: Controllers,
     pub(crate) plugins: Vec<AdmissionPlugin>,
     pub(crate) write_latency: Duration,
@@ -43,6 +44,7 @@ impl Host {
         server: Server,
         listen: bool,
         Settings {
+            version,
             controllers,
             plugins,
             write_latency,
@@ -53,6 +55,7 @@ impl Host {
             Server::Embedded => {
                 // As on a real API server, so that a test that passes here passes there.
                 let mut builder = ApiServer::builder()
+                    .emulated_version(version)
                     .controllers(controllers)
                     .enable_admission_plugins(plugins)
                     .rbac()
@@ -71,6 +74,11 @@ impl Host {
                     None
                 };
                 Self::Embedded { server, listening }
+            }
+            Server::Real | Server::Existing if version != KubernetesVersion::default() => {
+                fail(format_args!(
+                    "only the embedded API server emulates Kubernetes {version}: build the test cluster with `.on(Server::Embedded)`"
+                ))
             }
             Server::Real if controllers != Controllers::none() => fail(format_args!(
                 "a real API server alone has no controllers: build the test cluster with `.on(Server::Embedded)`"

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use kubewright_apiserver::admission::AdmissionPlugin;
 use kubewright_apiserver::audit::{Audit, Level};
-use kubewright_apiserver::{ApiServer, Listening};
+use kubewright_apiserver::{ApiServer, KubernetesVersion, Listening};
 use tempfile::NamedTempFile;
 
 use crate::case::Case;
@@ -19,16 +19,17 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Starts one, with these admission plugins besides the default ones.
+    /// Starts one of a version, with these admission plugins besides the default ones.
     ///
     /// # Errors
     /// It does not have such a plugin, or there is no port or no place for its log.
-    pub async fn start(plugins: &[String]) -> Result<Self> {
+    pub async fn start(plugins: &[String], version: KubernetesVersion) -> Result<Self> {
         let plugins = plugins.iter().map(|name| name.parse::<AdmissionPlugin>());
         let plugins: Vec<AdmissionPlugin> = plugins.collect::<Result<_, _>>()?;
         let log = NamedTempFile::new().context("make a file for the audit log")?;
         let audit = Audit::to_writer(log.reopen()?).level(Level::RequestResponse);
         let listening = ApiServer::builder()
+            .emulated_version(version)
             .audit(audit)
             .rbac()
             .enable_admission_plugins(plugins)
@@ -54,7 +55,7 @@ impl Embedded {
     pub async fn run_all(cases: &[Case]) -> Result<Run> {
         let mut all = Run::default();
         for (plugins, cases) in run::by_plugins(cases) {
-            let running = Self::start(&plugins).await?;
+            let running = Self::start(&plugins, KubernetesVersion::default()).await?;
             all.extend(run::run(running.server(), &cases, |_| ()).await?);
             running.stop().await;
         }

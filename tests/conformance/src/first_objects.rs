@@ -1,9 +1,11 @@
 //! The objects that a real server makes at its start, as the table from which the embedded server has them.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use jiff::Timestamp;
+use kubewright_apiserver::KubernetesVersion;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep};
 
@@ -71,6 +73,40 @@ pub async fn read(server: &Server) -> Result<String> {
     );
     lines.push(String::new());
     Ok(HEAD.to_owned() + &lines.join("\n"))
+}
+
+/// It leads to the server's port, whatever its version.
+const OF_THE_PORT: &str = "services\tdefault/kubernetes";
+
+/// The table of what differs in older versions: a line for each object that one has in another form, or does not have.
+pub fn older(newest: &str, others: &[(KubernetesVersion, String)]) -> String {
+    const HEAD: &str = "\
+# Written by `conformance first-objects`; do not edit.
+#
+# What a kube-apiserver makes at its start when it emulates an older version, where it is not what the newest makes: the version, the
+# resource, the path and the object, or nothing where it makes no such object.
+";
+    let mut lines = Vec::new();
+    let newest = by_path(newest);
+    for (version, table) in others {
+        let older = by_path(table);
+        for (place, object) in &older {
+            if newest.get(place) != Some(object) && *place != OF_THE_PORT {
+                lines.push(format!("{version}\t{place}\t{object}"));
+            }
+        }
+        let gone = newest.keys().filter(|place| !older.contains_key(*place));
+        lines.extend(gone.map(|place| format!("{version}\t{place}\t")));
+    }
+    lines.sort_unstable();
+    lines.push(String::new());
+    HEAD.to_owned() + &lines.join("\n")
+}
+
+/// The objects of a table by resource and path.
+fn by_path(table: &str) -> BTreeMap<&str, &str> {
+    let lines = table.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.rsplit_once('\t')).collect()
 }
 
 /// Waits until a server has made its first objects: those that it makes last are there.

@@ -3,6 +3,7 @@
 use std::fs;
 
 use anyhow::{Context, Result};
+use kubewright_apiserver::KubernetesVersion;
 use kubewright_testing::ControlPlane;
 use tempfile::TempDir;
 
@@ -32,11 +33,11 @@ pub struct Real {
 
 impl Real {
     /// Starts the programs of `KUBEBUILDER_ASSETS`, or those that `tests/kube-apiserver/build` has built, with these
-    /// admission plugins besides those that envtest leaves on.
+    /// admission plugins besides those that envtest leaves on, emulating a version.
     ///
     /// # Errors
     /// They are not there, or do not start.
-    pub async fn start(plugins: &[String]) -> Result<Self> {
+    pub async fn start(plugins: &[String], version: KubernetesVersion) -> Result<Self> {
         let tokens = TempDir::new().context("make a folder for the token")?;
         let path = tokens.path().join("tokens.csv");
         fs::write(&path, format!("{TOKEN},kubernetes-admin,,system:masters\n"))?;
@@ -44,6 +45,9 @@ impl Real {
             .audit(POLICY)
             .flag(format!("--audit-log-maxsize={AUDIT_LOG_SIZE}"))
             .flag(format!("--token-auth-file={}", path.display()));
+        if version != KubernetesVersion::default() {
+            plane = plane.flag(format!("--emulated-version={version}"));
+        }
         if !plugins.is_empty() {
             plane = plane.flag(format!("--enable-admission-plugins={}", plugins.join(",")));
         }

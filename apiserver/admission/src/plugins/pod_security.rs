@@ -149,9 +149,10 @@ impl Evaluation<'_> {
                 self.notes.warn(&warning);
             }
         } else if updates {
+            let newest = self.cluster.registry().version().minor();
             let pods = self.cluster.list("", "pods", name);
             let pods = pods.iter().map(|pod| &**pod);
-            for warning in warnings_of_pods(name, new.enforce, pods, exemptions) {
+            for warning in warnings_of_pods(name, new.enforce, newest, pods, exemptions) {
                 self.notes.warn(&warning);
             }
         }
@@ -198,10 +199,11 @@ impl Evaluation<'_> {
         if let Some(errors) = errors {
             self.annotate("error", || format!("Failed to parse policy: {errors}"));
         }
+        let newest = self.cluster.registry().version().minor();
         let mut outcome = Ok(());
         if enforces {
             let enforced = policy.enforce.to_string();
-            let found = violations(policy.enforce, pod);
+            let found = violations(policy.enforce, newest, pod);
             if !found.is_empty() {
                 let (enforced, detail) = (quoted(&enforced), found.detail());
                 let why = format!("violates PodSecurity {enforced}: {detail}");
@@ -210,7 +212,7 @@ impl Evaluation<'_> {
             self.annotate("enforce-policy", || enforced);
         }
         let would_violate = |mode: LevelVersion| {
-            let found = violations(mode, pod);
+            let found = violations(mode, newest, pod);
             (!found.is_empty()).then(|| {
                 let (mode, detail) = (quoted(&mode.to_string()), found.detail());
                 format!("would violate PodSecurity {mode}: {detail}")

@@ -100,7 +100,9 @@ impl Cluster for Objects {
     }
 
     fn registry(&self) -> Snapshot {
-        Snapshot::Builtin(kubewright_apiextensions::builtin::registry_when_asked())
+        Snapshot::Builtin(kubewright_apiextensions::builtin::registry_when_asked(
+            kubewright_apimachinery::version::KubernetesVersion::default(),
+        ))
     }
 }
 

@@ -16,6 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use kubewright_apimachinery::status::Result;
+use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_validation::is_review;
 use kubewright_webhook_client::{Client, Reach, ServiceTable};
 
@@ -70,7 +71,7 @@ impl Webhooks {
         notes: &Notes,
         reinvocation: &mut Reinvocation,
     ) -> Result<()> {
-        if is_exempt(attributes) {
+        if is_exempt(attributes, cluster) {
             return Ok(());
         }
         let hooks = self.mutating.current(cluster);
@@ -96,7 +97,7 @@ impl Webhooks {
         attributes: &Attributes,
         notes: &Notes,
     ) -> Result<()> {
-        if is_exempt(attributes) {
+        if is_exempt(attributes, cluster) {
             return Ok(());
         }
         let hooks = self.validating.current(cluster);
@@ -111,8 +112,8 @@ impl Webhooks {
     }
 }
 
-/// Configuration that could lock itself in is never sent to a webhook (A.3).
-fn is_exempt(attributes: &Attributes) -> bool {
+/// Configuration that could lock itself in is never sent to a webhook (A.3), and since 1.37 no review is.
+fn is_exempt(attributes: &Attributes, cluster: &dyn Cluster) -> bool {
     let (group, plural) = (&attributes.resource.group, &attributes.resource.plural);
     let is_configuration = group == "admissionregistration.k8s.io"
         && matches!(
@@ -124,7 +125,8 @@ fn is_exempt(attributes: &Attributes) -> bool {
                 | "mutatingadmissionpolicies"
                 | "mutatingadmissionpolicybindings"
         );
-    is_configuration || is_review(group, plural)
+    let excludes_reviews = || cluster.registry().version() >= KubernetesVersion::V1_37;
+    is_configuration || (is_review(group, plural) && excludes_reviews())
 }
 
 impl fmt::Debug for Webhooks {

@@ -13,7 +13,7 @@ use http::header::{
 use http::{HeaderValue, Method, Response, StatusCode};
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::{Result, Status};
-use kubewright_apimachinery::version::GIT_VERSION;
+use kubewright_apimachinery::version::{GIT_VERSION, KubernetesVersion};
 use kubewright_storage::Snapshot;
 use serde_json::{Map, Value, json};
 
@@ -46,7 +46,7 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
         [] | ["index.html"] => answer::value(StatusCode::OK, &Output::json(), &paths(shared)),
         ["version"] => {
             wants(request, JSON)?;
-            json_answer(request, &version(), Negotiated::ByRouter)?
+            json_answer(request, &version(registry.version()), Negotiated::ByRouter)?
         }
         ["healthz" | "livez" | "readyz", rest @ ..] => health(request, words[0], rest),
         ["api"] => match aggregated::wanted(request) {
@@ -91,19 +91,19 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
             let snapshot = Snapshot::of(&shared.store);
             Response::new(Body::from(snapshot.into_bytes()))
         }
-        ["metrics"] => metrics::answer(shared, registry, &version()),
+        ["metrics"] => metrics::answer(shared, registry, &version(registry.version())),
         _ => not_found(),
     })
 }
 
-fn version() -> Value {
+fn version(emulated: KubernetesVersion) -> Value {
     json!({
         "major": "1",
-        "minor": "37",
+        "minor": KubernetesVersion::default().minor().to_string(),
         "emulationMajor": "1",
-        "emulationMinor": "37",
+        "emulationMinor": emulated.minor().to_string(),
         "minCompatibilityMajor": "1",
-        "minCompatibilityMinor": "36",
+        "minCompatibilityMinor": (emulated.minor() - 1).to_string(),
         "gitVersion": GIT_VERSION,
         "gitCommit": "",
         "gitTreeState": "clean",

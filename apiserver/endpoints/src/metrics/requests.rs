@@ -277,7 +277,9 @@ mod tests {
     use super::*;
 
     fn counted_as(metrics: &Arc<Metrics>, method: &str, uri: &str) -> Measure {
-        let served = Served::new(kubewright_apiextensions::builtin::registry_when_asked());
+        let served = Served::new(kubewright_apiextensions::builtin::registry_when_asked(
+            kubewright_apimachinery::version::KubernetesVersion::default(),
+        ));
         let request = Request::builder().method(method).uri(uri);
         let (parts, ()) = request.body(()).unwrap().into_parts();
         let (query, path) = (

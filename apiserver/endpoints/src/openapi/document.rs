@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use kubewright_apimachinery::version::GIT_VERSION;
+use kubewright_apimachinery::version::KubernetesVersion;
 use ring::digest::{Context, SHA512};
 use serde_json::{Value, json};
 
@@ -44,10 +44,8 @@ impl Document {
 }
 
 /// What a document says of the server.
-pub(super) fn info() -> Value {
-    let version = GIT_VERSION.trim_start_matches('v');
-    let minor = version.rsplit_once('.').map_or(version, |(minor, _)| minor);
-    json!({ "title": "Kubernetes", "version": minor })
+pub(super) fn info(version: KubernetesVersion) -> Value {
+    json!({ "title": "Kubernetes", "version": version.to_string() })
 }
 
 /// How clients authenticate.

@@ -19,6 +19,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
+use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_apimachinery::{descriptions, types};
 use kubewright_registry::{GroupVersion, Registry};
 use parking_lot::Mutex;
@@ -37,12 +38,12 @@ pub fn v3_index(registry: &Registry) -> Bytes {
     for group in registry.groups() {
         for version in &group.versions {
             let place = names::place(&group.name, &version.version);
-            let hash = hash(&place, Some(version));
+            let hash = hash(registry, &place, Some(version));
             entries.insert(place.clone(), entry(&place, &hash));
         }
     }
     for place in overview::places(registry) {
-        let hash = hash(&place, None);
+        let hash = hash(registry, &place, None);
         entries.insert(place.clone(), entry(&place, &hash));
     }
     json!({ "paths": entries }).to_string().into()
@@ -64,7 +65,7 @@ pub fn v3_document(registry: &Registry, place: &[&str]) -> Option<Arc<Document>>
     };
     let words = place;
     let place = words.join("/");
-    let hash = hash(&place, described.map(|(_, version)| version));
+    let hash = hash(registry, &place, described.map(|(_, version)| version));
     let current = |made: &HashMap<String, Arc<Document>>| {
         made.get(&place)
             .filter(|document| document.hash == hash)
@@ -79,7 +80,9 @@ pub fn v3_document(registry: &Registry, place: &[&str]) -> Option<Arc<Document>>
         Some((group, version)) => paths::of(group, version, &mut components),
         None => overview::of(registry, words, &mut components)?,
     };
-    let body = document(&paths, components, of_custom).to_string().into();
+    let body = document(registry.version(), &paths, components, of_custom)
+        .to_string()
+        .into();
     let document = Arc::new(Document::new(body, hash, gnostic::V3));
     MADE.lock().insert(place, Arc::clone(&document));
     Some(document)
@@ -90,7 +93,12 @@ fn served<'r>(registry: &'r Registry, group: &str, version: &str) -> Option<&'r 
     versions.find(|served| served.version == version)
 }
 
-fn document(paths: &Value, components: schemas::Components, of_custom: bool) -> Value {
+fn document(
+    version: KubernetesVersion,
+    paths: &Value,
+    components: schemas::Components,
+    of_custom: bool,
+) -> Value {
     // The documents of definitions come from a part of the real server that knows neither its name nor its security.
     if of_custom {
         return json!({
@@ -102,7 +110,7 @@ fn document(paths: &Value, components: schemas::Components, of_custom: bool) -> 
     }
     let mut document = json!({
         "openapi": "3.0.0",
-        "info": info(),
+        "info": info(version),
         "paths": paths,
         "components": { "securitySchemes": { "BearerToken": bearer_token() } },
     });
@@ -117,7 +125,7 @@ fn document(paths: &Value, components: schemas::Components, of_custom: bool) -> 
     document
 }
 
-fn hash(place: &str, version: Option<&GroupVersion>) -> String {
+fn hash(registry: &Registry, place: &str, version: Option<&GroupVersion>) -> String {
     static TABLES: LazyLock<Context> = LazyLock::new(|| {
         let mut digest = Context::new(&SHA512);
         digest.update(env!("CARGO_PKG_VERSION").as_bytes());
@@ -128,6 +136,7 @@ fn hash(place: &str, version: Option<&GroupVersion>) -> String {
         digest
     });
     let mut digest = TABLES.clone();
+    digest.update(registry.version().to_string().as_bytes());
     digest.update(place.as_bytes());
     for resource in version.into_iter().flat_map(|version| &version.resources) {
         digest.update(format!("{resource:?}").as_bytes());

@@ -1,17 +1,24 @@
 //! What clients hear of stored objects that cannot be decoded: the real server's storage calls them corrupt.
 
 use kubewright_apimachinery::status::Status;
+use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_registry::Resource;
 use kubewright_storage::Object;
 use serde_json::{Map, Value, json};
+
+use super::call::Call;
 
 const UNDECODABLE: &str = "object not decodable";
 /// How many of them a list names.
 pub(crate) const MOST: usize = 100;
 
 /// The failure of a write of such an object.
-pub(crate) fn undecodable(revision: &str, why: &str) -> Status {
-    Status::plain(format!("{UNDECODABLE} revision={revision}: {why}"))
+pub(crate) fn undecodable(call: &Call, revision: &str, why: &str) -> Status {
+    Status::plain(if are_told(call) {
+        undecoded(revision, why)
+    } else {
+        why.to_owned()
+    })
 }
 
 /// The failure of a request for the object at a path, if that is why it failed.
@@ -24,14 +31,18 @@ pub(crate) fn got(resource: &Resource, path: &str, failure: Status) -> Status {
 }
 
 /// The failure of a list with such objects, of which there is one at least.
-pub(crate) fn listed(resource: &Resource, table: &str, failures: &[(&Object, String)]) -> Status {
+pub(crate) fn listed(call: &Call, failures: &[(&Object, String)]) -> Status {
+    if let (false, Some((_, why))) = (are_told(call), failures.first()) {
+        return Status::plain(why.clone());
+    }
+    let (resource, table) = (&call.resource, &call.table);
     let mut causes: Vec<Value> = Vec::new();
     for (object, why) in failures {
         let key = format!("/registry/{}", key(resource, &object.path));
-        let failure = undecodable(&object.revision.to_string(), why);
+        let failure = undecoded(&object.revision.to_string(), why);
         causes.push(json!({
             "reason": "UnexpectedServerResponse",
-            "message": said(&key, failure.message()),
+            "message": said(&key, &failure),
             "field": key,
         }));
     }
@@ -53,6 +64,15 @@ pub(crate) fn listed(resource: &Resource, table: &str, failures: &[(&Object, Str
     details.insert("kind".to_owned(), resource.plural.as_str().into());
     details.insert("causes".to_owned(), causes.into());
     Status::new(500, "StorageReadError", message).with_details(details)
+}
+
+/// Whether the server says of an object that it is corrupt: before 1.37 it says what is wrong with it alone.
+fn are_told(call: &Call) -> bool {
+    call.shared.served.now().version() >= KubernetesVersion::V1_37
+}
+
+fn undecoded(revision: &str, why: &str) -> String {
+    format!("{UNDECODABLE} revision={revision}: {why}")
 }
 
 fn key(resource: &Resource, path: &str) -> String {

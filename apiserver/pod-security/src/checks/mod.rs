@@ -149,10 +149,10 @@ const CHECKS: [Check; 19] = [
     ),
 ];
 
-/// What a pod violates of a level.
-pub fn violations(level: LevelVersion, pod: &Pod<'_>) -> Violations {
+/// What a pod violates of a level. `newest` is the minor version of Kubernetes that `latest` is.
+pub fn violations(level: LevelVersion, newest: u32, pod: &Pod<'_>) -> Violations {
     let minor = match level.version {
-        Version::Latest => u64::MAX,
+        Version::Latest => newest.into(),
         Version::Minor(minor) => minor,
     };
     if level.level == Level::Privileged {

@@ -9,7 +9,12 @@ use crate::pod::Pod;
 fn reasons(level: Level, version: Version, spec: &Value) -> String {
     let metadata =
         json!({"annotations": {"seccomp.security.alpha.kubernetes.io/pod": "unconfined"}});
-    violations(LevelVersion { level, version }, &Pod::new(&metadata, spec)).reason()
+    violations(
+        LevelVersion { level, version },
+        37,
+        &Pod::new(&metadata, spec),
+    )
+    .reason()
 }
 
 #[test]

@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use kubewright_apiserver::admission::AdmissionPlugin;
 use kubewright_apiserver::audit::{Audit, Level};
-use kubewright_apiserver::{ApiServer, AuthorizationMode};
+use kubewright_apiserver::{ApiServer, AuthorizationMode, KubernetesVersion};
 
 use crate::cluster::{
     ContainerProgram, Controller, Interrupt, KubeconfigFile, controllers, listen,
@@ -49,6 +49,15 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     etcd: Etcd,
+
+    /// Emulate this version of Kubernetes: what came later is neither served nor kept
+    #[arg(
+        long,
+        visible_alias = "emulate",
+        value_name = "VERSION",
+        default_value_t
+    )]
+    emulated_version: KubernetesVersion,
 
     /// Run these controllers beside the API server
     #[arg(
@@ -163,6 +172,7 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
         snapshot,
         storage,
         etcd,
+        emulated_version,
         controllers: named,
         containers,
         nodes,
@@ -191,6 +201,7 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     let is_whole = named.contains(&Controller::All);
     let with_all = is_whole.then_some(AdmissionPlugin::ServiceAccount);
     let mut server = ApiServer::builder()
+        .emulated_version(emulated_version)
         .controllers(controllers(&named, nodes, &containers))
         .authorization(modes)
         .enable_admission_plugins(with_all)

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use kubewright_apiserver::admission::AdmissionPlugin;
 use kubewright_apiserver::audit::{Audit, Level};
 use kubewright_apiserver::{
-    ApiServer, AuthorizationMode, Builder, SecureServing, ServiceAccountTokens,
+    ApiServer, AuthorizationMode, Builder, KubernetesVersion, SecureServing, ServiceAccountTokens,
 };
 use kubewright_certificates::Authority;
 use serde::Deserialize;
@@ -29,7 +29,7 @@ pub(super) struct Settings {
 }
 
 /// The flags that have an effect, with the help for them.
-pub(super) const EFFECTIVE: [(&str, &str); 15] = [
+pub(super) const EFFECTIVE: [(&str, &str); 16] = [
     (
         "api-audiences",
         "Audiences of the tokens of service accounts; the first issuer by default",
@@ -65,6 +65,10 @@ pub(super) const EFFECTIVE: [(&str, &str); 15] = [
     (
         "enable-admission-plugins",
         "Run these admission plugins besides the default ones",
+    ),
+    (
+        "emulated-version",
+        "Emulate this version of Kubernetes: 1.35, 1.36 or 1.37 (default 1.37)",
     ),
     ("secure-port", "Listen on this port (default 6443)"),
     (
@@ -124,7 +128,9 @@ impl Settings {
     pub(super) fn read(given: &Given) -> Outcome<Self> {
         let mut notes: Vec<String> = given.names().filter_map(without_effect).collect();
         let address = address(given)?;
-        let mut server = ApiServer::builder().authorization(modes(given)?);
+        let mut server = ApiServer::builder()
+            .emulated_version(emulated_version(given)?)
+            .authorization(modes(given)?);
         // A kube-apiserver calls webhooks wherever they are, and this one is started by the tests that it serves.
         server = server
             .admission(kubewright_apiserver::admission::Chain::builder().allow_remote_hooks());
@@ -179,6 +185,24 @@ fn address(given: &Given) -> Outcome<SocketAddr> {
         None => PORT,
     };
     Ok(SocketAddr::new(ip, port))
+}
+
+/// `1.36`, or `kube=1.36` beside the versions of other components.
+fn emulated_version(given: &Given) -> Outcome<KubernetesVersion> {
+    let mut version = KubernetesVersion::default();
+    for element in given.elements("emulated-version") {
+        version = match element.split_once('=') {
+            Some((component, _)) if component != "kube" => {
+                let message = format!("component not registered: {component}");
+                return Err(Failure::new(message));
+            }
+            Some((_, text)) => text,
+            None => element,
+        }
+        .parse()
+        .context("--emulated-version")?;
+    }
+    Ok(version)
 }
 
 fn modes(given: &Given) -> Outcome<Vec<AuthorizationMode>> {

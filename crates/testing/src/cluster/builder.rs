@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kube::CustomResourceExt;
 use kubewright_apiserver::admission::AdmissionPlugin;
-use kubewright_apiserver::{Controllers, Snapshot, import};
+use kubewright_apiserver::{Controllers, KubernetesVersion, Snapshot, import};
 use kubewright_manager::{App, Needs, Program};
 use kubewright_webhook::Webhooks;
 use serde_json::Value;
@@ -47,6 +47,7 @@ pub struct Builder {
     definitions: Vec<Value>,
     listen: bool,
     server: Option<Server>,
+    version: KubernetesVersion,
     controllers: Controllers,
     plugins: Vec<AdmissionPlugin>,
     write_latency: Duration,
@@ -224,6 +225,40 @@ impl Builder {
     /// ```
     pub fn listen(mut self) -> Self {
         self.listen = true;
+        self
+    }
+
+    /// Emulates an older version of Kubernetes, `1.35` or `1.36`: what came later is neither served nor kept. The default is the
+    /// newest that the embedded API server knows.
+    ///
+    /// # Panics
+    /// The version is not one of them. When the cluster starts: a real API server has a version of its own.
+    ///
+    /// # Example: a field that the cluster of a user does not have yet
+    ///
+    /// ```
+    /// use k8s_openapi::api::apps::v1::StatefulSet;
+    /// use kubewright_testing::{Server, TestCluster, yaml};
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let cluster = TestCluster::builder().on(Server::Embedded).kubernetes("1.36").start().await;
+    /// let set: StatefulSet = yaml("
+    ///     metadata: {name: db}
+    ///     spec:
+    ///       selector: {matchLabels: {app: db}}
+    ///       template: {metadata: {labels: {app: db}}, spec: {containers: [{name: db, image: postgres}]}}
+    ///       updateStrategy: {rollingUpdate: {maxUnavailable: 2}}
+    /// ");
+    /// let set = cluster.create(&set).await.expect_allowed();
+    /// let rolling = set.spec.unwrap().update_strategy.unwrap().rolling_update.unwrap();
+    /// assert_eq!(rolling.max_unavailable, None);
+    /// # });
+    /// ```
+    pub fn kubernetes(mut self, version: &str) -> Self {
+        match version.parse() {
+            Ok(version) => self.version = version,
+            Err(error) => fail(format_args!("{error}")),
+        }
         self
     }
 
@@ -451,6 +486,7 @@ impl Builder {
         let settings = Settings {
             controllers: self.controllers,
             plugins: self.plugins,
+            version: self.version,
             write_latency: self.write_latency,
             snapshot: self.snapshot,
         };

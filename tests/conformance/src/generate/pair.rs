@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
+use kubewright_apiserver::KubernetesVersion;
 use serde_json::Value;
 
 use crate::case::Case;
@@ -46,9 +47,9 @@ impl Outcomes {
 
 impl Pair {
     pub(crate) async fn start() -> Result<Self> {
-        let real = Real::start(&[]).await?;
+        let real = Real::start(&[], KubernetesVersion::default()).await?;
         let of_real = Session::start(real.server()).await?;
-        let embedded = Embedded::start(&[]).await?;
+        let embedded = Embedded::start(&[], KubernetesVersion::default()).await?;
         let of_embedded = Session::start(embedded.server()).await?;
         Ok(Self {
             real: (real, of_real),

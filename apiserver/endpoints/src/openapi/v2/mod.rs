@@ -97,7 +97,7 @@ fn document(registry: &Registry) -> Value {
     let parameters = parameters::share(&mut all_paths);
     json!({
         "swagger": "2.0",
-        "info": info(),
+        "info": info(registry.version()),
         "paths": all_paths,
         "definitions": definitions,
         "parameters": parameters,

@@ -1,0 +1,161 @@
+use kubewright_apimachinery::version::KubernetesVersion::{V1_35, V1_36, V1_37};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::registry::Versions;
+use crate::strategy::Creation;
+use crate::testing::registry;
+use kubewright_apimachinery::user::User;
+
+fn resource(version: KubernetesVersion, group: &str, plural: &str) -> Arc<Resource> {
+    let registry = registry(Versions::Default).emulating(version);
+    let group = registry.group(group).expect("a group").clone();
+    let mut versions = group.versions.iter();
+    let found = versions.find_map(|version| registry.find(&group.name, &version.version, plural));
+    found.expect("a resource")
+}
+
+fn created(resource: &Resource, mut object: Value) -> Value {
+    resource.default(&mut object);
+    let user = User::default();
+    let mut creation = Creation {
+        user: &user,
+        warnings: Vec::new(),
+    };
+    resource
+        .strategy
+        .prepare_for_create(&mut object, &mut creation);
+    object
+}
+
+#[test]
+fn a_version_serves_what_it_had() {
+    let newest = registry(Versions::Default);
+    let names = |version| {
+        let older = newest.emulating(version);
+        let gone = newest.all().filter(|resource| {
+            older
+                .find(&resource.group, &resource.version, &resource.plural)
+                .is_none()
+        });
+        gone.map(|resource| resource.plural.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(V1_37), [""; 0]);
+    let mut of_1_37 = names(V1_36);
+    of_1_37.sort();
+    assert_eq!(
+        of_1_37,
+        [
+            "clustertrustbundles",
+            "devicetaintrules",
+            "podcertificaterequests",
+            "storageversionmigrations"
+        ]
+    );
+    assert_eq!(names(V1_35).len(), 6);
+    assert!(
+        newest
+            .emulating(V1_36)
+            .group("storagemigration.k8s.io")
+            .is_none()
+    );
+}
+
+#[test]
+fn every_gate_is_of_a_kind_and_of_fields_that_it_has() {
+    let newest = registry(Versions::All);
+    let older = newest.emulating(V1_35);
+    let changed = newest.all().filter(|resource| {
+        let found = older.find(&resource.group, &resource.version, &resource.plural);
+        found.is_some_and(|older| !Arc::ptr_eq(&older.strategy, &resource.strategy))
+    });
+    let kinds: std::collections::BTreeSet<_> = changed
+        .map(|resource| (resource.group.as_str(), resource.kind.as_str()))
+        .collect();
+    for (group, kind) in gates::kinds() {
+        assert!(kinds.contains(&(group, kind)), "{group}/{kind}");
+    }
+}
+
+#[test]
+fn a_field_that_came_later_is_dropped_unless_it_was_in_use() {
+    let set = json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s"},
+        "spec": {
+            "selector": {"matchLabels": {"a": "b"}},
+            "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
+            "updateStrategy": {"rollingUpdate": {"maxUnavailable": 2}},
+        },
+    });
+    let most = |object: &Value| {
+        object["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"].clone()
+    };
+    let newest = created(&resource(V1_37, "apps", "statefulsets"), set.clone());
+    assert_eq!(most(&newest), 2);
+    let older = resource(V1_36, "apps", "statefulsets");
+    let dropped = created(&older, set.clone());
+    assert_eq!(most(&dropped), Value::Null);
+    let mut changed = newest.clone();
+    changed["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] = json!(3);
+    older.prepare_for_update("", &mut changed, &newest);
+    assert_eq!(most(&changed), 3);
+    let mut set_again = dropped.clone();
+    set_again["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] = json!(3);
+    older.prepare_for_update("", &mut set_again, &dropped);
+    assert_eq!(set_again["spec"], dropped["spec"]);
+    assert_eq!(
+        set_again["metadata"]["generation"],
+        dropped["metadata"]["generation"]
+    );
+}
+
+#[test]
+fn a_field_that_came_later_has_no_default() {
+    let set = json!({"spec": {"template": {"spec": {"containers": []}}}});
+    for (version, default) in [(V1_37, json!(1)), (V1_36, Value::Null)] {
+        let mut object = set.clone();
+        resource(version, "apps", "statefulsets").default(&mut object);
+        let strategy = &object["spec"]["updateStrategy"]["rollingUpdate"];
+        assert_eq!(strategy["maxUnavailable"], default);
+        assert_eq!(strategy["partition"], 0);
+    }
+}
+
+#[test]
+fn volumes_of_pods_lose_what_came_later_in_each_kind() {
+    let volumes = json!([{"name": "v", "projected": {"sources": [{"clusterTrustBundle": {"path": "p"}}, {"secret": {"name": "s"}}]}}]);
+    let pod = json!({"metadata": {"name": "p"}, "spec": {"volumes": volumes, "containers": []}});
+    let dropped = created(&resource(V1_36, "", "pods"), pod);
+    assert_eq!(
+        dropped["spec"]["volumes"][0]["projected"]["sources"][0],
+        json!({})
+    );
+    let job = json!({"metadata": {"name": "j"}, "spec": {"jobTemplate": {"spec": {"template": {"spec": {"volumes": volumes, "containers": []}}}}}});
+    let dropped = created(&resource(V1_36, "batch", "cronjobs"), job);
+    let sources =
+        dropped.pointer("/spec/jobTemplate/spec/template/spec/volumes/0/projected/sources");
+    assert_eq!(sources.expect("sources")[0], json!({}));
+}
+
+#[test]
+fn what_a_newer_version_allows_is_refused() {
+    let service =
+        json!({"metadata": {"name": "1a", "namespace": "n"}, "spec": {"ports": [{"port": 80}]}});
+    let problems = |version, group, plural, object: &Value| {
+        let resource = resource(version, group, plural);
+        let mut object = object.clone();
+        resource.default(&mut object);
+        let found = resource.validate(&object).errors;
+        found
+            .iter()
+            .map(|error| error.field().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert!(!problems(V1_36, "", "services", &service).contains(&"metadata.name".to_owned()));
+    assert!(problems(V1_35, "", "services", &service).contains(&"metadata.name".to_owned()));
+    let scaler = json!({"metadata": {"name": "a", "namespace": "n"}, "spec": {"minReplicas": 0, "maxReplicas": 2}});
+    let at = "spec.minReplicas".to_owned();
+    assert!(!problems(V1_37, "autoscaling", "horizontalpodautoscalers", &scaler).contains(&at));
+    assert!(problems(V1_36, "autoscaling", "horizontalpodautoscalers", &scaler).contains(&at));
+}
