@@ -14,6 +14,7 @@ mod object;
 mod queue;
 mod quotas;
 mod recorder;
+mod type_checking;
 mod volumes;
 mod work;
 mod workloads;
@@ -51,6 +52,7 @@ pub struct Controllers {
     certificates: bool,
     cluster_roles: bool,
     disruption_budgets: bool,
+    type_checking: bool,
     volumes: bool,
     workloads: Option<Workloads>,
 }
@@ -72,6 +74,7 @@ impl Controllers {
             .certificates()
             .cluster_roles()
             .disruption_budgets()
+            .type_checking()
             .volumes()
             .workloads(Workloads::default())
     }
@@ -127,6 +130,13 @@ impl Controllers {
         self
     }
 
+    /// Checks the expressions of ValidatingAdmissionPolicies against the schemas of the kinds that they match, and writes warnings
+    /// into `status.typeChecking`.
+    pub fn type_checking(mut self) -> Self {
+        self.type_checking = true;
+        self
+    }
+
     /// Binds PersistentVolumeClaims to PersistentVolumes, makes volumes for storage classes of the provisioner
     /// `simulated.kubewright.dev`, and lets claims and volumes go that are deleted and no longer used.
     pub fn volumes(mut self) -> Self {
@@ -167,6 +177,9 @@ impl Controllers {
         }
         if self.disruption_budgets {
             chosen.push(Box::new(disruption::Disruption));
+        }
+        if self.type_checking {
+            chosen.push(Box::new(type_checking::TypeChecking));
         }
         if self.volumes {
             chosen.push(Box::new(volumes::Volumes::default()));

@@ -23,7 +23,8 @@
 //! * No request waits for others: answers name their flow schema and priority level, which are not enforced.
 //! * Metrics are those of requests, watches, admission, stored objects, authentication, the build and the process: there are
 //!   none of etcd, of caches, of work queues and of webhooks.
-//! * Policies take effect with the next request; no controller writes warnings of their types into `status.typeChecking`.
+//! * Policies take effect with the next request. With [`Controllers::type_checking`], the names of types in `status.typeChecking`, as in
+//!   `Deployment1.spec`, have a small number, where a real controller writes the time.
 //! * Usage of ResourceQuotas is counted only with [`Controllers::quotas`], as with a real API server alone; what admission
 //!   charges a quota is written into the store, and no webhook sees it.
 //! * Events are not forgotten after an hour.

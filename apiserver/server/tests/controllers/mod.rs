@@ -18,6 +18,7 @@ mod replication_controllers;
 mod running;
 mod scheduling;
 mod stateful_sets;
+mod type_checking;
 mod volumes;
 
 use std::time::Duration;
