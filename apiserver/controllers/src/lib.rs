@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod accounts;
+mod autoscalers;
 mod certificates;
 mod client;
 mod clock;
@@ -53,6 +54,7 @@ pub struct Controllers {
     cluster_roles: bool,
     disruption_budgets: bool,
     type_checking: bool,
+    autoscalers: bool,
     volumes: bool,
     workloads: Option<Workloads>,
 }
@@ -75,6 +77,7 @@ impl Controllers {
             .cluster_roles()
             .disruption_budgets()
             .type_checking()
+            .autoscalers()
             .volumes()
             .workloads(Workloads::default())
     }
@@ -137,6 +140,16 @@ impl Controllers {
         self
     }
 
+    /// Scales the targets of HorizontalPodAutoscalers, every fifteen seconds of tokio's clock.
+    ///
+    /// Metrics are annotations: `metrics.kubewright.dev/NAME` of an object is the value of the metric `NAME` for it. Of a pod, `cpu` and
+    /// `memory` are the usage of its first container, or of several (`web=200m,log=50m`), and all others are metrics of type `Pods`. Of
+    /// any object, they are metrics of type `Object`; of a Namespace, also those of type `External`.
+    pub fn autoscalers(mut self) -> Self {
+        self.autoscalers = true;
+        self
+    }
+
     /// Binds PersistentVolumeClaims to PersistentVolumes, makes volumes for storage classes of the provisioner
     /// `simulated.kubewright.dev`, and lets claims and volumes go that are deleted and no longer used.
     pub fn volumes(mut self) -> Self {
@@ -180,6 +193,9 @@ impl Controllers {
         }
         if self.type_checking {
             chosen.push(Box::new(type_checking::TypeChecking));
+        }
+        if self.autoscalers {
+            chosen.push(Box::new(autoscalers::Autoscalers::default()));
         }
         if self.volumes {
             chosen.push(Box::new(volumes::Volumes::default()));

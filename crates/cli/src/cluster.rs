@@ -37,6 +37,8 @@ pub(crate) enum Controller {
     DisruptionBudgets,
     /// Checks the types of ValidatingAdmissionPolicies
     TypeChecking,
+    /// Scales the targets of HorizontalPodAutoscalers by metrics in annotations
+    Autoscalers,
     /// Binds PersistentVolumeClaims, and lets volumes go that are no longer used
     Volumes,
     /// Makes pods of Deployments and other workloads, and lets them seem to run
@@ -70,6 +72,7 @@ pub(crate) fn controllers(
             Controller::ClusterRoles => chosen.cluster_roles(),
             Controller::DisruptionBudgets => chosen.disruption_budgets(),
             Controller::TypeChecking => chosen.type_checking(),
+            Controller::Autoscalers => chosen.autoscalers(),
             Controller::Volumes => chosen.volumes(),
             Controller::Workloads => chosen.workloads(workloads()),
         })

@@ -1,5 +1,6 @@
 //! What the controllers beside the server do. Time is paused: it goes on when nothing is left to do.
 
+mod autoscalers;
 mod budgets;
 mod certificates;
 mod cluster_roles;
