@@ -7,6 +7,7 @@ mod schemas;
 mod tests;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -92,11 +93,10 @@ struct Documents {
 
 impl Documents {
     async fn read(&mut self, cx: &Context, kind: &GroupVersionKind) {
-        let path = Self::path(kind);
-        if !self.read.contains_key(&path) {
+        if let Entry::Vacant(unread) = self.read.entry(Self::path(kind)) {
+            let document = cx.client.get(Who::Controller(NAME), unread.key()).await;
             // Kinds without a schema are not checked.
-            let document = cx.client.get(Who::Controller(NAME), &path).await;
-            self.read.insert(path, document.unwrap_or_default());
+            unread.insert(document.unwrap_or_default());
         }
     }
 
