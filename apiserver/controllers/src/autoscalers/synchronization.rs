@@ -7,19 +7,19 @@ use tokio::time::Instant;
 use super::annotations::Metrics;
 use super::calculator::Calculator;
 use super::limits::{Behavior, HIGHER, Range, limited};
+use super::memory::{Known, Memory};
 use super::pods::Pod;
 use super::sources::Sources;
 use super::status::Status;
 use super::target::Target;
 use super::tolerances::Tolerances;
-use super::{Autoscalers, Known};
 use crate::object::{list, text};
 use crate::recorder::Kind;
 use crate::work::Context;
 
 /// One synchronization.
 pub(super) struct Synchronization<'a> {
-    autoscalers: &'a Autoscalers,
+    memory: &'a Memory,
     cx: &'a Context,
     path: &'a str,
     autoscaler: &'a Value,
@@ -59,7 +59,7 @@ struct Decision {
 
 impl<'a> Synchronization<'a> {
     pub(super) fn new(
-        autoscalers: &'a Autoscalers,
+        memory: &'a Memory,
         cx: &'a Context,
         path: &'a str,
         autoscaler: &'a Value,
@@ -70,7 +70,7 @@ impl<'a> Synchronization<'a> {
             None => default,
         };
         Self {
-            autoscalers,
+            memory,
             cx,
             path,
             autoscaler,
@@ -282,7 +282,7 @@ impl<'a> Synchronization<'a> {
             .map(|pod| Pod::new(pod.object.value()))
             .collect();
         let objects: Vec<Value> = pods.iter().map(|pod| pod.object.clone()).collect();
-        let selecting = self.autoscalers.selecting(namespace, &objects);
+        let selecting = self.memory.selecting(namespace, &objects);
         if selecting.len() > 1 {
             let some: Vec<String> = selecting
                 .iter()
@@ -379,7 +379,7 @@ impl<'a> Synchronization<'a> {
     }
 
     fn remember<T>(&self, change: impl FnOnce(&mut Known) -> T) -> Option<T> {
-        self.autoscalers.remember(self.path, change)
+        self.memory.change(self.path, change)
     }
 
     fn event(&mut self, kind: Kind, reason: &'static str, message: String) {
