@@ -144,7 +144,8 @@ impl Controllers {
     ///
     /// Metrics are annotations: `metrics.kubewright.dev/NAME` of an object is the value of the metric `NAME` for it. Of a pod, `cpu` and
     /// `memory` are the usage of its first container, or of several (`web=200m,log=50m`), and all others are metrics of type `Pods`. Of
-    /// any object, they are metrics of type `Object`; of a Namespace, also those of type `External`.
+    /// any object, they are metrics of type `Object`; of a Namespace, also those of type `External`. The series of metrics with a
+    /// selector have labels: `30{queue=mail} 12{queue=web}`.
     pub fn autoscalers(mut self) -> Self {
         self.autoscalers = true;
         self

@@ -4,7 +4,7 @@ use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::quantity::Quantity;
 use kubewright_apimachinery::selectors::Labels;
 use kubewright_apimachinery::status::qualified;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::pods::{Pod, Usage, clamped};
 use crate::object::{list, text};
@@ -35,10 +35,28 @@ impl<'a> Identifier<'a> {
         }
     }
 
-    /// Whether the selector selects a series without labels, as those of annotations are.
-    fn selects(self) -> Result<bool, String> {
+    /// The values of the series that the selector selects, from `30` or, with labels, `30{queue=mail} 12{queue=web}`.
+    fn values(self, measured: &str) -> Result<Vec<i64>, String> {
         let selector = Labels::from_object(self.selector)?;
-        Ok(selector.is_none_or(|selector| selector.matches(None)))
+        let mut values = Vec::new();
+        for series in measured.split_whitespace() {
+            let (value, labels) = match series.strip_suffix('}') {
+                Some(series) => series.split_once('{').unwrap_or((series, "")),
+                None => (series, ""),
+            };
+            let labels = labels.split(',').filter_map(|label| label.split_once('='));
+            let labels: Map<String, Value> = labels
+                .map(|(name, value)| (name.to_owned(), value.into()))
+                .collect();
+            let value = quantity(value)?;
+            if selector
+                .as_ref()
+                .is_none_or(|selector| selector.matches(Some(&labels)))
+            {
+                values.push(value);
+            }
+        }
+        Ok(values)
     }
 }
 
@@ -75,16 +93,15 @@ pub(super) fn resource(
 /// The values of a metric for each pod.
 pub(super) fn of_pods(pods: &[Pod], metric: Identifier<'_>) -> Result<Usage, String> {
     let mut usage = Usage::new();
-    if metric.selects()? {
-        for pod in pods {
-            if let Some(measured) = annotation(&pod.object, metric.name) {
-                let value = quantity(measured).map_err(|why| {
-                    let (name, metric) = (&pod.name, metric.name);
-                    format!("{CUSTOM}annotation {PREFIX}{metric} of pod {name}: {why}")
-                })?;
-                usage.insert(pod.name.clone(), value);
-            }
-        }
+    for pod in pods {
+        let Some(measured) = annotation(&pod.object, metric.name) else {
+            continue;
+        };
+        let values = metric.values(measured).map_err(|why| {
+            let (name, metric) = (&pod.name, metric.name);
+            format!("{CUSTOM}annotation {PREFIX}{metric} of pod {name}: {why}")
+        })?;
+        usage.extend(values.first().map(|value| (pod.name.clone(), *value)));
     }
     if usage.is_empty() {
         return Err("no metrics returned from custom metrics API".to_owned());
@@ -124,35 +141,33 @@ impl Metrics<'_> {
         };
         let object = self.cx.look(|graph| graph.get(&table, &path));
         let object = object.map(|item| item.object.value()).unwrap_or_default();
-        let measured = match annotation(&object, metric.name) {
-            Some(measured) if metric.selects()? => measured,
-            _ => {
-                let metric = metric.name;
-                return Err(format!(
-                    "{CUSTOM}the server could not find the metric {metric} for {table} {name}"
-                ));
-            }
-        };
-        quantity(measured).map_err(|why| {
+        let measured = annotation(&object, metric.name).unwrap_or_default();
+        let values = metric.values(measured).map_err(|why| {
             let metric = metric.name;
             format!("{CUSTOM}annotation {PREFIX}{metric} of {table} {name}: {why}")
+        })?;
+        values.first().copied().ok_or_else(|| {
+            let metric = metric.name;
+            format!("{CUSTOM}the server could not find the metric {metric} for {table} {name}")
         })
     }
 
-    /// The value of an external metric, which is set at the namespace of the autoscaler.
+    /// The sum of the series of an external metric, which is set at the namespace of the autoscaler.
     pub(super) fn external(self, metric: Identifier<'_>) -> Result<i64, String> {
         let namespace = self
             .cx
             .look(|graph| graph.get("namespaces", self.namespace));
         let namespace = namespace.map(|item| item.object.value());
         let namespace = namespace.unwrap_or_default();
-        match annotation(&namespace, metric.name) {
-            Some(measured) if metric.selects()? => quantity(measured).map_err(|why| {
-                let (name, metric) = (self.namespace, metric.name);
-                format!("unable to fetch metrics from external metrics API: annotation {PREFIX}{metric} of namespace {name}: {why}")
-            }),
-            _ => Err("no metrics returned from external metrics API".to_owned()),
-        }
+        let measured = annotation(&namespace, metric.name).unwrap_or_default();
+        let values = metric.values(measured).map_err(|why| {
+            let (name, metric) = (self.namespace, metric.name);
+            format!(
+                "unable to fetch metrics from external metrics API: annotation {PREFIX}{metric} of namespace {name}: {why}"
+            )
+        })?;
+        let sum = values.into_iter().reduce(i64::saturating_add);
+        sum.ok_or_else(|| "no metrics returned from external metrics API".to_owned())
     }
 }
 

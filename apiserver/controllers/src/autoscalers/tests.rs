@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant};
 
-use super::annotations;
+use super::annotations::{self, Identifier};
 use super::calculator::{Calculator, Utilization};
 use super::limits::{Behavior, History, Range, limited};
 use super::pods::{Pod, Usage};
@@ -288,6 +288,34 @@ fn an_annotation_is_the_usage_of_the_first_container_or_of_several() {
         Err("unable to fetch metrics from resource metrics API: annotation metrics.kubewright.dev/cpu of pod a: \
              \"much\" is not a quantity".to_owned())
     );
+}
+
+#[test]
+fn the_selector_of_a_metric_selects_series_by_their_labels() {
+    let pod = |annotation: &str| {
+        Pod::new(json!({
+            "metadata": {"name": "a", "annotations": {"metrics.kubewright.dev/hits": annotation}},
+        }))
+    };
+    let mail = json!({"name": "hits", "selector": {"matchLabels": {"queue": "mail"}}});
+    let any = json!({"name": "hits"});
+    let none = || Err("no metrics returned from custom metrics API".to_owned());
+    for (annotation, metric, expected) in [
+        ("30", &any, Ok(30_000)),
+        ("30", &mail, none()),
+        ("30{queue=mail}", &any, Ok(30_000)),
+        ("12{queue=web} 30{queue=mail,zone=a}", &mail, Ok(30_000)),
+        ("12{queue=web}", &mail, none()),
+        (
+            "many{queue=mail}",
+            &mail,
+            Err("unable to fetch metrics from custom metrics API: annotation metrics.kubewright.dev/hits of pod a: \
+                 \"many\" is not a quantity".to_owned()),
+        ),
+    ] {
+        let usage = annotations::of_pods(&[pod(annotation)], Identifier::of(metric));
+        assert_eq!(usage.map(|usage| usage["a"]), expected, "{annotation} {metric}");
+    }
 }
 
 #[test]

@@ -367,6 +367,32 @@ async fn a_metric_that_fails_keeps_replicas_up_and_lets_them_grow() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_series_of_an_external_metric_are_added_up() {
+    let cluster = all();
+    web(&cluster, 1, "10m").await;
+    let series = "7{queue=mail,zone=a} 4{queue=mail,zone=b} 50{queue=web}";
+    measure_namespace(&cluster, "queue-length", series).await;
+    let mut metric = external("queue-length", "4");
+    let selector = json!({"matchLabels": {"queue": "mail"}});
+    metric["external"]["metric"]["selector"] = selector.clone();
+    cluster.made(AUTOSCALERS, &autoscaler(&[metric])).await;
+    assert_eq!(replicas(&cluster).await, 3);
+    let scaled = read(&cluster).await;
+    let metric = json!({"name": "queue-length", "selector": selector});
+    assert_eq!(
+        scaled["status"]["currentMetrics"][0]["external"],
+        json!({"metric": metric, "current": {"averageValue": "11"}})
+    );
+    assert_eq!(
+        events(&cluster, "SuccessfulRescale").await,
+        [
+            "New size: 3; reason: external metric queue-length(&LabelSelector{MatchLabels:map[string]string{queue: mail,},\
+             MatchExpressions:[]LabelSelectorRequirement{},}) above target"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_target_goes_to_zero_and_comes_back_by_its_queue() {
     let cluster = all();
     web(&cluster, 2, "10m").await;

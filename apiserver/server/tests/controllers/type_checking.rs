@@ -53,6 +53,26 @@ async fn a_field_that_a_built_in_kind_does_not_have_is_a_warning() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn expressions_that_fit_built_in_kinds_have_no_warnings() {
+    let cluster = all();
+    for expression in [
+        "size(object.spec.template.spec.containers) > 0 && object.spec.template.spec.containers.all(c, c.ports.all(p, p.containerPort < 1024))",
+        "has(object.spec.strategy.rollingUpdate) && object.spec.strategy.rollingUpdate.maxSurge == '10%'",
+        "object.metadata.creationTimestamp < timestamp('2027-01-01T00:00:00Z')",
+        "object.metadata.labels.exists(name, name == 'app') && object.spec.selector.matchLabels['app'] != ''",
+        "!has(object.metadata.__namespace__) || object.metadata.__namespace__ == request.namespace",
+        "object.status.conditions.exists(c, c.type == 'Available') || oldObject == null",
+    ] {
+        let policy = policy(["apps", "v1"], &["deployments"], expression);
+        let status = status(&cluster, &policy).await;
+        assert_eq!(status["typeChecking"], json!({}), "{expression}");
+        let path = format!("{POLICIES}/checked");
+        cluster.delete(&path).await.expect(200);
+        settled().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_changed_policy_is_checked_again() {
     let cluster = all();
     let before = policy(["", "v1"], &["pods"], "object.spec.hostnam == ''");
