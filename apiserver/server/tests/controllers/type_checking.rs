@@ -72,6 +72,72 @@ async fn expressions_that_fit_built_in_kinds_have_no_warnings() {
     }
 }
 
+/// The messages are those of the type checker of Kubernetes 1.37 for the same expressions.
+#[tokio::test(start_paused = true)]
+async fn built_in_kinds_have_the_types_that_they_have_in_a_real_controller() {
+    let cluster = all();
+    for (group, plural, expression, column, message) in [
+        // Quantities are strings or numbers, which is no type of the language.
+        (
+            "",
+            "pods",
+            "object.spec.containers.all(c, has(c.resources.limits))",
+            34,
+            "undefined field 'limits'",
+        ),
+        (
+            "",
+            "pods",
+            "object.metadata.managedFields[0].fieldsV1.a == 1",
+            42,
+            "undefined field 'a'",
+        ),
+        (
+            "",
+            "pods",
+            "object.metadata.labels == 1",
+            24,
+            "found no matching overload for '_==_' applied to '(map(string, string), int)'",
+        ),
+        (
+            "",
+            "pods",
+            "object.metadata.creationTimestamp == 1",
+            35,
+            "found no matching overload for '_==_' applied to '(timestamp, int)'",
+        ),
+        (
+            "apps",
+            "deployments",
+            "object.spec.selector.matchExpressions.exists(e, e.key == 1)",
+            55,
+            "found no matching overload for '_==_' applied to '(string, int)'",
+        ),
+        (
+            "apps",
+            "deployments",
+            "authorizer.requestResource.check('get').allowed()",
+            11,
+            "unexpected failed resolution of 'kubernetes.authorization.Authorizer'",
+        ),
+    ] {
+        let policy = policy([group, "v1"], &[plural], expression);
+        let status = status(&cluster, &policy).await;
+        let warning = status["typeChecking"]["expressionWarnings"][0]["warning"].as_str();
+        let (_, found) = warning.unwrap().split_once(": ").unwrap();
+        let pointer = ".".repeat(column - 1);
+        assert_eq!(
+            found,
+            format!("ERROR: <input>:1:{column}: {message}\n | {expression}\n | {pointer}^\n")
+        );
+        cluster
+            .delete(&format!("{POLICIES}/checked"))
+            .await
+            .expect(200);
+        settled().await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_changed_policy_is_checked_again() {
     let cluster = all();
