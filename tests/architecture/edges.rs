@@ -61,7 +61,14 @@ const EDGES: &[(&str, &[&str])] = &[
     ("controller", &[]),
     (
         "controllers",
-        &["apimachinery", "kubelet", "quota", "registry", "storage"],
+        &[
+            "apimachinery",
+            "cel",
+            "kubelet",
+            "quota",
+            "registry",
+            "storage",
+        ],
     ),
     (
         "endpoints",

@@ -57,6 +57,24 @@ impl Composition {
         if params {
             environment = environment.with_variable("params", Type::Dyn);
         }
+        Self::in_environment(environment)
+    }
+
+    /// The same in another environment, such as one in which `object` has the type of a kind.
+    ///
+    /// ```
+    /// use kubewright_cel::{Composition, Environment, Type};
+    ///
+    /// let environment = Environment::admission()
+    ///     .clone()
+    ///     .with_object_type("Backup", [("keep", Type::Int)])
+    ///     .with_variable("object", Type::object("Backup"));
+    /// let mut composition = Composition::in_environment(environment);
+    /// composition.declare("keep", "object.keep")?;
+    /// assert!(composition.environment().compile("variables.keep == 'a'").is_err());
+    /// # Ok::<(), kubewright_cel::CompileError>(())
+    /// ```
+    pub fn in_environment(environment: Environment) -> Self {
         Self {
             environment: environment
                 .with_object_type(TYPE, [])

@@ -9,8 +9,14 @@ const ESCAPES: [(&str, &str); 4] = [
     ("/", "__slash__"),
 ];
 
-/// The identifier that stands for a field; none for a name that expressions cannot write.
-pub(crate) fn escape(name: &str) -> Option<String> {
+/// The identifier by which expressions select a field; none for a name that they cannot write.
+///
+/// ```
+/// assert_eq!(kubewright_cel::escape("x-prop").as_deref(), Some("x__dash__prop"));
+/// assert_eq!(kubewright_cel::escape("namespace").as_deref(), Some("__namespace__"));
+/// assert_eq!(kubewright_cel::escape("1st"), None);
+/// ```
+pub fn escape(name: &str) -> Option<String> {
     let first = name.bytes().next()?;
     if first.is_ascii_digit() {
         return None;

@@ -29,6 +29,7 @@ mod variables;
 pub use composition::Composition;
 pub use declared::{Declared, Form, Items, MAX_REQUEST_SIZE_BYTES};
 pub use environment::Environment;
+pub use escape::escape;
 pub use failure::EvaluationError;
 pub use parser::is_identifier;
 pub use pattern::{Pattern, PatternError};

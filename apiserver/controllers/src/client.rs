@@ -68,6 +68,7 @@ pub(super) const ENDPOINTS: Api = Api::core("endpoints");
 pub(super) const ENDPOINT_SLICES: Api = Api::new("/apis/discovery.k8s.io/v1", "endpointslices");
 pub(super) const CRON_JOBS: Api = Api::new("/apis/batch/v1", "cronjobs");
 pub(super) const BUDGETS: Api = Api::new("/apis/policy/v1", "poddisruptionbudgets");
+pub(super) const AUTOSCALERS: Api = Api::new("/apis/autoscaling/v2", "horizontalpodautoscalers");
 pub(super) const CLAIMS: Api = Api::core("persistentvolumeclaims");
 pub(super) const NODES: Api = Api::of_cluster("nodes");
 
@@ -297,6 +298,11 @@ impl Failure {
 
     pub(super) fn is_not_found(&self) -> bool {
         self.code == 404
+    }
+
+    /// Whether the object was changed since it was read.
+    pub(super) fn is_conflict(&self) -> bool {
+        self.reason == "Conflict"
     }
 
     pub(super) fn already_exists(&self) -> bool {

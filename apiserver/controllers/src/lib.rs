@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod accounts;
+mod autoscalers;
 mod certificates;
 mod client;
 mod clock;
@@ -14,6 +15,7 @@ mod object;
 mod queue;
 mod quotas;
 mod recorder;
+mod type_checking;
 mod volumes;
 mod work;
 mod workloads;
@@ -51,6 +53,8 @@ pub struct Controllers {
     certificates: bool,
     cluster_roles: bool,
     disruption_budgets: bool,
+    type_checking: bool,
+    autoscalers: bool,
     volumes: bool,
     workloads: Option<Workloads>,
 }
@@ -72,6 +76,8 @@ impl Controllers {
             .certificates()
             .cluster_roles()
             .disruption_budgets()
+            .type_checking()
+            .autoscalers()
             .volumes()
             .workloads(Workloads::default())
     }
@@ -127,6 +133,24 @@ impl Controllers {
         self
     }
 
+    /// Checks the expressions of ValidatingAdmissionPolicies against the schemas of the kinds that they match, and writes warnings
+    /// into `status.typeChecking`.
+    pub fn type_checking(mut self) -> Self {
+        self.type_checking = true;
+        self
+    }
+
+    /// Scales the targets of HorizontalPodAutoscalers, every fifteen seconds of tokio's clock.
+    ///
+    /// Metrics are annotations: `metrics.kubewright.dev/NAME` of an object is the value of the metric `NAME` for it. Of a pod, `cpu` and
+    /// `memory` are the usage of its first container, or of several (`web=200m,log=50m`), and all others are metrics of type `Pods`. Of
+    /// any object, they are metrics of type `Object`; of a Namespace, also those of type `External`. The series of metrics with a
+    /// selector have labels: `30{queue=mail} 12{queue=web}`.
+    pub fn autoscalers(mut self) -> Self {
+        self.autoscalers = true;
+        self
+    }
+
     /// Binds PersistentVolumeClaims to PersistentVolumes, makes volumes for storage classes of the provisioner
     /// `simulated.kubewright.dev`, and lets claims and volumes go that are deleted and no longer used.
     pub fn volumes(mut self) -> Self {
@@ -167,6 +191,12 @@ impl Controllers {
         }
         if self.disruption_budgets {
             chosen.push(Box::new(disruption::Disruption));
+        }
+        if self.type_checking {
+            chosen.push(Box::new(type_checking::TypeChecking));
+        }
+        if self.autoscalers {
+            chosen.push(Box::new(autoscalers::Autoscalers::default()));
         }
         if self.volumes {
             chosen.push(Box::new(volumes::Volumes::default()));

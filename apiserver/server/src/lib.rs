@@ -16,14 +16,16 @@
 //! * Every authenticated user may do everything: roles and bindings are stored and not gone by, unless the server is built
 //!   with [`Builder::rbac`].
 //! * There are no controllers unless [`Controllers`] are asked for, as in a control plane of kube-apiserver and etcd
-//!   alone; and then not all of them: no autoscalers. Without them, ClusterRoles with an aggregation rule, such as `view`, have the
+//!   alone; and then not all of them. Without them, ClusterRoles with an aggregation rule, such as `view`, have the
 //!   rules that are written into them. Endpoints of several ports list
 //!   them by name, where a real controller has an order of hashes; EndpointSlices have no hints of topology-aware routing
 //!   (`service.kubernetes.io/topology-mode`), but those of `trafficDistribution`.
+//! * No metrics API is served: autoscalers read metrics from annotations ([`Controllers::autoscalers`]).
 //! * No request waits for others: answers name their flow schema and priority level, which are not enforced.
 //! * Metrics are those of requests, watches, admission, stored objects, authentication, the build and the process: there are
 //!   none of etcd, of caches, of work queues and of webhooks.
-//! * Policies take effect with the next request; no controller writes warnings of their types into `status.typeChecking`.
+//! * Policies take effect with the next request. With [`Controllers::type_checking`], the names of types in `status.typeChecking`, as in
+//!   `Deployment1.spec`, have a small number, where a real controller writes the time.
 //! * Usage of ResourceQuotas is counted only with [`Controllers::quotas`], as with a real API server alone; what admission
 //!   charges a quota is written into the store, and no webhook sees it.
 //! * Events are not forgotten after an hour.

@@ -35,6 +35,10 @@ pub(crate) enum Controller {
     ClusterRoles,
     /// Counts how many pods of each PodDisruptionBudget may be evicted
     DisruptionBudgets,
+    /// Checks the types of ValidatingAdmissionPolicies
+    TypeChecking,
+    /// Scales the targets of HorizontalPodAutoscalers by metrics in annotations
+    Autoscalers,
     /// Binds PersistentVolumeClaims, and lets volumes go that are no longer used
     Volumes,
     /// Makes pods of Deployments and other workloads, and lets them seem to run
@@ -67,6 +71,8 @@ pub(crate) fn controllers(
             Controller::Certificates => chosen.certificates(),
             Controller::ClusterRoles => chosen.cluster_roles(),
             Controller::DisruptionBudgets => chosen.disruption_budgets(),
+            Controller::TypeChecking => chosen.type_checking(),
+            Controller::Autoscalers => chosen.autoscalers(),
             Controller::Volumes => chosen.volumes(),
             Controller::Workloads => chosen.workloads(workloads()),
         })

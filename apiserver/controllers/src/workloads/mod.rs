@@ -50,7 +50,7 @@ pub(super) use status::{condition, count, put_condition};
 /// The controllers go by tokio's clock: a test that pauses it moves the schedules of CronJobs.
 ///
 /// What is not there: preferred affinities, volumes of pods, resizing of pods in place. A StatefulSet's claims are
-/// kept, whatever its retention policy says. There are no autoscalers.
+/// kept, whatever its retention policy says.
 ///
 /// # Example: pods that take a second to become ready, on three nodes
 ///

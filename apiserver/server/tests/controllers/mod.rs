@@ -1,5 +1,6 @@
 //! What the controllers beside the server do. Time is paused: it goes on when nothing is left to do.
 
+mod autoscalers;
 mod budgets;
 mod certificates;
 mod cluster_roles;
@@ -18,6 +19,7 @@ mod replication_controllers;
 mod running;
 mod scheduling;
 mod stateful_sets;
+mod type_checking;
 mod volumes;
 
 use std::time::Duration;
