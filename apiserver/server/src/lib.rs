@@ -41,6 +41,7 @@
 
 pub mod admission;
 pub mod audit;
+mod authentication_config;
 mod authority;
 mod import;
 mod kubernetes_service;

@@ -6,13 +6,16 @@
 //! start.
 
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use kubewright_apimachinery::time::now;
+use kubewright_auth::Authorities;
 use kubewright_registry::services::Pool;
 use kubewright_storage::{Draft, FIRST_REVISION, InitialObjects};
 use serde_json::Value;
 use uuid::Uuid;
+
+use crate::authentication_config::{self, PATH, TABLE};
 
 /// A line for each object: the resource, a tab, the path, a tab, and the object without the fields that each server sets.
 const TEXT: &str = include_str!("seed/objects.tsv");
@@ -25,6 +28,8 @@ const TODAY: &str = "{today}";
 #[derive(Debug)]
 pub(crate) struct Seed {
     started: String,
+    /// The authorities of a server whose objects no other server has had. Others write their ConfigMap when they start.
+    authorities: Option<Arc<Authorities>>,
 }
 
 /// The lines of one resource.
@@ -64,7 +69,18 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| {
 impl Seed {
     /// The first objects of a server that starts now.
     pub(crate) fn now() -> Self {
-        Self { started: now() }
+        Self {
+            started: now(),
+            authorities: None,
+        }
+    }
+
+    /// The first objects of a server with these authorities.
+    pub(crate) fn with(authorities: Arc<Authorities>) -> Self {
+        Self {
+            authorities: Some(authorities),
+            ..Self::now()
+        }
     }
 
     /// Marks the addresses of the first objects as allocated.
@@ -96,7 +112,8 @@ impl Seed {
 
 impl InitialObjects for Seed {
     fn revision(&self) -> u64 {
-        FIRST_REVISION + INDEX.lines.len() as u64
+        let written = usize::from(self.authorities.is_some());
+        FIRST_REVISION + (INDEX.lines.len() + written) as u64
     }
 
     fn resources(&self) -> Vec<&str> {
@@ -111,13 +128,17 @@ impl InitialObjects for Seed {
         let Some(lines) = find(resource) else {
             return Vec::new();
         };
-        lines
-            .filter_map(|at| {
-                let (path, text) = INDEX.lines[at].split_once('\t')?;
-                let revision = FIRST_REVISION + 1 + at as u64;
-                Some((revision, path.to_owned(), Draft::new(&self.object(text)?)))
-            })
-            .collect()
+        let recorded = lines.filter_map(|at| {
+            let (path, text) = INDEX.lines[at].split_once('\t')?;
+            let revision = FIRST_REVISION + 1 + at as u64;
+            Some((revision, path.to_owned(), Draft::new(&self.object(text)?)))
+        });
+        let configuration = self.authorities.as_ref().filter(|_| resource == TABLE);
+        let configuration = configuration.and_then(|authorities| {
+            let object = authentication_config::object(authorities).ok()?;
+            Some((self.revision(), PATH.to_owned(), Draft::new(&object)))
+        });
+        recorded.chain(configuration).collect()
     }
 }
 
