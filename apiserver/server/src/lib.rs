@@ -35,7 +35,7 @@
 //! * WebSockets are for watches over HTTP/1.1 alone, and for what aggregated API servers answer.
 //! * Aggregated API servers are called where webhooks are: on loopback addresses, unless remote webhooks are allowed. Each request has a
 //!   connection of its own. Their documents of OpenAPI v3 are served, and not merged into that of v2. Groups of
-//!   CustomResourceDefinitions have no APIServices. The controllers of namespaces and of garbage do not see aggregated resources.
+//!   CustomResourceDefinitions have no APIServices. The garbage collector does not see aggregated resources.
 //!
 //! Modules that are hidden from this page are the server's own parts and no interface to rely on.
 //!

@@ -89,7 +89,8 @@ impl Aggregator {
         let registrations = self.registrations(store);
         let mut remote = registrations.iter().filter(|it| it.service.is_some());
         let first = remote.next()?;
-        let words = path.strip_prefix("/openapi/v3").unwrap_or(path);
+        let document = path.strip_prefix("/openapi/v3");
+        let words = document.unwrap_or(path);
         let mut words = words.trim_start_matches('/').split('/');
         let (group, version) = match words.next()? {
             "api" => ("", words.next()?),
@@ -97,9 +98,13 @@ impl Aggregator {
             _ => return None,
         };
         let mut remote = std::iter::once(first).chain(remote);
-        remote
-            .find(|it| it.group == group && it.version == version)
-            .cloned()
+        let found = remote.find(|it| it.group == group && it.version == version)?;
+        // Only a document that the server has named is asked for.
+        let is_named = |it: &Registration| {
+            let documents = self.documents(&it.name);
+            documents.is_some_and(|documents| documents.openapi.is_some())
+        };
+        (document.is_none() || is_named(found)).then(|| found.clone())
     }
 
     /// The certificate that aggregated API servers know this server by.

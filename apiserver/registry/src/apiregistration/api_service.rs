@@ -118,7 +118,11 @@ fn check(object: &Value, errors: &mut Errors) {
             quoted(&required)
         );
         let path = Path::new("metadata");
-        errors.push(FieldError::invalid(&path.child("name"), name, &detail));
+        let error = FieldError::invalid(&path.child("name"), name, &detail);
+        // Names are checked before all but the base of a generated one.
+        let before = |error: &&FieldError| error.field() == "metadata.generateName";
+        let at = errors.iter().take_while(before).count();
+        errors.insert(at, error);
     }
     let path = Path::new("spec");
     if group.is_empty() && version != "v1" {

@@ -68,7 +68,7 @@ async fn aggregated_discovery_has_the_resources_of_a_server_with_plain_discovery
     let kind = json!({"group": "", "version": "", "kind": "Cat"});
     let cats = json!({
         "resource": "cats", "singularResource": "cat", "scope": "Namespaced", "responseKind": kind,
-        "verbs": ["create", "get", "list", "watch"],
+        "verbs": ["create", "delete", "get", "list", "watch"],
     });
     assert_eq!(
         versions,

@@ -271,6 +271,16 @@ async fn answer(
                 "kind": "CatList", "apiVersion": "zoo.example.com/v1", "metadata": {}, "items": [],
             }),
         ),
+        ("GET", "/apis/zoo.example.com/v1/namespaces/demo/cats") => {
+            let is_deleted = seen.lock().iter().any(|seen| seen.method == "DELETE");
+            let items = if is_deleted {
+                json!([])
+            } else {
+                json!([{"metadata": {"name": "tom", "namespace": "demo"}}])
+            };
+            object(200, &json!({"kind": "CatList", "items": items}))
+        }
+        ("DELETE", _) => object(200, &json!({"kind": "Status", "status": "Success"})),
         ("POST", CATS) => {
             let mut response = Response::new(Full::new(body).boxed());
             *response.status_mut() = StatusCode::CREATED;
@@ -289,7 +299,7 @@ fn object(code: u16, object: &Value) -> Answer {
 
 fn plain() -> Value {
     json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "zoo.example.com/v1", "resources": [
-        {"name": "cats", "singularName": "cat", "namespaced": true, "kind": "Cat", "verbs": ["create", "get", "list", "watch"]},
+        {"name": "cats", "singularName": "cat", "namespaced": true, "kind": "Cat", "verbs": ["create", "delete", "get", "list", "watch"]},
     ]})
 }
 

@@ -5,6 +5,7 @@ mod configuration;
 mod discovery;
 mod extension;
 mod forwarding;
+mod namespaces;
 
 use kubewright_apiserver::ApiServer;
 use serde_json::Value;
