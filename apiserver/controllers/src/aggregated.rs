@@ -47,13 +47,12 @@ pub(super) async fn discover(cx: &Context, who: Who<'_>) -> Discovered {
         } else {
             None
         };
-        match answer {
-            Some(list) => found.add(group, version, &list),
-            None => {
-                let name = format!("{group}/{version}");
-                let why = format!("stale GroupVersion discovery: {name}");
-                found.failing.insert(name, why);
-            }
+        if let Some(list) = answer {
+            found.add(group, version, &list);
+        } else {
+            let name = format!("{group}/{version}");
+            let why = format!("stale GroupVersion discovery: {name}");
+            found.failing.insert(name, why);
         }
     }
     found

@@ -91,7 +91,7 @@ impl Aggregator {
         let first = remote.next()?;
         let document = path.strip_prefix("/openapi/v3");
         let words = document.unwrap_or(path);
-        let mut words = words.trim_start_matches('/').split('/');
+        let mut words = words.strip_prefix('/')?.split('/');
         let (group, version) = match words.next()? {
             "api" => ("", words.next()?),
             "apis" => (words.next()?, words.next()?),

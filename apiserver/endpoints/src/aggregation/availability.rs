@@ -69,7 +69,6 @@ async fn follow(shared: Weak<Shared>, name: String) {
                 _ => 0,
             };
             let wait = match failures {
-                0 => AGAIN,
                 1..16 => AGAIN.min(SOON * 2_u32.pow(failures - 1)),
                 _ => AGAIN,
             };
@@ -122,7 +121,7 @@ async fn check(shared: &Shared, registration: &Registration) -> Available {
     available
 }
 
-/// Asks for the discovery document, whoever the server proves to be: its certificate is checked where it matters.
+/// Asks for the discovery document, and does not check the certificate of the server: requests of users do.
 async fn probe(
     shared: &Shared,
     registration: &Registration,
@@ -133,7 +132,7 @@ async fn probe(
     let url = format!("https://{}{path}", located.authority());
     let tls = ServiceTls::insecure(shared.aggregator.certificate()?);
     let server = Server {
-        shared,
+        reach: shared.reach(),
         located: &located,
         tls: &tls,
     };
@@ -156,7 +155,7 @@ async fn documents(shared: &Shared, registration: &Registration) -> Result<Docum
     let certificate = shared.aggregator.certificate()?;
     let tls = registration.tls(certificate)?;
     let server = Server {
-        shared,
+        reach: shared.reach(),
         located: &located,
         tls,
     };

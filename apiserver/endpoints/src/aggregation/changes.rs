@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::select_all;
-use kubewright_storage::{Change, Event, OutOfRange, Watcher};
+use kubewright_storage::{Change, Event, Watcher};
 use tokio::sync::watch;
 
 use super::registration::{Registration, TABLE};
@@ -74,8 +74,8 @@ async fn leads_elsewhere(own: &mut Watcher, registration: &Registration) {
     loop {
         match own.next().await {
             Ok(events) if !events.iter().any(elsewhere) => {}
-            Ok(_) | Err(OutOfRange::TooOld { .. }) => return,
-            Err(_) => return,
+            // A log that no longer has all changes still says that there were some.
+            Ok(_) | Err(_) => return,
         }
     }
 }

@@ -7,13 +7,12 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use kubewright_apimachinery::user::{AUTHENTICATED, MASTERS, User};
 use kubewright_apimachinery::view::View as _;
-use kubewright_webhook_client::{Located, ServiceTls};
+use kubewright_webhook_client::{Located, Reach, ServiceTls};
 use serde_json::{Map, Value, json};
 
 use super::exchange::send;
 use super::identity::identify;
 use super::registration::Registration;
-use crate::rest::shared::Shared;
 
 /// The documents of one version.
 #[derive(Clone, Debug, Default)]
@@ -29,13 +28,13 @@ pub(crate) struct Documents {
 /// Where the documents of a server are read.
 #[derive(Debug)]
 pub(super) struct Server<'a> {
-    pub(super) shared: &'a Shared,
+    pub(super) reach: Reach<'a>,
     pub(super) located: &'a Located,
     pub(super) tls: &'a ServiceTls,
 }
 
 /// The most that is read of a document.
-const MOST: usize = 64 << 20;
+const MOST: usize = 8 << 20;
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const JSON: &str = "application/json";
@@ -56,7 +55,7 @@ impl Server<'_> {
             let value = HeaderValue::from_str(text).map_err(|error| error.to_string())?;
             headers.insert(name, value);
         }
-        send(self.shared.reach(), self.located, self.tls, request).await
+        send(self.reach, self.located, self.tls, request).await
     }
 
     /// Reads the documents of a version.
