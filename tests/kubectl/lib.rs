@@ -6,6 +6,7 @@
 #![cfg(test)]
 
 mod access;
+mod aggregated;
 mod apply;
 mod change;
 mod custom;

@@ -34,4 +34,4 @@ pub use kubewright_webhook_client::{ClientCertificate, ClientCertificateError, S
 pub use level::Level;
 pub use notes::Notes;
 pub use observer::{Call, Observer, Verdict};
-pub use plugins::{AdmissionPlugin, Enabled, UnknownAdmissionPlugin, refuse, refuse_new};
+pub use plugins::{AdmissionPlugin, Enabled, UnknownAdmissionPlugin};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use http::header::AUTHORIZATION;
 use http::request::Parts;
@@ -13,6 +13,7 @@ use kubewright_storage::Store;
 use tokio::sync::watch;
 use uuid::Uuid;
 
+use super::authorities::Authorities;
 use super::authority::{Authority, AuthorityError, admin};
 use super::authorizer::Authorizer;
 use super::bound_tokens::{Refused, user_of};
@@ -24,7 +25,8 @@ use super::websocket;
 #[derive(Debug)]
 pub struct Access {
     token: String,
-    authority: OnceLock<Authority>,
+    /// The certificate authorities.
+    pub authorities: Arc<Authorities>,
     /// The keys of service account tokens.
     pub service_accounts: ServiceAccountTokens,
     /// Decides who may do what.
@@ -49,18 +51,18 @@ pub struct Caller {
 }
 
 impl Access {
-    /// Sets up authentication with a fresh admin's token, and a fresh authority unless one is given; the tokens of service accounts
+    /// Sets up authentication with a fresh admin's token; the tokens of service accounts
     /// are held to the objects of `store`.
     pub fn new(
         authorizer: Arc<dyn Authorizer>,
         service_accounts: ServiceAccountTokens,
         store: Arc<Store>,
-        authority: Option<Authority>,
+        authorities: Arc<Authorities>,
     ) -> Self {
         let token = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         Self {
             token,
-            authority: authority.map_or_else(OnceLock::new, OnceLock::from),
+            authorities,
             service_accounts,
             authorizer,
             modes: LastModes::default(),
@@ -78,11 +80,7 @@ impl Access {
     /// # Errors
     /// The system has no random numbers.
     pub fn authority(&self) -> std::result::Result<&Authority, AuthorityError> {
-        if let Some(authority) = self.authority.get() {
-            return Ok(authority);
-        }
-        let made = Authority::new()?;
-        Ok(self.authority.get_or_init(|| made))
+        self.authorities.clients()
     }
 
     /// Authenticates the sender of a request. A caller without credentials is `system:anonymous`.

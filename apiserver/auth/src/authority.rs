@@ -34,13 +34,13 @@ pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
     certificate_pem: String,
-    admin: OnceLock<AdminPem>,
+    admin: OnceLock<ClientPem>,
 }
 
-/// The admin's client certificate and its key as PEM.
+/// A client certificate and its key as PEM.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct AdminPem {
+pub struct ClientPem {
     /// The certificate.
     pub certificate: String,
     /// The private key.
@@ -96,7 +96,11 @@ impl Authority {
     /// # Errors
     /// The system has no random numbers, or a name does not fit into a certificate.
     pub fn new() -> Result<Self, AuthorityError> {
-        let mut params = params("kubewright-apiserver-ca", &[], AUTHORITY_YEARS)?;
+        Self::named("kubewright-apiserver-ca")
+    }
+
+    pub(super) fn named(name: &str) -> Result<Self, AuthorityError> {
+        let mut params = params(name, &[], AUTHORITY_YEARS)?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![
             KeyUsagePurpose::KeyCertSign,
@@ -195,7 +199,7 @@ impl Authority {
     ///
     /// # Errors
     /// The system has no random numbers, or a name does not fit into a certificate.
-    pub fn admin(&self) -> Result<&AdminPem, AuthorityError> {
+    pub fn admin(&self) -> Result<&ClientPem, AuthorityError> {
         if let Some(admin) = self.admin.get() {
             return Ok(admin);
         }
@@ -206,15 +210,20 @@ impl Authority {
             .map(String::as_str)
             .filter(|group| *group != AUTHENTICATED)
             .collect();
-        let mut params = params(&user.username, &groups, 1)?;
+        let made = self.client(&user.username, &groups)?;
+        Ok(self.admin.get_or_init(|| made))
+    }
+
+    /// Makes a client certificate of a user in these groups.
+    pub(super) fn client(&self, name: &str, groups: &[&str]) -> Result<ClientPem, AuthorityError> {
+        let mut params = params(name, groups, 1)?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.issuer)?;
-        let made = AdminPem {
+        Ok(ClientPem {
             certificate: certificate.pem(),
             key: sec1::from_pkcs8(&key.serialize_pem()),
-        };
-        Ok(self.admin.get_or_init(|| made))
+        })
     }
 }
 

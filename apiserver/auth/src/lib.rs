@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod authentication;
+mod authorities;
 mod authority;
 mod authorizer;
 mod bound_tokens;
@@ -17,11 +18,12 @@ mod tokens;
 mod websocket;
 
 pub use authentication::{Access, Caller, Known};
-pub use authority::{AdminPem, Authority, AuthorityError, ServingCertificate, admin};
+pub use authorities::{Authorities, FrontProxy};
+pub use authority::{Authority, AuthorityError, ClientPem, ServingCertificate, admin};
 pub use authorizer::{Authorizer, Decision, Rules, answer_expression, check, forbidden};
 pub use impersonation::{Impersonated, LastModes, impersonated};
 pub use modes::{AuthorizationMode, Modes};
 pub use question::{About, Question};
 pub use signing::SigningRequest;
 pub use tokens::{ServiceAccountTokens, TokenKeyError};
-pub use websocket::{is_websocket, protocols as websocket_protocols};
+pub use websocket::{is_websocket, protocols as websocket_protocols, remove_token};

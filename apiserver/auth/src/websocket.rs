@@ -2,8 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use http::HeaderMap;
 use http::header::{CONNECTION, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
+use http::{HeaderMap, HeaderValue};
 use kubewright_apimachinery::status::{Result, Status};
 
 /// What the protocol that is a token begins with.
@@ -26,6 +26,19 @@ pub fn is_websocket(headers: &HeaderMap) -> bool {
 /// The protocols that a client names, without its token.
 pub fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     all(headers).filter(|protocol| !protocol.starts_with(BEARER))
+}
+
+/// Takes the token out of the protocols, for a request that is passed on.
+pub fn remove_token(headers: &mut HeaderMap) {
+    if !all(headers).any(|protocol| protocol.starts_with(BEARER)) {
+        return;
+    }
+    let kept: Vec<&str> = protocols(headers).collect();
+    let kept = HeaderValue::try_from(kept.join(", ")).ok();
+    headers.remove(SEC_WEBSOCKET_PROTOCOL);
+    if let Some(kept) = kept.filter(|kept| !kept.is_empty()) {
+        headers.insert(SEC_WEBSOCKET_PROTOCOL, kept);
+    }
 }
 
 /// The token among the protocols of a request for a WebSocket.

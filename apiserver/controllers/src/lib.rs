@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod accounts;
+mod aggregated;
 mod autoscalers;
 mod certificates;
 mod client;

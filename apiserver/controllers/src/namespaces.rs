@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -12,6 +13,7 @@ use kubewright_storage::{At, Object};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use super::aggregated::{self, discover};
 use super::client::{Api, Failure, Who};
 use super::graph::{Change, Graph};
 use super::object::{Item, number, text};
@@ -27,6 +29,8 @@ pub(super) struct Namespaces {
 
 const TABLE: &str = "namespaces";
 const WHO: Who<'static> = Who::Controller("namespace-controller");
+/// How soon objects of other API servers are looked for again.
+const AGAIN: Duration = Duration::from_secs(8);
 const NAMESPACES: Api = Api::of_cluster("namespaces");
 
 /// The remaining contents of a namespace.
@@ -37,6 +41,10 @@ struct Left {
     /// Number of objects that wait for each finalizer.
     finalizers: BTreeMap<String, usize>,
     failures: Vec<String>,
+    /// Why not all resources are known.
+    undiscovered: Option<String>,
+    /// Whether objects remain of whose deletion this server learns nothing.
+    elsewhere: bool,
 }
 
 impl Controller for Namespaces {
@@ -45,7 +53,12 @@ impl Controller for Namespaces {
             return;
         };
         let mut ending = self.ending.lock();
-        if change.is_in(TABLE) {
+        if change.is_in(aggregated::TABLE) {
+            let table = Arc::from(TABLE);
+            for name in ending.iter() {
+                keys.add_path(&table, name.clone());
+            }
+        } else if change.is_in(TABLE) {
             if change.after.as_ref().is_some_and(|it| it.is_deleting()) {
                 ending.insert(item.name().to_owned());
                 keys.add(item);
@@ -90,8 +103,14 @@ async fn end(cx: &Context, namespace: &Item) -> Outcome {
         object["status"]["conditions"] = conditions;
         object = cx.client.update_status(WHO, &NAMESPACES, &object).await?;
     }
+    if let Some(why) = left.undiscovered {
+        return Err(Failure::own(why));
+    }
     if !left.failures.is_empty() {
         return Err(Failure::own(left.failures.join(", ")));
+    }
+    if left.elsewhere {
+        return Ok(Next::After(AGAIN));
     }
     if !left.is_empty() {
         // Each deleted object enqueues the namespace again.
@@ -133,7 +152,30 @@ async fn empty(cx: &Context, namespace: &Item) -> Result<Left, Failure> {
     for resource in tables.values() {
         delete_all(cx, namespace, resource, &mut left).await;
     }
+    delete_elsewhere(cx, namespace, &mut left).await;
     Ok(left)
+}
+
+/// Deletes the objects of aggregated API servers, and notes what is left of them.
+async fn delete_elsewhere(cx: &Context, namespace: &Item, left: &mut Left) {
+    let found = discover(cx, WHO).await;
+    left.undiscovered = found.failure();
+    for resource in &found.resources {
+        match resource.delete_all(cx, WHO, namespace.name()).await {
+            Ok(remaining) if remaining.is_empty() => {}
+            Ok(remaining) => {
+                left.elsewhere = true;
+                left.objects.insert(resource.name(), remaining.len());
+                let finalizers = remaining
+                    .iter()
+                    .flat_map(|object| super::object::list(object, "/metadata/finalizers"));
+                for finalizer in finalizers.filter_map(Value::as_str) {
+                    *left.finalizers.entry(finalizer.to_owned()).or_default() += 1;
+                }
+            }
+            Err(failure) => left.failures.push(failure.to_string()),
+        }
+    }
 }
 
 /// Deletes the objects of one resource, and notes what is left of them.
@@ -270,7 +312,9 @@ impl Left {
         [
             (
                 "NamespaceDeletionDiscoveryFailure",
-                None,
+                self.undiscovered
+                    .clone()
+                    .map(|why| ("DiscoveryFailed", why)),
                 (
                     "ResourcesDiscovered",
                     "All resources successfully discovered",

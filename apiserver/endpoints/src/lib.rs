@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod aggregation;
 pub mod audit;
 mod body;
 mod cluster;
@@ -10,6 +11,7 @@ mod rest;
 mod service_endpoints;
 mod watch;
 
+pub use aggregation::Aggregator;
 pub use body::Body;
 pub use cluster::StoredCluster;
 pub use metrics::Metrics;

@@ -7,7 +7,6 @@
 //! | Request | Instead |
 //! |---|---|
 //! | CBOR bodies and answers | JSON |
-//! | creating an APIService, or changing one so that it names a service | nothing: no aggregation |
 //! | `exec`, `attach`, `portforward`, `proxy` (admission sees the CONNECT first; a pod without a node answers as the real server does) | nothing |
 //! | `pods/log` of a container without a program ([`Workloads::container`]) | nothing: the container does not run |
 //!
@@ -35,7 +34,10 @@
 //!   from before a server has started are answered with 410. Objects do not expire.
 //! * History is kept for as long as there is room, unless [`Builder::compaction_interval`] says otherwise.
 //! * An audit log has no event `RequestReceived`, and no annotations about how long each part of the server took.
-//! * WebSockets are for watches over HTTP/1.1 alone.
+//! * WebSockets are for watches over HTTP/1.1 alone, and for what aggregated API servers answer.
+//! * Aggregated API servers are called where webhooks are: on loopback addresses, unless remote webhooks are allowed. Each request has a
+//!   connection of its own. Their documents of OpenAPI v3 are served, and not merged into that of v2. Groups of
+//!   CustomResourceDefinitions have no APIServices. The garbage collector does not see aggregated resources.
 //!
 //! Modules that are hidden from this page are the server's own parts and no interface to rely on.
 //!
@@ -43,6 +45,7 @@
 
 pub mod admission;
 pub mod audit;
+mod authentication_config;
 mod authority;
 mod import;
 mod kubernetes_service;

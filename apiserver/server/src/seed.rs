@@ -7,14 +7,17 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use kubewright_apimachinery::time::now;
 use kubewright_apimachinery::version::KubernetesVersion;
+use kubewright_auth::Authorities;
 use kubewright_registry::services::Pool;
 use kubewright_storage::{Draft, FIRST_REVISION, InitialObjects};
 use serde_json::Value;
 use uuid::Uuid;
+
+use crate::authentication_config::{self, PATH, TABLE};
 
 /// A line for each object: the resource, a tab, the path, a tab, and the object without the fields that each server sets.
 const TEXT: &str = include_str!("seed/objects.tsv");
@@ -31,6 +34,8 @@ const TODAY: &str = "{today}";
 pub(crate) struct Seed {
     index: &'static Index,
     started: String,
+    /// The authorities of a server whose objects no other server has had. Others write their ConfigMap when they start.
+    authorities: Option<Arc<Authorities>>,
 }
 
 /// The lines of one resource.
@@ -112,6 +117,15 @@ impl Seed {
         Self {
             index: index(version),
             started: now(),
+            authorities: None,
+        }
+    }
+
+    /// The first objects of a server with these authorities.
+    pub(crate) fn with(version: KubernetesVersion, authorities: Arc<Authorities>) -> Self {
+        Self {
+            authorities: Some(authorities),
+            ..Self::now(version)
         }
     }
 
@@ -145,7 +159,8 @@ impl Seed {
 
 impl InitialObjects for Seed {
     fn revision(&self) -> u64 {
-        FIRST_REVISION + self.index.lines.len() as u64
+        let written = usize::from(self.authorities.is_some());
+        FIRST_REVISION + (self.index.lines.len() + written) as u64
     }
 
     fn resources(&self) -> Vec<&str> {
@@ -160,13 +175,17 @@ impl InitialObjects for Seed {
         let Some(lines) = self.index.find(resource) else {
             return Vec::new();
         };
-        lines
-            .filter_map(|at| {
-                let (path, text) = self.index.lines[at].split_once('\t')?;
-                let revision = FIRST_REVISION + 1 + at as u64;
-                Some((revision, path.to_owned(), Draft::new(&self.object(text)?)))
-            })
-            .collect()
+        let recorded = lines.filter_map(|at| {
+            let (path, text) = self.index.lines[at].split_once('\t')?;
+            let revision = FIRST_REVISION + 1 + at as u64;
+            Some((revision, path.to_owned(), Draft::new(&self.object(text)?)))
+        });
+        let configuration = self.authorities.as_ref().filter(|_| resource == TABLE);
+        let configuration = configuration.and_then(|authorities| {
+            let object = authentication_config::object(authorities).ok()?;
+            Some((self.revision(), PATH.to_owned(), Draft::new(&object)))
+        });
+        recorded.chain(configuration).collect()
     }
 }
 

@@ -8,11 +8,12 @@ use kubewright_admission::{AdmissionPlugin, ChainBuilder, Enabled};
 use kubewright_apiextensions::definitions::Definitions;
 use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_auth::{
-    Access, Authority, AuthorizationMode, Authorizer, Caller, Modes, ServiceAccountTokens,
+    Access, Authorities, Authority, AuthorizationMode, Authorizer, Caller, Modes,
+    ServiceAccountTokens,
 };
 use kubewright_controllers::Controllers;
 use kubewright_endpoints::openapi::Swagger;
-use kubewright_endpoints::{FlowControl, Shared, StoredCluster, audit::Audit};
+use kubewright_endpoints::{Aggregator, FlowControl, Shared, StoredCluster, audit::Audit};
 use kubewright_fieldmanagement as managed_fields;
 use kubewright_kubelet::Pods;
 use kubewright_registry::Served;
@@ -24,6 +25,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Duration;
 
+use crate::authentication_config;
 use crate::authority::OfServer;
 use crate::listen::{self, ListenError, Listening, SecureServing};
 use crate::seed::Seed;
@@ -472,11 +474,10 @@ impl Builder {
     /// Controllers, a compaction interval or a backend are asked for outside of a tokio runtime.
     pub fn start(self) -> ApiServer {
         let is_kept = self.store.is_some();
+        let authorities = Arc::new(Authorities::new(self.authority));
         let in_memory = || {
-            Arc::new(Store::with_initial_objects(
-                self.limits,
-                Seed::now(self.version),
-            ))
+            let seed = Seed::with(self.version, authorities.clone());
+            Arc::new(Store::with_initial_objects(self.limits, seed))
         };
         let store = self.store.unwrap_or_else(in_memory);
         store.set_limits(self.limits);
@@ -506,7 +507,7 @@ impl Builder {
                 authorizer.clone(),
                 self.tokens,
                 store.clone(),
-                self.authority,
+                authorities.clone(),
             ),
             cluster: StoredCluster::new(store.clone(), served.clone(), authorizer, pods.clone()),
             pods,
@@ -514,6 +515,7 @@ impl Builder {
             served,
             chain: self.chain.plugins(self.plugins).build(),
             addresses: Mutex::new(addresses),
+            aggregator: Aggregator::new(authorities.clone()),
             audit: self.audit,
             flow_control: FlowControl::default(),
             metrics: Arc::default(),
@@ -522,6 +524,8 @@ impl Builder {
         });
         if is_kept {
             shared.definitions.settle();
+            shared.aggregator.look();
+            authentication_config::publish(&shared.store, &authorities);
         }
         if shared.store.is_shared() {
             shared.definitions.follow();

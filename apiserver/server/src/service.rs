@@ -68,7 +68,10 @@ pub(crate) fn of_controllers(
             let shared = shared.ok_or(GONE)?;
             let service = ApiService::for_caller(shared, caller);
             let answer = service.oneshot(request.map(Full::new)).await?;
-            Ok(answer.map(|body| body.whole().cloned().unwrap_or_default()))
+            let (head, body) = answer.into_parts();
+            // What an aggregated API server answers comes in pieces.
+            let body = body.collect().await?.to_bytes();
+            Ok(Response::from_parts(head, body))
         }
     }))
 }

@@ -7,6 +7,7 @@
 
 #[cfg(test)]
 mod admission;
+mod aggregation;
 mod audit;
 mod cluster;
 

@@ -372,17 +372,6 @@ async fn the_address_of_a_service_is_free_however_the_service_went() {
 }
 
 #[tokio::test]
-async fn what_would_have_no_effect_is_not_accepted() {
-    let cluster = Cluster::start();
-    let path = "/apis/apiregistration.k8s.io/v1/apiservices";
-    let message = cluster
-        .post(path, &map("x"))
-        .await
-        .refused(501, "NotImplemented");
-    assert!(message.starts_with("this server does not "), "{message}");
-}
-
-#[tokio::test]
 async fn a_body_over_the_limit_is_refused() {
     let cluster = Cluster::start();
     let body = vec![b' '; 3 * 1024 * 1024 + 1];

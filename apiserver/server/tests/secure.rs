@@ -45,7 +45,7 @@ async fn code(config: Config, path: &str) -> u16 {
     }
 }
 
-async fn connect(listening: &Listening, protocols: &[&[u8]]) -> TlsStream<TcpStream> {
+pub(crate) async fn connect(listening: &Listening, protocols: &[&[u8]]) -> TlsStream<TcpStream> {
     let authority = CertificateDer::from_pem_slice(listening.certificate_authority().as_bytes());
     let mut roots = RootCertStore::empty();
     roots.add(authority.unwrap()).unwrap();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use kubewright_apimachinery::go_text::quoted;
 use parking_lot::RwLock;
 use serde_json::Value;
+use tokio::sync::watch;
 
 /// Finds the services of a cluster.
 pub trait Services: Send + Sync {
@@ -19,7 +20,13 @@ pub trait Services: Send + Sync {
 
 /// The addresses behind services, by namespace, name and port. Clones share one table.
 #[derive(Clone, Debug, Default)]
-pub struct ServiceTable(Arc<RwLock<Addresses>>);
+pub struct ServiceTable(Arc<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    addresses: RwLock<Addresses>,
+    changed: watch::Sender<()>,
+}
 
 /// Where a service is found.
 #[derive(Debug)]
@@ -40,24 +47,29 @@ impl ServiceTable {
 
     /// Says where the service's port is; connections made from now on go there.
     pub fn set(&self, namespace: &str, name: &str, port: u16, address: SocketAddr) {
-        self.0
-            .write()
-            .insert((namespace.to_owned(), name.to_owned(), port), address);
+        let mut addresses = self.0.addresses.write();
+        addresses.insert((namespace.to_owned(), name.to_owned(), port), address);
+        self.0.changed.send_replace(());
     }
 
     /// Forgets the service's port.
     pub fn remove(&self, namespace: &str, name: &str, port: u16) {
-        self.0
-            .write()
-            .remove(&(namespace.to_owned(), name.to_owned(), port));
+        let mut addresses = self.0.addresses.write();
+        addresses.remove(&(namespace.to_owned(), name.to_owned(), port));
+        self.0.changed.send_replace(());
     }
 
     /// Where the service's port is.
     pub fn address(&self, namespace: &str, name: &str, port: u16) -> Option<SocketAddr> {
-        self.0
-            .read()
+        let addresses = self.0.addresses.read();
+        addresses
             .get(&(namespace.to_owned(), name.to_owned(), port))
             .copied()
+    }
+
+    /// Returns a receiver that sees every change of the table.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.0.changed.subscribe()
     }
 
     /// The address in the table, else an endpoint of the service that may be called, else what the service itself says. The

@@ -46,6 +46,62 @@ pub(super) fn client_config(
     Ok(config)
 }
 
+/// TLS settings that trust any certificate and show this one.
+pub(super) fn trusting_any(certificate: &ClientCertificate) -> ClientConfig {
+    let provider = Arc::new(ring::default_provider());
+    let verifier = Arc::new(TrustingAny(provider.clone()));
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring has suites for TLS 1.2 and 1.3");
+    let mut config = builder
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_client_cert_resolver(certificate.resolver());
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config
+}
+
+/// Trusts every certificate, and still checks that the server has its key.
+#[derive(Debug)]
+struct TrustingAny(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for TrustingAny {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
 /// The text of a failed verification, as it stands behind `tls: failed to verify certificate: `.
 #[derive(Debug)]
 pub(super) struct Distrust(String);

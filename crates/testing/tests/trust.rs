@@ -210,16 +210,13 @@ async fn every_object_that_leads_to_the_program_is_given_its_trust() {
     assert!(policy.is_believed());
 }
 
-/// The embedded API server takes no APIService that leads elsewhere.
-#[cfg(feature = "real")]
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_aggregated_api_is_given_the_trust_too_when_it_is_asked_for() {
     use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 
     let ours = authority("ours");
     let served = |needs: &mut Needs| app(needs).serve_api("v1.metrics.example.com");
-    let cluster = TestCluster::builder().on(Server::Real).start().await;
-    let policy = Policy::start_on(cluster, served, &ours).await;
+    let policy = Policy::start(served, &ours).await;
     let service = json!({
         "apiVersion": "apiregistration.k8s.io/v1",
         "kind": "APIService",

@@ -148,6 +148,14 @@ impl Redactor {
                     let text = self.text(&format!("nodePort: {text}"));
                     text.trim_start_matches("nodePort: ").into()
                 }
+                // Each server has authorities of its own.
+                ("client-ca-file" | "requestheader-client-ca-file", Value::String(text))
+                    if text.starts_with("-----BEGIN CERTIFICATE-----") =>
+                {
+                    "CERTIFICATES".into()
+                }
+                // The day of the server's start.
+                ("since", Value::String(text)) if DAY.is_match(text) => "DAY".into(),
                 // How the server was built.
                 ("compiler" | "goVersion", Value::String(_)) => "BUILD".into(),
                 ("metadata", Value::Object(metadata)) if is_list => list_metadata(metadata),
@@ -322,6 +330,7 @@ static ETAG: LazyLock<Regex> = LazyLock::new(|| pattern("\"[0-9A-F]{128}\""));
 static HASH: LazyLock<Regex> = LazyLock::new(|| pattern("hash=[0-9A-F]{128}"));
 // A type of a rule's `self` that has no name of its own.
 static TYPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(selfType)\d+"));
+static DAY: LazyLock<Regex> = LazyLock::new(|| pattern(r"^202[6-9]-\d\d-\d\d$"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[smhdy])+( ago)?$"));
 static OBJECT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"("\{(?:[^"\\]|\\.)*\}")"#));
 

@@ -30,7 +30,6 @@ mod subject;
 mod taint_nodes_by_condition;
 #[cfg(test)]
 mod tests;
-mod without_effect;
 
 use kubewright_apimachinery::status::Result;
 use kubewright_pod_security::Configuration;
@@ -43,7 +42,6 @@ pub(super) use run::Plugins;
 pub use selection::Enabled;
 pub use selection::UnknownAdmissionPlugin;
 pub(super) use subject::forbidden;
-pub use without_effect::{refuse, refuse_new};
 
 /// An admission plugin of this server, with the name that kube-apiserver has for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,10 +1,12 @@
 //! Aggregated discovery: every group, version and resource in one document.
 
 use kubewright_apimachinery::meta::GroupVersionKind;
-use kubewright_registry::{Group, Registry, Resource};
+use kubewright_registry::{GroupVersion, Registry, Resource};
 use serde_json::{Map, Value, json};
 
+use super::merged::{MergedGroup, MergedVersion};
 use super::plain::verbs;
+use crate::aggregation::{Aggregator, Registration};
 use crate::rest::negotiate::{MediaRange, accepted};
 use crate::rest::request::Request;
 
@@ -36,36 +38,51 @@ pub(super) fn version(range: &MediaRange<'_>) -> Option<&'static str> {
 
 /// The core group, for `/api`.
 pub(super) fn core(registry: &Registry) -> Vec<Value> {
-    registry.group("").map(described).into_iter().collect()
+    let core = registry.group("").map(|group| {
+        let versions: Vec<Value> = group.versions.iter().map(own).collect();
+        json!({"metadata": {}, "versions": versions})
+    });
+    core.into_iter().collect()
 }
 
 /// Every other group, for `/apis`.
-pub(super) fn groups(registry: &Registry) -> Vec<Value> {
-    let groups = registry.groups().iter();
-    groups
-        .filter(|group| !group.name.is_empty())
-        .map(described)
-        .collect()
+pub(super) fn groups(groups: &[MergedGroup<'_>], aggregator: &Aggregator) -> Vec<Value> {
+    let described = |group: &MergedGroup<'_>| {
+        let versions = group.versions.iter();
+        let versions: Vec<Value> = versions
+            .map(|version| match version {
+                MergedVersion::Own(version) => own(version),
+                MergedVersion::Aggregated(registration) => of_other(registration, aggregator),
+            })
+            .collect();
+        json!({"metadata": {"name": group.name}, "versions": versions})
+    };
+    groups.iter().map(described).collect()
 }
 
-fn described(group: &Group) -> Value {
-    let versions: Vec<Value> = group
-        .versions
-        .iter()
-        .map(|version| {
-            let resources: Vec<Value> = version.resources.iter().map(|r| resource(r)).collect();
-            json!({
-                "version": version.version,
-                "freshness": "Current",
-                "resources": resources,
-            })
-        })
-        .collect();
-    let mut metadata = Map::new();
-    if !group.name.is_empty() {
-        metadata.insert("name".to_owned(), group.name.as_str().into());
+fn own(version: &GroupVersion) -> Value {
+    let resources: Vec<Value> = version.resources.iter().map(|r| resource(r)).collect();
+    json!({
+        "version": version.version,
+        "freshness": "Current",
+        "resources": resources,
+    })
+}
+
+/// A version of an aggregated API server, with the resources that it has named last: none, if it never answered.
+fn of_other(registration: &Registration, aggregator: &Aggregator) -> Value {
+    let documents = aggregator.documents(&registration.name);
+    let is_current = documents.as_ref().is_some_and(|it| it.are_current);
+    let freshness = if is_current && registration.is_available {
+        "Current"
+    } else {
+        "Stale"
+    };
+    let mut version = json!({"version": registration.version, "freshness": freshness});
+    if let Some(documents) = documents.filter(|it| !it.resources.is_empty()) {
+        version["resources"] = documents.resources.clone().into();
     }
-    json!({"metadata": metadata, "versions": versions})
+    version
 }
 
 fn resource(resource: &Resource) -> Value {

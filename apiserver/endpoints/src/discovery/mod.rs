@@ -1,6 +1,7 @@
 //! Every path that is not about a resource: discovery, version, health, OpenAPI.
 
 mod aggregated;
+mod merged;
 mod metrics;
 mod openapi;
 mod plain;
@@ -23,6 +24,7 @@ use crate::rest::negotiate::{Encoding, Output, accepted};
 use crate::rest::not_found::{not_found, nowhere};
 use crate::rest::request::Request;
 use crate::rest::shared::Shared;
+use merged::MergedGroup;
 
 /// The path of a snapshot of all objects, which a kube-apiserver does not have.
 const SNAPSHOT: &[&str] = &["debug", "kubewright", "snapshot"];
@@ -42,8 +44,13 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
         return Err(Status::method_not_allowed());
     }
     let registry = &shared.served.now();
+    let registrations = shared.aggregator.registrations(&shared.store);
     Ok(match words {
-        [] | ["index.html"] => answer::value(StatusCode::OK, &Output::json(), &paths(shared)),
+        [] | ["index.html"] => answer::value(
+            StatusCode::OK,
+            &Output::json(),
+            &paths(&merged::groups(registry, &registrations)),
+        ),
         ["version"] => {
             wants(request, JSON)?;
             json_answer(request, &version(registry.version()), Negotiated::ByRouter)?
@@ -54,14 +61,25 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
             None => json_answer(request, &plain::versions(request), Negotiated::ByRouter)?,
         },
         ["apis"] => match aggregated::wanted(request) {
-            Some(version) => aggregated(request, version, &aggregated::groups(registry)),
-            None => json_answer(request, &plain::groups(registry), Negotiated::ByHandler)?,
+            Some(version) => aggregated(
+                request,
+                version,
+                &aggregated::groups(
+                    &merged::groups(registry, &registrations),
+                    &shared.aggregator,
+                ),
+            ),
+            None => json_answer(
+                request,
+                &plain::groups(&merged::groups(registry, &registrations)),
+                Negotiated::ByHandler,
+            )?,
         },
         ["api", version] => match plain::resources(registry, "", version) {
             Some(list) => json_answer(request, &list, Negotiated::ByRouter)?,
             None => return Err(Status::no_such_resource()),
         },
-        ["apis", group] => match plain::group(registry, group) {
+        ["apis", group] => match plain::group(&merged::groups(registry, &registrations), group) {
             Some(group) => json_answer(request, &group, Negotiated::ByHandler)?,
             None => not_found(),
         },
@@ -128,15 +146,12 @@ fn platform() -> String {
     format!("{system}/{processor}")
 }
 
-fn paths(shared: &Shared) -> Value {
+fn paths(groups: &[MergedGroup<'_>]) -> Value {
     let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
-    for group in shared.served.now().groups() {
-        if group.name.is_empty() {
-            continue;
-        }
+    for group in groups {
         paths.push(format!("/apis/{}", group.name));
         let versions = group.versions.iter();
-        paths.extend(versions.map(|version| format!("/apis/{}/{}", group.name, version.version)));
+        paths.extend(versions.map(|version| format!("/apis/{}/{}", group.name, version.name())));
     }
     let others = [
         "/.well-known/openid-configuration",

@@ -13,7 +13,14 @@ use crate::rest::{answer, compress};
 /// Returns the list of documents: JSON whatever the client accepts, with the content type of plain text (measured on
 /// v1.36).
 pub(super) fn index(shared: &Shared) -> Response<Body> {
-    let index = openapi::v3_index(&shared.served.now());
+    let registrations = shared.aggregator.registrations(&shared.store);
+    let remote = registrations.iter().filter(|it| it.service.is_some());
+    let others = remote.filter_map(|it| {
+        let documents = shared.aggregator.documents(&it.name)?;
+        let place = it.path().trim_start_matches('/').to_owned();
+        Some((place, documents.openapi.clone()?))
+    });
+    let index = openapi::v3_index(&shared.served.now(), others);
     let mut response = answer::whole(StatusCode::OK, &Output::json(), index);
     insert(&mut response, CONTENT_TYPE, "text/plain; charset=utf-8");
     response

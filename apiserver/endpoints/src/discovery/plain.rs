@@ -2,9 +2,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_registry::{Group, Registry, Resource, Verb};
+use kubewright_registry::{Registry, Resource, Verb};
 use serde_json::{Map, Value, json};
 
+use super::merged::MergedGroup;
 use crate::rest::request::Request;
 
 /// `/api`.
@@ -20,23 +21,14 @@ pub(super) fn versions(request: &Request) -> Value {
 }
 
 /// `/apis`.
-pub(super) fn groups(registry: &Registry) -> Value {
-    let groups: Vec<Value> = registry
-        .groups()
-        .iter()
-        .filter(|group| !group.name.is_empty())
-        .map(described)
-        .collect();
+pub(super) fn groups(groups: &[MergedGroup<'_>]) -> Value {
+    let groups: Vec<Value> = groups.iter().map(described).collect();
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
 /// `/apis/<group>`.
-pub(super) fn group(registry: &Registry, name: &str) -> Option<Value> {
-    let mut group = described(
-        registry
-            .group(name)
-            .filter(|group| !group.name.is_empty())?,
-    );
+pub(super) fn group(groups: &[MergedGroup<'_>], name: &str) -> Option<Value> {
+    let mut group = described(groups.iter().find(|group| group.name == name)?);
     group["kind"] = "APIGroup".into();
     group["apiVersion"] = "v1".into();
     Some(group)
@@ -119,14 +111,14 @@ pub(super) fn verbs(verbs: &[Verb]) -> Value {
     verbs.iter().map(|verb| verb.as_str()).collect()
 }
 
-fn described(group: &Group) -> Value {
+fn described(group: &MergedGroup<'_>) -> Value {
     let versions: Vec<Value> = group
         .versions
         .iter()
         .map(|version| {
             json!({
-                "groupVersion": format!("{}/{}", group.name, version.version),
-                "version": version.version,
+                "groupVersion": format!("{}/{}", group.name, version.name()),
+                "version": version.name(),
             })
         })
         .collect();

@@ -33,7 +33,9 @@ pub use v2::Swagger;
 /// The index: an address for each document, with its hash.
 ///
 /// The hashes are of what the documents are made from, so that none has to be made here.
-pub fn v3_index(registry: &Registry) -> Bytes {
+///
+/// `others` are the entries of documents that other servers have.
+pub fn v3_index(registry: &Registry, others: impl IntoIterator<Item = (String, Value)>) -> Bytes {
     let mut entries = Map::new();
     for group in registry.groups() {
         for version in &group.versions {
@@ -46,6 +48,7 @@ pub fn v3_index(registry: &Registry) -> Bytes {
         let hash = hash(registry, &place, None);
         entries.insert(place.clone(), entry(&place, &hash));
     }
+    entries.extend(others);
     json!({ "paths": entries }).to_string().into()
 }
 

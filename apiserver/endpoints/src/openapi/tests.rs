@@ -23,7 +23,7 @@ fn read(group: &str, version: &str) -> Value {
 #[test]
 fn the_index_names_every_group_and_version_with_a_hash() {
     let registry = kubewright_apiextensions::builtin::registry();
-    let index: Value = serde_json::from_slice(&v3_index(registry)).unwrap();
+    let index: Value = serde_json::from_slice(&v3_index(registry, [])).unwrap();
     let paths = index["paths"].as_object().unwrap();
     let served: usize = registry
         .groups()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, Uri};
 use hyper::upgrade::OnUpgrade;
-use kubewright_admission::{Attributes, Notes, Operation, refuse};
+use kubewright_admission::{Attributes, Notes, Operation};
 use kubewright_apiextensions::custom::Custom;
 use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::conform::{Medium, write_empties};
@@ -241,7 +241,6 @@ impl Call {
 
     /// Lets the mutating steps of admission change the object.
     pub(crate) async fn mutate(&self, attributes: &mut Attributes) -> Result<()> {
-        refuse(attributes)?;
         let Shared { chain, cluster, .. } = &*self.shared;
         let (began, operation) = (Instant::now(), attributes.operation);
         // The chain's future is large, and most of its room is for webhooks that are not called.
@@ -252,8 +251,6 @@ impl Call {
 
     /// Lets the validating steps of admission judge the object.
     pub(crate) async fn validate(&self, attributes: &Attributes) -> Result<()> {
-        // A webhook may have made of the object what is refused.
-        refuse(attributes)?;
         let Shared { chain, cluster, .. } = &*self.shared;
         let began = Instant::now();
         let outcome = Box::pin(chain.validate(cluster, attributes, &self.notes)).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::{Response, StatusCode};
-use kubewright_admission::{Attributes, Operation, refuse_new};
+use kubewright_admission::{Attributes, Operation};
 use kubewright_apimachinery::accessor::{meta_text, metadata_mut};
 use kubewright_apimachinery::conform::Medium;
 use kubewright_apimachinery::names::generate;
@@ -30,7 +30,6 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     if !call.resource.serves(Verb::Create) {
         return Err(Status::method_not_allowed());
     }
-    refuse_new(&call.resource)?;
     let options = WriteOptions::read(&call.query, "CreateOptions")?;
     let kind = call.kind();
     let mut decoded = decode::body(call, &kind, &options)?;

@@ -20,7 +20,7 @@ use super::shared::Shared;
 use super::target::Target;
 use super::{create, delete, patch, read, reviews, subresource, table, update};
 use crate::body::Body;
-use crate::{discovery, watch};
+use crate::{aggregation, discovery, watch};
 
 /// Answers a request that is allowed.
 pub(crate) async fn dispatch(
@@ -118,8 +118,9 @@ async fn to_resource(
     }
     check_name(&call)?;
     warn_of_deprecation(&call, method);
-    let settles = (*method != Method::GET && concerns_definitions(&call.resource))
-        .then(|| call.shared.clone());
+    let writes = *method != Method::GET;
+    let settles = (writes && concerns_definitions(&call.resource)).then(|| call.shared.clone());
+    let registers = (writes && registers_apis(&call.resource)).then(|| call.shared.clone());
     let answered = if call.path.subresource.is_empty() {
         to_object(call, method).await
     } else {
@@ -128,6 +129,10 @@ async fn to_resource(
     if let Some(shared) = settles {
         shared.definitions.settle();
     }
+    if let Some(shared) = registers {
+        shared.aggregator.look();
+        aggregation::settle(&shared);
+    }
     answered
 }
 
@@ -135,6 +140,11 @@ async fn to_resource(
 /// `customresourcedefinitions`, or its definition is being deleted and waits until the objects are gone.
 fn concerns_definitions(resource: &Resource) -> bool {
     definitions::are(resource) || resource.strategy.refuses_new().is_some()
+}
+
+/// Whether writes of a resource concern aggregated API servers.
+fn registers_apis(resource: &Resource) -> bool {
+    resource.group == "apiregistration.k8s.io" && resource.plural == "apiservices"
 }
 
 async fn to_object(call: Call, method: &Method) -> Result<Response<Body>> {

@@ -15,7 +15,7 @@ use kubewright_kubelet::Connection;
 use crate::body::Body;
 
 /// The headers of a request that are passed on: not those of its connection, and not those that say who sends it.
-pub(super) fn headers(headers: &HeaderMap) -> HeaderMap {
+pub(crate) fn headers(headers: &HeaderMap) -> HeaderMap {
     let mut passed = without_connection(headers);
     let own: Vec<HeaderName> = passed
         .keys()
@@ -52,7 +52,7 @@ pub(super) async fn exchange(
 }
 
 /// The headers without those that are for one connection alone.
-fn without_connection(headers: &HeaderMap) -> HeaderMap {
+pub(crate) fn without_connection(headers: &HeaderMap) -> HeaderMap {
     let mut kept = headers.clone();
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)

@@ -15,7 +15,7 @@ pub(crate) mod delete_options;
 mod devices;
 pub(crate) mod dispatch;
 pub(crate) mod flow_control;
-mod forward;
+pub(crate) mod forward;
 pub(crate) mod metadata;
 pub(crate) mod negotiate;
 pub(crate) mod not_found;
@@ -53,6 +53,7 @@ use serde_json::json;
 use tokio::time::{Duration, Instant};
 use uuid::Uuid;
 
+use crate::aggregation;
 use crate::audit::{Audit, Trail};
 use crate::body::Body;
 use flow_control::Flow;
@@ -71,12 +72,14 @@ const MOST_BODY: usize = 3 * 1024 * 1024;
 pub async fn serve(
     shared: Arc<Shared>,
     caller: Caller,
-    parts: Parts,
+    mut parts: Parts,
     body: Incoming,
 ) -> Response<Body> {
     let query = Query::parse(parts.uri.query());
     let path = Path::parse(parts.uri.path());
     let audit_id = audit_id(&parts.headers);
+    // An aggregated API server writes it into its own audit log.
+    parts.headers.insert(AUDIT_ID, audit_id.clone());
     let head = parts.method == Method::HEAD;
     let output = Output::of(&parts.headers, &query);
     let encoding = output
@@ -186,6 +189,11 @@ async fn handle(
         let Request { parts, query, .. } = &request;
         let measure = shared.metrics.begin(&shared.served, parts, query, &path);
         let answered = async {
+            let route = aggregation::route(&shared, request.parts.uri.path());
+            if let Some(route) = route {
+                let sender = caller.address;
+                return Ok(aggregation::forward(&shared, &route, request, sender, body).await);
+            }
             if writes {
                 request.body = read_body(body).await?;
             }

@@ -13,6 +13,7 @@ use kubewright_webhook_client::Reach;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use crate::aggregation::Aggregator;
 use crate::audit::Audit;
 use crate::cluster::StoredCluster;
 use crate::metrics::Metrics;
@@ -39,6 +40,8 @@ pub struct Shared {
     pub addresses: Mutex<Pool>,
     /// Authentication and authorization.
     pub access: Access,
+    /// The aggregated API servers.
+    pub aggregator: Aggregator,
     /// The audit log, if there is one.
     pub audit: Option<Audit>,
     /// The flows that requests belong to.

@@ -16,6 +16,9 @@ pub(super) struct Credentials {
     server: Issued,
     admin: Issued,
     service_accounts: Authority,
+    /// What aggregated API servers know the server by.
+    front_proxy: Authority,
+    proxy_client: Issued,
 }
 
 /// What a client needs to be the admin of a control plane.
@@ -29,7 +32,10 @@ pub(super) struct Access {
 impl Credentials {
     pub(super) fn new() -> Result<Self, CertificateError> {
         let authority = Authority::living_for("kubewright test control plane", LIFETIME)?;
+        let front_proxy = Authority::living_for("front proxy", LIFETIME)?;
         Ok(Self {
+            proxy_client: front_proxy.sign_client(PROXY_CLIENT, "front-proxy", LIFETIME)?,
+            front_proxy,
             server: authority.sign_server(SERVER_NAMES, LIFETIME)?,
             admin: authority.sign_client("kubernetes-admin", "system:masters", LIFETIME)?,
             service_accounts: Authority::living_for("service accounts", LIFETIME)?,
@@ -46,6 +52,9 @@ impl Credentials {
             // A certificate is one of the forms in which kube-apiserver reads a public key.
             ("sa.crt", self.service_accounts.certificate_pem()),
             ("sa.key", self.service_accounts.key_pem()),
+            ("front-proxy-ca.crt", self.front_proxy.certificate_pem()),
+            ("front-proxy.crt", self.proxy_client.certificate_pem()),
+            ("front-proxy.key", self.proxy_client.key_pem()),
         ] {
             fs::write(folder.join(name), text)?;
         }
@@ -53,12 +62,22 @@ impl Credentials {
     }
 
     /// The flags of a kube-apiserver whose working directory has the files.
-    pub(super) const FLAGS: [&str; 5] = [
+    pub(super) const FLAGS: [&str; 14] = [
         "--client-ca-file=ca.crt",
         "--tls-cert-file=tls.crt",
         "--tls-private-key-file=tls.key",
         "--service-account-key-file=sa.crt",
         "--service-account-signing-key-file=sa.key",
+        "--requestheader-client-ca-file=front-proxy-ca.crt",
+        "--requestheader-allowed-names=front-proxy-client",
+        "--requestheader-username-headers=X-Remote-User",
+        "--requestheader-uid-headers=X-Remote-Uid",
+        "--requestheader-group-headers=X-Remote-Group",
+        "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+        "--proxy-client-cert-file=front-proxy.crt",
+        "--proxy-client-key-file=front-proxy.key",
+        // There is no network that leads to the addresses of Services.
+        "--enable-aggregator-routing=true",
     ];
 
     pub(super) fn access(&self, url: String) -> Access {
@@ -101,6 +120,9 @@ impl Access {
         )
     }
 }
+
+/// The name in the certificate of the front proxy.
+const PROXY_CLIENT: &str = "front-proxy-client";
 
 /// The lifetime of the certificates: longer than any test runs.
 const LIFETIME: Duration = Duration::from_hours(7 * 24);
