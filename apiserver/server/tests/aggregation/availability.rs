@@ -1,5 +1,7 @@
 //! The condition `Available` of APIServices.
 
+use kubewright_apiserver::ApiServer;
+use kubewright_apiserver::admission::{Chain, ServiceTable};
 use serde_json::json;
 
 use super::extension::{CATS, Extension, Manner, NAME, ROOT, service};
@@ -119,6 +121,25 @@ async fn a_server_that_never_answers_holds_up_no_other() {
     assert_eq!(silent["status"], json!({}), "it is still being checked");
     let answer = cluster.get("/apis/silent.example.com/v1/cats").await;
     assert_eq!(&*answer.text, b"service unavailable\n");
+}
+
+#[tokio::test]
+async fn the_table_of_services_says_where_a_service_is_that_the_cluster_lacks() {
+    let table = ServiceTable::new();
+    let chain = Chain::builder().services(table.clone());
+    let cluster = Cluster::of(ApiServer::builder().admission(chain).start());
+    let extension = Extension::start(&cluster).await;
+    let registration = extension.registration("zoo");
+    cluster.post(API_SERVICES, &registration).await.expect(201);
+    becomes(&cluster, NAME, "ServiceNotFound").await;
+    table.set(
+        "default",
+        "zoo",
+        extension.address.port(),
+        extension.address,
+    );
+    becomes(&cluster, NAME, "Passed").await;
+    cluster.get(CATS).await.expect(200);
 }
 
 #[tokio::test]
