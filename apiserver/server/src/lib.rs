@@ -8,7 +8,8 @@
 //! |---|---|
 //! | CBOR bodies and answers | JSON |
 //! | creating an APIService, or changing one so that it names a service | nothing: no aggregation |
-//! | `exec`, `attach`, `portforward`, `proxy` (admission sees the CONNECT first; a pod without a node answers as the real server does) | nothing |
+//! | `exec` and `attach` that nothing answers: neither a handler ([`ApiServer::pods`]), nor, for `exec`, a simulated container whose command is understood, nor, for `attach`, the output of a program | a handler |
+//! | `proxy` to a pod without a program, and `proxy` with an upgraded connection | nothing |
 //! | `pods/log` of a container without a program ([`Workloads::container`]) | nothing: the container does not run |
 //!
 //! # What differs without a word
@@ -33,7 +34,8 @@
 //!   from before a server has started are answered with 410. Objects do not expire.
 //! * History is kept for as long as there is room, unless [`Builder::compaction_interval`] says otherwise.
 //! * An audit log has no event `RequestReceived`, and no annotations about how long each part of the server took.
-//! * WebSockets are for watches over HTTP/1.1 alone.
+//! * Connections are upgraded over HTTP/1.1 alone: those of watches, and those of `exec`, `attach` and `portforward` to WebSockets and SPDY/3.1.
+//! * A command in a container ends with the container's run and with the client; sessions have no idle timeout.
 //!
 //! Modules that are hidden from this page are the server's own parts and no interface to rely on.
 //!
@@ -43,6 +45,7 @@ pub mod admission;
 pub mod audit;
 mod authority;
 mod import;
+mod in_process;
 mod kubernetes_service;
 mod listen;
 mod seed;
@@ -66,6 +69,10 @@ pub use kubewright_endpoints::openapi;
 pub use kubewright_endpoints::{Body, RequestInfo};
 #[cfg(feature = "etcd")]
 pub use kubewright_etcd::{EtcdBackend, EtcdOptions};
+pub use kubewright_kubelet::PodHandlers;
+pub use kubewright_kubelet::streaming::{
+    Output, PortForward, Session, Stdin, Terminal, TerminalSize,
+};
 #[cfg(feature = "file")]
 pub use kubewright_storage::FileBackend;
 pub use kubewright_storage::{

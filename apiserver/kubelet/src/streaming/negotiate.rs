@@ -81,6 +81,11 @@ impl Negotiated {
         self.name
     }
 
+    /// Whether clients name a port with each connection, and not in their request.
+    pub fn names_ports(&self) -> bool {
+        !matches!(self.transport, Transport::WebSocket(_))
+    }
+
     /// Chooses the protocol of a command.
     ///
     /// # Errors
