@@ -9,6 +9,7 @@ mod access;
 mod apply;
 mod change;
 mod custom;
+mod exec;
 mod machine;
 mod read;
 mod samples;

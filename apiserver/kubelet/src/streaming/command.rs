@@ -57,6 +57,28 @@ pub struct Wanted {
     pub tty: bool,
 }
 
+/// Why a session ends before its command, or its client, does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the server that serves a session knows"
+)]
+pub enum Interruption {
+    /// The container has ended, and its commands with it.
+    ContainerEnded,
+    /// The server is stopped.
+    ServerStopped,
+}
+
+/// How a session ends.
+enum End {
+    /// The client is told how the command has ended.
+    Outcome(Outcome),
+    /// The client is told no more.
+    Stopped,
+    ClientGone,
+}
+
 /// The number of each stream on its connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Streams {
@@ -95,8 +117,12 @@ impl RemoteCommand {
     ///
     /// # Cancel safety
     /// Dropping the future ends the connection.
-    pub async fn serve<S>(self, stream: S, run: Run, ended: impl Future<Output = ()> + Send)
-    where
+    pub async fn serve<S>(
+        self,
+        stream: S,
+        run: Run,
+        interrupted: impl Future<Output = Interruption> + Send,
+    ) where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let connection = match self.negotiated.open(stream).await {
@@ -119,10 +145,13 @@ impl RemoteCommand {
             let Some(streams) = self.open(&mut events, &outbox).await else {
                 return;
             };
-            let outcome = self.run(streams, &mut events, &outbox, run, ended).await;
-            if let Some(outcome) = outcome
-                && self.finish(streams, &outbox, &outcome).await.is_ok()
-            {
+            let end = self.run(streams, &mut events, &outbox, run, interrupted);
+            let closed = match end.await {
+                End::Outcome(outcome) => self.finish(streams, &outbox, &outcome).await,
+                End::Stopped => outbox.send(Sent::Close).await,
+                End::ClientGone => Err(Gone),
+            };
+            if closed.is_ok() {
                 let gone = async { while events.next().await.is_some() {} };
                 drop(timeout(CLOSING, gone).await);
             }
@@ -194,15 +223,15 @@ impl RemoteCommand {
         Some(streams)
     }
 
-    /// Runs the command; none if the client is gone.
+    /// Runs the command to its end.
     async fn run(
         &self,
         streams: Streams,
         events: &mut Events,
         outbox: &Outbox,
         run: Run,
-        ended: impl Future<Output = ()>,
-    ) -> Option<Outcome> {
+        interrupted: impl Future<Output = Interruption>,
+    ) -> End {
         let (session, near) = self.session(streams);
         let Near {
             stdin,
@@ -227,9 +256,12 @@ impl RemoteCommand {
             Some(outcome.unwrap_or_else(|panic| Outcome::Failed(describe(&*panic))))
         };
         tokio::select! {
-            outcome = work => outcome,
-            () = receive(events, streams, stdin, sizes, outbox) => None,
-            () = ended => Some(Outcome::Exit(KILLED)),
+            outcome = work => outcome.map_or(End::ClientGone, End::Outcome),
+            () = receive(events, streams, stdin, sizes, outbox) => End::ClientGone,
+            interruption = interrupted => match interruption {
+                Interruption::ContainerEnded => End::Outcome(Outcome::Exit(KILLED)),
+                Interruption::ServerStopped => End::Stopped,
+            },
         }
     }
 

@@ -13,7 +13,7 @@ mod spdy;
 mod tunnel;
 mod websocket;
 
-pub use command::{RemoteCommand, Run, Wanted};
+pub use command::{Interruption, RemoteCommand, Run, Wanted};
 pub use negotiate::{ACCEPTED_PROTOCOLS, Negotiated, Refusal, STREAM_PROTOCOL, is_upgrade_request};
 pub use outcome::Outcome;
 pub use ports::{Connect, ForwardedPorts};

@@ -12,7 +12,7 @@ use tokio::io::{
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::command::{CLOSING, header};
+use super::command::{CLOSING, Interruption, header};
 use super::connection::{Connection, Event, Gone, Outbox, Sent};
 use super::negotiate::{Negotiated, Transport};
 
@@ -71,8 +71,12 @@ impl ForwardedPorts {
     ///
     /// # Cancel safety
     /// Dropping the future ends all connections.
-    pub async fn serve<S>(self, stream: S, connect: Connect, ended: impl Future<Output = ()> + Send)
-    where
+    pub async fn serve<S>(
+        self,
+        stream: S,
+        connect: Connect,
+        interrupted: impl Future<Output = Interruption> + Send,
+    ) where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let connection = match self.negotiated.open(stream).await {
@@ -87,66 +91,65 @@ impl ForwardedPorts {
             outbox,
             writer,
         } = connection;
+        let mut events = events;
         let (sender, pairs) = mpsc::channel(PAIRS);
         let talk = async {
-            if matches!(self.negotiated.transport, Transport::WebSocket(_)) {
-                self.by_number(events, sender, pairs, &outbox, &connect)
-                    .await;
-            } else {
-                tokio::select! {
-                    () = by_header(events, sender, &outbox) => {}
-                    () = serve_all(pairs, &outbox, &connect) => {}
+            let received = async {
+                if matches!(self.negotiated.transport, Transport::WebSocket(_)) {
+                    self.by_number(&mut events, sender, &outbox).await;
+                } else {
+                    by_header(&mut events, sender, &outbox).await;
                 }
+            };
+            tokio::select! {
+                () = received => return,
+                () = serve_all(pairs, &outbox, &connect) => {}
+                _ = interrupted => {}
+            }
+            if outbox.send(Sent::Close).await.is_ok() {
+                let gone = async { while events.next().await.is_some() {} };
+                drop(timeout(CLOSING, gone).await);
             }
         };
         tokio::select! {
             () = talk => {}
-            () = ended => {}
             // The writer is done before the client has closed its side.
             () = async { writer.await; pending().await } => {}
         }
     }
 
-    /// Serves the ports of the request, each by two streams with a fixed number.
+    /// Opens the ports of the request, each with two streams of fixed numbers, and passes on what the client sends.
     async fn by_number(
         &self,
-        mut events: BoxStream<'static, Event>,
+        events: &mut BoxStream<'static, Event>,
         sender: mpsc::Sender<Pair>,
-        pairs: mpsc::Receiver<Pair>,
         outbox: &Outbox,
-        connect: &Connect,
     ) {
         let mut opened = Opened::default();
-        let open = async {
-            for (at, port) in (0..).zip(&self.ports) {
-                let (data, error) = (2 * at, 2 * at + 1);
-                for stream in [data, error] {
-                    let port = port.to_le_bytes().to_vec();
-                    outbox.data(stream, port).await?;
+        for (at, port) in (0..).zip(&self.ports) {
+            let (data, error) = (2 * at, 2 * at + 1);
+            for stream in [data, error] {
+                let port = port.to_le_bytes().to_vec();
+                if outbox.data(stream, port).await.is_err() {
+                    return;
                 }
-                let pair = opened.pair(*port, data, error);
-                sender.send(pair).await.map_err(|_| Gone)?;
             }
-            drop(sender);
-            while let Some(event) = events.next().await {
-                opened.pass_on(event).await;
+            let pair = opened.pair(*port, data, error);
+            if sender.send(pair).await.is_err() {
+                return;
             }
-            Err::<(), Gone>(Gone)
-        };
-        tokio::select! {
-            _ = open => return,
-            () = serve_all(pairs, outbox, connect) => {}
         }
-        if outbox.send(Sent::Close).await.is_ok() {
-            let gone = async { while events.next().await.is_some() {} };
-            drop(timeout(CLOSING, gone).await);
+        // No other port follows.
+        drop(sender);
+        while let Some(event) = events.next().await {
+            opened.pass_on(event).await;
         }
     }
 }
 
-/// Serves the connections that a client opens, each by two streams with a request's number in their headers.
+/// Passes on what the client sends on the connections that it opens, each by two streams with a request's number in their headers.
 async fn by_header(
-    mut events: BoxStream<'static, Event>,
+    events: &mut BoxStream<'static, Event>,
     sender: mpsc::Sender<Pair>,
     outbox: &Outbox,
 ) {

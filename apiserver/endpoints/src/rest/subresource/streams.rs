@@ -8,18 +8,19 @@ use http::header::{
     SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
-use hyper::upgrade::OnUpgrade;
+use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::view::View;
 use kubewright_kubelet::streaming::{
-    ACCEPTED_PROTOCOLS, ForwardedPorts, Negotiated, Refusal, RemoteCommand, STREAM_PROTOCOL,
-    Wanted, is_upgrade_request,
+    ACCEPTED_PROTOCOLS, ForwardedPorts, Interruption, Negotiated, Refusal, RemoteCommand,
+    STREAM_PROTOCOL, Wanted, is_upgrade_request,
 };
 use kubewright_storage::{Change, Object, Watcher};
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio::time::{Duration, sleep};
 
 use crate::body::Body;
 use crate::rest::answer;
@@ -99,8 +100,7 @@ impl Asked<'_> {
         };
         let name = container.to_owned();
         let ended = self.ends(move |pod| self::started(pod, &name).as_ref() != Some(&started));
-        let stopped = call.stopped.clone();
-        serve(upgrade, stopped, |stream| {
+        serve(upgrade, call.stopped.clone(), ended, |stream, ended| {
             Box::pin(remote.serve(stream, run, ended))
         });
         Ok(response)
@@ -141,10 +141,12 @@ impl Asked<'_> {
         let connect = self.call.shared.pods.connect(self.pod);
         let ended = self.ends(|_| false);
         let forwarded = ForwardedPorts { negotiated, ports };
-        let stopped = self.call.stopped.clone();
-        serve(upgrade, stopped, |stream| {
-            Box::pin(forwarded.serve(stream, connect, ended))
-        });
+        serve(
+            upgrade,
+            self.call.stopped.clone(),
+            ended,
+            |stream, ended| Box::pin(forwarded.serve(stream, connect, ended)),
+        );
         Ok(response)
     }
 
@@ -244,20 +246,36 @@ fn started(pod: &Value, container: &str) -> Option<Value> {
     Some(running.at("startedAt").clone())
 }
 
-/// Serves a connection once it is upgraded, until the server is stopped.
+/// Serves a connection once it is upgraded, until the container has ended or the server is stopped.
 fn serve(
     upgrade: OnUpgrade,
     mut stopped: watch::Receiver<bool>,
-    session: impl FnOnce(TokioIo<hyper::upgrade::Upgraded>) -> BoxFuture<'static, ()> + Send + 'static,
+    ended: impl Future<Output = ()> + Send + 'static,
+    session: impl FnOnce(TokioIo<Upgraded>, BoxFuture<'static, Interruption>) -> BoxFuture<'static, ()>
+    + Send
+    + 'static,
 ) {
+    /// How long a session has to tell its client.
+    const CLOSING: Duration = Duration::from_secs(5);
+    let mut stops = stopped.clone();
+    let interrupted = Box::pin(async move {
+        tokio::select! {
+            () = ended => Interruption::ContainerEnded,
+            // A server that is gone has stopped too.
+            _ = stops.wait_for(|stopped| *stopped) => Interruption::ServerStopped,
+        }
+    });
     tokio::spawn(async move {
         let Ok(upgraded) = upgrade.await else {
             return;
         };
+        let over = async {
+            let _ = stopped.wait_for(|stopped| *stopped).await;
+            sleep(CLOSING).await;
+        };
         tokio::select! {
-            () = session(TokioIo::new(upgraded)) => {}
-            // A server that is gone has stopped too.
-            _ = stopped.wait_for(|stopped| *stopped) => {}
+            () = session(TokioIo::new(upgraded), interrupted) => {}
+            () = over => {}
         }
     });
 }
