@@ -157,9 +157,9 @@ async fn a_simulated_container_runs_plain_commands() {
             ("", "cat: /none: No such file or directory\n", Some(1)),
         ),
     ] {
-        let running = pods(&cluster)
-            .exec("web", command.iter().copied(), &streams)
-            .await;
+        // As a program under test reaches it.
+        let pods: Api<Pod> = Api::default_namespaced(cluster.client_under_test());
+        let running = pods.exec("web", command.iter().copied(), &streams).await;
         let (out, err, code) = ended(running.unwrap()).await;
         assert_eq!((out.as_str(), err.as_str(), code), expected, "{command:?}");
     }

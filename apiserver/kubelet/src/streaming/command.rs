@@ -72,9 +72,9 @@ pub enum Interruption {
 
 /// How a session ends.
 enum End {
-    /// The client is told how the command has ended.
+    /// The client receives how the command has ended.
     Outcome(Outcome),
-    /// The client is told no more.
+    /// The client receives no more.
     Stopped,
     ClientGone,
 }
@@ -375,7 +375,7 @@ async fn receive(
                 if let Some(to) = &mut stdin
                     && to.write_all(&bytes).await.is_err()
                 {
-                    // The command reads no more; what follows is for nobody.
+                    // The command reads no more; what follows has no reader.
                     stdin = None;
                 }
             }
