@@ -3,8 +3,11 @@
 use std::process::Stdio;
 
 use kubewright_testing::{Controllers, Program, Workloads};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, copy};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines, copy,
+};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::process::{Child, ChildStderr, ChildStdout};
 
 use crate::session::{Session, with_controllers, with_these_controllers};
 
@@ -81,14 +84,32 @@ async fn an_attached_client_talks_to_a_handler() {
     .await;
 }
 
-/// Forwards a free port of this machine, and returns it.
-async fn forward(session: &Session) -> (tokio::process::Child, u16) {
-    let mut child = session.start("port-forward pod/web :7000");
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = lines.next_line().await.unwrap().unwrap();
+/// A kubectl that forwards a free port of this machine.
+struct Forwarding {
+    port: u16,
+    errors: Lines<BufReader<ChildStderr>>,
+    // It would end if it could not write.
+    _output: Lines<BufReader<ChildStdout>>,
+    _child: Child,
+}
+
+async fn forward(session: &Session) -> Forwarding {
+    let mut child = session
+        .command("port-forward pod/web :7000")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    let line = output.next_line().await.unwrap().unwrap();
     let (_, port) = line.split_once("127.0.0.1:").unwrap();
-    let port = port.split(' ').next().unwrap().parse().unwrap();
-    (child, port)
+    Forwarding {
+        port: port.split(' ').next().unwrap().parse().unwrap(),
+        errors: BufReader::new(child.stderr.take().unwrap()).lines(),
+        _output: output,
+        _child: child,
+    }
 }
 
 async fn asked(port: u16, text: &str) -> String {
@@ -113,11 +134,11 @@ async fn a_forwarded_port_leads_to_a_handler() {
                 let answer = format!("{} to {}", text, connection.port);
                 connection.stream.write_all(answer.as_bytes()).await
             });
-        let (_child, port) = forward(session).await;
+        let Forwarding { port, .. } = &forward(session).await;
         for text in ["one", "two"] {
-            assert_eq!(asked(port, text).await, format!("{text} to 7000"));
+            assert_eq!(asked(*port, text).await, format!("{text} to 7000"));
         }
-        let all = (0..20).map(async |at| asked(port, &at.to_string()).await);
+        let all = (0..20).map(async |at| asked(*port, &at.to_string()).await);
         for (at, answer) in futures::future::join_all(all).await.iter().enumerate() {
             assert_eq!(*answer, format!("{at} to 7000"));
         }
@@ -150,8 +171,8 @@ async fn a_forwarded_port_leads_to_a_program() {
     let workloads = Workloads::default().container("shouter", server);
     with_these_controllers(&Controllers::all().workloads(workloads), async |session| {
         run(session, "shouter").await;
-        let (_child, port) = forward(session).await;
-        assert_eq!(asked(port, "hello").await, "HELLO");
+        let forwarding = forward(session).await;
+        assert_eq!(asked(forwarding.port, "hello").await, "HELLO");
     })
     .await;
 }
@@ -160,20 +181,9 @@ async fn a_forwarded_port_leads_to_a_program() {
 async fn a_port_without_a_program_refuses_connections() {
     with_controllers(async |session| {
         run(session, "nginx").await;
-        let mut child = session.command("port-forward pod/web :7000");
-        let mut child = child
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let line = lines.next_line().await.unwrap().unwrap();
-        let (_, port) = line.split_once("127.0.0.1:").unwrap();
-        let port = port.split(' ').next().unwrap().parse().unwrap();
-        asked(port, "").await;
-        let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
-        let error = errors.next_line().await.unwrap().unwrap();
+        let mut forwarding = forward(session).await;
+        asked(forwarding.port, "").await;
+        let error = forwarding.errors.next_line().await.unwrap().unwrap();
         assert!(
             error.contains("error forwarding port 7000 to pod "),
             "{error}"
