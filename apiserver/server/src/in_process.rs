@@ -1,5 +1,7 @@
 //! Connections that callers in this process upgrade: they have one, from one end of a pipe to the other.
 
+use std::convert::Infallible;
+
 use bytes::Bytes;
 use http::header::UPGRADE;
 use http::request::Parts;
@@ -11,8 +13,7 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use kubewright_endpoints::{Body, BoxError, Incoming};
-
-use crate::service::ApiService;
+use tower::Service;
 
 /// How many bytes wait between the two ends.
 const WAITING: usize = 64 << 10;
@@ -30,7 +31,12 @@ pub(crate) fn lacks_connection(parts: &Parts) -> bool {
 }
 
 /// Sends a request over a connection of its own, which the answer has in its extensions.
-pub(crate) async fn serve(service: ApiService, parts: Parts, body: Incoming) -> Response<Body> {
+pub(crate) async fn serve<S>(service: S, parts: Parts, body: Incoming) -> Response<Body>
+where
+    S: Service<Request<hyper::body::Incoming>, Response = Response<Body>, Error = Infallible>,
+    S: Clone + Send + 'static,
+    S::Future: Send,
+{
     exchange(service, parts, body)
         .await
         .unwrap_or_else(|error| {
@@ -41,11 +47,12 @@ pub(crate) async fn serve(service: ApiService, parts: Parts, body: Incoming) -> 
         })
 }
 
-async fn exchange(
-    service: ApiService,
-    parts: Parts,
-    body: Incoming,
-) -> Result<Response<Body>, BoxError> {
+async fn exchange<S>(service: S, parts: Parts, body: Incoming) -> Result<Response<Body>, BoxError>
+where
+    S: Service<Request<hyper::body::Incoming>, Response = Response<Body>, Error = Infallible>,
+    S: Clone + Send + 'static,
+    S::Future: Send,
+{
     let (near, far) = tokio::io::duplex(WAITING);
     let served = server::Builder::new()
         .serve_connection(TokioIo::new(far), TowerToHyperService::new(service))

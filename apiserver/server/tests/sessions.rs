@@ -112,7 +112,10 @@ async fn both_kinds_of_upgrades_switch_protocols() {
     ] {
         let headers = [upgrade, &[(header, protocol)]].concat();
         let answer = cluster.send(Method::GET, &exec, &headers, "").await;
-        assert_eq!((answer.code.as_u16(), answer.header(header)), (101, protocol));
+        assert_eq!(
+            (answer.code.as_u16(), answer.header(header)),
+            (101, protocol)
+        );
         let upgraded = answer.header("upgrade");
         assert_eq!(upgraded, upgrade[1].1);
     }
