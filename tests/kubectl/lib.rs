@@ -10,6 +10,7 @@ mod aggregated;
 mod apply;
 mod change;
 mod custom;
+mod exec;
 mod machine;
 mod read;
 mod samples;

@@ -1,13 +1,14 @@
 //! One kubectl on one fresh cluster: commands are run as in a terminal, and what they print is compared.
 
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 use std::sync::LazyLock;
 
 use kubewright_manager::{App, Needs};
 use kubewright_testing::{Builder, Controllers, Server, TestCluster, eventually};
 use regex::Regex;
 use tempfile::TempDir;
+use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
 
 use crate::machine::{Kubectl, kubectls};
@@ -16,7 +17,7 @@ use crate::machine::{Kubectl, kubectls};
 pub(crate) struct Session {
     kubectl: Kubectl,
     home: TempDir,
-    _cluster: TestCluster,
+    pub(crate) cluster: TestCluster,
 }
 
 /// What a command printed, with what changes from run to run replaced.
@@ -40,6 +41,14 @@ pub(crate) async fn with_each_kubectl_since(minor: u32, scenario: impl AsyncFn(&
 /// Runs a scenario once for each kubectl of the machine, on a cluster with controllers.
 pub(crate) async fn with_controllers(scenario: impl AsyncFn(&Session)) {
     run(0, &Controllers::all(), scenario).await;
+}
+
+/// Runs a scenario once for each kubectl of the machine, on a cluster with these controllers.
+pub(crate) async fn with_these_controllers(
+    controllers: &Controllers,
+    scenario: impl AsyncFn(&Session),
+) {
+    run(0, controllers, scenario).await;
 }
 
 /// Runs a scenario once for each kubectl of the machine, on a cluster with controllers and a program.
@@ -73,9 +82,19 @@ async fn run_on(minor: u32, cluster: impl Fn() -> Builder, scenario: impl AsyncF
         scenario(&Session {
             kubectl,
             home,
-            _cluster: cluster,
+            cluster,
         })
         .await;
+    }
+}
+
+impl Printed {
+    fn of(output: &Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: redacted(&output.stdout),
+            err: redacted(&output.stderr),
+        }
     }
 }
 
@@ -88,11 +107,36 @@ impl Session {
     /// Runs `kubectl <command>`; words are split at blanks, single quotes keep them together.
     pub(crate) async fn run(&self, command: &str) -> Printed {
         let output = self.command(command).output().await.expect("kubectl runs");
-        Printed {
-            code: output.status.code().unwrap_or(-1),
-            out: redacted(&output.stdout),
-            err: redacted(&output.stderr),
-        }
+        Printed::of(&output)
+    }
+
+    /// Runs a command that reads a text from its standard input.
+    pub(crate) async fn pipes(&self, command: &str, text: &str) -> Printed {
+        let mut child = self.command(command);
+        let mut child = child
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("kubectl runs");
+        let mut stdin = child.stdin.take().expect("it is piped");
+        let text = text.to_owned();
+        let writes = async move { stdin.write_all(text.as_bytes()).await };
+        let (written, output) = tokio::join!(writes, child.wait_with_output());
+        written.expect("kubectl reads");
+        Printed::of(&output.expect("kubectl runs"))
+    }
+
+    /// Runs a command that must fail with this exit code, after it has printed exactly this.
+    pub(crate) async fn fails(&self, command: &str, code: i32, out: &str, err: &str) {
+        let printed = self.run(command).await;
+        assert_eq!(
+            (printed.code, printed.out.trim_end(), printed.err.trim_end()),
+            (code, out, err),
+            "kubectl 1.{} {command}",
+            self.minor()
+        );
     }
 
     /// Runs a command until it succeeds and prints exactly this, for what takes a program a moment.
@@ -183,7 +227,7 @@ impl Session {
         path
     }
 
-    fn command(&self, line: &str) -> Command {
+    pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(&self.kubectl.path);
         command
             .args(words(line))

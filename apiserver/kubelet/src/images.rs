@@ -15,18 +15,22 @@ impl Images {
 
     /// The program for an image.
     pub fn find(&self, image: &str) -> Option<&Program> {
-        let fits = |pattern: &str| match pattern.strip_suffix('*') {
-            Some(prefix) => image.starts_with(prefix),
-            None => image == pattern,
-        };
         let mut programs = self.0.iter().rev();
         programs
-            .find(|(pattern, _)| fits(pattern))
+            .find(|(pattern, _)| fits(pattern, image))
             .map(|(_, program)| program)
     }
 
     /// Whether no image has a program.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// Whether an image is the one of a pattern; a pattern that ends with `*` is every image that begins so.
+pub(crate) fn fits(pattern: &str, image: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(prefix) => image.starts_with(prefix),
+        None => image == pattern,
     }
 }

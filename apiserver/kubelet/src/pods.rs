@@ -7,10 +7,12 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::Value;
 
+use crate::handlers::PodHandlers;
 use crate::images::Images;
 use crate::network::Network;
 use crate::objects::Objects;
 use crate::pod::Pod;
+use crate::simulator::Simulator;
 
 /// The pods whose containers have programs. Clones share them.
 #[derive(Clone, Debug, Default)]
@@ -20,12 +22,29 @@ pub struct Pods(Arc<Running>);
 struct Running {
     pods: Mutex<HashMap<String, Arc<Pod>>>,
     network: Network,
+    handlers: PodHandlers,
+    simulator: Mutex<Option<Arc<dyn Simulator>>>,
 }
 
 impl Pods {
     /// The pod of a UID.
     pub fn get(&self, uid: &str) -> Option<Arc<Pod>> {
         self.0.pods.lock().get(uid).cloned()
+    }
+
+    /// What answers `exec`, `attach` and `portforward`.
+    pub fn handlers(&self) -> &PodHandlers {
+        &self.0.handlers
+    }
+
+    /// What says what commands do in simulated containers, if there are any.
+    pub fn simulator(&self) -> Option<Arc<dyn Simulator>> {
+        self.0.simulator.lock().clone()
+    }
+
+    /// Asks this one what commands do in simulated containers.
+    pub fn simulate(&self, simulator: Arc<dyn Simulator>) {
+        *self.0.simulator.lock() = Some(simulator);
     }
 
     /// Where the program of the pod with this address listens.
@@ -66,8 +85,9 @@ impl Pods {
         }
     }
 
-    /// Kills all pods.
+    /// Kills all pods, and simulates no more.
     pub fn clear(&self) {
+        self.0.simulator.lock().take();
         for (_, pod) in self.0.pods.lock().drain() {
             pod.kill();
         }

@@ -7,7 +7,8 @@
 //! | Request | Instead |
 //! |---|---|
 //! | CBOR bodies and answers | JSON |
-//! | `exec`, `attach`, `portforward`, `proxy` (admission sees the CONNECT first; a pod without a node answers as the real server does) | nothing |
+//! | `exec` and `attach` that nothing answers: neither a handler ([`ApiServer::pods`]), nor, for `exec`, a simulated container whose command is understood, nor, for `attach`, the output of a program | a handler |
+//! | `proxy` to a pod without a program, and `proxy` with an upgraded connection | nothing |
 //! | `pods/log` of a container without a program ([`Workloads::container`]) | nothing: the container does not run |
 //!
 //! # What differs without a word
@@ -34,7 +35,9 @@
 //!   from before a server has started are answered with 410. Objects do not expire.
 //! * History is kept for as long as there is room, unless [`Builder::compaction_interval`] says otherwise.
 //! * An audit log has no event `RequestReceived`, and no annotations about how long each part of the server took.
-//! * WebSockets are for watches over HTTP/1.1 alone, and for what aggregated API servers answer.
+//! * Connections are upgraded over HTTP/1.1 alone: those of watches, and those of `exec`, `attach` and `portforward` to WebSockets and SPDY/3.1;
+//!   and those to aggregated API servers, as they say.
+//! * A command in a container ends with the container's run and with the client; sessions have no idle timeout.
 //! * Aggregated API servers are called where webhooks are: on loopback addresses, unless remote webhooks are allowed. Each request has a
 //!   connection of its own. Their documents of OpenAPI v3 are served, and not merged into that of v2. Groups of
 //!   CustomResourceDefinitions have no APIServices. The garbage collector does not see aggregated resources.
@@ -48,6 +51,7 @@ pub mod audit;
 mod authentication_config;
 mod authority;
 mod import;
+mod in_process;
 mod kubernetes_service;
 mod listen;
 mod seed;
@@ -71,6 +75,10 @@ pub use kubewright_endpoints::openapi;
 pub use kubewright_endpoints::{Body, RequestInfo};
 #[cfg(feature = "etcd")]
 pub use kubewright_etcd::{EtcdBackend, EtcdOptions};
+pub use kubewright_kubelet::PodHandlers;
+pub use kubewright_kubelet::streaming::{
+    Output, PortForward, Session, Stdin, Terminal, TerminalSize,
+};
 #[cfg(feature = "file")]
 pub use kubewright_storage::FileBackend;
 pub use kubewright_storage::{

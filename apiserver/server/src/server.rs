@@ -15,7 +15,7 @@ use kubewright_controllers::Controllers;
 use kubewright_endpoints::openapi::Swagger;
 use kubewright_endpoints::{Aggregator, FlowControl, Shared, StoredCluster, audit::Audit};
 use kubewright_fieldmanagement as managed_fields;
-use kubewright_kubelet::Pods;
+use kubewright_kubelet::{PodHandlers, Pods};
 use kubewright_registry::Served;
 use kubewright_registry::services::Pool;
 use kubewright_storage::{
@@ -120,7 +120,29 @@ impl ApiServer {
         listen::listen(self.shared.clone(), address.into(), serving).await
     }
 
-    /// Ends every watch of in-process clients, and the controllers.
+    /// What answers `exec`, `attach` and `portforward` of pods: functions that a test gives.
+    ///
+    /// Without any, simulated containers ([`Controllers::workloads`]) run plain commands such as `echo` and `sh -c "exit 3"`, and
+    /// ports lead to the programs of containers ([`Workloads::container`](crate::Workloads::container)). Anything else is refused
+    /// with a sentence that says so. As on a node, a container must be running.
+    ///
+    /// # Example: a database that is always ready
+    ///
+    /// ```
+    /// use kubewright_apiserver::ApiServer;
+    /// use tokio::io::AsyncWriteExt as _;
+    ///
+    /// let server = ApiServer::start();
+    /// server.pods().image("postgres:*").on_exec(async |mut session| {
+    ///     let written = session.stdout.write_all(b"accepting connections\n").await;
+    ///     i32::from(written.is_err())
+    /// });
+    /// ```
+    pub fn pods(&self) -> PodHandlers {
+        self.shared.pods.handlers().clone()
+    }
+
+    /// Ends every watch of in-process clients, their sessions in pods, and the controllers.
     pub fn stop(&self) {
         self.shared.stopped.send_replace(true);
     }

@@ -15,6 +15,8 @@ use tokio::sync::watch;
 use tower::util::BoxCloneSyncService;
 use tower::{BoxError, ServiceExt as _, service_fn};
 
+use crate::in_process;
+
 /// The API server as a tower service: requests are answered in process, as from the admin.
 #[derive(Clone, Debug)]
 pub struct ApiService {
@@ -45,6 +47,10 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (parts, body) = request.into_parts();
         let body = body.map_err(Into::into).boxed_unsync();
+        if self.caller.address.is_none() && in_process::lacks_connection(&parts) {
+            let service = self.clone();
+            return Box::pin(async { Ok(in_process::serve(service, parts, body).await) });
+        }
         let (shared, caller) = (self.shared.clone(), self.caller.clone());
         Box::pin(async move { Ok(serve(shared, caller, parts, body).await) })
     }

@@ -29,6 +29,7 @@ mod refusals;
 mod restarts;
 mod reviews;
 mod secure;
+mod sessions;
 mod sharing;
 mod subresources;
 mod tables;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
-use kubewright_apiserver::ApiServer;
+use kubewright_apiserver::{ApiServer, PodHandlers};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
@@ -238,6 +238,59 @@ impl TestCluster {
                 self.running.server
             )),
         }
+    }
+
+    /// Returns what answers `exec`, `attach` and `portforward` of the cluster's pods: functions of the test.
+    ///
+    /// A handler answers for all pods, or for those to which it was narrowed; of several that fit, the last one counts. Without
+    /// one, simulated containers run plain commands such as `echo` and `sh -c "exit 3"`, and ports lead to the programs of
+    /// containers. Anything else is refused with a sentence that says so. As on a node, a container must be running, so the
+    /// cluster needs [`Controllers`](crate::Controllers), or the test writes the pod's node and status.
+    ///
+    /// # Example: code that asks a database whether it is ready
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube::Api;
+    /// use kube::api::AttachParams;
+    /// use kubewright_testing::{Controllers, Server, TestCluster, eventually, yaml};
+    /// use tokio::io::AsyncWriteExt as _;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let cluster = TestCluster::builder()
+    ///     .on(Server::Embedded)
+    ///     .controllers(Controllers::all())
+    ///     .start()
+    ///     .await;
+    /// cluster.pods().image("postgres:*").on_exec(async |mut session| {
+    ///     assert_eq!(session.command, ["pg_isready"]);
+    ///     session.stdout.write_all(b"no response\n").await.unwrap();
+    ///     2
+    /// });
+    /// let pod: Pod = yaml("
+    ///     metadata: {name: db-0}
+    ///     spec: {containers: [{name: db, image: postgres:18}]}
+    /// ");
+    /// cluster.create(&pod).await.expect_allowed();
+    /// eventually("a running pod", async || {
+    ///     let phase = cluster.get::<Pod>("db-0").await?.status?.phase?;
+    ///     (phase == "Running").then_some(())
+    /// })
+    /// .await;
+    ///
+    /// let pods: Api<Pod> = Api::default_namespaced(cluster.client());
+    /// let mut command = pods.exec("db-0", ["pg_isready"], &AttachParams::default()).await.unwrap();
+    /// let status = command.take_status().unwrap().await.unwrap();
+    /// assert_eq!(status.reason.as_deref(), Some("NonZeroExitCode"));
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// The cluster is not an embedded one: build it with `.on(Server::Embedded)`.
+    #[track_caller]
+    pub fn pods(&self) -> PodHandlers {
+        self.server().pods()
     }
 
     /// Returns a kubeconfig for clients outside the test's process, such as `kubectl`, as YAML.

@@ -37,7 +37,10 @@ pub use eventually::eventually;
 pub use faults::{End, Fault, Faults, Refusal, Requests, Sent};
 pub use isolation::unique;
 pub use kubewright_apiserver::admission::AdmissionPlugin;
-pub use kubewright_apiserver::{Container, Controllers, Program, RequestInfo, Workloads};
+pub use kubewright_apiserver::{
+    Container, Controllers, Output, PodHandlers, PortForward, Program, RequestInfo, Session, Stdin,
+    Terminal, TerminalSize, Workloads,
+};
 pub use kubewright_webhook::Recording;
 pub use outcome::{Denied, Outcome};
 pub use recorded::{Changed, recordings, replay};

@@ -18,6 +18,7 @@ mod faults;
 mod metrics_page;
 mod observed;
 mod permissions;
+mod pods;
 mod programs;
 #[cfg(feature = "real")]
 mod servers;

@@ -148,10 +148,10 @@ fn image(reference: &str) -> &str {
 }
 
 /// The inside of a container.
-struct Inside<'a> {
-    pod: &'a Value,
-    container: &'a Value,
-    files: &'a mut Files,
+pub(super) struct Inside<'a> {
+    pub(super) pod: &'a Value,
+    pub(super) container: &'a Value,
+    pub(super) files: &'a mut Files,
 }
 
 impl Inside<'_> {

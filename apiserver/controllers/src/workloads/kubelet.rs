@@ -18,6 +18,7 @@ use super::super::queue::Next;
 use super::super::work::{Context, Controller, Key, Keys, Outcome};
 use super::commands::Files;
 use super::containers::Containers;
+use super::exec::Commands;
 use super::node_lifecycle::readiness;
 use super::runs::{Runs, Step};
 use super::scheduler::Cluster;
@@ -41,7 +42,7 @@ pub(crate) struct Kubelet {
 struct Simulated {
     /// By the UID of the pod.
     runs: HashMap<String, Runs>,
-    files: Files,
+    files: Arc<Mutex<Files>>,
 }
 
 /// The stage of a pod's lifecycle.
@@ -82,7 +83,7 @@ impl Controller for Kubelet {
                 self.pods.remove(&gone.meta.uid);
                 let mut simulated = self.simulated.lock();
                 if simulated.runs.remove(&gone.meta.uid).is_some() {
-                    simulated.files.forget(&gone.meta.uid);
+                    simulated.files.lock().forget(&gone.meta.uid);
                 }
             }
             _ => {}
@@ -117,10 +118,12 @@ impl Controller for Kubelet {
 
 impl Kubelet {
     pub(crate) fn new(times: Workloads, pods: Pods, cluster: Arc<Mutex<Cluster>>) -> Self {
+        let simulated = Simulated::default();
+        pods.simulate(Arc::new(Commands(simulated.files.clone())));
         Self {
             times,
             since: Mutex::default(),
-            simulated: Mutex::default(),
+            simulated: Mutex::new(simulated),
             addresses: AtomicUsize::new(0),
             pods,
             cluster,
@@ -163,6 +166,7 @@ impl Kubelet {
         let (status, next) = {
             let mut simulated = self.simulated.lock();
             let Simulated { runs, files } = &mut *simulated;
+            let files = &mut *files.lock();
             let runs = runs
                 .entry(pod.meta.uid.clone())
                 .or_insert_with(|| Runs::of(&object));

@@ -8,6 +8,7 @@ mod containers;
 pub(super) mod cron_jobs;
 pub(super) mod daemon_sets;
 pub(super) mod deployments;
+mod exec;
 mod hash;
 pub(super) mod jobs;
 pub(super) mod kubelet;

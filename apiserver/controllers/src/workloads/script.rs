@@ -25,6 +25,16 @@ pub(super) trait Surroundings {
     fn touch(&mut self, path: &str);
 }
 
+/// Something that a command prints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Printed {
+    /// When, from the start.
+    pub(super) after: Duration,
+    /// Whether it is an error.
+    pub(super) error: bool,
+    pub(super) text: String,
+}
+
 /// A script with more commands than that is not understood: any client may write one.
 const MOST_COMMANDS: usize = 100_000;
 /// Nor is one whose conditions and loops are nested deeper.
@@ -32,15 +42,17 @@ const DEEPEST: usize = 100;
 
 /// Runs a program with its arguments; `None` if it is not understood.
 pub(super) fn program(words: &[String], surroundings: &mut dyn Surroundings) -> Option<Run> {
-    let mut shell = Shell {
-        surroundings,
-        time: Duration::ZERO,
-        left: MOST_COMMANDS,
-    };
-    shell.finish(|shell| match base(words.first()?) {
-        "exit" => None,
-        _ => shell.command(words),
-    })
+    Shell::new(surroundings, None).program(words)
+}
+
+/// Runs a program as [`program`] does, and returns what it prints, too; `None` also if that is not understood.
+pub(super) fn printing(
+    words: &[String],
+    surroundings: &mut dyn Surroundings,
+) -> Option<(Run, Vec<Printed>)> {
+    let mut shell = Shell::new(surroundings, Some(Output::default()));
+    let run = shell.program(words)?;
+    Some((run, shell.output?.printed))
 }
 
 /// The last segment of a path.
@@ -296,9 +308,58 @@ struct Shell<'a> {
     time: Duration,
     /// How many commands it may still run.
     left: usize,
+    /// What it prints, if that counts.
+    output: Option<Output>,
 }
 
-impl Shell<'_> {
+#[derive(Default)]
+struct Output {
+    printed: Vec<Printed>,
+    bytes: usize,
+}
+
+impl<'a> Shell<'a> {
+    fn new(surroundings: &'a mut dyn Surroundings, output: Option<Output>) -> Self {
+        Self {
+            surroundings,
+            time: Duration::ZERO,
+            left: MOST_COMMANDS,
+            output,
+        }
+    }
+
+    fn program(&mut self, words: &[String]) -> Option<Run> {
+        self.finish(|shell| match base(words.first()?) {
+            "exit" => None,
+            _ => shell.command(words),
+        })
+    }
+
+    /// Prints a text; `None` if it is too long.
+    fn print(&mut self, text: String, error: bool) -> Option<()> {
+        const MOST: usize = 1 << 20;
+        let after = self.time;
+        let Some(output) = &mut self.output else {
+            return Some(());
+        };
+        output.bytes += text.len();
+        (output.bytes <= MOST).then(|| output.printed.push(Printed { after, error, text }))
+    }
+
+    /// Prints the words of `echo`; `None` if shells do not agree about them.
+    fn echo(&mut self, words: &[&str]) -> Option<()> {
+        let (words, end) = match words {
+            ["-n", words @ ..] => (words, ""),
+            words => (words, "\n"),
+        };
+        let line = words.join(" ");
+        let is_plain = !line.contains('\\') && !line.starts_with("-e") && !line.starts_with("-E");
+        if self.output.is_some() && !is_plain {
+            return None;
+        }
+        self.print(line + end, false)
+    }
+
     fn finish(&mut self, run: impl FnOnce(&mut Self) -> Option<Flow>) -> Option<Run> {
         Some(match run(self)? {
             Flow::Next(code) | Flow::Exit(code) => Run::Ends {
@@ -376,7 +437,9 @@ impl Shell<'_> {
                         ends => return Some(ends),
                     }
                 }
-                Some(Flow::Forever)
+                // What it prints would have no end.
+                let prints = self.output.as_ref().is_some_and(|output| output.bytes > 0);
+                (!prints).then_some(Flow::Forever)
             }
         }
     }
@@ -426,7 +489,11 @@ impl Shell<'_> {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let status = |holds: bool| Some(Flow::Next(u8::from(!holds)));
         match (base(name), arguments.as_slice()) {
-            ("true" | ":" | "echo", _) => status(true),
+            ("true" | ":", _) => status(true),
+            ("echo", words) => {
+                self.echo(words)?;
+                status(true)
+            }
             ("false", _) => status(false),
             ("exit", []) => Some(Flow::Exit(0)),
             // The kernel keeps the lowest byte.
@@ -443,7 +510,15 @@ impl Shell<'_> {
                 self.surroundings.touch(path);
                 status(true)
             }
-            ("cat", [path]) => status(self.surroundings.exists(path)),
+            // A file that was touched is empty.
+            ("cat", [path]) => {
+                let exists = self.surroundings.exists(path);
+                if !exists {
+                    let why = format!("cat: {path}: No such file or directory\n");
+                    self.print(why, true)?;
+                }
+                status(exists)
+            }
             ("test", words) | ("[", [words @ .., "]"]) | ("[[", [words @ .., "]]"]) => {
                 status(self.holds(words)?)
             }
@@ -504,125 +579,4 @@ fn span(text: &str) -> Option<Duration> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[derive(Default)]
-    struct Files {
-        files: BTreeSet<String>,
-    }
-
-    impl Surroundings for Files {
-        fn variable(&self, name: &str) -> Option<String> {
-            Some(if name == "INDEX" { "3" } else { "" }.to_owned())
-        }
-
-        fn exists(&self, path: &str) -> bool {
-            self.files.contains(path)
-        }
-
-        fn touch(&mut self, path: &str) {
-            self.files.insert(path.to_owned());
-        }
-    }
-
-    fn shell(script: &str, files: &mut Files) -> Option<Run> {
-        program(
-            &["sh".to_owned(), "-c".to_owned(), script.to_owned()],
-            files,
-        )
-    }
-
-    fn ends(seconds: u64, code: u8) -> Run {
-        let after = Duration::from_secs(seconds);
-        Run::Ends { after, code }
-    }
-
-    #[test]
-    fn plain_scripts_end_as_a_shell_ends_them() {
-        for (script, expected) in [
-            ("exit 0", ends(0, 0)),
-            ("exit 256", ends(0, 0)),
-            ("sleep 5; exit 3", ends(5, 3)),
-            ("sleep 1m && false", ends(60, 1)),
-            ("false || true", ends(0, 0)),
-            ("echo \"a; b\"\nfalse", ends(0, 1)),
-            (
-                "if [ $(expr ${INDEX} % 2) -ne 0 ]; then exit 1; else exit 0; fi",
-                ends(0, 1),
-            ),
-            ("if [[ -z $NONE ]]\nthen\n  exit 7\nfi", ends(0, 7)),
-            ("while true; do sleep 5; done", Run::Forever),
-            ("sleep infinity", Run::Forever),
-        ] {
-            assert_eq!(
-                shell(script, &mut Files::default()),
-                Some(expected),
-                "{script}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_script_with_anything_else_is_not_understood() {
-        for script in [
-            "curl example.com",
-            "exit $((1 + 1))",
-            "echo a > b",
-            "true & wait",
-            "trap 'exit 1' TERM; sleep 5",
-            "if true; then exit 1",
-            "for i in 1 2; do true; done",
-            "echo \"open",
-        ] {
-            assert_eq!(shell(script, &mut Files::default()), None, "{script}");
-        }
-    }
-
-    #[test]
-    fn a_script_that_is_too_long_or_too_deep_is_not_understood() {
-        let many = |text: &str, count: usize| text.repeat(count);
-        for script in [
-            many("if ", 500_000),
-            many("while true; do ", 500_000),
-            many("true\n", MOST_COMMANDS),
-            many("while [ -z x ]; do true; done; ", MOST_COMMANDS),
-        ] {
-            let start = &script[..20];
-            assert_eq!(shell(&script, &mut Files::default()), None, "{start}");
-        }
-        let chain = many("true && ", MOST_COMMANDS / 2) + "false";
-        assert_eq!(shell(&chain, &mut Files::default()), Some(ends(0, 1)));
-        let not = format!("[ {}-n x ]", many("! ", 500_001));
-        assert_eq!(shell(&not, &mut Files::default()), Some(ends(0, 1)));
-    }
-
-    #[test]
-    fn a_file_that_one_run_touched_is_there_in_the_next() {
-        let script = "if [[ -r /data/foo ]]\nthen\n exit 0\nelse\n touch /data/foo\n exit 42\nfi\n";
-        let mut surroundings = Files::default();
-        assert_eq!(shell(script, &mut surroundings), Some(ends(0, 42)));
-        assert_eq!(shell(script, &mut surroundings), Some(ends(0, 0)));
-    }
-
-    #[test]
-    fn programs_are_understood_without_a_shell() {
-        for (words, expected) in [
-            (&["/bin/true"][..], Some(ends(0, 0))),
-            (&["/bin/false"], Some(ends(0, 1))),
-            (&["sleep", "300"], Some(ends(300, 0))),
-            (&["/bin/sh", "-c", "exit 2"], Some(ends(0, 2))),
-            (&["nginx"], None),
-            (&["exit", "1"], None),
-        ] {
-            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            assert_eq!(
-                program(&words, &mut Files::default()),
-                expected,
-                "{words:?}"
-            );
-        }
-    }
-}
+mod tests;

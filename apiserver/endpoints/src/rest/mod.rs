@@ -34,6 +34,7 @@ pub(crate) mod table;
 pub(crate) mod target;
 pub(crate) mod tracking;
 mod update;
+pub(crate) mod upgrade;
 mod write;
 
 use std::panic::AssertUnwindSafe;

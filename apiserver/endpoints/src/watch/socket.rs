@@ -3,8 +3,6 @@
 //! Browsers and some clients in Java follow changes so. The handshake has the habits of the library that the real API server
 //! uses: it refuses requests without an `Origin`, and those that name several protocols.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures::{SinkExt as _, StreamExt as _};
 use http::header::{
@@ -16,7 +14,6 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_auth::{is_websocket, websocket_protocols};
-use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 use tokio::time::{Duration, Instant, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::frame::Utf8Bytes;
@@ -27,6 +24,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use crate::body::{Body, Events};
 use crate::rest::call::Call;
 use crate::rest::negotiate::Encoding;
+use crate::rest::upgrade::accept_key;
 
 /// A client's half of the handshake.
 #[derive(Debug)]
@@ -112,14 +110,6 @@ fn is_uri(origin: &[u8]) -> bool {
     uri.is_ok_and(|uri| uri.scheme().is_some() || origin.starts_with(b"/"))
 }
 
-/// The value of `Sec-WebSocket-Accept` for a key (RFC 6455, 4.2.2).
-fn accept_key(key: &[u8]) -> String {
-    let mut digest = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
-    digest.update(key);
-    digest.update(b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11");
-    STANDARD.encode(digest.finish())
-}
-
 /// Sends events until they end or the client closes the connection. Ignores messages of the client, and answers pings.
 async fn send(upgrade: OnUpgrade, mut events: Events, encoding: Encoding) {
     /// Maximum size of a client's message.
@@ -203,12 +193,6 @@ impl Received {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_key_is_answered_as_in_the_example_of_the_rfc() {
-        let accept = accept_key(b"dGhlIHNhbXBsZSBub25jZQ==");
-        assert_eq!(accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-    }
 
     #[test]
     fn an_origin_is_a_uri_or_a_path() {

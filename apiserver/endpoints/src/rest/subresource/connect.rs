@@ -1,4 +1,4 @@
-//! `exec`, `attach`, `portforward` and `proxy`: the connection passes admission, and then leads to the program of a container.
+//! `exec`, `attach`, `portforward` and `proxy`: the connection passes admission, and then leads to the pod.
 
 use std::net::IpAddr;
 
@@ -9,10 +9,12 @@ use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::view::View;
+use kubewright_auth::{About, Question};
 use kubewright_storage::At;
 use serde_json::{Map, Value};
 
 use super::proxy::{self, Target};
+use super::streams::Asked;
 use crate::body::Body;
 use crate::rest::call::Call;
 
@@ -51,7 +53,7 @@ pub(super) async fn connect(call: &Call, method: &Method) -> Result<Response<Bod
             let target = to_service(call).await?;
             return proxy::forward(call, method, &target).await;
         }
-        ("pods", _) => to_container(call, part, &attributes.object).await?,
+        ("pods", _) => return to_container(call, part, &attributes.object).await,
         _ => drop(call.stored()?),
     }
     Err(Status::not_implemented(&format!(
@@ -60,13 +62,26 @@ pub(super) async fn connect(call: &Call, method: &Method) -> Result<Response<Bod
     )))
 }
 
-/// Checks that the container exists and that its pod is bound to an existing node.
-async fn to_container(call: &Call, part: &str, options: &Value) -> Result<()> {
-    let pod = call.value(&*call.stored()?).await?;
-    if part != "portforward" {
-        let container = options["container"].as_str().unwrap_or_default();
-        check_container(&pod, container)?;
-    }
+/// Checks that the container exists and that its pod is bound to an existing node, whose kubelet answers then.
+async fn to_container(call: &Call, part: &str, options: &Value) -> Result<Response<Body>> {
+    // The verb of a GET is another one, which many may use that must not run commands.
+    let about = About::Resource {
+        group: &call.path.group,
+        resource: &call.path.plural,
+        subresource: &call.path.subresource,
+        namespace: &call.path.namespace,
+        name: &call.path.name,
+        fields: None,
+    };
+    let (user, verb) = (&call.user, "create");
+    let question = Question { user, verb, about };
+    kubewright_auth::check(&*call.shared.access.authorizer, &question)?;
+    let stored = call.stored()?;
+    let pod = call.value(&stored).await?;
+    let container = match part {
+        "portforward" => String::new(),
+        _ => check_container(&pod, options["container"].as_str().unwrap_or_default())?,
+    };
     let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
     if node.is_empty() {
         return Err(Status::bad_request(format!(
@@ -74,9 +89,19 @@ async fn to_container(call: &Call, part: &str, options: &Value) -> Result<()> {
             call.path.name
         )));
     }
-    match call.shared.store.get("nodes", node) {
-        Some(_) => Ok(()),
-        None => Err(Status::not_found("", "nodes", node)),
+    if call.shared.store.get("nodes", node).is_none() {
+        return Err(Status::not_found("", "nodes", node));
+    }
+    let asked = Asked {
+        call,
+        pod: &pod,
+        revision: stored.revision,
+        options,
+    };
+    if part == "portforward" {
+        asked.ports()
+    } else {
+        asked.command(&container, part == "exec")
     }
 }
 
@@ -263,6 +288,7 @@ fn options(call: &Call, part: &str, kind: &str) -> Value {
         "portforward" => {
             let ports: Vec<i64> = query
                 .all("ports")
+                .flat_map(|ports| ports.split(','))
                 .filter_map(|port| port.parse().ok())
                 .collect();
             if !ports.is_empty() {

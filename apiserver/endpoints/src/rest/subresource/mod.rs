@@ -6,6 +6,7 @@ mod eviction;
 mod log;
 mod proxy;
 mod scale;
+mod streams;
 mod token;
 
 use http::{Method, Response};
