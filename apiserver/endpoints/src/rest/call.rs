@@ -104,7 +104,12 @@ impl Call {
                 }
             }
             if !failures.is_empty() {
-                return Err(corrupt::listed(self, &failures));
+                return Err(corrupt::listed(
+                    self.shared.served.now().version(),
+                    &self.resource,
+                    &self.table,
+                    &failures,
+                ));
             }
             return Ok(values);
         }
@@ -119,7 +124,10 @@ impl Call {
         if let Some(custom) = Custom::of(&self.resource) {
             let revision = meta_text(&value, "resourceVersion").to_owned();
             let read = Box::pin(custom.read(self.shared.reach(), value)).await;
-            return read.map_err(|why| corrupt::undecodable(self, &revision, &why));
+            return read.map_err(|why| {
+                let version = self.shared.served.now().version();
+                corrupt::undecodable(version, &revision, &why)
+            });
         }
         if !self.stores_its_own_form() {
             kubewright_registry::convert(&self.storage, &self.resource, &mut value)?;

@@ -6,15 +6,13 @@ use kubewright_registry::Resource;
 use kubewright_storage::Object;
 use serde_json::{Map, Value, json};
 
-use super::call::Call;
-
 const UNDECODABLE: &str = "object not decodable";
 /// How many of them a list names.
 pub(crate) const MOST: usize = 100;
 
 /// The failure of a write of such an object.
-pub(crate) fn undecodable(call: &Call, revision: &str, why: &str) -> Status {
-    Status::plain(if are_told(call) {
+pub(crate) fn undecodable(version: KubernetesVersion, revision: &str, why: &str) -> Status {
+    Status::plain(if are_told(version) {
         undecoded(revision, why)
     } else {
         why.to_owned()
@@ -31,11 +29,15 @@ pub(crate) fn got(resource: &Resource, path: &str, failure: Status) -> Status {
 }
 
 /// The failure of a list with such objects, of which there is one at least.
-pub(crate) fn listed(call: &Call, failures: &[(&Object, String)]) -> Status {
-    if let (false, Some((_, why))) = (are_told(call), failures.first()) {
+pub(crate) fn listed(
+    version: KubernetesVersion,
+    resource: &Resource,
+    table: &str,
+    failures: &[(&Object, String)],
+) -> Status {
+    if let (false, Some((_, why))) = (are_told(version), failures.first()) {
         return Status::plain(why.clone());
     }
-    let (resource, table) = (&call.resource, &call.table);
     let mut causes: Vec<Value> = Vec::new();
     for (object, why) in failures {
         let key = format!("/registry/{}", key(resource, &object.path));
@@ -67,8 +69,8 @@ pub(crate) fn listed(call: &Call, failures: &[(&Object, String)]) -> Status {
 }
 
 /// Whether the server says of an object that it is corrupt: before 1.37 it says what is wrong with it alone.
-fn are_told(call: &Call) -> bool {
-    call.shared.served.now().version() >= KubernetesVersion::V1_37
+fn are_told(version: KubernetesVersion) -> bool {
+    version >= KubernetesVersion::V1_37
 }
 
 fn undecoded(revision: &str, why: &str) -> String {

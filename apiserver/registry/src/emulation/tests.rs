@@ -1,3 +1,5 @@
+//! What older versions serve, keep and refuse.
+
 use kubewright_apimachinery::version::KubernetesVersion::{V1_35, V1_36, V1_37};
 use serde_json::{Value, json};
 
