@@ -408,14 +408,12 @@ fn size(message: &[u8]) -> Option<TerminalSize> {
 
 /// Passes on what a command writes, or discards it if the client did not ask for it.
 async fn show(outbox: &Outbox, stream: Option<u32>, mut from: DuplexStream) -> Result<(), Gone> {
-    match stream {
-        Some(stream) => outbox.copy(stream, from).await,
-        None => {
-            // A pipe of this process does not break.
-            drop(tokio::io::copy(&mut from, &mut tokio::io::sink()).await);
-            Ok(())
-        }
+    if let Some(stream) = stream {
+        return outbox.copy(stream, from).await;
     }
+    // A pipe of this process does not break.
+    drop(tokio::io::copy(&mut from, &mut tokio::io::sink()).await);
+    Ok(())
 }
 
 fn describe(panic: &(dyn Any + Send)) -> String {

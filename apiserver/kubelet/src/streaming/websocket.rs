@@ -89,15 +89,20 @@ where
 {
     while let Some(sent) = sent.recv().await {
         match sent {
-            // A message without data is no end: it says no more than that the stream is there.
-            Sent::Data { last: true, .. } => {}
-            Sent::Data { stream, bytes, .. } => write.send(channels.write(stream, &bytes)).await?,
+            Sent::Data {
+                stream,
+                bytes,
+                last: false,
+            } => write.send(channels.write(stream, &bytes)).await?,
             Sent::Close => {
                 write.send(closing()).await?;
                 break;
             }
-            // Streams are not opened, and pings are answered below.
-            Sent::Reply { .. } | Sent::Reset { .. } | Sent::Pong(_) => {}
+            // There is no message for the end of a stream. Streams are not opened, and pings are answered below.
+            Sent::Data { last: true, .. }
+            | Sent::Reply { .. }
+            | Sent::Reset { .. }
+            | Sent::Pong(_) => {}
         }
     }
     Ok(())

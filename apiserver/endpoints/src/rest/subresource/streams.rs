@@ -218,10 +218,6 @@ impl Asked<'_> {
 
 /// Waits for changes, and returns what became of the pod of a name: the inner is none for one that is gone, the outer if it did
 /// not change.
-#[expect(
-    clippy::option_option,
-    reason = "that nothing changed is another thing than that the pod is gone"
-)]
 async fn next(watcher: &mut Watcher, name: &str) -> Option<Option<Arc<Object>>> {
     // A log that forgot changes may have forgotten the end.
     let Ok(events) = watcher.next().await else {
