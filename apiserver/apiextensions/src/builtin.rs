@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use kubewright_apimachinery::version::KubernetesVersion;
-use kubewright_registry::{Registry, Strategy, Versions};
+use kubewright_registry::{Registry, Strategy, Versions, emulated};
 
 use crate::definitions::CustomResourceDefinition;
 
@@ -17,8 +17,10 @@ pub fn registry() -> &'static Registry {
 pub fn registry_when_asked(version: KubernetesVersion) -> &'static LazyLock<Registry> {
     static NEWEST: LazyLock<Registry> =
         LazyLock::new(|| Registry::builtin(Versions::Default, strategy));
-    static V1_36: LazyLock<Registry> = LazyLock::new(|| NEWEST.emulating(KubernetesVersion::V1_36));
-    static V1_35: LazyLock<Registry> = LazyLock::new(|| NEWEST.emulating(KubernetesVersion::V1_35));
+    static V1_36: LazyLock<Registry> =
+        LazyLock::new(|| emulated(&NEWEST, KubernetesVersion::V1_36));
+    static V1_35: LazyLock<Registry> =
+        LazyLock::new(|| emulated(&NEWEST, KubernetesVersion::V1_35));
     match version {
         KubernetesVersion::V1_35 => &V1_35,
         KubernetesVersion::V1_36 => &V1_36,

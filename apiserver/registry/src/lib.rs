@@ -48,6 +48,7 @@ pub use behavior::{Behavior, Propagation};
 pub use column::Column;
 pub use columns::duration;
 pub use conversion::convert;
+pub use emulation::emulated;
 pub use registry::{Group, GroupVersion, Registry, Strategies, Versions, by_stability};
 pub use resource::{Resource, Subresource, Verb};
 pub use served::{Served, Snapshot};

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::version::KubernetesVersion;
 
-use crate::emulation;
 use crate::resource::Resource;
 use crate::strategy::Strategy;
 
@@ -32,13 +31,6 @@ impl Registry {
             KubernetesVersion::default(),
             table::builtin(versions, strategies),
         )
-    }
-
-    /// Returns the resources of an older version of Kubernetes, with the rules that they had: what came later is neither
-    /// served nor kept.
-    #[must_use]
-    pub fn emulating(&self, version: KubernetesVersion) -> Self {
-        emulation::emulated(self, version)
     }
 
     /// The version of Kubernetes whose resources these are.

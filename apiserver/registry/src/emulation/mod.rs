@@ -36,8 +36,9 @@ const INTRODUCED: [(KubernetesVersion, &str, &str, &str); 6] = {
     ]
 };
 
-/// The registry of an older version.
-pub(crate) fn emulated(newest: &Registry, version: KubernetesVersion) -> Registry {
+/// Returns the resources of an older version of Kubernetes, with the rules that they had: what came later is neither served nor
+/// kept. `newest` are those of the newest version.
+pub fn emulated(newest: &Registry, version: KubernetesVersion) -> Registry {
     newest
         .without(|resource| is_newer(resource, version))
         .of_version(version, |resource| strategy(resource, version))

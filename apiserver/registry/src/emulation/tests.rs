@@ -10,7 +10,7 @@ use crate::testing::registry;
 use kubewright_apimachinery::user::User;
 
 fn resource(version: KubernetesVersion, group: &str, plural: &str) -> Arc<Resource> {
-    let registry = registry(Versions::Default).emulating(version);
+    let registry = emulated(registry(Versions::Default), version);
     let group = registry.group(group).expect("a group").clone();
     let mut versions = group.versions.iter();
     let found = versions.find_map(|version| registry.find(&group.name, &version.version, plural));
@@ -34,7 +34,7 @@ fn created(resource: &Resource, mut object: Value) -> Value {
 fn a_version_serves_what_it_had() {
     let newest = registry(Versions::Default);
     let names = |version| {
-        let older = newest.emulating(version);
+        let older = emulated(newest, version);
         let gone = newest.all().filter(|resource| {
             older
                 .find(&resource.group, &resource.version, &resource.plural)
@@ -57,8 +57,7 @@ fn a_version_serves_what_it_had() {
     );
     assert_eq!(names(V1_35).len(), 6);
     assert!(
-        newest
-            .emulating(V1_36)
+        emulated(newest, V1_36)
             .group("storagemigration.k8s.io")
             .is_none()
     );
@@ -67,7 +66,7 @@ fn a_version_serves_what_it_had() {
 #[test]
 fn every_gate_is_of_a_kind_and_of_fields_that_it_has() {
     let newest = registry(Versions::All);
-    let older = newest.emulating(V1_35);
+    let older = emulated(newest, V1_35);
     let changed = newest.all().filter(|resource| {
         let found = older.find(&resource.group, &resource.version, &resource.plural);
         found.is_some_and(|older| !Arc::ptr_eq(&older.strategy, &resource.strategy))
