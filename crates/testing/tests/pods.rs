@@ -6,6 +6,7 @@ use futures::SinkExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 use kube::api::{AttachParams, AttachedProcess, TerminalSize};
+use kube::config::KubeConfigOptions;
 use kube::{Api, Client, Config};
 use kubewright_testing::{
     Controllers, Program, Server, TestCluster, Workloads, eventually, unique, yaml,
@@ -67,7 +68,7 @@ fn pods(cluster: &TestCluster) -> Api<Pod> {
 /// By TLS, as from outside of the process.
 async fn pods_by_socket(cluster: &TestCluster) -> Api<Pod> {
     let kubeconfig = kube::config::Kubeconfig::from_yaml(&cluster.kubeconfig()).unwrap();
-    let config = Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     Api::default_namespaced(Client::try_from(config.unwrap()).unwrap())
 }
 
