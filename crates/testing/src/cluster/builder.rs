@@ -250,7 +250,7 @@ impl Builder {
     ///       updateStrategy: {rollingUpdate: {maxUnavailable: 2}}
     /// ");
     /// let set = cluster.create(&set).await.expect_allowed();
-    /// let rolling = set.spec.unwrap().update_strategy.unwrap().rolling_update.unwrap();
+    /// let rolling = set.spec.update_strategy.unwrap().rolling_update.unwrap();
     /// assert_eq!(rolling.max_unavailable, None);
     /// # });
     /// ```
