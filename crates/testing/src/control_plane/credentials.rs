@@ -62,7 +62,7 @@ impl Credentials {
     }
 
     /// The flags of a kube-apiserver whose working directory has the files.
-    pub(super) const FLAGS: [&str; 14] = [
+    pub(super) const FLAGS: [&str; 13] = [
         "--client-ca-file=ca.crt",
         "--tls-cert-file=tls.crt",
         "--tls-private-key-file=tls.key",
@@ -76,8 +76,6 @@ impl Credentials {
         "--requestheader-extra-headers-prefix=X-Remote-Extra-",
         "--proxy-client-cert-file=front-proxy.crt",
         "--proxy-client-key-file=front-proxy.key",
-        // There is no network that leads to the addresses of Services.
-        "--enable-aggregator-routing=true",
     ];
 
     pub(super) fn access(&self, url: String) -> Access {
