@@ -49,7 +49,8 @@ impl Aggregator {
         self.looks.store(true, Ordering::Release);
     }
 
-    pub(super) fn looks(&self) -> bool {
+    /// Whether an APIService may name a service.
+    pub(crate) fn looks(&self) -> bool {
         self.looks.load(Ordering::Acquire)
     }
 

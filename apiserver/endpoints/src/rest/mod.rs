@@ -79,8 +79,10 @@ pub async fn serve(
     let query = Query::parse(parts.uri.query());
     let path = Path::parse(parts.uri.path());
     let audit_id = audit_id(&parts.headers);
-    // An aggregated API server writes it into its own audit log.
-    parts.headers.insert(AUDIT_ID, audit_id.clone());
+    if shared.aggregator.looks() {
+        // An aggregated API server writes it into its own audit log.
+        parts.headers.insert(AUDIT_ID, audit_id.clone());
+    }
     let head = parts.method == Method::HEAD;
     let output = Output::of(&parts.headers, &query);
     let encoding = output
