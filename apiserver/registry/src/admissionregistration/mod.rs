@@ -10,7 +10,7 @@ mod params;
 mod policy_columns;
 mod policy_spec;
 mod policy_status;
-mod static_suffix;
+pub(crate) mod static_suffix;
 mod validating_admission_policy;
 mod validations;
 mod variables;

@@ -5,7 +5,8 @@ use kubewright_apimachinery::view::View;
 use kubewright_validation::check::Errors;
 use serde_json::Value;
 
-const DETAIL: &str = "names ending with \".static.k8s.io\" are reserved for static manifest-based configurations and cannot be \
+/// Why such a name is refused.
+pub(crate) const DETAIL: &str = "names ending with \".static.k8s.io\" are reserved for static manifest-based configurations and cannot be \
                       managed via the API";
 
 /// Refuses such a name for a new object.

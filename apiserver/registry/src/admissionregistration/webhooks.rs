@@ -122,6 +122,10 @@ fn review_versions(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
+/// What is said of a review in a rule.
+pub(crate) const EXCLUDED: &str =
+    "is excluded from admission webhooks; this rule will have no effect";
+
 /// Warns of rules that name reviews, which no webhook sees.
 pub(crate) fn warn_of_reviews(object: &Value, warnings: &mut Vec<String>) {
     let path = Path::new("webhooks");
@@ -137,9 +141,7 @@ pub(crate) fn warn_of_reviews(object: &Value, warnings: &mut Vec<String>) {
             let at = path.index(index);
             for group in groups.iter().filter_map(Value::as_str) {
                 for resource in resources.iter().filter_map(Value::as_str) {
-                    let warning = format!(
-                        "{at}: {resource}.{group} is excluded from admission webhooks; this rule will have no effect"
-                    );
+                    let warning = format!("{at}: {resource}.{group} {EXCLUDED}");
                     if is_review(group, resource) && !warnings.contains(&warning) {
                         warnings.push(warning);
                     }

@@ -8,6 +8,7 @@ use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::gates::pod_spec;
+use crate::admissionregistration::{static_suffix, webhooks};
 use crate::strategy::Findings;
 
 /// A rule that a newer version changed, with the name of the gate.
@@ -79,11 +80,9 @@ impl Rule {
                     replace(found, error);
                 }
             }
-            Self::AnySuffix => found.errors.retain(|error| {
-                !error
-                    .to_string()
-                    .contains("static manifest-based configurations")
-            }),
+            Self::AnySuffix => found
+                .errors
+                .retain(|error| !error.to_string().ends_with(static_suffix::DETAIL)),
             Self::NameBeginsWithLetter | Self::WebhooksSeeReviews => {}
         }
     }
@@ -91,7 +90,7 @@ impl Rule {
     /// Takes back warnings of what is no mistake.
     pub(super) fn warn(self, warnings: &mut Vec<String>) {
         if self == Self::WebhooksSeeReviews {
-            warnings.retain(|warning| !warning.contains("is excluded from admission webhooks"));
+            warnings.retain(|warning| !warning.ends_with(webhooks::EXCLUDED));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What older versions serve, keep and refuse.
 
+use kubewright_apimachinery::field::FieldError;
 use kubewright_apimachinery::version::KubernetesVersion::{V1_35, V1_36, V1_37};
 use serde_json::{Value, json};
 
@@ -159,4 +160,47 @@ fn what_a_newer_version_allows_is_refused() {
     let at = "spec.minReplicas".to_owned();
     assert!(!problems(V1_37, "autoscaling", "horizontalpodautoscalers", &scaler).contains(&at));
     assert!(problems(V1_36, "autoscaling", "horizontalpodautoscalers", &scaler).contains(&at));
+}
+
+#[test]
+fn configurations_of_webhooks_end_as_they_like_and_may_name_reviews() {
+    let configuration = json!({
+        "metadata": {"name": "a.static.k8s.io"},
+        "webhooks": [{
+            "name": "a.example.com",
+            "rules": [{"operations": ["CREATE"], "apiGroups": ["authorization.k8s.io"], "apiVersions": ["v1"],
+                "resources": ["subjectaccessreviews"]}],
+        }],
+    });
+    let said = |version| {
+        let group = "admissionregistration.k8s.io";
+        let resource = resource(version, group, "validatingwebhookconfigurations");
+        let errors = resource.validate(&configuration).errors;
+        let is_of_name = |error: &&FieldError| error.field() == "metadata.name";
+        let refused = errors.iter().filter(is_of_name).count();
+        let warnings = resource.strategy.warnings(&configuration, &Value::Null);
+        (refused, warnings.len())
+    };
+    assert_eq!(said(V1_37), (1, 2));
+    // The name is warned of in each version.
+    assert_eq!(said(V1_36), (0, 1));
+}
+
+#[test]
+fn volumes_are_labelled_recursively_unless_they_were_not_before() {
+    let pod = |policy: &str| {
+        json!({
+            "metadata": {"name": "p", "namespace": "n"},
+            "spec": {"securityContext": {"seLinuxChangePolicy": policy}, "containers": []},
+        })
+    };
+    let problems = |version, new: &Value, old: &Value| {
+        let found = resource(version, "", "pods").validate_update("", new, old);
+        let is_of_policy = |error: &&FieldError| error.field().ends_with("seLinuxChangePolicy");
+        found.errors.iter().filter(is_of_policy).count()
+    };
+    let mounted = pod("MountOption");
+    assert_eq!(problems(V1_37, &mounted, &json!({})), 0);
+    assert_eq!(problems(V1_36, &mounted, &json!({})), 1);
+    assert_eq!(problems(V1_36, &mounted, &mounted), 0);
 }
