@@ -209,11 +209,6 @@ impl Status {
         Self::new(500, "", message)
     }
 
-    /// 501: this server does not do that; `what` is a whole sentence that says so and what to use instead.
-    pub fn not_implemented(what: &str) -> Self {
-        Self::new(501, "NotImplemented", what)
-    }
-
     /// 504: `Timeout: <why>`.
     pub fn timeout(why: &str) -> Self {
         Self::new(504, "Timeout", format!("Timeout: {why}")).with_details(Map::new())

@@ -11,19 +11,20 @@ use tokio::net::TcpStream;
 use crate::log::LogOptions;
 use crate::pods::Pods;
 use crate::streaming::{Connect, Outcome, PortForward, Run, Wanted};
+use crate::unanswered::Unanswered;
 
 impl Pods {
     /// What a client gets that runs a command in a container, or attaches to it if there is none.
     ///
     /// # Errors
-    /// Nothing answers it. The text says what to do.
+    /// Nothing answers it.
     pub fn run(
         &self,
         pod: &Value,
         container: &str,
         command: Option<&[String]>,
         streams: Wanted,
-    ) -> Result<Run, String> {
+    ) -> Result<Run, Unanswered> {
         match command {
             Some(command) => self.exec(pod, container, command),
             None => self.attach(pod, container, streams),
@@ -68,32 +69,30 @@ impl Pods {
         })
     }
 
-    fn exec(&self, pod: &Value, container: &str, command: &[String]) -> Result<Run, String> {
+    fn exec(&self, pod: &Value, container: &str, command: &[String]) -> Result<Run, Unanswered> {
         if let Some(handler) = self.handlers().exec(pod, container) {
             return Ok(Box::new(move |session| {
                 handler(session).map(Outcome::Exit).boxed()
             }));
         }
-        let what = command.join(" ");
+        let (of, line) = (container.to_owned(), command.join(" "));
         if self.has_program(pod, container) {
-            return Err(format!(
-                "container {container} runs a program that was given for its image, in which `{what}` cannot be run: \
-                 answer in a test with `on_exec` of the cluster's pods"
-            ));
+            return Err(Unanswered::Program {
+                container: of,
+                command: line,
+            });
         }
         let script = self
             .simulator()
             .and_then(|simulator| simulator.exec(pod, container, command));
-        let script = script.ok_or_else(|| {
-            format!(
-                "container {container} is simulated, and what `{what}` does is not known: answer in a test with `on_exec` \
-                 of the cluster's pods"
-            )
+        let script = script.ok_or(Unanswered::Command {
+            container: of,
+            command: line,
         })?;
         Ok(Box::new(move |session| script.run(session).boxed()))
     }
 
-    fn attach(&self, pod: &Value, container: &str, streams: Wanted) -> Result<Run, String> {
+    fn attach(&self, pod: &Value, container: &str, streams: Wanted) -> Result<Run, Unanswered> {
         if let Some(handler) = self.handlers().attach(pod, container) {
             return Ok(Box::new(move |session| {
                 handler(session).map(|()| Outcome::Exit(0)).boxed()
@@ -101,32 +100,30 @@ impl Pods {
         }
         let uid = pod["metadata"]["uid"].as_str().unwrap_or_default();
         let log = self.get(uid).and_then(|pod| pod.log(container, false));
-        let what = match log {
-            Some(_) if streams.stdin => "reads no standard input of clients",
-            Some(log) => {
-                let lines = log.read(LogOptions {
-                    follow: true,
-                    tail: Some(0),
-                    ..LogOptions::default()
-                });
-                return Ok(Box::new(move |mut session| {
-                    async move {
-                        let mut lines = std::pin::pin!(lines);
-                        while let Some(line) = lines.next().await {
-                            if session.stdout.write_all(&line).await.is_err() {
-                                break;
-                            }
-                        }
-                        Outcome::Exit(0)
-                    }
-                    .boxed()
-                }));
-            }
-            None => "is simulated and has no output",
+        let container = container.to_owned();
+        let Some(log) = log else {
+            return Err(Unanswered::Output { container });
         };
-        Err(format!(
-            "container {container} {what}: answer in a test with `on_attach` of the cluster's pods"
-        ))
+        if streams.stdin {
+            return Err(Unanswered::Input { container });
+        }
+        let lines = log.read(LogOptions {
+            follow: true,
+            tail: Some(0),
+            ..LogOptions::default()
+        });
+        Ok(Box::new(move |mut session| {
+            async move {
+                let mut lines = std::pin::pin!(lines);
+                while let Some(line) = lines.next().await {
+                    if session.stdout.write_all(&line).await.is_err() {
+                        break;
+                    }
+                }
+                Outcome::Exit(0)
+            }
+            .boxed()
+        }))
     }
 
     fn has_program(&self, pod: &Value, container: &str) -> bool {

@@ -21,6 +21,7 @@ mod simulator;
 mod states;
 pub mod streaming;
 mod transport;
+mod unanswered;
 mod volumes;
 
 pub use container::Container;
@@ -34,3 +35,4 @@ pub use program::Program;
 pub use simulator::{Script, Simulator, Written};
 pub use states::{ContainerState, ContainerStatus, Terminated};
 pub use transport::{Connection, Stream, connect};
+pub use unanswered::Unanswered;

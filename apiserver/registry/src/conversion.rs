@@ -22,9 +22,7 @@ pub fn convert(from: &Resource, to: &Resource, object: &mut Value) -> status::Re
         return Ok(());
     }
     if from.strategy.converts_by_webhook() {
-        return Err(Status::not_implemented(
-            "this server does not ask a conversion webhook here",
-        ));
+        return Err(none(from, to));
     }
     let [versions, wanted] = [from, to].map(|resource| (&*resource.group, &*resource.version));
     if !from.strategy.convert(object, versions, wanted) {
@@ -36,14 +34,15 @@ pub fn convert(from: &Resource, to: &Resource, object: &mut Value) -> status::Re
     Ok(())
 }
 
+/// The error of the scheme of a real API server.
 fn none(from: &Resource, to: &Resource) -> Status {
-    Status::not_implemented(&format!(
-        "This server cannot convert {} from {} to {}; use the version {} in which it was written.",
-        from.kind,
-        from.api_version(),
-        to.api_version(),
-        from.api_version()
-    ))
+    let named = |of: &Resource| format!("({}.{})", of.version, of.kind);
+    let why = format!(
+        "converting {} to {}: unknown conversion",
+        named(from),
+        named(to)
+    );
+    Status::internal(&why)
 }
 
 #[cfg(test)]
@@ -155,6 +154,9 @@ mod tests {
         let from = resource("autoscaling", "v1", "HorizontalPodAutoscaler");
         let to = resource("autoscaling", "v2beta9", "HorizontalPodAutoscaler");
         let refused = convert(&from, &to, &mut json!({})).unwrap_err();
-        assert_eq!(refused.code(), 501);
+        assert_eq!(
+            refused.message(),
+            "Internal error occurred: converting (v1.HorizontalPodAutoscaler) to (v2beta9.HorizontalPodAutoscaler): unknown conversion"
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use bytes::Bytes;
 use http::header::UPGRADE;
 use http::request::Parts;
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::client::conn::http1 as client;
 use hyper::server::conn::http1 as server;
@@ -20,14 +20,7 @@ const WAITING: usize = 64 << 10;
 
 /// Whether a request asks for a connection to be upgraded, and comes without one.
 pub(crate) fn lacks_connection(parts: &Parts) -> bool {
-    let upgrade = parts
-        .headers
-        .get(UPGRADE)
-        .map_or(&b""[..], HeaderValue::as_bytes);
-    let is_known = [&b"websocket"[..], b"SPDY/3.1"]
-        .iter()
-        .any(|known| upgrade.eq_ignore_ascii_case(known));
-    is_known && parts.extensions.get::<OnUpgrade>().is_none()
+    parts.headers.contains_key(UPGRADE) && parts.extensions.get::<OnUpgrade>().is_none()
 }
 
 /// Sends a request over a connection of its own, which the answer has in its extensions.

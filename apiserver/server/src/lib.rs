@@ -2,14 +2,9 @@
 //!
 //! # What answers 501
 //!
-//! What this server does not do is refused with `501 NotImplemented` and a sentence, never accepted without effect:
-//!
-//! | Request | Instead |
-//! |---|---|
-//! | CBOR bodies and answers | JSON |
-//! | `exec` and `attach` that nothing answers: neither a handler ([`ApiServer::pods`]), nor, for `exec`, a simulated container whose command is understood, nor, for `attach`, the output of a program | a handler |
-//! | `proxy` to a pod without a program, and `proxy` with an upgraded connection | nothing |
-//! | `pods/log` of a container without a program ([`Workloads::container`]) | nothing: the container does not run |
+//! What only a kubelet could answer is refused with `501 NotImplemented` and a sentence, never accepted without effect: `exec` and
+//! `attach` that nothing answers, and `log` and `proxy` of containers that do not run. The guide has a table of all such answers
+//! (`docs/guide/not-implemented.md`), made from the code.
 //!
 //! # What differs without a word
 //!
@@ -78,6 +73,8 @@ pub use kubewright_endpoints::{Body, RequestInfo};
 #[cfg(feature = "etcd")]
 pub use kubewright_etcd::{EtcdBackend, EtcdOptions};
 pub use kubewright_kubelet::PodHandlers;
+#[doc(hidden)]
+pub use kubewright_kubelet::Unanswered;
 pub use kubewright_kubelet::streaming::{
     Output, PortForward, Session, Stdin, Terminal, TerminalSize,
 };

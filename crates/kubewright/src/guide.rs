@@ -89,5 +89,8 @@ pub mod metrics {}
 #[doc = include_str!("../../../docs/guide/defaults.md")]
 pub mod defaults {}
 
+#[doc = include_str!("../../../docs/guide/not-implemented.md")]
+pub mod not_implemented {}
+
 #[doc = include_str!("../../../docs/guide/glossary.md")]
 pub mod glossary {}

@@ -16,6 +16,7 @@ mod control_plane_errors;
 mod conversions;
 mod faults;
 mod metrics_page;
+mod not_implemented_page;
 mod observed;
 mod permissions;
 mod pods;

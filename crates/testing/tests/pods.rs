@@ -36,7 +36,16 @@ async fn cluster(image: &str) -> TestCluster {
         }
         0
     });
-    let workloads = Workloads::default().container("greeter", greeter);
+    cluster_with(image, greeter).await
+}
+
+/// The same, where images with the name `greeter` or `echo` run this program.
+async fn cluster_with(image: &str, program: Program) -> TestCluster {
+    let workloads = ["greeter", "echo"]
+        .into_iter()
+        .fold(Workloads::default(), |workloads, image| {
+            workloads.container(image, program.clone())
+        });
     let cluster = TestCluster::builder()
         .on(Server::Embedded)
         .controllers(Controllers::all().workloads(workloads))
@@ -444,4 +453,45 @@ async fn a_handler_that_does_not_read_holds_up_its_own_client_alone() {
         () = flood => {}
         code = others => assert_eq!(code, Some(0)),
     }
+}
+
+#[tokio::test]
+async fn a_connection_through_the_proxy_becomes_what_the_program_makes_of_it() {
+    let program = Program::function(async |container| {
+        let listener = tokio::net::TcpListener::bind((container.address(), 7000)).await;
+        let (mut stream, _) = listener.unwrap().accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
+        assert!(head.starts_with("get /chat?loud http/1.1\r\n"), "{head}");
+        assert!(head.contains("upgrade: echo\r\n"), "{head}");
+        let answer =
+            "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n";
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        let (mut read, mut written) = stream.split();
+        copy(&mut read, &mut written).await.unwrap();
+        container.stopped().await;
+        0
+    });
+    let cluster = cluster_with("echo", program).await;
+    let path = "/api/v1/namespaces/default/pods/web:7000/proxy/chat?loud";
+    let answer = eventually("a program that listens", async || {
+        let request = http::Request::get(path)
+            .header("connection", "Upgrade")
+            .header("upgrade", "echo")
+            .body(kube::client::Body::empty());
+        let answer = cluster.client().send(request.unwrap()).await.unwrap();
+        (answer.status() != 503).then_some(answer)
+    })
+    .await;
+    assert_eq!(answer.status(), 101);
+    assert_eq!(answer.headers()["upgrade"], "echo");
+    let upgraded = hyper::upgrade::on(answer).await.unwrap();
+    let mut stream = hyper_util::rt::TokioIo::new(upgraded);
+    stream.write_all(b"hello").await.unwrap();
+    let mut heard = [0; 5];
+    stream.read_exact(&mut heard).await.unwrap();
+    assert_eq!(&heard, b"hello");
 }

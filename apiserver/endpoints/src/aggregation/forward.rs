@@ -4,11 +4,10 @@ use std::net::IpAddr;
 
 use futures::{FutureExt as _, StreamExt as _};
 use http::header::{CONNECTION, HOST, UPGRADE};
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use http::{HeaderName, HeaderValue, Response, StatusCode};
 use http_body_util::{BodyExt as _, BodyStream};
 use hyper::body::Incoming as Answer;
 use hyper::upgrade::OnUpgrade;
-use hyper_util::rt::TokioIo;
 use kubewright_webhook_client::Located;
 use tokio::sync::watch;
 
@@ -20,6 +19,7 @@ use crate::rest::answer;
 use crate::rest::forward::{headers, without_connection};
 use crate::rest::request::{Incoming, Request};
 use crate::rest::shared::Shared;
+use crate::rest::upgrade::{is_upgrade, join};
 
 /// Sends a request that is allowed to the service of an APIService, and returns what the service answers. Failures are
 /// plain text, as those of a real API server.
@@ -100,17 +100,6 @@ fn passed_on(
     Ok(passed)
 }
 
-fn is_upgrade(headers: &HeaderMap) -> bool {
-    let mut connection = headers.get_all(CONNECTION).iter();
-    let named = |value: &HeaderValue| {
-        let words = value.to_str().unwrap_or_default().split(',');
-        words
-            .into_iter()
-            .any(|word| word.trim().eq_ignore_ascii_case("upgrade"))
-    };
-    headers.contains_key(UPGRADE) && connection.any(named)
-}
-
 fn answered(
     mut answer: Response<Answer>,
     upgrade: Option<OnUpgrade>,
@@ -135,21 +124,6 @@ fn answered(
     }
     *response.headers_mut() = kept;
     response
-}
-
-/// Passes bytes both ways until one side closes, or the server stops.
-async fn join(client: OnUpgrade, service: OnUpgrade, mut stopped: watch::Receiver<bool>) {
-    let joined = async {
-        let (client, service) = tokio::try_join!(client, service).ok()?;
-        let (mut client, mut service) = (TokioIo::new(client), TokioIo::new(service));
-        tokio::io::copy_bidirectional(&mut client, &mut service)
-            .await
-            .ok()
-    };
-    tokio::select! {
-        _ = joined => {}
-        _ = stopped.wait_for(|stopped| *stopped) => {}
-    }
 }
 
 const FORWARDED_URI: HeaderName = HeaderName::from_static("x-forwarded-uri");

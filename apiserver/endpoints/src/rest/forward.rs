@@ -28,7 +28,7 @@ pub(crate) fn headers(headers: &HeaderMap) -> HeaderMap {
     passed
 }
 
-/// Sends a request on a connection and returns the answer, whose body is read as the other server writes it.
+/// Sends a request on a connection, which the other server may upgrade.
 ///
 /// # Errors
 /// The other server does not answer; the text says why.
@@ -38,17 +38,22 @@ pub(crate) fn headers(headers: &HeaderMap) -> HeaderMap {
 pub(super) async fn exchange(
     connection: Connection,
     request: Request<Full<Bytes>>,
-) -> Result<Response<Body>, String> {
+) -> Result<Response<Incoming>, String> {
     let handshake = hyper::client::conn::http1::handshake(TokioIo::new(connection)).await;
     let (mut sender, driver) = handshake.map_err(|error| error.to_string())?;
     // It ends when the answer has been read, or when its body is dropped.
-    tokio::spawn(driver);
+    tokio::spawn(driver.with_upgrades());
     let answer = sender.send_request(request).await;
-    let (head, body) = answer.map_err(|error| error.to_string())?.into_parts();
+    answer.map_err(|error| error.to_string())
+}
+
+/// The answer for the client, whose body is read as the other server writes it.
+pub(super) fn answer(answer: Response<Incoming>) -> Response<Body> {
+    let (head, body) = answer.into_parts();
     let mut response = Response::new(streamed(body));
     *response.status_mut() = head.status;
     *response.headers_mut() = without_connection(&head.headers);
-    Ok(response)
+    response
 }
 
 /// The headers without those that are for one connection alone.

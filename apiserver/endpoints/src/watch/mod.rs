@@ -124,7 +124,7 @@ pub(crate) async fn watch(mut call: Call) -> Result<Response<Body>> {
     }
     let events = stream.into_events();
     if let Some(handshake) = handshake {
-        return handshake.accept(events);
+        return Ok(handshake.accept(events));
     }
     let mut response = Response::new(Body::stream(events));
     let headers = response.headers_mut();

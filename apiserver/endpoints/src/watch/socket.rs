@@ -12,7 +12,6 @@ use http::header::{
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use kubewright_apimachinery::status::{Result, Status};
 use kubewright_auth::{is_websocket, websocket_protocols};
 use tokio::time::{Duration, Instant, timeout};
 use tokio_tungstenite::WebSocketStream;
@@ -24,7 +23,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use crate::body::{Body, Events};
 use crate::rest::call::Call;
 use crate::rest::negotiate::Encoding;
-use crate::rest::upgrade::accept_key;
+use crate::rest::upgrade::{accept_key, no_connection};
 
 /// A client's half of the handshake.
 #[derive(Debug)]
@@ -45,10 +44,7 @@ impl Handshake {
     }
 
     /// Answers the request, and then sends the events.
-    ///
-    /// # Errors
-    /// 501 where there is no connection that could be upgraded.
-    pub(super) fn accept(self, events: Events) -> Result<Response<Body>> {
+    pub(super) fn accept(self, events: Events) -> Response<Body> {
         let header = |name| {
             self.headers
                 .get(name)
@@ -56,28 +52,24 @@ impl Handshake {
         };
         let key = header(SEC_WEBSOCKET_KEY);
         if key.is_empty() {
-            return Ok(refusal(
-                StatusCode::BAD_REQUEST,
-                "mismatch challenge/response",
-            ));
+            return refusal(StatusCode::BAD_REQUEST, "mismatch challenge/response");
         }
         if header(SEC_WEBSOCKET_VERSION) != VERSION.as_bytes() {
             let why = "missing or bad WebSocket Version";
             let mut refused = refusal(StatusCode::BAD_REQUEST, why);
             refused.headers_mut().insert(SEC_WEBSOCKET_VERSION, VERSION);
-            return Ok(refused);
+            return refused;
         }
         if !is_uri(header(ORIGIN)) {
-            return Ok(refusal(StatusCode::FORBIDDEN, ""));
+            return refusal(StatusCode::FORBIDDEN, "");
         }
         let mut protocols = websocket_protocols(&self.headers);
         let protocol = protocols.next();
         if protocols.next().is_some() {
-            return Ok(refusal(StatusCode::BAD_REQUEST, ""));
+            return refusal(StatusCode::BAD_REQUEST, "");
         }
         let Some(upgrade) = self.upgrade else {
-            let why = "this server serves WebSockets over HTTP/1.1 connections only; use a watch over HTTP";
-            return Err(Status::not_implemented(why));
+            return no_connection();
         };
         let mut response = Response::new(Body::from(""));
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
@@ -91,7 +83,7 @@ impl Handshake {
             headers.insert(SEC_WEBSOCKET_PROTOCOL, protocol);
         }
         tokio::spawn(send(upgrade, events, self.encoding));
-        Ok(response)
+        response
     }
 }
 

@@ -10,6 +10,7 @@ use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::view::View;
 use kubewright_auth::{About, Question};
+use kubewright_kubelet::Unanswered;
 use kubewright_storage::At;
 use serde_json::{Map, Value};
 
@@ -28,7 +29,7 @@ pub(super) fn is_connect(name: &str) -> bool {
 /// Runs admission for a connection, and then connects.
 ///
 /// # Errors
-/// The real server's error for pods without a node and services without endpoints, and 501 where no program runs.
+/// The real server's error for pods without a node and services without endpoints, and 501 where a kubelet would have to answer.
 pub(super) async fn connect(call: &Call, method: &Method) -> Result<Response<Body>> {
     if !call.query.text("dryRun").is_empty() {
         return Err(Status::bad_request("dryRun is not supported"));
@@ -56,10 +57,7 @@ pub(super) async fn connect(call: &Call, method: &Method) -> Result<Response<Bod
         ("pods", _) => return to_container(call, part, &attributes.object).await,
         _ => drop(call.stored()?),
     }
-    Err(Status::not_implemented(&format!(
-        "this server does not connect to {}/{part}",
-        call.resource.plural
-    )))
+    Err(Unanswered::Node.into())
 }
 
 /// Checks that the container exists and that its pod is bound to an existing node, whose kubelet answers then.

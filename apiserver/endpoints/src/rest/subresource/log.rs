@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::{Result, Status};
-use kubewright_kubelet::{ContainerState, LogOptions, Pod};
+use kubewright_kubelet::{ContainerState, LogOptions, Pod, Unanswered};
 
 use super::connect::check_container;
 use crate::body::Body;
@@ -30,9 +30,7 @@ pub(super) async fn log(call: &Call) -> Result<Response<Body>> {
         .as_ref()
         .and_then(|running| running.status(&container));
     let (Some(running), Some(status)) = (running, status) else {
-        return Err(Status::not_implemented(
-            "the container does not run, because its image has no program, so there are no logs to read",
-        ));
+        return Err(Unanswered::Log.into());
     };
     let name = &call.path.name;
     let previous = call.query.flag("previous");

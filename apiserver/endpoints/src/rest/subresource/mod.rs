@@ -59,9 +59,6 @@ pub(crate) async fn serve(call: Call, method: &Method) -> Result<Response<Body>>
         (_, Verb::Get) if own_kind => read::get(&call).await,
         (_, Verb::Update) if own_kind => update::update(&call).await,
         (_, Verb::Patch) if own_kind => patch::patch(&call).await,
-        _ => Err(Status::not_implemented(&format!(
-            "this server does not serve the sub-resource {}/{name}",
-            call.resource.plural
-        ))),
+        _ => Err(Status::method_not_allowed()),
     }
 }

@@ -2,15 +2,16 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use http::header::{HOST, LOCATION};
+use http::header::{CONNECTION, HOST, LOCATION, UPGRADE};
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use kubewright_apimachinery::status::{Result, Status};
-use kubewright_kubelet::connect;
+use kubewright_kubelet::{Unanswered, connect};
 
 use crate::body::Body;
 use crate::rest::call::Call;
 use crate::rest::forward;
+use crate::rest::upgrade::{is_upgrade, join};
 
 /// Where a proxied request goes.
 #[derive(Debug)]
@@ -39,21 +40,18 @@ pub(super) async fn forward(
 ) -> Result<Response<Body>> {
     let (address, port) = target.address;
     let Some(dialed) = call.shared.pods.dial(address, port) else {
-        return Err(Status::not_implemented(
-            "the containers of the pod do not run, because their images have no program, so there is nothing to connect to",
-        ));
+        return Err(Unanswered::Proxy.into());
     };
-    if call.upgrade.is_some() && call.headers.contains_key(http::header::UPGRADE) {
-        return Err(Status::not_implemented(
-            "this server does not forward connections that are upgraded",
-        ));
-    }
+    let client = call.upgrade.clone().filter(|_| is_upgrade(&call.headers));
     let split = Split::of(call.uri.path());
     let query = call
         .uri
         .query()
         .map_or_else(String::new, |query| format!("?{query}"));
-    if split.rest.is_empty() && (method == Method::GET || method == Method::HEAD) {
+    if client.is_none()
+        && split.rest.is_empty()
+        && (method == Method::GET || method == Method::HEAD)
+    {
         return Ok(redirect(&format!("{}/{query}", split.prefix)));
     }
     let shown = SocketAddr::from(target.address);
@@ -69,10 +67,22 @@ pub(super) async fn forward(
         };
         unreachable(format!("dial tcp {shown}: {why}"))
     })?;
-    let request = request(call, method, &split, &query, shown)?;
-    let mut answer = forward::exchange(connection, request)
-        .await
-        .map_err(unreachable)?;
+    let mut request = request(call, method, &split, &query, shown)?;
+    if client.is_some()
+        && let Some(protocol) = call.headers.get(UPGRADE)
+    {
+        let headers = request.headers_mut();
+        headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+        headers.insert(UPGRADE, protocol.clone());
+    }
+    let answer = forward::exchange(connection, request).await;
+    let mut answer = answer.map_err(unreachable)?;
+    if let (StatusCode::SWITCHING_PROTOCOLS, Some(client)) = (answer.status(), client) {
+        let program = hyper::upgrade::on(&mut answer);
+        tokio::spawn(join(client, program, call.stopped.clone()));
+        return Ok(answer.map(|_| Body::from("")));
+    }
+    let mut answer = forward::answer(answer);
     if let Some(location) = answer.headers().get(LOCATION)
         && let Some(rewritten) = rewritten(location, split.prefix, shown)
     {

@@ -25,7 +25,7 @@ use tokio::time::{Duration, sleep};
 use crate::body::Body;
 use crate::rest::answer;
 use crate::rest::call::Call;
-use crate::rest::upgrade::accept_key;
+use crate::rest::upgrade::{accept_key, no_connection};
 
 /// What a client asks of the kubelet of a pod.
 pub(super) struct Asked<'a> {
@@ -81,7 +81,7 @@ impl Asked<'_> {
             .shared
             .pods
             .run(pod, container, command.as_deref(), streams);
-        let run = run.map_err(|why| Status::not_implemented(&why))?;
+        let run = run.map_err(Status::from)?;
         let negotiated = match Negotiated::command(&call.headers) {
             Ok(negotiated) => negotiated,
             Err(refusal) => return Ok(refused(&refusal)),
@@ -180,9 +180,7 @@ impl Asked<'_> {
             headers.insert(protocol, HeaderValue::from_static(negotiated.name()));
         }
         let Some(upgrade) = self.call.upgrade.clone() else {
-            return Err(Status::not_implemented(
-                "this server upgrades connections by HTTP/1.1 only",
-            ));
+            return Ok(Err(no_connection()));
         };
         Ok(Ok(Accepted { response, upgrade }))
     }
