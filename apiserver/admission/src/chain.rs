@@ -14,7 +14,7 @@ use super::observer::Observer;
 use super::plugins::{AdmissionPlugin, Enabled, Plugins};
 use super::policy::Policies;
 use super::reinvocation::Reinvocation;
-use super::webhook::Webhooks;
+use super::webhook::{Meter, Webhooks};
 
 /// The admission chain of one server.
 #[derive(Debug)]
@@ -30,6 +30,7 @@ pub struct ChainBuilder {
     plugins: Enabled,
     pod_security: Configuration,
     observer: Option<Arc<dyn Observer>>,
+    meter: Option<Arc<dyn Meter>>,
     services: ServiceTable,
     remote_hooks: bool,
     client_certificate: Option<ClientCertificate>,
@@ -182,6 +183,13 @@ impl ChainBuilder {
         self
     }
 
+    /// Has every webhook call measured by `meter`.
+    #[must_use]
+    pub fn meter(mut self, meter: Arc<dyn Meter>) -> Self {
+        self.meter = Some(meter);
+        self
+    }
+
     /// Finds services in `services`; the caller keeps a clone and adds to it.
     #[must_use]
     pub fn services(mut self, services: ServiceTable) -> Self {
@@ -211,7 +219,7 @@ impl ChainBuilder {
         Chain {
             plugins: Plugins::new(self.plugins, self.pod_security),
             policies: Policies::new(),
-            webhooks: Webhooks::new(client, self.observer),
+            webhooks: Webhooks::new(client, self.observer, self.meter),
         }
     }
 }

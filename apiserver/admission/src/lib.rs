@@ -35,3 +35,4 @@ pub use level::Level;
 pub use notes::Notes;
 pub use observer::{Call, Observer, Verdict};
 pub use plugins::{AdmissionPlugin, Enabled, UnknownAdmissionPlugin};
+pub use webhook::{Ended, Measured, Meter};

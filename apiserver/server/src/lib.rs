@@ -17,8 +17,8 @@
 //!   (`service.kubernetes.io/topology-mode`), but those of `trafficDistribution`.
 //! * No metrics API is served: autoscalers read metrics from annotations ([`Controllers::autoscalers`]).
 //! * No request waits for others: answers name their flow schema and priority level, which are not enforced.
-//! * Metrics are those of requests, watches, admission, stored objects, authentication, the build and the process: there are
-//!   none of etcd, of caches, of work queues and of webhooks.
+//! * Metrics are those of requests, watches, admission, webhooks, stored objects, authentication, the build and the process: there are
+//!   none of etcd, of caches and of work queues.
 //! * Policies take effect with the next request. With [`Controllers::type_checking`], the names of types in `status.typeChecking`, as in
 //!   `Deployment1.spec`, have a small number, where a real controller writes the time.
 //! * Usage of ResourceQuotas is counted only with [`Controllers::quotas`], as with a real API server alone; what admission

@@ -13,7 +13,7 @@ use kubewright_auth::{
 };
 use kubewright_controllers::Controllers;
 use kubewright_endpoints::openapi::Swagger;
-use kubewright_endpoints::{Aggregator, FlowControl, Shared, StoredCluster, audit::Audit};
+use kubewright_endpoints::{Aggregator, FlowControl, Metrics, Shared, StoredCluster, audit::Audit};
 use kubewright_fieldmanagement as managed_fields;
 use kubewright_kubelet::{PodHandlers, Pods};
 use kubewright_registry::Served;
@@ -519,6 +519,7 @@ impl Builder {
             kubewright_apiextensions::builtin::registry_when_asked(self.version),
         ));
         let pods = Pods::default();
+        let metrics = Arc::<Metrics>::default();
         let shared = Arc::new(Shared {
             definitions: Arc::new(Definitions::new(
                 store.clone(),
@@ -535,12 +536,16 @@ impl Builder {
             pods,
             store,
             served,
-            chain: self.chain.plugins(self.plugins).build(),
+            chain: self
+                .chain
+                .plugins(self.plugins)
+                .meter(metrics.clone())
+                .build(),
             addresses: Mutex::new(addresses),
             aggregator: Aggregator::new(authorities.clone()),
             audit: self.audit,
             flow_control: FlowControl::default(),
-            metrics: Arc::default(),
+            metrics,
             swagger: Swagger::default(),
             stopped: watch::Sender::new(false),
         });

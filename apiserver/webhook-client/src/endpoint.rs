@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::certificate::ClientCertificate;
 use super::connect::Place;
+use super::error::CallError;
 use super::exchange::{Answered, Connection, Unanswered};
 use super::pool::Pool;
 use super::reply::Reply;
@@ -87,10 +88,10 @@ impl Endpoint {
         cluster: &dyn Services,
         body: Bytes,
         deadline: Instant,
-    ) -> Result<Reply, String> {
+    ) -> Result<Reply, CallError> {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(fault::DEADLINE.to_owned());
+            return Err(fault::DEADLINE.to_owned().into());
         }
         let first = self.first_hop(left)?;
         for attempt in 0.. {
@@ -100,7 +101,7 @@ impl Endpoint {
                     let until = Instant::now() + wait;
                     sleep_until(until.min(deadline)).await;
                     if until >= deadline {
-                        return Err(failed(&first.uri, fault::DEADLINE));
+                        return Err(failed(&first.uri, fault::DEADLINE).into());
                     }
                 }
                 _ => return judge(answer),
@@ -399,7 +400,7 @@ fn retry_after(answer: &Answered) -> Option<Duration> {
     Some(Duration::from_secs(seconds))
 }
 
-fn judge(answer: Answered) -> Result<Reply, String> {
+fn judge(answer: Answered) -> Result<Reply, CallError> {
     let Answered { head, body } = answer;
     let body = body.map_err(|why| fault::body(&why))?;
     let body = unpacked(&head.headers, body).map_err(|why| fault::body(&why))?;

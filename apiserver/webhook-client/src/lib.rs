@@ -4,6 +4,7 @@ mod certificate;
 mod connect;
 mod endpoint;
 mod envelope;
+mod error;
 mod exchange;
 mod fault;
 mod pool;
@@ -29,6 +30,7 @@ use target::Key;
 pub use certificate::{ClientCertificate, ClientCertificateError};
 pub use endpoint::Endpoint;
 pub use envelope::{Envelope, Opened, read_json};
+pub use error::CallError;
 pub use reply::Reply;
 pub use service::{Located, ServicePort, ServiceStream, ServiceTls, Stream};
 pub use services::{ServiceTable, Services};
@@ -117,7 +119,7 @@ impl Reach<'_> {
         endpoint: &Endpoint,
         body: Bytes,
         timeout: Duration,
-    ) -> Result<Reply, String> {
+    ) -> Result<Reply, CallError> {
         let deadline = Instant::now() + timeout;
         endpoint.post(self.cluster, body, deadline).await
     }

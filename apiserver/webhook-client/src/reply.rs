@@ -5,6 +5,8 @@ use http::{HeaderMap, StatusCode, header};
 use kubewright_apimachinery::go_text::quoted;
 use serde_json::Value;
 
+use super::error::CallError;
+
 /// How much of an unknown answer is shown.
 const SHOWN: usize = 2048;
 
@@ -23,30 +25,40 @@ impl Reply {
         status: StatusCode,
         headers: &HeaderMap,
         body: Bytes,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, CallError> {
+        // Go's client makes an internal error of it.
+        let internal = |why| CallError::answered(500, why);
         let content_type = match headers.get(header::CONTENT_TYPE) {
-            Some(value) if !value.is_empty() => checked(value)?,
+            Some(value) if !value.is_empty() => checked(value).map_err(internal)?,
             _ => "application/json",
         };
         if !(200..=206).contains(&status.as_u16()) {
-            return Err(status_of(&body).unwrap_or_else(|| generic(status, headers, &body)));
+            return Err(status_of(&body).unwrap_or_else(|| {
+                CallError::answered(status.as_u16(), generic(status, headers, &body))
+            }));
         }
         if body.is_empty() {
             let code = status.as_u16();
-            return Err(format!(
+            let why = format!(
                 "0-length response with status code: {code} and content type: {content_type}"
-            ));
+            );
+            return Err(why.into());
         }
         Ok(Self(body))
     }
 }
 
-/// The message of a failure Status in the body.
-fn status_of(body: &[u8]) -> Option<String> {
+/// The message and the code of a failure Status in the body.
+fn status_of(body: &[u8]) -> Option<CallError> {
     let status: Value = serde_json::from_slice(body).ok()?;
     let is_status = status["kind"] == "Status" && status["apiVersion"] == "v1";
-    (is_status && status["status"] != "Success")
-        .then(|| status["message"].as_str().unwrap_or_default().to_owned())
+    (is_status && status["status"] != "Success").then(|| {
+        let code = status["code"]
+            .as_u64()
+            .and_then(|code| code.try_into().ok());
+        let message = status["message"].as_str().unwrap_or_default();
+        CallError::answered(code.unwrap_or_default(), message.to_owned())
+    })
 }
 
 fn generic(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> String {

@@ -17,8 +17,8 @@ use crate::notes::Notes;
 /// Why a webhook did not let the request pass.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The call failed; `failurePolicy` decides.
-    Call(String),
+    /// The call failed; `failurePolicy` decides. The code is for metrics alone.
+    Call { code: u16, why: String },
     /// The webhook refused the request.
     Denied {
         status: Status,
@@ -35,11 +35,19 @@ pub(super) struct Prepared {
     body: Bytes,
 }
 
+/// The code of a call that a webhook gave none.
+pub(super) const UNAVAILABLE: u16 = 503;
+
 impl Failure {
+    pub(super) fn call(code: u16, why: impl Into<String>) -> Self {
+        let why = why.into();
+        Self::Call { code, why }
+    }
+
     /// What the client reads.
     pub(super) fn into_status(self, webhook: &str) -> Status {
         match self {
-            Self::Call(why) => Status::internal(&calling(webhook, &why)),
+            Self::Call { why, .. } => Status::internal(&calling(webhook, &why)),
             Self::Denied { status, .. } | Self::Refused(status) => status,
         }
     }
@@ -58,13 +66,13 @@ pub(super) fn prepare(
             DryRun::Unsupported => {
                 return Err(Failure::Refused(denial::dry_run_unsupported(&hook.name)));
             }
-            DryRun::Unknown => return Err(Failure::Call("Webhook SideEffects is nil".to_owned())),
+            DryRun::Unknown => return Err(Failure::call(400, "Webhook SideEffects is nil")),
         }
     }
     let version = hook.review.ok_or_else(|| {
-        Failure::Call(
-            "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)"
-                .to_owned(),
+        Failure::call(
+            400,
+            "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)",
         )
     })?;
     let uid = Uuid::new_v4().to_string();
@@ -103,24 +111,27 @@ pub(super) async fn call(
 ) -> Result<Answer, Failure> {
     let hook = &invocation.hook;
     let endpoint = reach.client.endpoint(&hook.target).map_err(|why| {
-        Failure::Call(format!(
-            "could not get REST client: {}",
-            why.shown(&hook.name)
-        ))
+        let why = why.shown(&hook.name);
+        Failure::call(500, format!("could not get REST client: {why}"))
     })?;
     let deadline = request_deadline.min(Instant::now() + hook.timeout);
-    let failed = |why: String| Failure::Call(format!("failed to call webhook: {why}"));
+    let failed = |code, why: &str| Failure::call(code, format!("failed to call webhook: {why}"));
     let reply = endpoint
         .post(reach.cluster, prepared.body, deadline)
         .await
-        .map_err(|why| {
+        .map_err(|error| {
+            let why = error.to_string();
             warn_of_certificate(hook, &why, notes);
-            failed(why)
+            failed(error.code().unwrap_or(UNAVAILABLE), &why)
         })?;
-    let review = answer::decode(&reply, prepared.version).map_err(failed)?;
-    let answer = review
-        .verify(sort, &prepared.uid)
-        .map_err(|why| Failure::Call(format!("received invalid webhook response: {why}")))?;
+    let review = answer::decode(&reply, prepared.version);
+    let review = review.map_err(|why| failed(UNAVAILABLE, &why))?;
+    let answer = review.verify(sort, &prepared.uid).map_err(|why| {
+        Failure::call(
+            UNAVAILABLE,
+            format!("received invalid webhook response: {why}"),
+        )
+    })?;
     for (key, value) in &answer.audit_annotations {
         notes.annotate(&format!("{}/{key}", hook.name), value.as_str());
     }

@@ -5,6 +5,7 @@ mod answer;
 mod call;
 mod configuration;
 mod denial;
+mod meter;
 mod mutating;
 mod observe;
 mod patch;
@@ -27,6 +28,8 @@ use super::notes::Notes;
 use super::observer::Observer;
 use super::reinvocation::Reinvocation;
 
+pub use meter::{Ended, Measured, Meter};
+
 use configuration::Configurations;
 
 /// Both webhook plugins.
@@ -35,15 +38,21 @@ pub(super) struct Webhooks {
     validating: Configurations,
     client: Client,
     observer: Option<Arc<dyn Observer>>,
+    meter: Option<Arc<dyn Meter>>,
 }
 
 impl Webhooks {
-    pub(super) fn new(client: Client, observer: Option<Arc<dyn Observer>>) -> Self {
+    pub(super) fn new(
+        client: Client,
+        observer: Option<Arc<dyn Observer>>,
+        meter: Option<Arc<dyn Meter>>,
+    ) -> Self {
         Self {
             mutating: Configurations::new("mutatingwebhookconfigurations"),
             validating: Configurations::new("validatingwebhookconfigurations"),
             client,
             observer,
+            meter,
         }
     }
 
@@ -79,6 +88,7 @@ impl Webhooks {
         let dispatch = mutating::Dispatch {
             reach: self.reach(cluster),
             observer: self.observer.as_deref(),
+            meter: self.meter.as_deref(),
             cluster,
             attributes: &mut *attributes,
             notes,
@@ -104,6 +114,7 @@ impl Webhooks {
         let dispatch = validating::Dispatch {
             reach: self.reach(cluster),
             observer: self.observer.as_deref(),
+            meter: self.meter.as_deref(),
             cluster,
             attributes,
             notes,

@@ -10,6 +10,7 @@ use super::annotations::Annotator;
 use super::answer::{Answer, Sort};
 use super::call::{self, Failure};
 use super::configuration::Hook;
+use super::meter::Meter;
 use super::observe;
 use super::patch::{self, Patched};
 use super::select::{self, Invocation};
@@ -25,6 +26,7 @@ use crate::reinvocation::Reinvocation;
 pub(super) struct Dispatch<'a> {
     pub(super) reach: Reach<'a>,
     pub(super) observer: Option<&'a dyn Observer>,
+    pub(super) meter: Option<&'a dyn Meter>,
     pub(super) cluster: &'a dyn Cluster,
     pub(super) attributes: &'a mut Attributes,
     pub(super) notes: &'a Notes,
@@ -83,7 +85,7 @@ impl Dispatch<'_> {
         let Err(failure) = outcome else {
             return Ok(());
         };
-        if !(hook.ignore_failure && matches!(failure, Failure::Call(_))) {
+        if !(hook.ignore_failure && matches!(failure, Failure::Call { .. })) {
             return Err(failure.into_status(&hook.name));
         }
         tracing::warn!(webhook = %hook.id, "a webhook failed, and its failure policy lets the request pass");
@@ -163,15 +165,16 @@ impl Dispatch<'_> {
         outcome: &std::result::Result<Effect, Failure>,
         started: Instant,
     ) {
-        let Some(observer) = self.observer else {
-            return;
-        };
         let seen = observe::Seen {
             hook: &invocation.hook,
             mutating: true,
             again: self.reinvocation.webhooks.round() > 0,
             request: self.attributes,
             started,
+        };
+        seen.measure(self.meter, outcome.as_ref().err());
+        let Some(observer) = self.observer else {
+            return;
         };
         match outcome {
             Ok(Effect { answer, patched }) => {

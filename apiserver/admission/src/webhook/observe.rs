@@ -39,7 +39,7 @@ impl Seen<'_> {
             Failure::Refused(status) => {
                 self.tell(observer, Verdict::Failed(status.message()), None, None, &[]);
             }
-            Failure::Call(why) => {
+            Failure::Call { why, .. } => {
                 let text = calling(&self.hook.name, why);
                 let verdict = if self.hook.ignore_failure {
                     Verdict::Ignored(&text)

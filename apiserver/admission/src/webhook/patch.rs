@@ -13,7 +13,8 @@ use kubewright_webhook_client::{Reach, go_word, read_json};
 use serde_json::Value;
 
 use super::answer::Answer;
-use super::call::Failure;
+use super::call::{Failure, UNAVAILABLE};
+use super::denial;
 use super::select::Invocation;
 use crate::attributes::Attributes;
 use crate::forms::Forms;
@@ -38,9 +39,8 @@ pub(super) fn read(answer: &Answer) -> Result<Option<Patch>, Failure> {
         return Ok(None);
     }
     let undecodable = |why: &dyn Display| {
-        Failure::Call(format!(
-            "received undecodable patch in webhook response: {why}"
-        ))
+        let why = format!("received undecodable patch in webhook response: {why}");
+        Failure::call(UNAVAILABLE, why)
     };
     let document = read_json(&answer.patch).map_err(|why| undecodable(&why))?;
     let patch = Patch::from_value(document).map_err(|error| undecodable(&error))?;
@@ -49,10 +49,13 @@ pub(super) fn read(answer: &Answer) -> Result<Option<Patch>, Failure> {
     }
     match answer.patch_type.as_deref() {
         None | Some("JSONPatch") => Ok(Some(patch)),
-        Some(other) => Err(Failure::Call(format!(
-            "unsupported patch type {}",
-            quoted(other)
-        ))),
+        Some(other) => {
+            let why = format!("unsupported patch type {}", quoted(other));
+            Err(Failure::call(
+                denial::denied("", answer.result.as_ref()).code(),
+                why,
+            ))
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::answer::Sort;
 use super::call::{self, Failure, Prepared};
 use super::configuration::Hook;
+use super::meter::Meter;
 use super::observe;
 use super::select::{self, Invocation};
 use crate::attributes::Attributes;
@@ -25,6 +26,7 @@ const FAILED_OPEN: &str = "failed-open.validating.webhook.admission.k8s.io";
 pub(super) struct Dispatch<'a> {
     pub(super) reach: Reach<'a>,
     pub(super) observer: Option<&'a dyn Observer>,
+    pub(super) meter: Option<&'a dyn Meter>,
     pub(super) cluster: &'a dyn Cluster,
     pub(super) attributes: &'a Attributes,
     pub(super) notes: &'a Notes,
@@ -111,6 +113,7 @@ impl Dispatch<'_> {
             }
             Err(failure) => Err(failure),
         };
+        seen.measure(self.meter, answer.as_ref().err());
         if let Some(observer) = self.observer {
             match &answer {
                 Ok(answer) => seen.allowed(observer, answer, None),
@@ -119,7 +122,7 @@ impl Dispatch<'_> {
         }
         match answer {
             Ok(_) => Ok(()),
-            Err(Failure::Call(_)) if hook.ignore_failure => {
+            Err(Failure::Call { .. }) if hook.ignore_failure => {
                 tracing::warn!(webhook = %hook.id, "a webhook failed, and its failure policy lets the request pass");
                 self.notes.annotate(
                     &format!("{FAILED_OPEN}/round_0_index_{index}"),

@@ -12,6 +12,7 @@ use tokio::time::Duration;
 
 use super::admission::{AdmissionDurations, AdmissionStep};
 use super::series::{Labels, Series};
+use super::webhooks::WebhookCalls;
 
 /// The counters of one server.
 #[derive(Debug, Default)]
@@ -28,6 +29,7 @@ pub struct Metrics {
     pub(super) addresses: AtomicU64,
     pub(super) others: AtomicU64,
     pub(super) admission: AdmissionDurations,
+    pub(super) webhooks: WebhookCalls,
 }
 
 impl Metrics {

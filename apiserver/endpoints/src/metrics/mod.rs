@@ -10,6 +10,7 @@ mod process;
 mod requests;
 mod series;
 mod text;
+mod webhooks;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -32,6 +33,7 @@ impl Metrics {
     pub(crate) fn text(&self, stored: &[Stored], version: &Value) -> String {
         let mut text = Text::default();
         self.admission.write(&mut text);
+        self.webhooks.write(&mut text);
         self.write_inflight(&mut text);
         requests::write(&mut text, &self.all());
         write_objects(&mut text, stored);

@@ -54,7 +54,8 @@ impl Webhook {
         let failed = |why: String| format!("{about} failed: {why}");
         let uid = Uuid::new_v4().to_string();
         let body = review::write(version, &uid, wanted, &[object]);
-        let reply = reach.post(&endpoint, body, TIMEOUT).await.map_err(failed)?;
+        let reply = reach.post(&endpoint, body, TIMEOUT).await;
+        let reply = reply.map_err(|error| failed(error.to_string()))?;
         let review = review::decode(&reply, version).map_err(failed)?;
         let objects = review.verify(&uid).map_err(failed)?;
         let count = objects.len();
