@@ -12,6 +12,7 @@ use kubewright_apimachinery::user::{AUTHENTICATED, User};
 use kubewright_storage::Store;
 use serde_json::Value;
 
+use super::legacy_tokens;
 use super::tokens::ServiceAccountTokens;
 
 /// Why a token does not authenticate a user.
@@ -35,6 +36,11 @@ pub(super) fn user_of(
     // The clocks of two machines differ.
     const LEEWAY: i64 = 60;
     let claims = claims(tokens, token)?;
+    if legacy_tokens::is_legacy(&claims) {
+        let user = legacy_tokens::user_of(store, token, &claims).map_err(Refused::Invalid)?;
+        let audiences = tokens.own_audiences().into_iter().map(str::to_owned);
+        return Ok((user, audiences.collect()));
+    }
     let expires = claims["exp"].as_i64().unwrap_or_default();
     if expires + LEEWAY < Timestamp::now().as_second() {
         let why = "service account token has expired";
@@ -83,7 +89,8 @@ fn claims(tokens: &ServiceAccountTokens, token: &str) -> std::result::Result<Val
         Some((signed, signature, claims))
     };
     let (signed, signature, claims) = read().ok_or(Refused::NotOurs)?;
-    if !tokens.accepts(claims["iss"].as_str().unwrap_or_default()) {
+    let is_ours = tokens.accepts(claims["iss"].as_str().unwrap_or_default());
+    if !is_ours && !legacy_tokens::is_legacy(&claims) {
         return Err(Refused::NotOurs);
     }
     if tokens.verify(signed.as_bytes(), &signature) {

@@ -7,6 +7,7 @@ mod authorizer;
 mod bound_tokens;
 mod derived;
 mod impersonation;
+mod legacy_tokens;
 mod modes;
 mod node;
 mod openid;

@@ -8,9 +8,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
+
+	"kubewright.dev/tests/judges/harness"
 )
 
 func main() {
@@ -20,7 +20,7 @@ func main() {
 	processes := flag.Int("procs", 8, "run this many specs at a time")
 	timeout := flag.Duration("timeout", 10*time.Minute, "give up after this long")
 	build := flag.Bool("build", false, "compile the suite, and run nothing")
-	command := flag.String("kubewright", "", "use this `program` instead of building the command of this repository")
+	real := flag.Bool("real", false, "run the specs on a real control plane, too, whose nodes run no containers, and compare the times")
 	flag.Parse()
 
 	if *build {
@@ -30,13 +30,13 @@ func main() {
 		}
 		return
 	}
-	if err := run(*command, *focus, *part, *failing, *processes, *timeout); err != nil {
+	if err := run(*focus, *part, *failing, *real, *processes, *timeout); err != nil {
 		fmt.Fprintf(os.Stderr, "kubernetes: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(command, focus string, part, failing bool, processes int, timeout time.Duration) error {
+func run(focus string, part, failing, real bool, processes int, timeout time.Duration) error {
 	listed, err := readSpecs("specs.tsv")
 	if err != nil {
 		return err
@@ -45,39 +45,41 @@ func run(command, focus string, part, failing bool, processes int, timeout time.
 	if len(chosen) == 0 {
 		return fmt.Errorf("choosing specs: none of the %d listed specs matches", len(listed))
 	}
-	work, err := os.MkdirTemp("", "kubewright-judge-")
-	if err != nil {
-		return fmt.Errorf("making a folder for this run: %w", err)
-	}
-	defer os.RemoveAll(work)
-
 	suite, err := buildSuite()
 	if err != nil {
 		return err
 	}
-	if command == "" {
-		if command, err = buildCommand(); err != nil {
+	say("building the command")
+	command, err := harness.Command(real)
+	if err != nil {
+		return err
+	}
+	on := func(plane harness.Plane) (outcome, error) {
+		var results map[string]result
+		took, err := harness.On(plane, func(cluster *harness.Cluster) (err error) {
+			results, err = suite.run(cluster.Kubeconfig, cluster.Folder, chosen, processes, timeout)
+			return err
+		})
+		return outcome{results, took}, err
+	}
+	ours, err := on(harness.Embedded(command, "--controllers", "all", "--nodes", "2",
+		"--container", "registry.k8s.io/e2e-test-images/agnhost:*="+suite.agnhost+" pause"))
+	if err != nil {
+		return err
+	}
+	var theirs outcome
+	if real {
+		assets, err := harness.RealAssets()
+		if err != nil {
+			return err
+		}
+		plane, err := harness.RealWithControllers(assets)
+		if err != nil {
+			return err
+		}
+		if theirs, err = on(plane); err != nil {
 			return err
 		}
 	}
-	server, err := startServer(command, work, suite.agnhost)
-	if err != nil {
-		return err
-	}
-	defer server.stop()
-	interrupted := make(chan os.Signal, 1)
-	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-interrupted
-		server.stop()
-		os.RemoveAll(work)
-		os.Exit(130)
-	}()
-
-	began := time.Now()
-	results, err := suite.run(server.kubeconfig, work, chosen, processes, timeout)
-	if err != nil {
-		return err
-	}
-	return judge(chosen, results, time.Since(began))
+	return judge(chosen, ours, theirs)
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"kubewright.dev/tests/judges/harness"
 )
 
 // suite is where the programs are that the run needs: agnhost is what the containers of its pods run.
@@ -20,14 +22,11 @@ type suite struct {
 
 // buildSuite compiles what is not in Go's cache.
 func buildSuite() (suite, error) {
-	folder, err := filepath.Abs("../../../.kubewright/judges/kubernetes")
+	folder, err := harness.Kept("kubernetes")
 	if err != nil {
 		return suite{}, err
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return suite{}, fmt.Errorf("making the folder of the suite: %w", err)
-	}
-	runtime, err := runtimeFlags()
+	runtime, err := harness.RuntimeFlags(".")
 	if err != nil {
 		return suite{}, err
 	}
@@ -38,7 +37,7 @@ func buildSuite() (suite, error) {
 		{"test", "-c", runtime, "-ldflags=-s -w", "-o", built.e2e, "k8s.io/kubernetes/test/e2e"},
 	} {
 		began := time.Now()
-		build := golang(arguments...)
+		build := harness.Golang(".", arguments...)
 		build.Stdout = os.Stderr
 		if err := build.Run(); err != nil {
 			return suite{}, fmt.Errorf("building %s: %w", arguments[len(arguments)-1], err)
@@ -46,25 +45,6 @@ func buildSuite() (suite, error) {
 		say("built %s in %.0f s", arguments[len(arguments)-1], time.Since(began).Seconds())
 	}
 	return built, nil
-}
-
-// runtimeFlags are those with which tests/kube-apiserver/build compiles apimachinery's runtime: with others, nothing that both
-// programs are made of would come from Go's cache.
-func runtimeFlags() (string, error) {
-	const module = "k8s.io/apimachinery"
-	list := golang("list", "-m", "-f", "{{.Dir}}", module)
-	folder, err := list.Output()
-	if err != nil {
-		return "", fmt.Errorf("finding %s: %w", module, err)
-	}
-	return fmt.Sprintf("-gcflags=%s/pkg/runtime=-trimpath=%s=>%s", module, strings.TrimSpace(string(folder)), module), nil
-}
-
-func golang(arguments ...string) *exec.Cmd {
-	command := exec.Command("go", arguments...)
-	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly -trimpath -buildvcs=false")
-	command.Stderr = os.Stderr
-	return command
 }
 
 // run runs the chosen specs, and no others: those whose containers all listen on one port one after another, because they share

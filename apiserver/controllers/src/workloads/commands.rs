@@ -66,6 +66,7 @@ pub(super) fn plan(
         Duration::ZERO
     };
     let of_job = is_of_job(pod);
+    let has_an_end = of_job || is_hook(pod);
     // Elsewhere than in a Job a failure is not worth waiting for.
     let after = if of_job { least } else { Duration::ZERO };
     match annotation {
@@ -95,7 +96,7 @@ pub(super) fn plan(
             after: after.max(least),
             code,
         },
-        None if role == Role::Init || (of_job && role == Role::Main) => Plan::Ends {
+        None if role == Role::Init || (has_an_end && role == Role::Main) => Plan::Ends {
             after: least,
             code: 0,
         },
@@ -109,6 +110,12 @@ fn is_of_job(pod: &Value) -> bool {
     owners
         .iter()
         .any(|owner| owner["controller"] == true && owner["kind"] == "Job")
+}
+
+/// Whether a pod is a hook of a Helm release, such as a test, for whose end Helm waits.
+fn is_hook(pod: &Value) -> bool {
+    let annotations = &pod["metadata"]["annotations"];
+    annotations["helm.sh/hook"].is_string()
 }
 
 /// What the command of a container does, if it is understood.
@@ -334,6 +341,16 @@ mod tests {
             let plan = plan(&pod, container, role, Duration::from_secs(9), &mut files);
             assert_eq!(plan, expected, "{role:?}");
         }
+    }
+
+    #[test]
+    fn a_hook_of_helm_succeeds_unless_its_command_says_otherwise() {
+        let mut test = pod(json!({"image": "busybox", "command": ["wget"], "args": ["web:80"]}));
+        assert_eq!(planned(&test), Plan::Serves);
+        test["metadata"]["annotations"] = json!({"helm.sh/hook": "test"});
+        assert_eq!(planned(&test), ends(0));
+        test["spec"]["containers"][0]["command"] = json!(["false"]);
+        assert_eq!(planned(&test), ends(1));
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(super) use status::{condition, count, put_condition};
 ///
 /// A container does what its command says, as far as it is one of `true`, `false`, `exit`, `sleep`, `echo`, `touch`, `cat` and
 /// `test`, alone or in lists, conditions and loops of `sh -c`. Any other container serves until it is stopped; it
-/// succeeds if it is one of a Job. The annotation `kubewright.dev/simulate` of a pod decides over its commands: `success`,
+/// succeeds if it is one of a Job or of a Helm hook, such as a test. The annotation `kubewright.dev/simulate` of a pod decides over its commands: `success`,
 /// `failure`, `exit CODE`, `crash-loop`, `wait` or `unready`. It may change while the pod runs.
 ///
 /// The scheduler counts requests, pods and host ports against what nodes have, keeps node affinity, taints, affinity and anti-affinity of
