@@ -134,7 +134,8 @@ fn validation_actions(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         errors.push(FieldError::invalid(&path, value, detail));
     }
     if actions.is_empty() {
-        errors.push(FieldError::required(&path, "").declarative());
+        let handwritten = FieldError::required(&path, "at least one validation action is required");
+        errors.push(FieldError::required(&path, "").declarative_for(handwritten));
     }
 }
 

@@ -17,7 +17,7 @@ use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 use crate::warnings::addresses;
 use kubewright_validation::check::{
-    Errors, declaratively, declared_immutable, declared_required, ip, label, labels, one_of,
+    Errors, declaratively, declared_immutable, declared_required_for, ip, label, labels, one_of,
     one_of_if_set, problems, subdomain,
 };
 use kubewright_validation::metadata::Rules;
@@ -142,7 +142,8 @@ fn check(object: &Value, old: &Value, errors: &mut Errors) {
 fn endpoint(endpoint: &Value, kind: &str, path: &Path<'_>, errors: &mut Errors) {
     let at = path.child("addresses");
     let addresses = endpoint.list("addresses");
-    declared_required(endpoint, path, "addresses", errors);
+    let why = "must contain at least 1 address";
+    declared_required_for(why, endpoint, path, "addresses", errors);
     if addresses.len() > 100 {
         errors.push(FieldError::too_many(&at, addresses.len(), 100).declarative());
     }

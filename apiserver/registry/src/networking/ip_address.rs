@@ -11,7 +11,7 @@ use crate::columns::Row;
 use crate::columns::titles::NAME;
 use crate::columns::titles::text;
 use crate::strategy::{Findings, Strategy};
-use kubewright_validation::check::{Errors, declared_immutable, declared_required, subdomain};
+use kubewright_validation::check::{Errors, declared_immutable_as, declared_required, subdomain};
 use kubewright_validation::formats;
 use kubewright_validation::metadata::Rules;
 
@@ -33,7 +33,15 @@ impl Strategy for IPAddress {
         check(new, errors);
         METADATA.changed(new, old, errors);
         let (new, old) = (new.at("spec"), old.at("spec"));
-        declared_immutable(new, old, &Path::new("spec"), "parentRef", errors);
+        let path = Path::new("spec");
+        declared_immutable_as(
+            "?networking.ParentReference",
+            new,
+            old,
+            &path,
+            "parentRef",
+            errors,
+        );
     }
 
     fn columns(&self) -> Vec<Column<'_>> {

@@ -12,7 +12,9 @@ use crate::columns::Row;
 use crate::columns::titles::text;
 use crate::columns::titles::{AGE, NAME, wide};
 use crate::strategy::{Findings, Strategy};
-use kubewright_validation::check::{Errors, declared_required, immutable_as, problems, subdomain};
+use kubewright_validation::check::{
+    Errors, declaratively_swapped, declared_required, immutable_as, problems, subdomain,
+};
 use kubewright_validation::metadata::Rules;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -99,11 +101,18 @@ fn check(namespaced: bool, object: &Value, errors: &mut Errors) {
     }
     let name = reference.text("name");
     problems(&path.child("name"), name, names::path_segment(name), errors);
-    let subjects = Path::new("subjects");
-    for (index, subject) in object.list("subjects").iter().enumerate() {
-        self::subject(subject, namespaced, &subjects.index(index), errors);
-    }
-    declared_required(reference, &path, "name", errors);
+    declaratively_swapped(
+        errors,
+        |errors| {
+            declared_required(reference, &path, "name", errors);
+        },
+        |errors| {
+            let subjects = Path::new("subjects");
+            for (index, subject) in object.list("subjects").iter().enumerate() {
+                self::subject(subject, namespaced, &subjects.index(index), errors);
+            }
+        },
+    );
 }
 
 fn check_update(new: &Value, old: &Value, errors: &mut Errors) {

@@ -17,7 +17,7 @@ use crate::defaults::volumes::shared_sources;
 use crate::metadata;
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::{
-    Errors, IMMUTABLE, declared_driver_name, driver_name, subdomain,
+    Errors, declared_change, declared_driver_name, driver_name, subdomain,
 };
 use kubewright_validation::metadata::Rules;
 
@@ -48,13 +48,11 @@ impl Strategy for VolumeAttachment {
     }
 
     fn validate(&self, object: &Value, found: &mut Findings) {
-        METADATA.create(object, &mut found.errors);
-        check(object, &mut found.errors);
-        let (attacher, path) = (
-            object.at("spec").text("attacher"),
-            Path::new("spec.attacher"),
-        );
-        declared_driver_name(attacher, &path, &mut found.errors);
+        let errors = &mut found.errors;
+        METADATA.create(object, errors);
+        let attacher = object.at("spec").text("attacher");
+        declared_driver_name(attacher, &Path::new("spec.attacher"), errors);
+        check(object, errors);
     }
 
     fn validate_update(&self, subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
@@ -67,7 +65,7 @@ impl Strategy for VolumeAttachment {
         driver_name(spec.text("attacher"), &path.child("attacher"), errors);
         check(new, errors);
         if !same_type("api.storage.v1.VolumeAttachmentSpec", spec, old.at("spec")) {
-            errors.push(FieldError::invalid(&path, Value::Null, IMMUTABLE).declarative());
+            errors.push(declared_change("storage.VolumeAttachmentSpec", spec, &path));
         }
     }
 
