@@ -424,6 +424,44 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_declarative_validation_covers_is_said_by_handwritten_validation_alone() {
+        let path = Path::new("spec.type");
+        let said = |errors: Vec<FieldError>| {
+            let bodies = errors.iter().map(FieldError::body);
+            bodies.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let errors = vec![
+            FieldError::required(&path, "").declarative_for(FieldError::required(&path, "why")),
+            FieldError::forbidden(&path, "elsewhere").declarative_for(None),
+            FieldError::duplicate(&path, "a"),
+            FieldError::forbidden(&path, "here").covered(),
+        ];
+        let mut newest = errors.clone();
+        FieldError::settle(&mut newest);
+        assert_eq!(
+            said(newest),
+            [
+                "Duplicate value: \"a\"",
+                "Required value",
+                "Forbidden: elsewhere"
+            ]
+        );
+        let mut older: Vec<_> = errors
+            .into_iter()
+            .filter_map(FieldError::handwritten)
+            .collect();
+        FieldError::settle(&mut older);
+        assert_eq!(
+            said(older),
+            [
+                "Required value: why",
+                "Duplicate value: \"a\"",
+                "Forbidden: here"
+            ]
+        );
+    }
+
+    #[test]
     fn a_path_is_written_as_the_api_server_writes_it() {
         let root = Path::root();
         let spec = root.child("spec.template");

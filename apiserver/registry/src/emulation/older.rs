@@ -126,8 +126,8 @@ impl Strategy for Older {
         self.newest.convert(object, from, to)
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        self.newest.columns()
+    fn columns(&self, kind: (&str, &str)) -> Vec<Column<'_>> {
+        self.newest.columns(kind)
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {

@@ -7,11 +7,8 @@ use serde_json::Value;
 
 use super::conditions;
 use super::defaults::number;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::count;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::Errors;
@@ -69,10 +66,6 @@ impl Strategy for PriorityLevelConfiguration {
 
     fn may_not_fit(&self) -> bool {
         true
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -295,16 +288,6 @@ fn entropy(deck: i64, hand: i64) -> u32 {
     let bits = ((deck as f64).log2() * hand as f64).ceil() as u32;
     bits
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Type", "whether it is limited"),
-    text("NominalConcurrencyShares", "its share of the seats"),
-    text("Queues", "how many queues it has"),
-    text("HandSize", "how many queues a flow may use"),
-    text("QueueLengthLimit", "how long a queue may be"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let limited = row.spec().at("limited");

@@ -6,10 +6,7 @@ use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::reference::segment;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::NAME;
-use crate::columns::titles::text;
 use crate::strategy::{Findings, Strategy};
 use kubewright_validation::check::{Errors, declared_immutable_as, declared_required, subdomain};
 use kubewright_validation::formats;
@@ -44,10 +41,6 @@ impl Strategy for IPAddress {
         );
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -76,8 +69,6 @@ fn check(object: &Value, errors: &mut Errors) {
     }
     segment(parent, "namespace", &path, errors);
 }
-
-const COLUMNS: &[Column<'static>] = &[NAME, text("ParentRef", "who uses the address")];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let parent = row.spec().at("parentRef");

@@ -7,10 +7,7 @@ use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME, wide};
 use crate::strategy::{Findings, Strategy};
 use kubewright_validation::check::{
     Errors, declaratively_swapped, declared_required, immutable_as, problems, subdomain,
@@ -42,10 +39,6 @@ impl Strategy for RoleBinding {
         check(self.namespaced, new, &mut found.errors);
         rules.changed(new, old, &mut found.errors);
         check_update(new, old, &mut found.errors);
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -148,15 +141,6 @@ fn subject(subject: &Value, namespaced: bool, path: &Path<'_>, errors: &mut Erro
         )),
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Role", "what is granted"),
-    AGE,
-    wide("Users", "the users it is granted to"),
-    wide("Groups", "the groups it is granted to"),
-    wide("ServiceAccounts", "the service accounts it is granted to"),
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let role = row.object.at("roleRef");

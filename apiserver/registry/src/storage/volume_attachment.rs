@@ -7,10 +7,7 @@ use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME, boolean, named};
 use crate::core::validation::persistent_volumes::volume_spec;
 use crate::defaults::shared::resource_list;
 use crate::defaults::volumes::shared_sources;
@@ -76,10 +73,6 @@ impl Strategy for VolumeAttachment {
         }
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -139,15 +132,6 @@ fn check(object: &Value, errors: &mut Errors) {
         subdomain(&at, source.text("persistentVolumeName"), errors);
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    named(text("Attacher", "who attaches the volume")),
-    text("PV", "the volume"),
-    text("Node", "where it is attached"),
-    boolean("Attached", "whether it is attached"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let spec = row.spec();
