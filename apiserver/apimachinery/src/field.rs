@@ -130,7 +130,20 @@ pub struct FieldError {
     field: String,
     reason: Reason,
     body: String,
-    declarative: bool,
+    declared: Declared,
+}
+
+/// Whether declarative validation finds an error, and what handwritten validation says in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Declared {
+    /// Handwritten validation alone finds it.
+    No,
+    /// Both say the same.
+    Alike,
+    /// Handwritten validation says this, or nothing at this place.
+    Otherwise(Option<Box<FieldError>>),
+    /// Handwritten validation alone says this, where declarative validation says it at another place.
+    Covered,
 }
 
 /// The machine-readable kind of a field error: `causes[].reason` of a Status.
@@ -181,20 +194,46 @@ impl FieldError {
     /// Says that Kubernetes finds this error by declarative validation, whose errors stand behind all others.
     #[must_use]
     pub fn declarative(mut self) -> Self {
-        self.declarative = true;
+        if self.declared == Declared::No {
+            self.declared = Declared::Alike;
+        }
+        self
+    }
+
+    /// The same for an error that a version without declarative validation of this field words otherwise, or does not
+    /// find.
+    #[must_use]
+    pub fn declarative_for(mut self, handwritten: impl Into<Option<Self>>) -> Self {
+        self.declared = Declared::Otherwise(handwritten.into().map(Box::new));
+        self
+    }
+
+    /// Says that declarative validation covers this error, so that handwritten validation says it in older versions alone.
+    #[must_use]
+    pub fn covered(mut self) -> Self {
+        self.declared = Declared::Covered;
         self
     }
 
     /// Whether Kubernetes finds this error by declarative validation.
     pub fn is_declarative(&self) -> bool {
-        self.declarative
+        matches!(self.declared, Declared::Alike | Declared::Otherwise(_))
+    }
+
+    /// What a version says that validates nothing declaratively.
+    pub fn handwritten(mut self) -> Option<Self> {
+        match std::mem::replace(&mut self.declared, Declared::No) {
+            Declared::Otherwise(handwritten) => handwritten.map(|error| *error),
+            Declared::No | Declared::Alike | Declared::Covered => Some(self),
+        }
     }
 
     /// Puts the errors of an object into the order in which Kubernetes reports them: each once, and those of declarative
     /// validation last.
     pub fn settle(errors: &mut Vec<Self>) {
         if errors.len() > 1 {
-            errors.sort_by_key(|error| error.declarative);
+            errors.retain(|error| error.declared != Declared::Covered);
+            errors.sort_by_key(Self::is_declarative);
             let mut seen = HashSet::new();
             errors.retain(|error| seen.insert(error.to_string()));
         }
@@ -345,7 +384,7 @@ impl FieldError {
             field: path.to_string(),
             reason,
             body,
-            declarative: false,
+            declared: Declared::No,
         }
     }
 }
@@ -383,6 +422,44 @@ fn with_detail(body: &str, detail: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_declarative_validation_covers_is_said_by_handwritten_validation_alone() {
+        let path = Path::new("spec.type");
+        let said = |errors: Vec<FieldError>| {
+            let bodies = errors.iter().map(FieldError::body);
+            bodies.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let errors = vec![
+            FieldError::required(&path, "").declarative_for(FieldError::required(&path, "why")),
+            FieldError::forbidden(&path, "elsewhere").declarative_for(None),
+            FieldError::duplicate(&path, "a"),
+            FieldError::forbidden(&path, "here").covered(),
+        ];
+        let mut newest = errors.clone();
+        FieldError::settle(&mut newest);
+        assert_eq!(
+            said(newest),
+            [
+                "Duplicate value: \"a\"",
+                "Required value",
+                "Forbidden: elsewhere"
+            ]
+        );
+        let mut older: Vec<_> = errors
+            .into_iter()
+            .filter_map(FieldError::handwritten)
+            .collect();
+        FieldError::settle(&mut older);
+        assert_eq!(
+            said(older),
+            [
+                "Required value: why",
+                "Duplicate value: \"a\"",
+                "Forbidden: here"
+            ]
+        );
+    }
 
     #[test]
     fn a_path_is_written_as_the_api_server_writes_it() {

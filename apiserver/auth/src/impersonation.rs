@@ -9,6 +9,7 @@ use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::names;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED};
+use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_apimachinery::{percent, user::User};
 use parking_lot::Mutex;
 
@@ -58,29 +59,47 @@ const MODES: [Mode; 5] = [
     Mode::Legacy,
 ];
 
-/// Returns the impersonated user, or `None` if the headers name none; `request` is what the request itself asks for.
+/// Returns the impersonated user, or `None` if the headers name none; `request` is what the request itself asks for. Before
+/// 1.36, impersonation was not constrained.
 ///
 /// # Errors
 /// 403 if the sender may not impersonate, 400 for parts without a user.
 pub fn impersonated(
     authorizer: &dyn Authorizer,
+    version: KubernetesVersion,
     last: &LastModes,
     headers: &HeaderMap,
     request: &Question<'_>,
 ) -> Result<Option<Impersonated>> {
+    let is_constrained = version >= KubernetesVersion::V1_36;
     let wanted = wanted(headers);
     if wanted.username.is_empty() {
         if wanted.groups.is_empty() && wanted.uid.is_empty() && wanted.extra.is_empty() {
             return Ok(None);
         }
-        return Err(Status::bad_request(format!(
-            "requested {} without impersonating a user name",
-            shown(&wanted)
-        )));
+        return Err(Status::bad_request(if is_constrained {
+            format!(
+                "requested {} without impersonating a user name",
+                shown(&wanted)
+            )
+        } else {
+            format!(
+                "requested {} without impersonating a user",
+                references(&wanted)
+            )
+        }));
     }
     let sender = request.user;
-    let preferred = last.of(sender);
-    let others = MODES.into_iter().filter(|mode| Some(*mode) != preferred);
+    let preferred = last.of(sender).filter(|_| is_constrained);
+    let modes: &[Mode] = if is_constrained {
+        &MODES
+    } else {
+        &[Mode::Legacy]
+    };
+    let others = modes
+        .iter()
+        .copied()
+        .filter(|mode| Some(*mode) != preferred);
     let mut refusal = None;
     for mode in preferred.into_iter().chain(others) {
         let attempt = Attempt {
@@ -382,6 +401,21 @@ fn shown(user: &User) -> String {
         "&user.DefaultInfo{{Name:\"\", UID:{}, Groups:{groups}, Extra:{extra}}}",
         quoted(&user.uid)
     )
+}
+
+/// The parts of the user as Go prints the references by which they were asked for, before 1.36.
+fn references(user: &User) -> String {
+    let group = |group: &String| format!("{{Group  {group}    }}");
+    let mut all: Vec<String> = user.groups.iter().map(group).collect();
+    let of = "authentication.k8s.io/v1";
+    for (key, values) in &user.extra {
+        let extra = |value: &String| format!("{{UserExtra  {value}  {of}  {key}}}");
+        all.extend(values.iter().map(extra));
+    }
+    if !user.uid.is_empty() {
+        all.push(format!("{{UID  {}  {of}  }}", user.uid));
+    }
+    format!("[{}]", all.join(" "))
 }
 
 fn service_account(name: &str) -> Option<(&str, &str)> {

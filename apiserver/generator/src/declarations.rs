@@ -52,7 +52,7 @@ pub(crate) fn add(text: &str, types: &mut Types) -> Result<()> {
 fn request() -> Type {
     let mut ty = Type::default();
     for word in ["apiVersion", "kind"] {
-        let field = Field::usual(String::new(), Shape::Leaf("string"), false);
+        let field = Field::usual(Shape::Leaf("string"), false);
         ty.fields.insert(word.to_owned(), field);
     }
     ty
@@ -62,7 +62,7 @@ fn field(line: &str, ty: &mut Type) -> Result<()> {
     let mut words = line.split_whitespace().peekable();
     let json = words.next().context("a line names a field")?;
     if let Some(shape) = words.peek().and_then(|word| word.strip_prefix("is=")) {
-        let field = Field::usual(String::new(), leaf(shape)?, false);
+        let field = Field::usual(leaf(shape)?, false);
         ty.fields.insert(json.to_owned(), field);
         words.next();
     }

@@ -51,21 +51,15 @@ fn run(check: bool) -> Result<Vec<String>> {
 }
 
 /// The files, by their path in the workspace.
-fn generate() -> Result<[(&'static str, String); 2]> {
+fn generate() -> Result<[(&'static str, String); 1]> {
     let source =
         |name| sources::of(name).with_context(|| format!("cannot find the sources of {name}"));
     let mut types = openapi::read(&source("k8s-openapi")?.join("v1_37"))?;
     declarations::add(include_str!("../declarations.txt"), &mut types)?;
-    Ok([
-        (
-            "apiserver/apimachinery/src/types.txt",
-            tables::types(&types),
-        ),
-        (
-            "apiserver/apimachinery/src/descriptions.txt",
-            tables::descriptions(&types),
-        ),
-    ])
+    Ok([(
+        "apiserver/apimachinery/src/types.txt",
+        tables::types(&types),
+    )])
 }
 
 #[cfg(test)]

@@ -8,8 +8,6 @@ pub(crate) type Types = BTreeMap<String, Type>;
 /// One type.
 #[derive(Debug, Default)]
 pub(crate) struct Type {
-    /// Its description.
-    pub(crate) description: String,
     /// The group and version, when objects of this type have a kind: `apps/v1`.
     pub(crate) served_as: Option<String>,
     /// Whether server-side apply owns its objects as a whole.
@@ -21,8 +19,6 @@ pub(crate) struct Type {
 /// One field of a type.
 #[derive(Debug)]
 pub(crate) struct Field {
-    /// Its description.
-    pub(crate) description: String,
     /// What it holds.
     pub(crate) shape: Shape,
     /// Whether Go has a pointer here.

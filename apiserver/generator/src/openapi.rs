@@ -1,4 +1,4 @@
-//! Reads the types of k8s-openapi: fields, JSON names, what is required, descriptions, groups and kinds.
+//! Reads the types of k8s-openapi: fields, JSON names, what is required, groups and kinds.
 //!
 //! Each source file holds one type. Its head (the struct and what it implements by constants) is parsed; its JSON names
 //! stand in the arms of the generated deserializer, `"envFrom" => Field::Key_env_from`.
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use syn::{Attribute, Expr, Fields, GenericArgument, ImplItem, Item, ItemImpl, Lit, PathArguments};
+use syn::{Expr, Fields, GenericArgument, ImplItem, Item, ItemImpl, Lit, PathArguments};
 
 use crate::model::{Field, Shape, Type, Types, Written};
 
@@ -88,7 +88,6 @@ pub(crate) fn read_type(
                     _ if leaf(&item.ident.to_string()).is_some() => continue,
                     _ => {
                         is_struct = true;
-                        found.description = description(&item.attrs);
                         continue;
                     }
                 };
@@ -96,7 +95,6 @@ pub(crate) fn read_type(
                     return Ok(None);
                 }
                 is_struct = true;
-                found.description = description(&item.attrs);
                 for field in &fields.named {
                     let ident = field.ident.as_ref().context("a field has no name")?;
                     let ident = ident.to_string();
@@ -106,7 +104,7 @@ pub(crate) fn read_type(
                         .with_context(|| format!("{ident} has no JSON name"))?;
                     let (optional, shape) = shape(&field.ty, definitions)
                         .with_context(|| format!("cannot read the type of {ident}"))?;
-                    let field = Field::usual(description(&field.attrs), shape, !optional);
+                    let field = Field::usual(shape, !optional);
                     found.fields.insert((*json).to_owned(), field);
                 }
             }
@@ -123,7 +121,7 @@ pub(crate) fn read_type(
     }
     if found.served_as.is_some() {
         for word in ["apiVersion", "kind"] {
-            let field = Field::usual(String::new(), Shape::Leaf("string"), false);
+            let field = Field::usual(Shape::Leaf("string"), false);
             found.fields.entry(word.to_owned()).or_insert(field);
         }
         for part in ["spec", "status"] {
@@ -140,7 +138,7 @@ pub(crate) fn read_type(
 impl Field {
     /// How Go declares most fields: values where the schema requires them; else pointers to structs, numbers and
     /// booleans, and `omitempty` strings, lists and maps. The declarations say where it is otherwise.
-    pub(crate) fn usual(description: String, shape: Shape, required: bool) -> Self {
+    pub(crate) fn usual(shape: Shape, required: bool) -> Self {
         let by_value = match &shape {
             Shape::Leaf("string" | "bytes") | Shape::List(_) | Shape::Map(..) => true,
             shape => shape.is_metadata(),
@@ -148,7 +146,6 @@ impl Field {
         // k8s-openapi's own rule makes every metadata required; the schema does not.
         let required = required && !shape.is_metadata();
         Self {
-            description,
             pointer: !required && !by_value,
             shape,
             required,
@@ -195,24 +192,6 @@ fn text_of(expr: &Expr) -> Option<String> {
         },
         _ => None,
     }
-}
-
-/// The doc comment, as the OpenAPI document words it.
-pub(crate) fn description(attributes: &[Attribute]) -> String {
-    let lines: Vec<String> = attributes
-        .iter()
-        .filter_map(|attribute| {
-            let pair = attribute.meta.require_name_value().ok()?;
-            let text = text_of(&pair.value)?;
-            Some(text.strip_prefix(' ').unwrap_or(&text).to_owned())
-        })
-        .collect();
-    lines
-        .join("\n")
-        .replace("\\<", "<")
-        .replace("\\>", ">")
-        .replace("\\[", "[")
-        .replace("\\]", "]")
 }
 
 /// Whether a type is optional, and what it holds.

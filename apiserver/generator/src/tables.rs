@@ -43,22 +43,6 @@ fn order<'f>(json: &str, field: &'f Field) -> (usize, &'f [usize]) {
     (turn, &field.place)
 }
 
-/// What every type and field is for.
-pub(crate) fn descriptions(types: &Types) -> String {
-    let mut out = String::from(
-        "# Written by kubewright-apiserver-generator; do not edit.\n# `type <name>`, its description, and `<field><tab><description>`.\n",
-    );
-    for (name, ty) in types {
-        let _ = write!(out, "\ntype {name}\n{}\n", one_line(&ty.description));
-        for (json, field) in &ty.fields {
-            if !field.description.is_empty() {
-                let _ = writeln!(out, "{json}\t{}", one_line(&field.description));
-            }
-        }
-    }
-    out
-}
-
 fn line(field: &Field, package: &str) -> String {
     let mut words = vec![
         number(&field.number),
@@ -94,8 +78,4 @@ fn number(path: &[u32]) -> String {
     }
     let numbers: Vec<String> = path.iter().map(u32::to_string).collect();
     numbers.join(".")
-}
-
-fn one_line(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('\n', "\\n")
 }

@@ -118,10 +118,3 @@ fn declarations_and_the_schema_have_the_same_types_and_fields() {
         assert!(format!("{error:#}").contains(said), "{error:#}");
     }
 }
-
-#[test]
-fn descriptions_stand_in_one_line_each() {
-    let text = tables::descriptions(&types());
-    assert!(text.contains("\ntype api.demo.v1.Widget\nWidget is for <tests>.\ncount\tHow many.\n"));
-    assert!(text.contains("\nparts\tIts parts.\\n\\nAll of them.\n"));
-}

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::behavior::Behavior;
 use crate::column::Column;
+use crate::columns;
 
 /// Rules of one kind in one version: what the API server does with its objects.
 ///
@@ -84,9 +85,9 @@ pub trait Strategy: Any + fmt::Debug + Send + Sync {
         from.0 == to.0
     }
 
-    /// Returns the columns of a table, the name's first.
-    fn columns(&self) -> Vec<Column<'_>> {
-        UNKNOWN.to_vec()
+    /// Returns the columns of a table, the name's first, of a kind by its group and its name.
+    fn columns(&self, kind: (&str, &str)) -> Vec<Column<'_>> {
+        columns::of(kind)
     }
 
     /// Returns the cells of an object, one for each column.
@@ -174,24 +175,6 @@ pub trait Strategy: Any + fmt::Debug + Send + Sync {
         true
     }
 }
-
-/// The columns of a kind without a printer.
-const UNKNOWN: [Column<'static>; 2] = [
-    Column {
-        name: "Name",
-        kind: "string",
-        format: "name",
-        description: "the object's name, unique within its namespace",
-        priority: 0,
-    },
-    Column {
-        name: "Created At",
-        kind: "date",
-        format: "",
-        description: "when the object was created",
-        priority: 0,
-    },
-];
 
 /// A creation on its way: the user who asks for it, and the warnings for that user.
 #[derive(Debug)]

@@ -29,8 +29,7 @@
 //!   first. Two that allocate an address of a Service at the same moment may allocate the same one. Lists at a revision
 //!   from before a server has started are answered with 410. Objects do not expire.
 //! * History is kept for as long as there is room, unless [`Builder::compaction_interval`] says otherwise.
-//! * With [`Builder::emulated_version`] 1.35, errors are worded and ordered as in 1.36, which validates many fields by declarations;
-//!   addresses with leading zeros are refused, and impersonation may be constrained to some users, as in 1.36.
+//! * Tables of kinds that are served on demand, and of StorageVersionMigrations, have the columns of any object.
 //! * An audit log has no event `RequestReceived`, and no annotations about how long each part of the server took.
 //! * Connections are upgraded over HTTP/1.1 alone: those of watches, and those of `exec`, `attach` and `portforward` to WebSockets and SPDY/3.1;
 //!   and those to aggregated API servers, as they say.

@@ -248,12 +248,33 @@ pub fn declared_immutable(
     field: &str,
     errors: &mut Errors,
 ) -> bool {
+    declared_immutable_as("", new, old, path, field, errors)
+}
+
+/// The same for a field whose value handwritten validation shows as one of the API server's own types.
+pub fn declared_immutable_as(
+    kind: &str,
+    new: &Value,
+    old: &Value,
+    path: &Path<'_>,
+    field: &str,
+    errors: &mut Errors,
+) -> bool {
     let changed = !same(new.at(field), old.at(field));
     if changed {
-        let error = FieldError::invalid(&path.child(field), Value::Null, IMMUTABLE);
-        errors.push(error.declarative());
+        errors.push(declared_change(kind, new.at(field), &path.child(field)));
     }
     changed
+}
+
+/// The error of declarative validation about a value that may not change, which handwritten validation shows as a type.
+pub fn declared_change(kind: &str, value: &Value, path: &Path<'_>) -> FieldError {
+    let handwritten = if kind.is_empty() {
+        FieldError::invalid(path, value.clone(), IMMUTABLE)
+    } else {
+        FieldError::invalid_shown(path, &shown(kind, value), IMMUTABLE)
+    };
+    FieldError::invalid(path, Value::Null, IMMUTABLE).declarative_for(handwritten)
 }
 
 /// Checks what declarative validation checks: its errors stand behind all others.
@@ -264,6 +285,20 @@ pub fn declaratively<T>(errors: &mut Errors, check: impl FnOnce(&mut Errors) -> 
     outcome
 }
 
+/// Makes a check of declarative validation, and the handwritten one that it covers.
+pub fn declared_instead(
+    errors: &mut Errors,
+    declared: impl FnOnce(&mut Errors),
+    handwritten: impl FnOnce(&mut Errors),
+) {
+    let mut found = Errors::new();
+    declared(&mut found);
+    let alone = |error: FieldError| error.declarative_for(None);
+    errors.extend(found.drain(..).map(alone));
+    handwritten(&mut found);
+    errors.extend(found.into_iter().map(FieldError::covered));
+}
+
 /// Makes two checks, the second of which is the first one to declarative validation.
 pub fn declaratively_swapped(
     errors: &mut Errors,
@@ -272,11 +307,16 @@ pub fn declaratively_swapped(
 ) {
     let mut found = Errors::new();
     second(&mut found);
-    let (declared, others): (Errors, Errors) =
-        found.into_iter().partition(FieldError::is_declarative);
-    errors.extend(declared);
+    let declared = found.iter().filter(|error| error.is_declarative());
+    errors.extend(declared.map(|error| error.clone().declarative_for(None)));
     first(errors);
-    errors.extend(others);
+    errors.extend(found.into_iter().filter_map(|error| {
+        if error.is_declarative() {
+            error.handwritten().map(FieldError::covered)
+        } else {
+            Some(error)
+        }
+    }));
 }
 
 /// A check that a field is there: [`required`], or [`declared_required`] where declarative validation makes it.
@@ -289,7 +329,24 @@ pub fn declared_required(
     field: &str,
     errors: &mut Errors,
 ) -> bool {
-    declaratively(errors, |errors| required(holder, path, field, errors))
+    declared_required_for("", holder, path, field, errors)
+}
+
+/// The same where handwritten validation says why.
+pub fn declared_required_for(
+    why: &str,
+    holder: &Value,
+    path: &Path<'_>,
+    field: &str,
+    errors: &mut Errors,
+) -> bool {
+    let is_there = required(holder, path, field, &mut Errors::new());
+    if !is_there {
+        let at = path.child(field);
+        let handwritten = FieldError::required(&at, why);
+        errors.push(FieldError::required(&at, "").declarative_for(handwritten));
+    }
+    is_there
 }
 
 /// The same for a field whose value is shown as one of the API server's own types.
@@ -370,34 +427,46 @@ pub fn is_native(name: &str) -> bool {
 
 /// The name of an extended resource as declarative validation checks it.
 pub fn declared_extended_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
-    declaratively(errors, |errors| {
-        let mut wrong = |detail: &str| errors.push(FieldError::invalid(path, name, detail));
-        if !name.contains('/') {
-            wrong("a name must be a domain-prefixed path, such as 'example.com/my-prop'");
-        } else if name.contains("kubernetes.io/") {
-            wrong("must not have \"kubernetes.io/\" domain");
-        }
-        if name.starts_with("requests.") {
-            wrong("must not have \"requests.\" prefix");
-        }
-        for problem in names::qualified_name(&format!("requests.{name}")) {
-            wrong(&problem);
-        }
-    });
+    let wrong = |detail: &str| FieldError::invalid(path, name, detail);
+    declared_instead(
+        errors,
+        |errors| {
+            if !name.contains('/') {
+                let detail = "a name must be a domain-prefixed path, such as 'example.com/my-prop'";
+                errors.push(wrong(detail));
+            } else if name.contains("kubernetes.io/") {
+                errors.push(wrong("must not have \"kubernetes.io/\" domain"));
+            }
+            if name.starts_with("requests.") {
+                errors.push(wrong("must not have \"requests.\" prefix"));
+            }
+            let problems = names::qualified_name(&format!("requests.{name}"));
+            errors.extend(problems.iter().map(|problem| wrong(problem)));
+        },
+        |errors| {
+            if !is_extended(name) {
+                errors.push(wrong("must be a valid extended resource name"));
+            }
+        },
+    );
 }
 
 /// The name of a driver as declarative validation checks it.
 pub fn declared_driver_name(name: &str, path: &Path<'_>, errors: &mut Errors) {
-    declaratively(errors, |errors| {
-        if name.is_empty() {
-            errors.push(FieldError::required(path, ""));
-            return;
-        }
-        problems(path, name, names::dns1123_subdomain_caseless(name), errors);
-        if name.chars().count() > 63 {
-            errors.push(FieldError::too_long_in_characters(path, 63));
-        }
-    });
+    declared_instead(
+        errors,
+        |errors| {
+            if name.is_empty() {
+                errors.push(FieldError::required(path, ""));
+                return;
+            }
+            problems(path, name, names::dns1123_subdomain_caseless(name), errors);
+            if name.chars().count() > 63 {
+                errors.push(FieldError::too_long_in_characters(path, 63));
+            }
+        },
+        |errors| driver_name(name, path, errors),
+    );
 }
 
 /// The name of a CSI driver.

@@ -124,11 +124,9 @@ pub fn search_path(text: &str) -> Option<&'static str> {
 /// An IP address of either family.
 pub fn ip(text: &str) -> Option<&'static str> {
     match text.parse::<IpAddr>() {
-        Ok(IpAddr::V6(address)) if address.to_ipv4_mapped().is_some() => {
-            Some("must not be an IPv4-mapped IPv6 address")
-        }
+        Ok(IpAddr::V6(address)) if address.to_ipv4_mapped().is_some() => Some(MAPPED),
         Ok(_) => None,
-        Err(_) if without_zeros(text).parse::<IpAddr>().is_ok() => Some("must not have leading 0s"),
+        Err(_) if without_zeros(text).parse::<IpAddr>().is_ok() => Some(LEADING),
         Err(_) => Some("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
     }
 }
@@ -138,6 +136,13 @@ pub fn is_cidr(text: &str) -> bool {
     !matches!(cidr(text), Some(why) if why == NO_CIDR)
 }
 
+/// What is said of addresses and ranges that can be read, but are not written as they should be.
+pub const STRICT: [&str; 4] = [LEADING, MAPPED, LEADING_IN_RANGE, BEYOND];
+
+const LEADING: &str = "must not have leading 0s";
+const MAPPED: &str = "must not be an IPv4-mapped IPv6 address";
+const LEADING_IN_RANGE: &str = "must not have leading 0s in IP or prefix length";
+const BEYOND: &str = "must not have bits set beyond the prefix length";
 const NO_CIDR: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
 /// A range of addresses of either family.
@@ -158,9 +163,9 @@ pub fn cidr(text: &str) -> Option<&'static str> {
             .is_some_and(|(_, bits)| bits.len() > 1 && bits.starts_with('0'));
         let host = (u128::MAX >> (128 - size)).checked_shr(bits).unwrap_or(0);
         return if leading {
-            Some("must not have leading 0s in IP or prefix length")
+            Some(LEADING_IN_RANGE)
         } else if value & host != 0 {
-            Some("must not have bits set beyond the prefix length")
+            Some(BEYOND)
         } else {
             None
         };
@@ -170,7 +175,7 @@ pub fn cidr(text: &str) -> Option<&'static str> {
     };
     let repaired = format!("{}/{bits}", without_zeros(address));
     Some(if parse(&repaired).is_some() {
-        "must not have leading 0s in IP or prefix length"
+        LEADING_IN_RANGE
     } else {
         NO_CIDR
     })

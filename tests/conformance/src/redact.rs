@@ -3,6 +3,7 @@
 //! Equal values get equal numbers within a case, so that "the same uid as before" is still compared.
 
 use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::LazyLock;
 
 use regex::{Captures, NoExpand, Regex};
@@ -121,6 +122,8 @@ impl Redactor {
     }
 
     fn object(&mut self, fields: &Map<String, Value>) -> Value {
+        let of_server = without_address(fields);
+        let fields = of_server.as_ref().unwrap_or(fields);
         // The version of a list is the server's, and others write to the server at the same time.
         let is_list = fields.contains_key("items") || fields.contains_key("rows");
         // So is that of the bookmark behind the initial events.
@@ -154,6 +157,13 @@ impl Redactor {
                 {
                     "CERTIFICATES".into()
                 }
+                // Where the server is.
+                ("serverAddress", Value::String(text)) if text.parse::<SocketAddr>().is_ok() => {
+                    "ADDRESS:PORT".into()
+                }
+                ("jwks_uri", Value::String(text)) => self
+                    .text(&AUTHORITY.replace(text, "https://ADDRESS:PORT/"))
+                    .into(),
                 // The day of the server's start.
                 ("since", Value::String(text)) if DAY.is_match(text) => "DAY".into(),
                 // How the server was built.
@@ -213,6 +223,35 @@ impl Redactor {
         // Versions within messages: those of conflicts, and of patches that cannot be applied, which quote the object.
         let text = VERSION.replace_all(&text, "${1}VERSION");
         text.into_owned()
+    }
+}
+
+/// The objects by which a server says where it is, without its address and its port.
+fn without_address(fields: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let metadata = fields.get("metadata")?;
+    if metadata["name"] != "kubernetes" || metadata["namespace"] != "default" {
+        return None;
+    }
+    let mut object = Value::Object(fields.clone());
+    for place in [
+        "/spec/ports/0/targetPort",
+        "/ports/0/port",
+        "/subsets/0/ports/0/port",
+    ] {
+        if let Some(port) = object.pointer_mut(place).filter(|port| port.is_u64()) {
+            *port = "PORT".into();
+        }
+    }
+    for place in ["/endpoints/0/addresses/0", "/subsets/0/addresses/0/ip"] {
+        let address = object.pointer_mut(place);
+        let is_address = |text: &str| text.parse::<IpAddr>().is_ok();
+        if let Some(address) = address.filter(|one| one.as_str().is_some_and(is_address)) {
+            *address = "ADDRESS".into();
+        }
+    }
+    match object {
+        Value::Object(fields) => Some(fields),
+        _ => None,
     }
 }
 
@@ -330,6 +369,7 @@ static ETAG: LazyLock<Regex> = LazyLock::new(|| pattern("\"[0-9A-F]{128}\""));
 static HASH: LazyLock<Regex> = LazyLock::new(|| pattern("hash=[0-9A-F]{128}"));
 // A type of a rule's `self` that has no name of its own.
 static TYPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(selfType)\d+"));
+static AUTHORITY: LazyLock<Regex> = LazyLock::new(|| pattern("^https://[^/]+/"));
 static DAY: LazyLock<Regex> = LazyLock::new(|| pattern(r"^202[6-9]-\d\d-\d\d$"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[smhdy])+( ago)?$"));
 static OBJECT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"("\{(?:[^"\\]|\\.)*\}")"#));
@@ -384,6 +424,35 @@ mod tests {
                 r#"Invalid value: "{\"b\":1,\"a\":{},\"metadata\":{\"managedFields\":[{\"manager\":\"b\"},{\"manager\":\"a\"}]}}": why"#
             ),
             r#"Invalid value: "{\"a\":{},\"b\":1,\"metadata\":{\"managedFields\":[{\"manager\":\"a\"},{\"manager\":\"b\"}]}}": why"#
+        );
+    }
+
+    #[test]
+    fn a_server_says_where_it_is_and_other_addresses_stay() {
+        let mut redactor = Redactor::default();
+        let endpoints = |name: &str| {
+            json!({
+                "metadata": {"name": name, "namespace": "default"},
+                "subsets": [{"addresses": [{"ip": "192.0.2.2"}], "ports": [{"name": "https", "port": 39327}]}],
+            })
+        };
+        let redacted = redactor.value(&endpoints("kubernetes"));
+        assert_eq!(
+            redacted["subsets"],
+            json!([{"addresses": [{"ip": "ADDRESS"}], "ports": [{"name": "https", "port": "PORT"}]}])
+        );
+        assert_eq!(redactor.value(&endpoints("other")), endpoints("other"));
+        let wrong = json!({
+            "metadata": {"name": "kubernetes", "namespace": "default"},
+            "subsets": [{"addresses": [{"ip": "nowhere"}], "ports": [{"port": "https"}]}],
+        });
+        assert_eq!(redactor.value(&wrong), wrong);
+        assert_eq!(
+            redactor.value(&json!({
+                "serverAddress": "192.0.2.2:6443",
+                "jwks_uri": "https://192.0.2.2:6443/openid/v1/jwks",
+            })),
+            json!({"serverAddress": "ADDRESS:PORT", "jwks_uri": "https://ADDRESS:PORT/openid/v1/jwks"})
         );
     }
 

@@ -3,6 +3,7 @@
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::quantity::Quantity;
 use kubewright_apimachinery::status::Result;
+use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_apimachinery::view::View as _;
 use serde_json::Value;
 
@@ -11,6 +12,9 @@ use crate::attributes::Attributes;
 use crate::cluster::Cluster;
 
 pub(super) fn validate(cluster: &dyn Cluster, attributes: &Attributes) -> Result<()> {
+    if cluster.registry().version() < KubernetesVersion::V1_36 {
+        return Ok(());
+    }
     let is_concerned = matches!(attributes.subresource.as_str(), "" | "resize");
     let Some(name) = changes_pod_on_node(attributes).filter(|_| is_concerned) else {
         return Ok(());

@@ -98,7 +98,7 @@ impl Strategy for Custom {
         }
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
+    fn columns(&self, _kind: (&str, &str)) -> Vec<Column<'_>> {
         self.column_definitions()
     }
 

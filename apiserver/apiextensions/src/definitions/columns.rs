@@ -1,47 +1,9 @@
-//! The columns of definitions, and their cells.
+//! The cells of definitions in tables.
 
 use kubewright_apimachinery::view::View;
-use kubewright_registry::Column;
 use serde_json::Value;
 
 use super::conditions;
-
-pub(super) const COLUMNS: [Column<'static>; 8] = [
-    Column {
-        format: "name",
-        ..column("Name", "the name: the plural and the group")
-    },
-    column("Scope", "whether its objects are in namespaces"),
-    column("Versions", "the versions that are served"),
-    Column {
-        kind: "date",
-        ..column("Created At", "when the definition was created")
-    },
-    wide("Group", "the group of its objects"),
-    wide("Kind", "the kind of its objects"),
-    wide("ShortNames", "short names of its objects"),
-    Column {
-        kind: "boolean",
-        ..wide("Established", "whether its objects are served")
-    },
-];
-
-const fn column(name: &'static str, description: &'static str) -> Column<'static> {
-    Column {
-        name,
-        kind: "string",
-        format: "",
-        description,
-        priority: 0,
-    }
-}
-
-const fn wide(name: &'static str, description: &'static str) -> Column<'static> {
-    Column {
-        priority: 1,
-        ..column(name, description)
-    }
-}
 
 pub(super) fn cells(definition: &Value) -> Vec<Value> {
     let (metadata, spec) = (definition.at("metadata"), definition.at("spec"));

@@ -8,7 +8,7 @@ use kubewright_apimachinery::equality;
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::view::{Edit, View};
-use kubewright_registry::{Behavior, Column, Creation, Findings, Strategy};
+use kubewright_registry::{Behavior, Creation, Findings, Strategy};
 use serde_json::{Value, json};
 
 use super::defaults::storage_version;
@@ -71,10 +71,6 @@ impl Strategy for CustomResourceDefinition {
             "status" => &[&["spec"]],
             _ => &[&["status"]],
         }
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        columns::COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, _now: Timestamp) -> Vec<Value> {

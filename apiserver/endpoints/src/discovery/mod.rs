@@ -1,6 +1,7 @@
 //! Every path that is not about a resource: discovery, version, health, OpenAPI.
 
 mod aggregated;
+mod health;
 mod merged;
 mod metrics;
 mod openapi;
@@ -8,11 +9,8 @@ mod plain;
 
 use std::fmt::Write as _;
 
-use http::header::{
-    CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY, X_CONTENT_TYPE_OPTIONS,
-};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderValue, Method, Response, StatusCode};
-use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::version::{GIT_VERSION, KubernetesVersion};
 use kubewright_storage::Snapshot;
@@ -55,7 +53,9 @@ pub(crate) fn answer(shared: &Shared, request: &Request, words: &[&str]) -> Resu
             wants(request, JSON)?;
             json_answer(request, &version(registry.version()), Negotiated::ByRouter)?
         }
-        ["healthz" | "livez" | "readyz", rest @ ..] => health(request, words[0], rest),
+        ["healthz" | "livez" | "readyz", check @ ..] => {
+            health::answer(request, words[0], &check.join("/"), registry.version())
+        }
         ["api"] => match aggregated::wanted(request) {
             Some(version) => aggregated(request, version, &aggregated::core(registry)),
             None => json_answer(request, &plain::versions(request), Negotiated::ByRouter)?,
@@ -167,48 +167,6 @@ fn paths(groups: &[MergedGroup<'_>]) -> Value {
     paths.extend(others.map(str::to_owned));
     paths.sort();
     json!({ "paths": paths })
-}
-
-/// Answers `ok`, or with `?verbose` one line per check. A server that answers is healthy, so every check passes. The check
-/// of the store is called `etcd`, the name that probes know.
-fn health(request: &Request, which: &str, rest: &[&str]) -> Response<Body> {
-    const CHECKS: [&str; 3] = ["ping", "log", "etcd"];
-    match rest {
-        [] if request.query.get("verbose").is_some() => {
-            let excluded: Vec<&str> = request.query.all("exclude").collect();
-            let mut text = String::new();
-            for check in CHECKS {
-                let how = if excluded.contains(&check) {
-                    "excluded: ok"
-                } else {
-                    "ok"
-                };
-                let _ = writeln!(text, "[+]{check} {how}");
-            }
-            let mut unknown: Vec<String> = excluded
-                .iter()
-                .filter(|check| !CHECKS.contains(check))
-                .map(|check| quoted(check))
-                .collect();
-            unknown.sort_unstable();
-            if !unknown.is_empty() {
-                let unknown = unknown.join(", ");
-                let _ = writeln!(
-                    text,
-                    "warn: some health checks cannot be excluded: no matches for {unknown}"
-                );
-            }
-            let _ = writeln!(text, "{which} check passed");
-            answer::text(StatusCode::OK, text)
-        }
-        [] => answer::text(StatusCode::OK, "ok"),
-        [check] if CHECKS.contains(check) => {
-            let mut response = answer::text(StatusCode::OK, "ok");
-            response.headers_mut().remove(X_CONTENT_TYPE_OPTIONS);
-            response
-        }
-        _ => not_found(),
-    }
 }
 
 /// The component that checks the Accept header first: for a path with a route, the router rejects it.

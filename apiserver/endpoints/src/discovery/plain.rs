@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_registry::{Registry, Resource, Verb};
 use serde_json::{Map, Value, json};
 
@@ -46,7 +47,7 @@ pub(super) fn resources(registry: &Registry, group: &str, version: &str) -> Opti
         .iter()
         .flat_map(|resource| {
             let parts = resource.subresources.iter();
-            std::iter::once(main_entry(resource))
+            std::iter::once(main_entry(resource, registry.version()))
                 .chain(parts.map(|part| {
                     let mut entry = Map::new();
                     let name = format!("{}/{}", resource.plural, part.name);
@@ -83,7 +84,7 @@ pub(super) fn resources(registry: &Registry, group: &str, version: &str) -> Opti
     Some(list)
 }
 
-fn main_entry(resource: &Resource) -> Value {
+fn main_entry(resource: &Resource, emulated: KubernetesVersion) -> Value {
     let mut entry = Map::new();
     entry.insert("name".to_owned(), resource.plural.as_str().into());
     entry.insert("singularName".to_owned(), resource.singular.as_str().into());
@@ -101,7 +102,7 @@ fn main_entry(resource: &Resource) -> Value {
         && resource.serves(Verb::Get)
         && resource.strategy.serves_storage_version();
     if stored {
-        let hash = storage_version_hash(resource);
+        let hash = storage_version_hash(resource, emulated);
         entry.insert("storageVersionHash".to_owned(), hash.into());
     }
     Value::Object(entry)
@@ -130,7 +131,7 @@ fn described(group: &MergedGroup<'_>) -> Value {
 }
 
 /// What tells clients that two resources store the same objects: as the real server computes it.
-fn storage_version_hash(resource: &Resource) -> String {
+fn storage_version_hash(resource: &Resource, emulated: KubernetesVersion) -> String {
     let (group, version) = &resource.storage;
     // These are stored in an older version, so that an older server can read them.
     let version = match resource.kind.as_str() {
@@ -138,6 +139,11 @@ fn storage_version_hash(resource: &Resource) -> String {
         | "CustomResourceDefinition"
         | "PodCertificateRequest"
         | "StorageVersionMigration" => "v1beta1",
+        "MutatingAdmissionPolicy" | "MutatingAdmissionPolicyBinding"
+            if emulated < KubernetesVersion::V1_37 =>
+        {
+            "v1beta1"
+        }
         "DeviceTaintRule" => "v1beta2",
         _ => version,
     };

@@ -57,29 +57,32 @@ impl Components {
         let item_name = item["$ref"].as_str().unwrap_or_default();
         let name = item_name.trim_start_matches(PREFIX).to_owned() + "List";
         if !self.schemas.contains_key(&name) {
-            let text = Descriptions::of("");
+            let text = Descriptions::of(name.trim_start_matches("io.k8s."));
             let list_meta = types::by_name("apimachinery.pkg.apis.meta.v1.ListMeta")
                 .map(|meta| self.ty(meta))
                 .unwrap_or_default();
             let list_kind = format!("{}List", kind.kind);
-            let schema = json!({
-                "description": format!("{list_kind} is a list of {}", kind.kind),
+            let mut schema = json!({
+                "description": text.own(),
                 "type": "object",
                 "required": ["items"],
                 "properties": {
                     "apiVersion": { "type": "string", "description": text.field("apiVersion") },
                     "kind": { "type": "string", "description": text.field("kind") },
-                    "metadata": { "allOf": [list_meta], "default": {}, "description": "Standard list metadata." },
+                    "metadata": { "allOf": [list_meta], "default": {}, "description": text.field("metadata") },
                     "items": {
                         "type": "array",
                         "items": item,
-                        "description": format!("Items is the list of {}.", kind.kind),
+                        "description": text.field("items"),
                     },
                 },
                 "x-kubernetes-group-version-kind": [
                     { "group": kind.group, "version": kind.version, "kind": list_kind },
                 ],
             });
+            if let Some(metadata) = schema["properties"]["metadata"].as_object_mut() {
+                metadata.retain(|_, value| value != "");
+            }
             self.schemas.insert(name.clone(), schema);
         }
         reference(&name)
@@ -350,7 +353,7 @@ fn special(shape: &Shape) -> (&'static str, Value) {
         Shape::Quantity => (
             "io.k8s.apimachinery.pkg.api.resource.Quantity",
             json!({
-                "description": "Quantity is a fixed-point representation of a number. It provides convenient marshaling/unmarshaling in JSON and YAML, in addition to String() and AsInt64() accessors.",
+                "description": Descriptions::of("apimachinery.pkg.api.resource.Quantity").own(),
                 "oneOf": [{ "type": "string" }, { "type": "number" }],
             }),
         ),
@@ -365,7 +368,7 @@ fn special(shape: &Shape) -> (&'static str, Value) {
         Shape::Fields => (
             "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1",
             json!({
-                "description": "FieldsV1 stores a set of fields in a data structure like a Trie, in JSON format.",
+                "description": Descriptions::of("apimachinery.pkg.apis.meta.v1.FieldsV1").own(),
                 "type": "object",
             }),
         ),
@@ -388,7 +391,7 @@ fn special(shape: &Shape) -> (&'static str, Value) {
         _ => (
             "io.k8s.apimachinery.pkg.runtime.RawExtension",
             json!({
-                "description": "RawExtension is used to hold extensions in external versions.",
+                "description": Descriptions::of("apimachinery.pkg.runtime.RawExtension").own(),
                 "type": "object",
             }),
         ),

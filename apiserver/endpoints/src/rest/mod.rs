@@ -252,7 +252,10 @@ fn impersonated(
         authorizer, modes, ..
     } = &shared.access;
     let wanted = target.question(sender);
-    let impersonated = kubewright_auth::impersonated(&**authorizer, modes, &parts.headers, &wanted);
+    let version = shared.served.now().version();
+    let headers = &parts.headers;
+    let impersonated =
+        kubewright_auth::impersonated(&**authorizer, version, modes, headers, &wanted);
     impersonated.map_err(Status::refusing_access)
 }
 

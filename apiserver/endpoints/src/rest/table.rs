@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::view::Edit as _;
 use kubewright_registry::{Column, Resource};
 use serde_json::{Map, Value, json};
 
@@ -37,7 +38,8 @@ impl Include {
 
 /// A table without rows.
 pub(crate) fn empty(resource: &Resource, version: &str) -> Value {
-    let columns = resource.strategy.columns();
+    let kind = (resource.group.as_str(), resource.kind.as_str());
+    let columns = resource.strategy.columns(kind);
     let definitions: Vec<Value> = columns.iter().map(described).collect();
     json!({
         "kind": "Table",
@@ -95,11 +97,31 @@ pub(crate) fn row(
     }
     let beside = match include {
         Include::Nothing => Value::Null,
-        Include::Metadata => partial(object, version),
+        Include::Metadata => {
+            let mut beside = partial(object, version);
+            forget_old_version(resource, &mut beside);
+            beside
+        }
         Include::Object => object,
     };
     row.insert("object".to_owned(), beside);
     Value::Object(row)
+}
+
+/// The annotation that a field of an old version became is there in whole objects alone.
+fn forget_old_version(resource: &Resource, beside: &mut Value) {
+    if (resource.group.as_str(), resource.kind.as_str()) != ("apps", "DaemonSet") {
+        return;
+    }
+    let Some(metadata) = beside.existing("metadata") else {
+        return;
+    };
+    if let Some(annotations) = metadata.existing("annotations") {
+        annotations.drop_field("deprecated.daemonset.template.generation");
+        if annotations.as_object().is_some_and(Map::is_empty) {
+            metadata.drop_field("annotations");
+        }
+    }
 }
 
 /// A pod that is done is marked, so that clients can show it less.

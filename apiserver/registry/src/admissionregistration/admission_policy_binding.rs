@@ -10,11 +10,8 @@ use serde_json::Value;
 use super::policy_spec::Effect;
 use super::{match_resources, params, static_suffix};
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::selector;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 
@@ -68,10 +65,6 @@ impl Strategy for AdmissionPolicyBinding {
 
     fn warnings(&self, new: &Value, _old: &Value) -> Vec<String> {
         static_suffix::warnings(new)
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -134,16 +127,10 @@ fn validation_actions(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         errors.push(FieldError::invalid(&path, value, detail));
     }
     if actions.is_empty() {
-        errors.push(FieldError::required(&path, "").declarative());
+        let handwritten = FieldError::required(&path, "at least one validation action is required");
+        errors.push(FieldError::required(&path, "").declarative_for(handwritten));
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("PolicyName", "the policy that is bound"),
-    text("ParamRef", "the parameters it gets"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let reference = row.spec().at("paramRef");

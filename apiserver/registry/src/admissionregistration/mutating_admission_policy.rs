@@ -11,10 +11,7 @@ use super::policy_columns::cells;
 use super::policy_spec::{self, Effect};
 use super::{mutations, static_suffix};
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME, integer};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 
@@ -58,10 +55,6 @@ impl Strategy for MutatingAdmissionPolicy {
         static_suffix::warnings(new)
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now }, "mutations")
     }
@@ -83,10 +76,3 @@ fn check(object: &Value, old: &Value, errors: &mut Errors) {
     let policies = ["IfNeeded", "Never"];
     one_of(spec, &path, "reinvocationPolicy", &policies, errors);
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    integer("Mutations", "how many rules it has"),
-    text("ParamKind", "the kind of its parameters"),
-    AGE,
-];

@@ -11,10 +11,7 @@ use super::policy_columns::cells;
 use super::policy_spec::{self, Effect};
 use super::{policy_status, static_suffix, validations};
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME, integer};
 use crate::generation;
 use crate::metadata;
 use crate::strategy::{Creation, Findings, Strategy};
@@ -74,10 +71,6 @@ impl Strategy for ValidatingAdmissionPolicy {
         static_suffix::warnings(new)
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now }, "validations")
     }
@@ -98,10 +91,3 @@ fn check(object: &Value, old: &Value, errors: &mut Errors) {
     let name = object.at("metadata").text("name");
     validations::check(name, spec, &composition, &path, errors);
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    integer("Validations", "how many rules it has"),
-    text("ParamKind", "the kind of its parameters"),
-    AGE,
-];

@@ -6,9 +6,7 @@ use serde_json::Value;
 
 use super::{static_suffix, webhooks};
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::{AGE, NAME, integer};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::metadata::Rules;
@@ -55,10 +53,6 @@ impl Strategy for WebhookConfiguration {
         warnings
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -92,8 +86,6 @@ fn default(mutating: bool, object: &mut Value) {
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[NAME, integer("Webhooks", "how many webhooks it has"), AGE];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let webhooks = row.object.list("webhooks").len().into();

@@ -11,10 +11,7 @@ use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::{Value, json};
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::Errors;
 use kubewright_validation::metadata::Rules;
@@ -77,10 +74,6 @@ impl Strategy for APIService {
             "status" => &[&["spec"]],
             _ => &[&["status"]],
         }
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -191,13 +184,6 @@ fn check_status(object: &Value, errors: &mut Errors) {
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Service", "who serves the group"),
-    text("Available", "whether it is served"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let service = row.spec().at("service");

@@ -5,11 +5,8 @@ use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::count;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::strategy::{Findings, Strategy};
 use kubewright_validation::check::{Errors, IMMUTABLE, not_negative};
 use kubewright_validation::metadata::Rules;
@@ -39,10 +36,6 @@ impl Strategy for ControllerRevision {
         }
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -62,13 +55,6 @@ fn check(object: &Value, old: &Value, errors: &mut Errors) {
     };
     errors.push(FieldError::required(&root.child("data"), detail));
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Controller", "whose state this is"),
-    text("Revision", "the number of the revision"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let owner = row

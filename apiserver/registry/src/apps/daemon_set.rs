@@ -10,11 +10,8 @@ use serde_json::Value;
 
 use crate::apps::status;
 use crate::apps::validation;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::{containers, count, labels, or_none, selector};
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, CONTAINERS, IMAGES, NAME, SELECTOR, integer};
 use crate::defaults::pod;
 use crate::generation;
 use crate::pod_gates;
@@ -118,10 +115,6 @@ impl Strategy for DaemonSet {
         }
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -188,20 +181,6 @@ fn default(object: &mut Value) {
     spec.fill("revisionHistoryLimit", 10);
     pod::template(spec, "template");
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    integer("Desired", "on how many nodes it shall run"),
-    integer("Current", "on how many nodes it runs"),
-    integer("Ready", "on how many nodes it is ready"),
-    integer("Up-to-date", "on how many nodes it has the newest template"),
-    integer("Available", "on how many nodes it is available"),
-    text("Node Selector", "which nodes it runs on"),
-    AGE,
-    CONTAINERS,
-    IMAGES,
-    SELECTOR,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let (spec, status) = (row.spec(), row.status());

@@ -6,11 +6,8 @@ use serde_json::Value;
 
 use crate::apps::status;
 use crate::apps::validation;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::{containers, count, selector};
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, CONTAINERS, IMAGES, NAME, SELECTOR};
 use crate::columns::workloads::ready;
 use crate::defaults::pod;
 use crate::generation;
@@ -110,10 +107,6 @@ impl Strategy for Deployment {
         }
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -137,17 +130,6 @@ fn default(object: &mut Value) {
     spec.fill("progressDeadlineSeconds", 600);
     pod::template(spec, "template");
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Ready", "how many pods are ready, of how many"),
-    text("Up-to-date", "how many pods have the newest template"),
-    text("Available", "how many pods are available"),
-    AGE,
-    CONTAINERS,
-    IMAGES,
-    SELECTOR,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let (spec, status) = (row.spec(), row.status());

@@ -6,9 +6,8 @@ use serde_json::Value;
 
 use crate::apps::status;
 use crate::apps::validation;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::workloads::{REPLICAS, replica_set as replica_set_cells};
+use crate::columns::workloads::replica_set as replica_set_cells;
 use crate::defaults::workloads::replica_set;
 use crate::generation;
 use crate::pod_gates;
@@ -90,10 +89,6 @@ impl Strategy for ReplicaSet {
         }
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         replica_set_cells(Row { object, now })
     }
@@ -104,5 +99,3 @@ fn fill_status(object: &mut Value) {
         status.fill("replicas", 0);
     }
 }
-
-const COLUMNS: &[Column<'static>] = REPLICAS;

@@ -8,11 +8,8 @@ use serde_json::Value;
 
 use crate::apps::status;
 use crate::apps::validation;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::containers;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, CONTAINERS, IMAGES, NAME};
 use crate::columns::workloads::ready;
 use crate::defaults::{pod, volumes};
 use crate::generation;
@@ -93,10 +90,6 @@ impl Strategy for StatefulSet {
         }
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -145,14 +138,6 @@ fn default(object: &mut Value) {
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Ready", "how many pods are ready, of how many"),
-    AGE,
-    CONTAINERS,
-    IMAGES,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let spec = row.spec();

@@ -6,8 +6,8 @@ use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
 use kubewright_validation::check::{
-    Errors, at_most_hundred_percent, count_or_percent, declaratively, immutable_as,
-    is_empty_selector, is_zero_count, label, not_negative, one_of, selector,
+    Errors, at_most_hundred_percent, count_or_percent, declaratively, declaratively_swapped,
+    immutable_as, is_empty_selector, is_zero_count, label, not_negative, one_of, selector,
 };
 use kubewright_validation::claims::claim_spec;
 use kubewright_validation::internal::shown;
@@ -47,15 +47,21 @@ pub(crate) fn replica_set(object: &Value, errors: &mut Errors) {
 pub(crate) fn replication_controller(object: &Value, errors: &mut Errors) {
     let spec = object.at("spec");
     let path = Path::new("spec");
-    declaratively(errors, |errors| {
-        not_negative(spec, &path, "replicas", errors);
-        not_negative(spec, &path, "minReadySeconds", errors);
-    });
     let wanted = spec.at("selector");
     let empty = wanted.as_object().is_none_or(serde_json::Map::is_empty);
-    if empty {
-        errors.push(FieldError::required(&path.child("selector"), ""));
-    }
+    let declared = |field: &str, errors: &mut Errors| {
+        declaratively(errors, |errors| not_negative(spec, &path, field, errors));
+    };
+    declaratively_swapped(
+        errors,
+        |errors| declared("minReadySeconds", errors),
+        |errors| {
+            if empty {
+                errors.push(FieldError::required(&path.child("selector"), ""));
+            }
+            declared("replicas", errors);
+        },
+    );
     let at = path.child("template");
     if !spec.has("template") {
         errors.push(FieldError::required(&at, ""));

@@ -6,11 +6,8 @@ use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::Value;
 
 use super::{conversion, defaults, validation};
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::{count, int_or_text, or};
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::not_negative;
@@ -98,10 +95,6 @@ impl Strategy for HorizontalPodAutoscaler {
         true
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(self.version, Row { object, now })
     }
@@ -121,16 +114,6 @@ impl HorizontalPodAutoscaler {
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Reference", "what is scaled"),
-    text("Targets", "the metrics and what they shall be"),
-    text("MinPods", "the lower limit"),
-    text("MaxPods", "the upper limit"),
-    text("Replicas", "how many pods there are"),
-    AGE,
-];
 
 fn cells(version: &str, row: Row<'_>) -> Vec<Value> {
     if version == "v1" {

@@ -28,7 +28,8 @@ pub(super) fn autoscaler(version: &str, object: &Value, errors: &mut Errors) {
     });
     let at = path.child("maxReplicas");
     if most == 0 {
-        errors.push(FieldError::required(&at, "").declarative());
+        let handwritten = FieldError::required(&at, "must be set and greater than 0");
+        errors.push(FieldError::required(&at, "").declarative_for(handwritten));
     } else if most < 0 {
         let detail = "must be greater than or equal to 1";
         errors.push(FieldError::invalid(&at, most, detail).declarative());

@@ -5,11 +5,8 @@ use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::Value;
 
 use crate::batch::validation;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::{containers, or_none, selector};
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, CONTAINERS, IMAGES, NAME, SELECTOR, boolean, integer};
 use crate::defaults::pod;
 use crate::generation;
 use crate::pod_gates;
@@ -77,10 +74,6 @@ impl Strategy for CronJob {
         }
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -102,19 +95,6 @@ fn default(object: &mut Value) {
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Schedule", "when it runs, in cron form"),
-    text("Timezone", "the time zone of the schedule"),
-    boolean("Suspend", "whether it is suspended"),
-    integer("Active", "how many jobs are running"),
-    text("Last Schedule", "how long ago it last ran"),
-    AGE,
-    CONTAINERS,
-    IMAGES,
-    SELECTOR,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let (spec, status) = (row.spec(), row.status());

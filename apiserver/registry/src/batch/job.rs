@@ -11,11 +11,8 @@ use crate::batch::status;
 use crate::batch::validation;
 use crate::behavior::Behavior;
 use crate::behavior::Propagation;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::{condition, containers, count, duration, or_none, selector, time};
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, CONTAINERS, IMAGES, NAME, SELECTOR};
 use crate::defaults::workloads::{job_spec, labels_of_template};
 use crate::fields;
 use crate::generation;
@@ -116,10 +113,6 @@ impl Strategy for Job {
         ReadBack::AsStored
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -188,17 +181,6 @@ fn default(object: &mut Value) {
     job_spec(spec);
     labels_of_template(object, labels);
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Status", "the state of the job"),
-    text("Completions", "how many pods succeeded, of how many"),
-    text("Duration", "how long it ran"),
-    AGE,
-    CONTAINERS,
-    IMAGES,
-    SELECTOR,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let (spec, status) = (row.spec(), row.status());

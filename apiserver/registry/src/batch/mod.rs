@@ -6,7 +6,7 @@ mod job;
 mod policies;
 mod schedule;
 mod status;
-mod validation;
+pub(crate) mod validation;
 
 use std::sync::Arc;
 

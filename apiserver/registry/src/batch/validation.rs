@@ -153,17 +153,7 @@ fn template(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
         && (!status.has("startTime") || is_stopped)
         && status.int("active").unwrap_or(0) == 0;
     if open {
-        if let Some(pod) = was.part("spec") {
-            open_affinity(pod, now.at("spec").at("affinity"));
-            for field in ["nodeSelector", "tolerations", "schedulingGates"] {
-                pod.take_from(now.at("spec"), field);
-            }
-        }
-        if let Some(metadata) = was.part("metadata") {
-            for field in ["labels", "annotations"] {
-                metadata.take_from(now.at("metadata"), field);
-            }
-        }
+        directives_taken(&mut was, now);
         resources_taken(&mut was, now);
     }
     let at = path.child("template");
@@ -175,6 +165,43 @@ fn template(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
     } else if !open && !same_type("api.core.v1.PodTemplateSpec", now, &was) {
         let value = shown("PodTemplateSpec", now);
         errors.push(FieldError::invalid_shown(&at, &value, IMMUTABLE));
+    }
+}
+
+/// The same in a version in which a job's pods are open until it starts, and how much they get is not: the error about the
+/// template is put in the place of the newest version's.
+pub(crate) fn template_until_started(new: &Value, old: &Value, errors: &mut Errors) {
+    let path = Path::new("spec.template");
+    let is_of_template =
+        |error: &FieldError| matches!(error.field(), "spec.template" | "spec.template.spec");
+    let at = errors
+        .iter()
+        .position(is_of_template)
+        .unwrap_or(errors.len());
+    errors.retain(|error| !is_of_template(error));
+    let before = old.at("spec");
+    let (now, mut was) = (new.at("spec").at("template"), before.at("template").clone());
+    if before.flag("suspend") && !old.at("status").has("startTime") {
+        directives_taken(&mut was, now);
+    }
+    if !same_type("api.core.v1.PodTemplateSpec", now, &was) {
+        let value = shown("PodTemplateSpec", now);
+        errors.insert(at, FieldError::invalid_shown(&path, &value, IMMUTABLE));
+    }
+}
+
+/// Takes over where pods shall run.
+fn directives_taken(template: &mut Value, now: &Value) {
+    if let Some(pod) = template.part("spec") {
+        open_affinity(pod, now.at("spec").at("affinity"));
+        for field in ["nodeSelector", "tolerations", "schedulingGates"] {
+            pod.take_from(now.at("spec"), field);
+        }
+    }
+    if let Some(metadata) = template.part("metadata") {
+        for field in ["labels", "annotations"] {
+            metadata.take_from(now.at("metadata"), field);
+        }
     }
 }
 

@@ -9,11 +9,8 @@ use serde_json::{Value, json};
 
 use super::conditions::condition_times;
 use super::{request, signer};
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::{duration, or_none};
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::metadata;
 use kubewright_validation::semantic::is_zero;
@@ -64,10 +61,6 @@ impl Strategy for CertificateSigningRequest {
         }
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -98,15 +91,6 @@ fn asked_by(object: &mut Value, user: &User) {
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    AGE,
-    text("SignerName", "who shall sign"),
-    text("Requestor", "who asks"),
-    text("RequestedDuration", "how long it shall be valid"),
-    text("Condition", "how far it is"),
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let (spec, status) = (row.spec(), row.status());

@@ -9,11 +9,8 @@ use serde_json::Value;
 
 use super::signer;
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::or_none;
-use crate::columns::titles::NAME;
-use crate::columns::titles::text;
 use crate::strategy::{Findings, Strategy};
 use kubewright_validation::certificates::trust_anchors;
 use kubewright_validation::check::{Errors, immutable_as};
@@ -50,10 +47,6 @@ impl Strategy for ClusterTrustBundle {
         }
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -76,8 +69,6 @@ fn check(object: &Value, errors: &mut Errors) {
         signer_name(signer, &Path::new("spec.signerName"), errors);
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[NAME, text("SignerName", "whose certificates are trusted")];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let signer = or_none(row.spec().text("signerName"));

@@ -1,10 +1,13 @@
 //! Requests for the certificates of pods.
 
+use jiff::Timestamp;
 use kubewright_apimachinery::field::Path;
 use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::Value;
 
 use crate::behavior::Behavior;
+use crate::columns::Row;
+use crate::columns::text::labels;
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::certificates::{pod_certificate_answer, pod_certificate_request};
 use kubewright_validation::check::immutable_as;
@@ -55,6 +58,10 @@ impl Strategy for PodCertificateRequest {
         }
     }
 
+    fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+        cells(Row { object, now })
+    }
+
     fn behavior(&self) -> Behavior {
         Behavior {
             unconditional_update: false,
@@ -68,4 +75,21 @@ impl Strategy for PodCertificateRequest {
             _ => &[&["status"]],
         }
     }
+}
+
+fn cells(row: Row<'_>) -> Vec<Value> {
+    let spec = row.spec();
+    let ends = ["Issued", "Denied", "Failed"];
+    let conditions = row.status().list("conditions").iter().rev();
+    let mut ended = conditions.map(|condition| condition.text("type"));
+    let state = ended.find(|kind| ends.contains(kind));
+    vec![
+        row.name(),
+        spec.text("podName").into(),
+        spec.text("serviceAccountName").into(),
+        spec.text("nodeName").into(),
+        spec.text("signerName").into(),
+        state.unwrap_or("Pending").into(),
+        labels(spec.at("unverifiedUserAnnotations")).into(),
+    ]
 }

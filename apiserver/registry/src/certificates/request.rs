@@ -164,7 +164,14 @@ fn conditions(object: &Value, old: &Value, errors: &mut Errors) {
             ["Approved", "Denied"].map(|kind| format!("conditions[{{\"type\": \"{kind}\"}}]"));
         let detail = format!("must specify at most one of: `{}`", conditions.join("`, `"));
         let found = format!("{{{}}}", conditions.join(", "));
-        errors.push(FieldError::invalid(&path, found, &detail).declarative());
+        let error = FieldError::invalid(&path, found, &detail);
+        let second = all.iter().filter_map(|one| one.at("type").as_str());
+        let second = second
+            .filter(|kind| matches!(*kind, "Approved" | "Denied"))
+            .nth(1);
+        let detail = "Approved and Denied conditions are mutually exclusive";
+        let handwritten = FieldError::invalid(&path, second.unwrap_or_default(), detail);
+        errors.push(error.declarative_for(handwritten));
     }
 }
 

@@ -2,15 +2,16 @@
 //!
 //! The server always makes the wide cells; clients leave out what has priority 1.
 
-pub(crate) mod cluster;
+mod known;
 pub(crate) mod network;
 pub(crate) mod pods;
 pub(crate) mod storage;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
-pub(crate) mod titles;
 pub(crate) mod workloads;
+
+pub(crate) use known::of;
 
 use jiff::Timestamp;
 use kubewright_apimachinery::view::View;

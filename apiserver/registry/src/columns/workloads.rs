@@ -5,20 +5,6 @@ use serde_json::Value;
 
 use super::Row;
 use super::text::{containers, count, labels, or_none, selector};
-use super::titles::{AGE, CONTAINERS, IMAGES, NAME, SELECTOR, integer};
-use crate::column::Column;
-
-/// The columns of replica sets and replication controllers.
-pub(crate) const REPLICAS: &[Column<'static>] = &[
-    NAME,
-    integer("Desired", "how many pods are wanted"),
-    integer("Current", "how many pods there are"),
-    integer("Ready", "how many pods are ready"),
-    AGE,
-    CONTAINERS,
-    IMAGES,
-    SELECTOR,
-];
 
 pub(crate) fn replication_controller(row: Row<'_>) -> Vec<Value> {
     replicas(row, labels(row.spec().at("selector")))

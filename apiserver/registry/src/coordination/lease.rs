@@ -6,10 +6,7 @@ use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::{Errors, not_negative};
 use kubewright_validation::metadata::Rules;
@@ -41,10 +38,6 @@ impl Strategy for Lease {
     fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
         METADATA.changed(new, old, &mut found.errors);
         check(new, &mut found.errors);
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -81,8 +74,6 @@ fn check(object: &Value, errors: &mut Errors) {
     }
     not_negative(spec, &path, "leaseTransitions", errors);
 }
-
-const COLUMNS: &[Column<'static>] = &[NAME, text("Holder", "who holds it"), AGE];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let holder = row.spec().text("holderIdentity").into();

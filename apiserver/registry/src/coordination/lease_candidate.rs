@@ -5,10 +5,7 @@ use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::strategy::{Findings, Strategy};
 use kubewright_validation::metadata::Rules;
 
@@ -27,10 +24,6 @@ impl Strategy for LeaseCandidate {
         METADATA.changed(new, old, &mut found.errors);
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -43,14 +36,6 @@ impl Strategy for LeaseCandidate {
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("LeaseName", "which lease it is for"),
-    text("BinaryVersion", "the version of the candidate"),
-    text("EmulationVersion", "the version that it emulates"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let spec = row.spec();

@@ -4,10 +4,7 @@ use jiff::Timestamp;
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::NAME;
-use crate::columns::titles::text;
 use crate::strategy::Strategy;
 
 /// The strategy of the status of components.
@@ -15,21 +12,10 @@ use crate::strategy::Strategy;
 pub(crate) struct ComponentStatus;
 
 impl Strategy for ComponentStatus {
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Status", "the state of the component"),
-    text("Message", "what it says"),
-    text("Error", "what is wrong"),
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let healthy = row

@@ -4,10 +4,7 @@ use jiff::Timestamp;
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::core::validation::config;
 use crate::strategy::{Findings, Strategy};
 use kubewright_validation::metadata::Rules;
@@ -33,16 +30,10 @@ impl Strategy for ConfigMap {
         config::config_map(new, errors);
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[NAME, text("Data", "how many keys it has"), AGE];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let strings = row.object.entries("data").count();

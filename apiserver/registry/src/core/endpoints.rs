@@ -5,11 +5,8 @@ use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::{count, first_three};
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::core::validation::services;
 use crate::strategy::{Findings, Strategy};
 use crate::warnings::addresses;
@@ -45,10 +42,6 @@ impl Strategy for Endpoints {
         out
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -68,8 +61,6 @@ fn default(object: &mut Value) {
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[NAME, text("Endpoints", "addresses and ports"), AGE];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let subsets = row.object.list("subsets");

@@ -8,10 +8,7 @@ use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::core::validation::config;
 use crate::fields;
 use crate::strategy::{Creation, Findings, Strategy};
@@ -83,10 +80,6 @@ impl Strategy for Namespace {
         }
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -148,8 +141,6 @@ fn default(object: &mut Value) {
     }
     object.part("spec");
 }
-
-const COLUMNS: &[Column<'static>] = &[NAME, text("Status", "the state of the namespace"), AGE];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     vec![row.name(), row.status().text("phase").into(), row.age()]

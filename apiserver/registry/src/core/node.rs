@@ -9,11 +9,8 @@ use kubewright_apimachinery::json;
 use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Map, Value, json};
 
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::{condition, or, or_none};
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME, wide};
 use crate::core::validation::config;
 use crate::defaults::shared::resource_list;
 use crate::fields;
@@ -98,10 +95,6 @@ impl Strategy for Node {
             "status" => &[&["spec"]],
             _ => &[&["status"]],
         }
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -237,19 +230,6 @@ fn default(object: &mut Value) {
         status.put("allocatable", capacity);
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Status", "the state of the node"),
-    text("Roles", "the roles of the node"),
-    AGE,
-    text("Version", "the version of its kubelet"),
-    wide("Internal-IP", "its address in the cluster"),
-    wide("External-IP", "its address outside"),
-    wide("OS-Image", "its operating system"),
-    wide("Kernel-Version", "its kernel"),
-    wide("Container-Runtime", "what runs its containers"),
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let (spec, status) = (row.spec(), row.status());

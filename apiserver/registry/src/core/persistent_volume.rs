@@ -6,11 +6,8 @@ use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::storage::volume;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME, wide};
 use crate::core::validation::persistent_volumes;
 use crate::defaults::volumes;
 use crate::strategy::{Creation, Findings, Strategy};
@@ -80,10 +77,6 @@ impl Strategy for PersistentVolume {
         }
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         volume(Row { object, now })
     }
@@ -117,17 +110,3 @@ fn phase_time(new: &mut Value, old: &Value) {
         status.put(field, now());
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Capacity", "how much it holds"),
-    text("Access Modes", "how it can be mounted"),
-    text("Reclaim Policy", "what happens to it after its claim"),
-    text("Status", "the state of the volume"),
-    text("Claim", "who uses it"),
-    text("StorageClass", "its storage class"),
-    text("VolumeAttributesClass", "its attributes class"),
-    text("Reason", "why it is in this state"),
-    AGE,
-    wide("VolumeMode", "a file system or a block device"),
-];

@@ -7,11 +7,8 @@ use kubewright_storage::ReadBack;
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME, wide};
 use crate::core::validation::{claims, persistent_volumes};
 use crate::defaults::volumes;
 use crate::strategy::{Creation, Findings, Strategy};
@@ -109,10 +106,6 @@ impl Strategy for PersistentVolumeClaim {
         ReadBack::WithDefaults
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         columns::storage::claim(Row { object, now })
     }
@@ -162,15 +155,3 @@ fn data_sources(object: &mut Value, old: &Value) {
         spec.put("dataSource", source);
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Status", "the state of the claim"),
-    text("Volume", "the volume that it got"),
-    text("Capacity", "how much it got"),
-    text("Access Modes", "how it can be mounted"),
-    text("StorageClass", "its storage class"),
-    text("VolumeAttributesClass", "its attributes class"),
-    AGE,
-    wide("VolumeMode", "a file system or a block device"),
-];

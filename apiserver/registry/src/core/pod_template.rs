@@ -6,11 +6,8 @@ use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::{containers, labels};
-use crate::columns::titles::NAME;
-use crate::columns::titles::text;
 use crate::defaults::pod::template;
 use crate::generation;
 use crate::pod_gates;
@@ -62,10 +59,6 @@ impl Strategy for PodTemplate {
         out
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -82,13 +75,6 @@ impl Strategy for PodTemplate {
 fn check(object: &Value, errors: &mut Errors) {
     pod::template(&object["template"], &Path::new("template"), errors);
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Containers", "the names of the containers"),
-    text("Images", "the images of the containers"),
-    text("Pod Labels", "the labels of its pods"),
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let template = row.object.at("template");

@@ -10,9 +10,8 @@ use serde_json::{Map, Value};
 use crate::apps::{status, validation};
 use crate::behavior::Behavior;
 use crate::behavior::Propagation;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::workloads::{REPLICAS, replication_controller};
+use crate::columns::workloads::replication_controller;
 use crate::defaults::pod;
 use crate::defaults::workloads::labels_of_template;
 use crate::fields;
@@ -99,10 +98,6 @@ impl Strategy for ReplicationController {
             "status" => &[&["spec"]],
             _ => &[&["status"]],
         }
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        REPLICAS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {

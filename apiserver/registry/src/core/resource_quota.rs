@@ -6,11 +6,8 @@ use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::{int_or_text, or};
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::core::validation::quotas;
 use crate::defaults::shared::resource_list;
 use crate::strategy::{Creation, Findings, Strategy};
@@ -68,10 +65,6 @@ impl Strategy for ResourceQuota {
         }
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -96,13 +89,6 @@ fn default(object: &mut Value) {
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Request", "what is used, of how much"),
-    text("Limit", "what is used of the limits, of how much"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let status = row.status();

@@ -9,10 +9,7 @@ use kubewright_apimachinery::field::Path;
 use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::core::validation::config;
 use crate::fields;
 use crate::strategy::{Findings, Strategy};
@@ -54,10 +51,6 @@ impl Strategy for Secret {
         warning.into_iter().collect()
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -96,13 +89,6 @@ fn default(object: &mut Value) {
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Type", "what it is for"),
-    text("Data", "how many keys it has"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let keys = row.object.entries("data").count().into();

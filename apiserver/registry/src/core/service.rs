@@ -9,12 +9,9 @@ use kubewright_storage::ReadBack;
 use serde_json::{Value, json};
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::network::balancer_addresses;
 use crate::columns::text::{count, labels, or, or_none};
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME, SELECTOR};
 use crate::core::validation::services;
 use crate::fields;
 use crate::services::normalize_addresses;
@@ -94,10 +91,6 @@ impl Strategy for Service {
             spec.drop_field("internalTrafficPolicy");
         }
         ReadBack::AsStored
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -190,16 +183,6 @@ fn service_spec(spec: &mut Value) {
         spec.fill("allocateLoadBalancerNodePorts", true);
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Type", "how the service is reached"),
-    text("Cluster-IP", "its address in the cluster"),
-    text("External-IP", "its addresses outside"),
-    text("Port(s)", "its ports"),
-    AGE,
-    SELECTOR,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let spec = row.spec();

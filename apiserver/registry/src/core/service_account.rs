@@ -5,15 +5,11 @@ use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::{Value, json};
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::{AGE, NAME};
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::metadata::Rules;
 
 const METADATA: Rules = Rules::namespaced();
-
-const COLUMNS: &[Column<'static>] = &[NAME, AGE];
 
 /// The strategy of service accounts.
 #[derive(Debug)]
@@ -41,10 +37,6 @@ impl Strategy for ServiceAccount {
 
     fn may_not_fit(&self) -> bool {
         true
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {

@@ -7,17 +7,14 @@ use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::{first_three, or};
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::core::validation::services::{PROTOCOLS, app_protocol, domain, ordinary, uncanonical};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 use crate::warnings::addresses;
 use kubewright_validation::check::{
-    Errors, declaratively, declared_immutable, declared_required, ip, label, labels, one_of,
+    Errors, declaratively, declared_immutable, declared_required_for, ip, label, labels, one_of,
     one_of_if_set, problems, subdomain,
 };
 use kubewright_validation::metadata::Rules;
@@ -70,10 +67,6 @@ impl Strategy for EndpointSlice {
         let mut out = Vec::new();
         addresses::endpoint_slice(new, old.is_null(), &mut out);
         out
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -142,7 +135,8 @@ fn check(object: &Value, old: &Value, errors: &mut Errors) {
 fn endpoint(endpoint: &Value, kind: &str, path: &Path<'_>, errors: &mut Errors) {
     let at = path.child("addresses");
     let addresses = endpoint.list("addresses");
-    declared_required(endpoint, path, "addresses", errors);
+    let why = "must contain at least 1 address";
+    declared_required_for(why, endpoint, path, "addresses", errors);
     if addresses.len() > 100 {
         errors.push(FieldError::too_many(&at, addresses.len(), 100).declarative());
     }
@@ -195,14 +189,6 @@ fn endpoint(endpoint: &Value, kind: &str, path: &Path<'_>, errors: &mut Errors) 
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("AddressType", "the type of the addresses"),
-    text("Ports", "the ports of every endpoint"),
-    text("Endpoints", "the addresses"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let ports: Vec<String> = row

@@ -6,9 +6,7 @@ use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::{AGE, NAME};
 use crate::dra::validation;
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
@@ -19,8 +17,6 @@ use kubewright_validation::metadata::Rules;
 const METADATA: Rules = Rules::cluster_scoped()
     .without_generated_name()
     .with_name(|_| Vec::new());
-const COLUMNS: &[Column<'static>] = &[NAME, AGE];
-
 /// The strategy of classes of devices.
 #[derive(Debug)]
 pub(crate) struct DeviceClass {
@@ -54,10 +50,6 @@ impl Strategy for DeviceClass {
         METADATA.create(new, errors);
         METADATA.changed(new, old, errors);
         validation::check("DeviceClass", new, old, errors);
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {

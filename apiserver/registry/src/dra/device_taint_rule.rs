@@ -12,10 +12,7 @@ use kubewright_validation::metadata::Rules;
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::strategy::{Creation, Findings, Strategy};
 use crate::{generation, metadata};
 
@@ -85,10 +82,6 @@ impl Strategy for DeviceTaintRule {
         }
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -118,15 +111,6 @@ fn check(object: &Value, found: &mut Findings) {
     }
     taints::taint(spec.at("taint"), &path.child("taint"), errors);
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Key", "the key of the taint"),
-    text("Value", "its value"),
-    text("Effect", "what it does"),
-    text("TimeAdded", "since when it does so"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let taint = row.spec().at("taint");

@@ -6,7 +6,7 @@ mod device_taint_rule;
 mod resource_claim;
 mod resource_claim_template;
 mod resource_slice;
-mod validation;
+pub(crate) mod validation;
 
 use std::sync::Arc;
 

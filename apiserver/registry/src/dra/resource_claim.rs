@@ -6,10 +6,7 @@ use serde_json::Value;
 
 use super::conversion::has_same_shape;
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::defaults::devices::claim;
 use crate::dra::validation;
 use crate::metadata;
@@ -86,10 +83,6 @@ impl Strategy for ResourceClaim {
         has_same_shape(from, to)
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -139,8 +132,6 @@ fn forget_devices(new: &mut Value, old: &Value) {
         status.put("devices", said);
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[NAME, text("State", "the state of the claim"), AGE];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let status = row.status();

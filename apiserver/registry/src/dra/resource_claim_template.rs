@@ -7,9 +7,7 @@ use serde_json::Value;
 use super::conversion::has_same_shape;
 use super::resource_claim::close_gates;
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::{AGE, NAME};
 use crate::defaults::devices::claim;
 use crate::dra::validation;
 use crate::strategy::{Creation, Findings, Strategy};
@@ -17,8 +15,6 @@ use kubewright_validation::check::Errors;
 use kubewright_validation::metadata::Rules;
 
 const METADATA: Rules = Rules::namespaced();
-
-const COLUMNS: &[Column<'static>] = &[NAME, AGE];
 
 /// The strategy of templates of claims.
 #[derive(Debug)]
@@ -55,10 +51,6 @@ impl Strategy for ResourceClaimTemplate {
 
     fn convert(&self, _object: &mut Value, from: (&str, &str), to: (&str, &str)) -> bool {
         has_same_shape(from, to)
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {

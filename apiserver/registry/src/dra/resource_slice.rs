@@ -9,10 +9,7 @@ use serde_json::Value;
 
 use super::conversion::has_same_shape;
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::defaults::devices::slice;
 use crate::dra::validation;
 use crate::fields;
@@ -78,10 +75,6 @@ impl Strategy for ResourceSlice {
         has_same_shape(from, to)
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -137,14 +130,6 @@ fn devices_of(spec: &mut Value) {
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Node", "where the devices are"),
-    text("Driver", "who looks after them"),
-    text("Pool", "which pool they belong to"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let spec = row.spec();

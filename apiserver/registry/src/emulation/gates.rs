@@ -31,6 +31,8 @@ pub(super) enum Filled {
     Defaulted,
     /// The server, when it prepares an object for a write.
     Prepared,
+    /// The client alone; a change of the object keeps them.
+    Kept,
 }
 
 /// A gate that is closed for a kind.
@@ -62,6 +64,11 @@ impl Closed {
                 paths::drop(part, field);
             }
         }
+    }
+
+    /// Whether the gate is about a new object, or a change of an old one.
+    pub(super) fn is_of(&self, old: &Value) -> bool {
+        old.is_null() || self.gate.filled != Filled::Kept
     }
 
     /// The fields of the object itself, if the newest version fills them in so.
@@ -100,8 +107,9 @@ fn gate(line: &'static str) -> Gate {
     Gate {
         since: since.parse().expect("a version that can be emulated"),
         kind: kind.split_once('/'),
-        filled: match words.next_if(|word| matches!(*word, "nodefault" | "own")) {
+        filled: match words.next_if(|word| matches!(*word, "nodefault" | "own" | "new")) {
             Some("nodefault") => Filled::Defaulted,
+            Some("new") => Filled::Kept,
             Some(_) => Filled::Prepared,
             None => Filled::No,
         },

@@ -5,6 +5,7 @@
 
 mod gates;
 mod older;
+mod older_rules;
 mod paths;
 mod rules;
 

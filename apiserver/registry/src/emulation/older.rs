@@ -33,7 +33,7 @@ impl Older {
 
     /// Closes the gates before the newest version's rules see the object: what is dropped counts as no change.
     fn close(&self, object: &mut Value, old: &Value) {
-        for gate in &self.closed {
+        for gate in self.closed.iter().filter(|gate| gate.is_of(old)) {
             gate.close(object, old);
         }
     }
@@ -68,6 +68,9 @@ impl Strategy for Older {
     }
 
     fn prepare_for_update(&self, subresource: &str, new: &mut Value, old: &Value) {
+        for rule in &self.rules {
+            rule.prepare(subresource, new, old);
+        }
         self.close(new, old);
         self.newest.prepare_for_update(subresource, new, old);
         self.forget_own(new, old);
@@ -123,8 +126,8 @@ impl Strategy for Older {
         self.newest.convert(object, from, to)
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        self.newest.columns()
+    fn columns(&self, kind: (&str, &str)) -> Vec<Column<'_>> {
+        self.newest.columns(kind)
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {

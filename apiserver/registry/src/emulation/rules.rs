@@ -4,11 +4,13 @@ use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::names;
 use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_apimachinery::version::KubernetesVersion::{V1_36, V1_37};
-use kubewright_apimachinery::view::View;
+use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use super::gates::pod_spec;
+use super::older_rules;
 use crate::admissionregistration::{static_suffix, webhooks};
+use crate::batch;
 use crate::strategy::Findings;
 
 /// A rule that a newer version changed, with the name of the gate.
@@ -22,15 +24,31 @@ pub(super) enum Rule {
     AnySuffix,
     /// `RelaxedServiceNameValidation`: the name of a Service begins with a letter.
     NameBeginsWithLetter,
+    /// The same for the names of Services in an Ingress.
+    BackendBeginsWithLetter,
     /// `SELinuxMount`: volumes of pods whose spec is at a path are labelled recursively, unless they were not before.
     OnlyRecursive(&'static [&'static str]),
+    /// `RestartAllContainersOnContainerExits`: rules of a container's end start that container again.
+    OnlyRestart(&'static [&'static str]),
+    /// `InPlacePodLevelResourcesVerticalScaling`: the resources of a whole pod are not resized.
+    NoResizeOfPod,
+    /// `MutableSchedulingDirectivesForSuspendedJobs`, `MutablePodResourcesForSuspendedJobs`: where pods shall run is open until
+    /// a job starts, and how much they get is not.
+    OpenUntilStarted,
+    /// `DRAConsumableCapacity`: a constraint matches an attribute, and no device is shared.
+    UnsharedDevices,
+    /// `StrictIPCIDRValidation`: addresses of fields that are older than the strict rules are written as they were.
+    LooseAddresses,
+    /// `DeclarativeValidationBeta`: errors are those of handwritten validation.
+    Handwritten,
 }
 
 const ADMISSION: &str = "admissionregistration.k8s.io";
 
-/// The rules of a kind that a version still has.
+/// The rules of a kind that a version still has, in the order in which they are applied.
 pub(super) fn of(group: &str, kind: &str, version: KubernetesVersion) -> Vec<Rule> {
     let mut rules = Vec::new();
+    let of_pods = pod_spec(group, kind);
     if version < V1_37 {
         match (group, kind) {
             (ADMISSION, _) => {
@@ -38,11 +56,23 @@ pub(super) fn of(group: &str, kind: &str, version: KubernetesVersion) -> Vec<Rul
                 rules.push(Rule::WebhooksSeeReviews);
             }
             ("autoscaling", "HorizontalPodAutoscaler") => rules.push(Rule::OneReplica),
-            _ => rules.extend(pod_spec(group, kind).map(Rule::OnlyRecursive)),
+            _ => rules.extend(of_pods.map(Rule::OnlyRecursive)),
         }
     }
-    if version < V1_36 && (group, kind) == ("", "Service") {
-        rules.push(Rule::NameBeginsWithLetter);
+    if version < V1_36 {
+        rules.extend(of_pods.map(Rule::OnlyRestart));
+        match (group, kind) {
+            ("", "Service") => rules.push(Rule::NameBeginsWithLetter),
+            ("", "Pod") => rules.push(Rule::NoResizeOfPod),
+            ("batch", "Job") => rules.push(Rule::OpenUntilStarted),
+            ("networking.k8s.io", "Ingress") => rules.push(Rule::BackendBeginsWithLetter),
+            ("resource.k8s.io", _) => rules.push(Rule::UnsharedDevices),
+            _ => {}
+        }
+        if !matches!(kind, "IPAddress" | "ServiceCIDR") {
+            rules.push(Rule::LooseAddresses);
+        }
+        rules.push(Rule::Handwritten);
     }
     rules
 }
@@ -58,16 +88,36 @@ impl Rule {
                     && least(old) != Some(0)
                 {
                     let detail = "must be greater than or equal to 1";
-                    replace(found, FieldError::invalid(&path, set, detail).declarative());
+                    let error = FieldError::invalid(&path, set, detail).declarative();
+                    let is_of_spec = |other: &FieldError| other.field().starts_with("spec.");
+                    let errors = &mut found.errors;
+                    let at = errors.iter().position(is_of_spec);
+                    errors.insert(at.unwrap_or(errors.len()), error);
                 }
             }
             Self::NameBeginsWithLetter if old.is_null() => {
-                let path = Path::new("metadata.name");
-                let name = object.at("metadata").text("name");
-                for problem in names::dns1035_label(name) {
-                    replace(found, FieldError::invalid(&path, name, &problem));
+                let metadata = object.at("metadata");
+                for (field, name) in [
+                    (
+                        "generateName",
+                        metadata.text("generateName").trim_end_matches('-'),
+                    ),
+                    ("name", metadata.text("name")),
+                ] {
+                    let root = Path::new("metadata");
+                    let path = root.child(field);
+                    for problem in names::dns1035_label(name)
+                        .iter()
+                        .filter(|_| !name.is_empty())
+                    {
+                        replace(
+                            found,
+                            FieldError::invalid(&path, metadata.text(field), problem),
+                        );
+                    }
                 }
             }
+            Self::BackendBeginsWithLetter => older_rules::backends(object, old, found),
             Self::OnlyRecursive(at) => {
                 let policy = |object| {
                     let spec = at.iter().fold(object, |part, field| Value::at(part, field));
@@ -83,7 +133,38 @@ impl Rule {
             Self::AnySuffix => found
                 .errors
                 .retain(|error| !error.to_string().ends_with(static_suffix::DETAIL)),
-            Self::NameBeginsWithLetter | Self::WebhooksSeeReviews => {}
+            Self::OnlyRestart(at) => older_rules::only_restart(at, object, old, found),
+            Self::OpenUntilStarted if !old.is_null() => {
+                batch::validation::template_until_started(object, old, &mut found.errors);
+            }
+            Self::UnsharedDevices => older_rules::unshared(object, old, found),
+            Self::LooseAddresses => {
+                // The addresses of this type were never loose.
+                if object.text("addressType") != "IPv6" {
+                    found.errors.retain(|error| !older_rules::is_strict(error));
+                }
+            }
+            Self::Handwritten => {
+                let errors = std::mem::take(&mut found.errors);
+                found.errors = errors
+                    .into_iter()
+                    .filter_map(FieldError::handwritten)
+                    .collect();
+            }
+            Self::NameBeginsWithLetter
+            | Self::NoResizeOfPod
+            | Self::OpenUntilStarted
+            | Self::WebhooksSeeReviews => {}
+        }
+    }
+
+    /// Takes out of a change what is no part of it.
+    pub(super) fn prepare(self, subresource: &str, new: &mut Value, old: &Value) {
+        if self == Self::NoResizeOfPod
+            && subresource == "resize"
+            && let Some(spec) = new.existing("spec")
+        {
+            spec.take_from(old.at("spec"), "resources");
         }
     }
 
@@ -96,7 +177,7 @@ impl Rule {
 }
 
 /// Puts an error in the place of those about the same field, or last.
-fn replace(found: &mut Findings, error: FieldError) {
+pub(super) fn replace(found: &mut Findings, error: FieldError) {
     let errors = &mut found.errors;
     let is_same = |other: &FieldError| other.field() == error.field();
     let at = errors.iter().position(is_same).unwrap_or(errors.len());

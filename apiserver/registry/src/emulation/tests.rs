@@ -204,3 +204,66 @@ fn volumes_are_labelled_recursively_unless_they_were_not_before() {
     assert_eq!(problems(V1_36, &mounted, &json!({})), 1);
     assert_eq!(problems(V1_36, &mounted, &mounted), 0);
 }
+
+fn bodies(version: KubernetesVersion, group: &str, plural: &str, object: &Value) -> Vec<String> {
+    let mut errors = resource(version, group, plural).validate(object).errors;
+    FieldError::settle(&mut errors);
+    errors.iter().map(|error| error.body().to_owned()).collect()
+}
+
+#[test]
+fn handwritten_rules_say_it_where_declarations_do_not_yet() {
+    let role = json!({
+        "metadata": {"name": "r", "namespace": "n"},
+        "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": []}],
+    });
+    let said = |version| bodies(version, "rbac.authorization.k8s.io", "roles", &role);
+    assert_eq!(said(V1_36), ["Required value"]);
+    assert_eq!(
+        said(V1_35),
+        ["Required value: verbs must contain at least one value"]
+    );
+}
+
+#[test]
+fn addresses_are_written_as_they_once_were() {
+    let policy = |cidr: &str| {
+        json!({
+            "metadata": {"name": "p", "namespace": "n"},
+            "spec": {"podSelector": {}, "policyTypes": ["Egress"], "egress": [{"to": [{"ipBlock": {"cidr": cidr}}]}]},
+        })
+    };
+    let said = |version, cidr: &str| {
+        let found = bodies(
+            version,
+            "networking.k8s.io",
+            "networkpolicies",
+            &policy(cidr),
+        );
+        found.len()
+    };
+    for cidr in ["010.0.0.0/8", "10.0.0.1/8"] {
+        assert_eq!((said(V1_36, cidr), said(V1_35, cidr)), (1, 0), "{cidr}");
+    }
+    assert_eq!(said(V1_35, "10.0.0.0/33"), 1);
+}
+
+#[test]
+fn no_expression_asks_whether_a_device_is_shared() {
+    let class = json!({
+        "metadata": {"name": "c"},
+        "spec": {"selectors": [{"cel": {"expression": "device.allowMultipleAllocations == true"}}]},
+    });
+    let said = |version| bodies(version, "resource.k8s.io", "deviceclasses", &class);
+    assert_eq!(said(V1_36), [""; 0]);
+    let [problem] = &said(V1_35)[..] else {
+        panic!("one problem");
+    };
+    assert!(
+        problem.contains("undefined field 'allowMultipleAllocations'"),
+        "{problem}"
+    );
+    let older = resource(V1_35, "resource.k8s.io", "deviceclasses");
+    let kept = older.validate_update("", &class, &class);
+    assert!(kept.errors.is_empty(), "what was stored is taken again");
+}

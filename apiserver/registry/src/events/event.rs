@@ -8,11 +8,8 @@ use serde_json::Value;
 
 use super::{conversion, validation};
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::{count, or};
-use crate::columns::titles::text;
-use crate::columns::titles::{named, wide};
 use crate::strategy::{Findings, Strategy};
 
 /// The fields of the core group that events are selected by.
@@ -74,10 +71,6 @@ impl Strategy for Event {
             _ => {}
         }
         true
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -159,22 +152,6 @@ fn default(object: &mut Value) {
         object.fill(field, Value::Null);
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    text("Last Seen", "how long ago it last happened"),
-    text("Type", "Normal or Warning"),
-    text("Reason", "why, in a word"),
-    text("Object", "what it is about"),
-    wide("Subobject", "which part of it"),
-    wide("Source", "who reports it"),
-    text("Message", "what happened"),
-    wide("First Seen", "how long ago it first happened"),
-    wide("Count", "how often it happened"),
-    named(wide(
-        "Name",
-        "the object's name, unique within its namespace",
-    )),
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let event = row.object;

@@ -7,11 +7,8 @@ use serde_json::Value;
 
 use super::conditions;
 use super::defaults::number;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::{count, or_none};
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::{Errors, label, required, subdomain};
@@ -66,10 +63,6 @@ impl Strategy for FlowSchema {
 
     fn may_not_fit(&self) -> bool {
         true
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -300,15 +293,6 @@ fn alone(rule: &Value, field: &str, what: &str, path: &Path<'_>, errors: &mut Er
     }
     all
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("PriorityLevel", "the level of its requests"),
-    text("MatchingPrecedence", "which schema is asked first"),
-    text("DistinguisherMethod", "how its flows differ"),
-    AGE,
-    text("MissingPL", "whether its level is missing"),
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let spec = row.spec();

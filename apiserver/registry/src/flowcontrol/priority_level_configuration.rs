@@ -7,14 +7,11 @@ use serde_json::Value;
 
 use super::conditions;
 use super::defaults::number;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::count;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
-use kubewright_validation::check::{Errors, declared_required};
+use kubewright_validation::check::Errors;
 use kubewright_validation::metadata::Rules;
 
 const KIND: [&str; 3] = [
@@ -71,10 +68,6 @@ impl Strategy for PriorityLevelConfiguration {
         true
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -118,14 +111,18 @@ fn check(object: &Value, errors: &mut Errors) {
     }
     match kind {
         "Exempt" => {
+            covered(kind, spec, &path, errors);
             let at = path.child("exempt");
             shares(spec.at("exempt"), &at, errors);
             lendable(spec.at("exempt"), &at, errors);
         }
-        "Limited" if spec.has("limited") => {
-            limited(spec.at("limited"), &path.child("limited"), errors);
+        "Limited" => {
+            covered(kind, spec, &path, errors);
+            if spec.has("limited") {
+                limited(spec.at("limited"), &path.child("limited"), errors);
+            }
         }
-        "Limited" | "" => {}
+        "" => errors.push(FieldError::required(&at, "").covered()),
         other => errors.push(FieldError::not_supported(
             &at,
             other,
@@ -140,7 +137,7 @@ fn check(object: &Value, errors: &mut Errors) {
 fn declared(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     goes_with("Exempt", spec, path, "exempt", errors);
     goes_with("Limited", spec, path, "limited", errors);
-    declared_required(spec, path, "type", errors);
+    typed(spec, path, errors);
     if spec.has("limited") {
         let (response, path) = (
             spec.at("limited").at("limitResponse"),
@@ -148,16 +145,47 @@ fn declared(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         );
         let path = path.child("limitResponse");
         goes_with("Queue", response, &path, "queuing", errors);
-        declared_required(response, &path, "type", errors);
+        typed(response, &path, errors);
+    }
+}
+
+fn typed(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
+    if holder.text("type").is_empty() {
+        errors.push(FieldError::required(&path.child("type"), "").declarative_for(None));
+    }
+}
+
+/// What handwritten validation says of the parts that go with a type.
+fn covered(kind: &str, holder: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let (field, is_wanted, detail) = match kind {
+        "Exempt" => ("limited", false, "must be nil if the type is not Limited"),
+        "Limited" if holder.has("exempt") => {
+            ("exempt", false, "must be nil if the type is Limited")
+        }
+        "Limited" => ("limited", true, "must not be empty when type is Limited"),
+        "Reject" => {
+            let detail = "must be nil if limited.limitResponse.type is not Limited";
+            ("queuing", false, detail)
+        }
+        _ => {
+            let detail = "must not be empty if limited.limitResponse.type is Limited";
+            ("queuing", true, detail)
+        }
+    };
+    let at = path.child(field);
+    match (holder.has(field), is_wanted) {
+        (true, false) => errors.push(FieldError::forbidden(&at, detail).covered()),
+        (false, true) => errors.push(FieldError::required(&at, detail).covered()),
+        _ => {}
     }
 }
 
 fn goes_with(kind: &str, holder: &Value, path: &Path<'_>, field: &str, errors: &mut Errors) {
     let (at, is_kind) = (path.child(field), holder.text("type") == kind);
     if holder.has(field) && !is_kind {
-        errors.push(FieldError::forbidden(&at, "").declarative());
+        errors.push(FieldError::forbidden(&at, "").declarative_for(None));
     } else if !holder.has(field) && is_kind && kind != "Exempt" {
-        errors.push(FieldError::required(&at, "").declarative());
+        errors.push(FieldError::required(&at, "").declarative_for(None));
     }
 }
 
@@ -186,8 +214,13 @@ fn limited(level: &Value, path: &Path<'_>, errors: &mut Errors) {
     let at = path.child("limitResponse");
     let queuing = response.at("queuing");
     match response.text("type") {
-        "Queue" if !queuing.is_null() => queues(queuing, &at.child("queuing"), errors),
-        "Queue" | "Reject" | "" => {}
+        kind @ ("Queue" | "Reject") => {
+            covered(kind, response, &at, errors);
+            if kind == "Queue" && !queuing.is_null() {
+                queues(queuing, &at.child("queuing"), errors);
+            }
+        }
+        "" => errors.push(FieldError::required(&at.child("type"), "").covered()),
         other => {
             let at = at.child("type");
             errors.push(FieldError::not_supported(&at, other, &["Queue", "Reject"]));
@@ -255,16 +288,6 @@ fn entropy(deck: i64, hand: i64) -> u32 {
     let bits = ((deck as f64).log2() * hand as f64).ceil() as u32;
     bits
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Type", "whether it is limited"),
-    text("NominalConcurrencyShares", "its share of the seats"),
-    text("Queues", "how many queues it has"),
-    text("HandSize", "how many queues a flow may use"),
-    text("QueueLengthLimit", "how long a queue may be"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let limited = row.spec().at("limited");

@@ -10,11 +10,8 @@ use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::Value;
 
 use super::reference::reference;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::network::balancer_addresses;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::{Errors, problems, required, subdomain};
@@ -82,10 +79,6 @@ impl Strategy for Ingress {
             "status" => &[&["spec"]],
             _ => &[&["status"]],
         }
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -285,15 +278,6 @@ fn backend(backend: &Value, path: &Path<'_>, errors: &mut Errors) {
         problems(&at, name, formats::port_name(name), errors);
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Class", "the ingress class"),
-    text("Hosts", "the hosts that are served"),
-    text("Address", "the addresses of the load balancer"),
-    text("Ports", "the ports that are open"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let spec = row.spec();

@@ -6,10 +6,7 @@ use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use super::reference::reference;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::{
@@ -48,10 +45,6 @@ impl Strategy for IngressClass {
         check_update(new, old, errors);
         METADATA.create(new, errors);
         check(new, errors);
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -111,13 +104,6 @@ fn check_update(new: &Value, old: &Value, errors: &mut Errors) {
         errors,
     );
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Controller", "who serves the class"),
-    text("Parameters", "the object with further settings"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let parameters = row.spec().at("parameters");

@@ -6,12 +6,9 @@ use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::reference::segment;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::NAME;
-use crate::columns::titles::text;
 use crate::strategy::{Findings, Strategy};
-use kubewright_validation::check::{Errors, declared_immutable, declared_required, subdomain};
+use kubewright_validation::check::{Errors, declared_immutable_as, declared_required, subdomain};
 use kubewright_validation::formats;
 use kubewright_validation::metadata::Rules;
 
@@ -33,11 +30,15 @@ impl Strategy for IPAddress {
         check(new, errors);
         METADATA.changed(new, old, errors);
         let (new, old) = (new.at("spec"), old.at("spec"));
-        declared_immutable(new, old, &Path::new("spec"), "parentRef", errors);
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
+        let path = Path::new("spec");
+        declared_immutable_as(
+            "?networking.ParentReference",
+            new,
+            old,
+            &path,
+            "parentRef",
+            errors,
+        );
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -68,8 +69,6 @@ fn check(object: &Value, errors: &mut Errors) {
     }
     segment(parent, "namespace", &path, errors);
 }
-
-const COLUMNS: &[Column<'static>] = &[NAME, text("ParentRef", "who uses the address")];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let parent = row.spec().at("parentRef");

@@ -7,11 +7,8 @@ use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::or_none;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 use crate::warnings::addresses;
@@ -56,10 +53,6 @@ impl Strategy for NetworkPolicy {
         let mut out = Vec::new();
         addresses::policy(new.at("spec"), &mut out);
         out
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -248,8 +241,6 @@ impl Range {
 fn mask(bits: u32) -> u128 {
     u128::MAX.checked_shl(128 - bits).unwrap_or(0)
 }
-
-const COLUMNS: &[Column<'static>] = &[NAME, text("Pod-Selector", "which pods it is about"), AGE];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let pods = or_none(crate::columns::text::selector(row.spec().at("podSelector")));

@@ -5,10 +5,7 @@ use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::Value;
 
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::metadata;
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::{Errors, problems};
@@ -56,10 +53,6 @@ impl Strategy for ServiceCIDR {
             "status" => &[&["metadata"], &["spec"]],
             _ => &[&["status"]],
         }
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -125,8 +118,6 @@ fn check_update(new: &Value, old: &Value, errors: &mut Errors) {
         check(new, errors);
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[NAME, text("CIDRs", "the ranges of addresses"), AGE];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let ranges: Vec<&str> = row

@@ -6,10 +6,7 @@ use kubewright_apimachinery::view::View;
 use serde_json::{Value, json};
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::strategy::{Findings, Strategy};
 use crate::warnings::pod::deprecated_label;
 use kubewright_validation::check::{
@@ -45,10 +42,6 @@ impl Strategy for RuntimeClass {
         deprecated
             .map(|message| format!("scheduling.nodeSelector: {message}"))
             .collect()
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -93,8 +86,6 @@ fn check(object: &Value, errors: &mut Errors) {
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[NAME, text("Handler", "what runs the containers"), AGE];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     vec![row.name(), row.object.text("handler").into(), row.age()]

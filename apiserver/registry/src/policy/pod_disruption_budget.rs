@@ -7,11 +7,8 @@ use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::{count, int_or_text};
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME, integer};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::{
@@ -80,10 +77,6 @@ impl Strategy for PodDisruptionBudget {
         }
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }
@@ -132,14 +125,6 @@ fn check(object: &Value, errors: &mut Errors) {
     let policies = ["AlwaysAllow", "IfHealthyBudget"];
     one_of_if_set(spec, &path, "unhealthyPodEvictionPolicy", &policies, errors);
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Min Available", "how many pods must stay available"),
-    text("Max Unavailable", "how many pods may be unavailable"),
-    integer("Allowed Disruptions", "how many pods may be disrupted now"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let spec = row.spec();

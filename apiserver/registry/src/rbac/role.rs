@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::behavior::Behavior;
 use crate::strategy::{Findings, Strategy};
-use kubewright_validation::check::{Errors, declared_required, selector};
+use kubewright_validation::check::{Errors, declared_required_for, selector};
 use kubewright_validation::metadata::Rules;
 
 /// The strategy of roles and cluster roles.
@@ -82,7 +82,8 @@ fn check(namespaced: bool, object: &Value, errors: &mut Errors) {
 }
 
 fn policy_rule(rule: &Value, namespaced: bool, path: &Path<'_>, errors: &mut Errors) {
-    declared_required(rule, path, "verbs", errors);
+    let why = "verbs must contain at least one value";
+    declared_required_for(why, rule, path, "verbs", errors);
     let (groups, resources) = (rule.list("apiGroups"), rule.list("resources"));
     let urls = rule.list("nonResourceURLs");
     if urls.is_empty() {

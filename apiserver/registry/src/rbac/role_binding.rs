@@ -7,12 +7,11 @@ use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME, wide};
 use crate::strategy::{Findings, Strategy};
-use kubewright_validation::check::{Errors, declared_required, immutable_as, problems, subdomain};
+use kubewright_validation::check::{
+    Errors, declaratively_swapped, declared_required, immutable_as, problems, subdomain,
+};
 use kubewright_validation::metadata::Rules;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -40,10 +39,6 @@ impl Strategy for RoleBinding {
         check(self.namespaced, new, &mut found.errors);
         rules.changed(new, old, &mut found.errors);
         check_update(new, old, &mut found.errors);
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -99,11 +94,18 @@ fn check(namespaced: bool, object: &Value, errors: &mut Errors) {
     }
     let name = reference.text("name");
     problems(&path.child("name"), name, names::path_segment(name), errors);
-    let subjects = Path::new("subjects");
-    for (index, subject) in object.list("subjects").iter().enumerate() {
-        self::subject(subject, namespaced, &subjects.index(index), errors);
-    }
-    declared_required(reference, &path, "name", errors);
+    declaratively_swapped(
+        errors,
+        |errors| {
+            declared_required(reference, &path, "name", errors);
+        },
+        |errors| {
+            let subjects = Path::new("subjects");
+            for (index, subject) in object.list("subjects").iter().enumerate() {
+                self::subject(subject, namespaced, &subjects.index(index), errors);
+            }
+        },
+    );
 }
 
 fn check_update(new: &Value, old: &Value, errors: &mut Errors) {
@@ -139,15 +141,6 @@ fn subject(subject: &Value, namespaced: bool, path: &Path<'_>, errors: &mut Erro
         )),
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Role", "what is granted"),
-    AGE,
-    wide("Users", "the users it is granted to"),
-    wide("Groups", "the groups it is granted to"),
-    wide("ServiceAccounts", "the service accounts it is granted to"),
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let role = row.object.at("roleRef");

@@ -5,11 +5,8 @@ use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::count;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME, boolean, integer};
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::{Errors, immutable};
@@ -39,10 +36,6 @@ impl Strategy for PriorityClass {
     fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
         METADATA.changed(new, old, &mut found.errors);
         check_update(new, old, &mut found.errors);
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -76,14 +69,6 @@ fn check_update(new: &Value, old: &Value, errors: &mut Errors) {
     }
     immutable(new, old, &root, "preemptionPolicy", errors);
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    integer("Value", "the priority"),
-    boolean("Global-Default", "whether pods without a class get it"),
-    AGE,
-    text("PreemptionPolicy", "whether its pods push others out"),
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     vec![

@@ -6,11 +6,8 @@ use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::or_none;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME, boolean};
 use crate::generation;
 use crate::strategy::{Findings, Strategy};
 use kubewright_validation::check::{Errors, IMMUTABLE, one_of_if_set};
@@ -56,10 +53,6 @@ impl Strategy for CSIDriver {
         } else {
             Vec::new()
         }
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -162,20 +155,6 @@ fn check_update(new: &Value, old: &Value, errors: &mut Errors) {
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    boolean("AttachRequired", "whether volumes must be attached"),
-    boolean("PodInfoOnMount", "whether it needs information about pods"),
-    boolean("StorageCapacity", "whether it reports capacity"),
-    text("TokenRequests", "the audiences of its tokens"),
-    boolean(
-        "RequiresRepublish",
-        "whether volumes are published again and again",
-    ),
-    text("Modes", "the life cycles that it knows"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let spec = row.spec();

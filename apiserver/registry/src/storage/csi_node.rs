@@ -6,9 +6,7 @@ use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::{AGE, NAME, integer};
 use crate::metadata;
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::driver_name;
@@ -57,10 +55,6 @@ impl Strategy for CSINode {
             "status" => &[&["metadata"], &["spec"]],
             _ => &[&["status"]],
         }
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -125,12 +119,6 @@ fn check_update(new: &Value, old: &Value, errors: &mut Errors) {
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    integer("Drivers", "how many drivers the node has"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let drivers = row.spec().list("drivers").len().into();

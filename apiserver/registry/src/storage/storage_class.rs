@@ -11,11 +11,8 @@ use serde_json::Value;
 use super::default_name::default_name;
 use super::provisioner::{parameters, provisioner};
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
 use crate::columns::text::or;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::strategy::{Findings, Strategy};
 use crate::warnings::pod::deprecated_label;
 use kubewright_validation::check::{
@@ -52,10 +49,6 @@ impl Strategy for StorageClass {
         let mut out = Vec::new();
         deprecated_topologies(new, &mut out);
         out
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -146,18 +139,6 @@ fn deprecated_topologies(class: &Value, out: &mut Vec<String>) {
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Provisioner", "who makes its volumes"),
-    text(
-        "ReclaimPolicy",
-        "what happens to volumes after their claims",
-    ),
-    text("VolumeBindingMode", "when volumes are made"),
-    text("AllowVolumeExpansion", "whether claims can grow"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let object = row.object;

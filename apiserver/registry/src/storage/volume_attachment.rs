@@ -7,17 +7,14 @@ use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME, boolean, named};
 use crate::core::validation::persistent_volumes::volume_spec;
 use crate::defaults::shared::resource_list;
 use crate::defaults::volumes::shared_sources;
 use crate::metadata;
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::{
-    Errors, IMMUTABLE, declared_driver_name, driver_name, subdomain,
+    Errors, declared_change, declared_driver_name, driver_name, subdomain,
 };
 use kubewright_validation::metadata::Rules;
 
@@ -48,13 +45,11 @@ impl Strategy for VolumeAttachment {
     }
 
     fn validate(&self, object: &Value, found: &mut Findings) {
-        METADATA.create(object, &mut found.errors);
-        check(object, &mut found.errors);
-        let (attacher, path) = (
-            object.at("spec").text("attacher"),
-            Path::new("spec.attacher"),
-        );
-        declared_driver_name(attacher, &path, &mut found.errors);
+        let errors = &mut found.errors;
+        METADATA.create(object, errors);
+        let attacher = object.at("spec").text("attacher");
+        declared_driver_name(attacher, &Path::new("spec.attacher"), errors);
+        check(object, errors);
     }
 
     fn validate_update(&self, subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
@@ -67,7 +62,7 @@ impl Strategy for VolumeAttachment {
         driver_name(spec.text("attacher"), &path.child("attacher"), errors);
         check(new, errors);
         if !same_type("api.storage.v1.VolumeAttachmentSpec", spec, old.at("spec")) {
-            errors.push(FieldError::invalid(&path, Value::Null, IMMUTABLE).declarative());
+            errors.push(declared_change("storage.VolumeAttachmentSpec", spec, &path));
         }
     }
 
@@ -76,10 +71,6 @@ impl Strategy for VolumeAttachment {
             "status" => &[&["metadata"], &["spec"]],
             _ => &[&["status"]],
         }
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -141,15 +132,6 @@ fn check(object: &Value, errors: &mut Errors) {
         subdomain(&at, source.text("persistentVolumeName"), errors);
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    named(text("Attacher", "who attaches the volume")),
-    text("PV", "the volume"),
-    text("Node", "where it is attached"),
-    boolean("Attached", "whether it is attached"),
-    AGE,
-];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let spec = row.spec();

@@ -8,10 +8,7 @@ use serde_json::Value;
 use super::default_name::default_name;
 use super::provisioner::{parameters, provisioner};
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME};
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::{Errors, required};
 use kubewright_validation::metadata::Rules;
@@ -39,10 +36,6 @@ impl Strategy for VolumeAttributesClass {
         check_update(new, old, errors);
         METADATA.create(new, errors);
         check(new, errors);
-    }
-
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -86,8 +79,6 @@ fn check_update(new: &Value, old: &Value, errors: &mut Errors) {
         }
     }
 }
-
-const COLUMNS: &[Column<'static>] = &[NAME, text("DriverName", "who applies it"), AGE];
 
 fn cells(row: Row<'_>) -> Vec<Value> {
     let mark = "volumeattributesclass.alpha.kubernetes.io/is-default-class";

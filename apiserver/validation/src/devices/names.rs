@@ -8,7 +8,7 @@ use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use crate::check::{Errors, declaratively, driver_name, label, problems, subdomain};
+use crate::check::{Errors, declared_instead, driver_name, label, problems, subdomain};
 
 const LONGEST_POOL: usize = 253;
 const LONGEST_PREFIX: usize = 63;
@@ -27,19 +27,23 @@ pub fn pool(name: &str, path: &Path<'_>, errors: &mut Errors) {
 
 /// The same as declarative validation checks it.
 pub fn declared_pool(name: &str, path: &Path<'_>, errors: &mut Errors) {
-    declaratively(errors, |errors| {
-        if !pool_length(name, path, errors) {
-            return;
-        }
-        for (at, part) in name.split('/').enumerate() {
-            if part.is_empty() {
-                let detail = format!("segment {at}: must not be empty");
-                errors.push(FieldError::invalid(path, name, &detail));
-            } else {
-                prefixed(&format!("segment {at}"), part, path, errors);
+    declared_instead(
+        errors,
+        |errors| {
+            if !pool_length(name, path, errors) {
+                return;
             }
-        }
-    });
+            for (at, part) in name.split('/').enumerate() {
+                if part.is_empty() {
+                    let detail = format!("segment {at}: must not be empty");
+                    errors.push(FieldError::invalid(path, name, &detail));
+                } else {
+                    prefixed(&format!("segment {at}"), part, path, errors);
+                }
+            }
+        },
+        |errors| pool(name, path, errors),
+    );
 }
 
 fn pool_length(name: &str, path: &Path<'_>, errors: &mut Errors) -> bool {
@@ -66,13 +70,23 @@ pub fn qualified(name: &str, path: &Path<'_>, errors: &mut Errors) {
 
 /// The same with a domain, which has to be there, as declarative validation checks it.
 pub fn fully_qualified(name: &str, path: &Path<'_>, errors: &mut Errors) {
-    declaratively(errors, |errors| {
-        halves(name, ["prefix", "name"], prefix, path, errors);
+    let has_domain = |errors: &mut Errors| {
         if !name.contains('/') {
             let detail = "a fully qualified name must be a domain and a name separated by a slash";
             errors.push(FieldError::invalid(path, name, detail));
         }
-    });
+    };
+    declared_instead(
+        errors,
+        |errors| {
+            halves(name, ["prefix", "name"], prefix, path, errors);
+            has_domain(errors);
+        },
+        |errors| {
+            qualified(name, path, errors);
+            has_domain(errors);
+        },
+    );
 }
 
 fn prefix(domain: &str, path: &Path<'_>, errors: &mut Errors) {

@@ -4,7 +4,7 @@ use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::html_escaped;
 use kubewright_apimachinery::json::ordered::part_text;
 use kubewright_apimachinery::view::View;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::check::{Errors, declared_driver_name};
 
@@ -92,18 +92,29 @@ pub fn declared_set(
     item: impl FnMut(&Value, &Path<'_>, &mut Errors),
 ) {
     let all = if items.len() > most { &[] } else { items };
-    for (index, value) in all.iter().enumerate() {
-        let is_same = |other: &Value| match keys {
+    let is_double = |index: usize| {
+        let value = &all[index];
+        all[..index].iter().any(|other| match keys {
             [] => other == value,
             keys => keys.iter().all(|key| other.text(key) == value.text(key)),
-        };
-        if all[..index].iter().any(is_same) {
-            let shown = html_escaped(part_text(&format!("api.resource.v1.{kind}"), value));
-            let at = path.index(index);
-            errors.push(FieldError::duplicate_shown(&at, &shown).declarative());
-        }
+        })
+    };
+    let double: Vec<usize> = (0..all.len()).filter(|index| is_double(*index)).collect();
+    for index in &double {
+        let shown = html_escaped(part_text(&format!("api.resource.v1.{kind}"), &all[*index]));
+        let error = FieldError::duplicate_shown(&path.index(*index), &shown);
+        errors.push(error.declarative_for(None));
     }
     declared_at_most(items, most, path, errors, item);
+    for index in double {
+        let (at, value) = (path.index(index), &all[index]);
+        let error = match keys {
+            [] => FieldError::duplicate(&at, value.clone()),
+            [key] => FieldError::duplicate(&at, value.text(key)),
+            _ => FieldError::duplicate_shown(&at, &shown_identity(value)),
+        };
+        errors.push(error.covered());
+    }
 }
 
 /// What makes names a set: all of each.
@@ -116,6 +127,12 @@ pub fn as_text(value: &Value) -> &str {
 
 /// The fields that tell the devices of a claim apart.
 pub const IDENTITY: [&str; 4] = ["driver", "pool", "device", "shareID"];
+
+/// A device's identity as Go writes the struct, whose fields keep their order.
+pub fn shown_identity(device: &Value) -> String {
+    let [driver, pool, device, share] = device_identity(device).map(|text| json!(text));
+    format!(r#"{{"Driver":{driver},"Pool":{pool},"Device":{device},"ShareID":{share}}}"#)
+}
 
 /// The identity of a device in a claim.
 pub fn device_identity(device: &Value) -> [&str; 4] {

@@ -8,10 +8,7 @@ use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use crate::behavior::Behavior;
-use crate::column::Column;
 use crate::columns::Row;
-use crate::columns::titles::text;
-use crate::columns::titles::{AGE, NAME, wide};
 use crate::fields;
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
@@ -124,10 +121,6 @@ impl Strategy for Pod {
         }
     }
 
-    fn columns(&self) -> Vec<Column<'_>> {
-        COLUMNS.to_vec()
-    }
-
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         pods::pod(Row { object, now })
     }
@@ -188,15 +181,3 @@ fn first_address(object: &Value, most: usize) -> String {
         .collect();
     ips.join(",")
 }
-
-const COLUMNS: &[Column<'static>] = &[
-    NAME,
-    text("Ready", "how many containers are ready"),
-    text("Status", "the state of the pod and of its containers"),
-    text("Restarts", "how often containers were restarted"),
-    AGE,
-    wide("IP", "the address of the pod"),
-    wide("Node", "where the pod runs"),
-    wide("Nominated Node", "where the pod shall run after preemption"),
-    wide("Readiness Gates", "how many readiness gates are passed"),
-];

@@ -14,6 +14,9 @@ use kubewright_validation::metadata;
 
 const MOST: usize = 32;
 const MOST_ALTERNATIVES: usize = 8;
+/// What is said of a constraint about no attribute.
+pub(crate) const NO_ATTRIBUTE: &str = "exactly one of \"matchAttribute\" or \"distinctAttribute\" is \
+                                       required, but multiple fields are set";
 const WHICH: &str = "exactly one of `exactly` or `firstAvailable` is required";
 
 pub(crate) fn template(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
@@ -130,9 +133,7 @@ fn constraint(constraint: &Value, requests: &[Value], path: &Path<'_>, errors: &
             return;
         }
     }
-    let detail = "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, but \
-                  multiple fields are set";
-    errors.push(FieldError::required(path, detail));
+    errors.push(FieldError::required(path, NO_ATTRIBUTE));
 }
 
 /// The requests that a part of a claim is about.

@@ -1,7 +1,7 @@
 //! Dynamic resource allocation: classes of devices, claims for them, and what drivers say that there is.
 
-mod claims;
-mod selector;
+pub(crate) mod claims;
+pub(crate) mod selector;
 mod slices;
 mod status;
 
@@ -10,7 +10,7 @@ use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
-use kubewright_validation::check::{Errors, IMMUTABLE, declared_extended_name};
+use kubewright_validation::check::{Errors, IMMUTABLE, declared_change, declared_extended_name};
 use kubewright_validation::devices::parts::{MOST_CONFIGURATIONS, configuration, declared_at_most};
 use kubewright_validation::internal::shown;
 use kubewright_validation::semantic::same;
@@ -41,7 +41,7 @@ pub(crate) fn update(kind: &str, new: &Value, old: &Value, errors: &mut Errors) 
     if !same_type(&format!("api.resource.v1.{spec}"), value, before) {
         let at = Path::new("spec");
         errors.push(match kind {
-            "ResourceClaim" => FieldError::invalid(&at, Value::Null, IMMUTABLE).declarative(),
+            "ResourceClaim" => declared_change(spec, value, &at),
             _ => FieldError::invalid_shown(&at, &shown(spec, value), IMMUTABLE),
         });
     }

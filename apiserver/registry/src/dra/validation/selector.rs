@@ -41,7 +41,16 @@ pub(crate) fn all(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 fn compile(expression: &str) -> Result<(), String> {
-    let program = ENVIRONMENT
+    compile_in(&ENVIRONMENT, expression)
+}
+
+/// The same in a version of which no device is shared.
+pub(crate) fn compile_unshared(expression: &str) -> Result<(), String> {
+    compile_in(&UNSHARED, expression)
+}
+
+fn compile_in(environment: &Environment, expression: &str) -> Result<(), String> {
+    let program = environment
         .compile(expression)
         .map_err(|error| error.to_string())?;
     match program.output_type() {
@@ -52,18 +61,21 @@ fn compile(expression: &str) -> Result<(), String> {
     }
 }
 
-static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| {
+static ENVIRONMENT: LazyLock<Environment> =
+    LazyLock::new(|| environment(Some(("allowMultipleAllocations", Type::Bool))));
+
+static UNSHARED: LazyLock<Environment> = LazyLock::new(|| environment(None));
+
+/// What an expression knows of a device, and perhaps more.
+fn environment(more: Option<(&'static str, Type)>) -> Environment {
     let by_domain = |value| Type::map(Type::String, Type::map(Type::String, value));
+    let fields = [
+        ("driver", Type::String),
+        ("attributes", by_domain(Type::Dyn)),
+        ("capacity", by_domain(Type::object("kubernetes.Quantity"))),
+    ];
     Environment::kubernetes()
         .with_bindings()
-        .with_object_type(
-            "kubernetes.DRADevice",
-            [
-                ("driver", Type::String),
-                ("attributes", by_domain(Type::Dyn)),
-                ("capacity", by_domain(Type::object("kubernetes.Quantity"))),
-                ("allowMultipleAllocations", Type::Bool),
-            ],
-        )
+        .with_object_type("kubernetes.DRADevice", fields.into_iter().chain(more))
         .with_variable("device", Type::object("kubernetes.DRADevice"))
-});
+}

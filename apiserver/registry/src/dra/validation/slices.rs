@@ -288,9 +288,20 @@ fn attribute(attribute: &Value, path: &Path<'_>, errors: &mut Errors) {
         [_] => return,
         _ => (format!("{{{}}}", set.join(", ")), "exactly one of"),
     };
+    let handwritten = "exactly one value must be specified";
+    let handwritten = if set.is_empty() {
+        FieldError::invalid(path, "", handwritten)
+    } else {
+        FieldError::invalid_shown(
+            path,
+            &self::shown("DeviceAttribute", attribute),
+            handwritten,
+        )
+    };
     let all = "`int`, `bool`, `string`, `version`, `ints`, `bools`, `strings`, `versions`";
     let detail = format!("must specify {which}: {all}");
-    errors.push(FieldError::invalid(path, shown, &detail).declarative());
+    let error = FieldError::invalid(path, shown, &detail);
+    errors.push(error.declarative_for(handwritten));
 }
 
 /// Counters that devices share, or what one takes of them; `name` is the field that says of which.

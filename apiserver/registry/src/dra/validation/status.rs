@@ -2,19 +2,20 @@
 
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::View;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::claims;
 use kubewright_validation::check::{
-    Errors, declaratively_swapped, declared_driver_name, driver_name, label,
+    Errors, IMMUTABLE, declaratively_swapped, declared_driver_name, driver_name, label,
 };
 use kubewright_validation::conditions::conditions;
 use kubewright_validation::devices::parts::device_identity as identity;
 use kubewright_validation::devices::parts::{
     IDENTITY, MOST_PARAMETERS, NAMES, as_text, configuration, declared_at_most, declared_set,
-    parameters,
+    parameters, shown_identity,
 };
 use kubewright_validation::devices::{binding, names, taints};
+use kubewright_validation::internal::shown;
 use kubewright_validation::pod::node_selector;
 use kubewright_validation::semantic::same;
 
@@ -43,7 +44,10 @@ pub(crate) fn claim_status(new: &Value, old: &Value, errors: &mut Errors) {
                 allocation(allocated, requests, &at, errors);
             } else if is_set && !same(allocated, before.at("allocation")) {
                 let detail = "field cannot be modified once set";
-                errors.push(FieldError::invalid(&at, Value::Null, detail).declarative());
+                let shown = shown("?AllocationResult", allocated);
+                let handwritten = FieldError::invalid_shown(&at, &shown, IMMUTABLE);
+                let error = FieldError::invalid(&at, Value::Null, detail);
+                errors.push(error.declarative_for(handwritten));
             }
         },
     );
@@ -155,7 +159,11 @@ fn devices(status: &Value, path: &Path<'_>, errors: &mut Errors) {
                 .any(|result| identity(result) == identity(device))
             {
                 let detail = "must be an allocated device in the claim";
-                errors.push(FieldError::invalid_shown(at, &shown(device), detail));
+                errors.push(FieldError::invalid_shown(
+                    at,
+                    &shown_identity(device),
+                    detail,
+                ));
             }
             let all = device.list("conditions").len();
             if all > MOST_CONDITIONS {
@@ -173,12 +181,6 @@ fn devices(status: &Value, path: &Path<'_>, errors: &mut Errors) {
             network(device.at("networkData"), &at.child("networkData"), errors);
         },
     );
-}
-
-/// A device's identity as Go writes the struct, whose fields keep their order.
-fn shown(device: &Value) -> String {
-    let [driver, pool, device, share] = identity(device).map(|text| json!(text));
-    format!(r#"{{"Driver":{driver},"Pool":{pool},"Device":{device},"ShareID":{share}}}"#)
 }
 
 fn share(holder: &Value, path: &Path<'_>, errors: &mut Errors) {

@@ -1,1 +1,0 @@
-//! The rows of the smaller kinds: namespaces, nodes, events, configuration, access, admission.

@@ -1,0 +1,133 @@
+//! Rules that 1.36 relaxed, of lists deep inside of an object.
+
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::names;
+use kubewright_apimachinery::view::View;
+use kubewright_validation::formats;
+use serde_json::Value;
+
+use super::rules::replace;
+use crate::dra::validation::{claims, selector};
+use crate::strategy::Findings;
+
+/// Checks the names of an Ingress's Services, unless one began with a digit before.
+pub(super) fn backends(object: &Value, old: &Value, found: &mut Findings) {
+    let begins_otherwise = |name: &str| {
+        names::dns1123_label(name).is_empty() && !names::dns1035_label(name).is_empty()
+    };
+    if services(old).iter().any(|(_, name)| begins_otherwise(name)) {
+        return;
+    }
+    for (path, name) in services(object) {
+        for problem in names::dns1035_label(name)
+            .iter()
+            .filter(|_| !name.is_empty())
+        {
+            replace(found, FieldError::invalid(&Path::new(&path), name, problem));
+        }
+    }
+}
+
+/// The names of the Services of an Ingress, and where they stand.
+fn services(object: &Value) -> Vec<(String, &str)> {
+    let spec = object.at("spec");
+    let name = |backend: &Value| backend.at("service").has("name");
+    let mut all = Vec::new();
+    let first = spec.at("defaultBackend");
+    if name(first) {
+        let path = "spec.defaultBackend.service.name".to_owned();
+        all.push((path, first.at("service").text("name")));
+    }
+    for (rule, http) in spec.list("rules").iter().enumerate() {
+        for (index, path) in http.at("http").list("paths").iter().enumerate() {
+            let backend = path.at("backend");
+            if name(backend) {
+                let path = format!("spec.rules[{rule}].http.paths[{index}].backend.service.name");
+                all.push((path, backend.at("service").text("name")));
+            }
+        }
+    }
+    all
+}
+
+/// Checks the rules of containers' ends, unless one started all containers before.
+pub(super) fn only_restart(at: &[&str], object: &Value, old: &Value, found: &mut Findings) {
+    let below = |object| at.iter().fold(object, |part, field| Value::at(part, field));
+    if actions(below(old))
+        .iter()
+        .any(|(_, action)| *action == "RestartAllContainers")
+    {
+        return;
+    }
+    for (path, action) in actions(below(object)) {
+        if action != "Restart" {
+            let path = format!("{}.{path}", at.join("."));
+            let error = FieldError::not_supported(&Path::new(&path), action, &["Restart"]);
+            replace(found, error);
+        }
+    }
+}
+
+/// What the rules of a pod's containers do, and where it stands.
+fn actions(spec: &Value) -> Vec<(String, &str)> {
+    let mut all = Vec::new();
+    for list in ["initContainers", "containers"] {
+        for (index, container) in spec.list(list).iter().enumerate() {
+            for (rule, item) in container.list("restartPolicyRules").iter().enumerate() {
+                let path = format!("{list}[{index}].restartPolicyRules[{rule}].action");
+                all.push((path, item.text("action")));
+            }
+        }
+    }
+    all
+}
+
+/// A constraint matches an attribute, and no expression asks whether a device is shared.
+pub(super) fn unshared(object: &Value, old: &Value, found: &mut Findings) {
+    for error in &mut found.errors {
+        if error.body().ends_with(claims::NO_ATTRIBUTE) {
+            *error = FieldError::required(&Path::new(error.field()).child("matchAttribute"), "");
+        }
+    }
+    let before = expressions(old.at("spec"), "spec");
+    for (path, expression) in expressions(object.at("spec"), "spec") {
+        let is_known = before.iter().any(|(_, known)| *known == expression);
+        let is_refused = found.errors.iter().any(|error| error.field() == path);
+        if !is_known
+            && !is_refused
+            && let Err(problem) = selector::compile_unshared(expression)
+        {
+            let error = FieldError::invalid(&Path::new(&path), expression, &problem);
+            found.errors.push(error);
+        }
+    }
+}
+
+/// The expressions of selectors, and where they stand.
+fn expressions<'a>(value: &'a Value, path: &str) -> Vec<(String, &'a str)> {
+    match value {
+        Value::Object(fields) => {
+            let mut all = Vec::new();
+            if let Some(expression) = value.at("cel").at("expression").as_str() {
+                all.push((format!("{path}.cel.expression"), expression));
+            }
+            let parts = fields.iter();
+            all.extend(parts.flat_map(|(name, part)| expressions(part, &format!("{path}.{name}"))));
+            all
+        }
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            let all =
+                items.flat_map(|(index, item)| expressions(item, &format!("{path}[{index}]")));
+            all.collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether an error is about how an address is written, which was of no interest.
+pub(super) fn is_strict(error: &FieldError) -> bool {
+    formats::STRICT
+        .iter()
+        .any(|detail| error.body().ends_with(detail))
+}
