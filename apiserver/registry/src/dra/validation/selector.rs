@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::View;
-use kubewright_cel::{Environment, Type};
+use kubewright_cel::{CompileError, Environment, Type};
 use serde_json::Value;
 
 use kubewright_validation::check::Errors;
@@ -33,22 +33,27 @@ pub(crate) fn all(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
             let at = at.child("expression");
             if expression.len() > LONGEST {
                 errors.push(FieldError::too_long(&at, LONGEST));
-            } else if let Err(problem) = compile(expression) {
-                errors.push(FieldError::invalid(&at, expression, &problem));
+            } else if let Err(error) = compile(expression) {
+                errors.push(refused(&at, expression, &error));
             }
         },
     );
 }
 
-fn compile(expression: &str) -> Result<(), String> {
-    let program = ENVIRONMENT
-        .compile(expression)
-        .map_err(|error| error.to_string())?;
-    match program.output_type() {
-        Type::Bool | Type::Dyn => Ok(()),
-        other => Err(format!(
-            "must evaluate to bool or the unknown type, not {other}"
-        )),
+fn compile(expression: &str) -> Result<(), CompileError> {
+    let types = [Type::Bool, Type::Dyn];
+    ENVIRONMENT.compile_to(expression, &types).map(drop)
+}
+
+fn refused(at: &Path<'_>, expression: &str, error: &CompileError) -> FieldError {
+    match error {
+        CompileError::Output(found) => {
+            let found = found.found();
+            let problem = format!("must evaluate to bool or the unknown type, not {found}");
+            FieldError::invalid(at, expression, &problem)
+        }
+        CompileError::Instantiation(_) => FieldError::internal(at, &error.to_string()),
+        CompileError::Issues(_) => FieldError::invalid(at, expression, &error.to_string()),
     }
 }
 
