@@ -3,11 +3,34 @@
 //! Names, selections and literals are counted where they are evaluated. A call with arguments that failed is counted
 //! like one with arguments of size one.
 
+use crate::failure::Failure;
 use crate::named_format::NamedFormat;
 use crate::value::{Object, Value};
 
 /// The cost of a call with these arguments and this result; no result where the call failed.
 pub(crate) type Cost = fn(&[Value<'_>], Option<&Value<'_>>) -> u64;
+
+/// cel-go counts the cost of these with the list itself, and panics where that is an error.
+pub(crate) fn of_failed_list(function: &str) -> Result<(), Failure> {
+    match function {
+        "distinct" | "sort" => Err(NO_LIST),
+        _ => Ok(()),
+    }
+}
+
+/// The same of the second argument.
+pub(crate) fn of_failed_key(function: &str) -> Result<(), Failure> {
+    match function {
+        "@sortByAssociatedKeys" => Err(NO_LIST),
+        "flatten" => Err(Failure::Panic(
+            "interface conversion: ref.Val is *types.Err, not types.Int",
+        )),
+        _ => Ok(()),
+    }
+}
+
+const NO_LIST: Failure =
+    Failure::Panic("interface conversion: *types.Err is not traits.Lister: missing method Add");
 
 /// A name or a selection.
 pub(crate) const SELECT: u64 = 1;

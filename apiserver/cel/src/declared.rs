@@ -40,7 +40,7 @@ pub const MAX_REQUEST_SIZE_BYTES: u64 = 3 * 1024 * 1024;
 /// let environment = Environment::kubernetes()
 ///     .with_variable("self", Type::list(Type::String))
 ///     .with_variable("oldSelf", Type::list(Type::String));
-/// let (program, max_cost) = environment.compile_with_max_cost("self == oldSelf", &zones)?;
+/// let (program, max_cost) = environment.compile_with_max_cost("self == oldSelf", &zones, &Type::Bool)?;
 /// assert!(max_cost < 100);
 ///
 /// // The order of a set does not matter.

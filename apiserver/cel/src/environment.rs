@@ -9,7 +9,7 @@ use crate::estimate;
 use crate::library::Functions;
 use crate::parser;
 use crate::plan;
-use crate::program::{CompileError, Program};
+use crate::program::{CompileError, OutputError, Program};
 use crate::types::Type;
 
 /// The variables, types and functions that expressions can use.
@@ -189,23 +189,47 @@ impl Environment {
         plan::plan(&checked).map_err(CompileError::Instantiation)
     }
 
-    /// Compiles an expression, and estimates the maximum cost of its evaluation from the bounds of `declared`, the
-    /// declaration of all its variables (`self` and `oldSelf` in the rules of custom resources).
+    /// Compiles an expression that must evaluate to one of these types. The type is looked at before constant parts are.
+    ///
+    /// ```
+    /// use kubewright_cel::{Environment, Type};
+    ///
+    /// let environment = Environment::kubernetes();
+    /// let error = environment.compile_to("'a'.find('[')", &[Type::Bool]).unwrap_err();
+    /// assert_eq!(error.to_string(), "must evaluate to bool but got string");
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`Environment::compile`], and [`CompileError::Output`]: the result is of another type.
+    pub fn compile_to(&self, expression: &str, types: &[Type]) -> Result<Program, CompileError> {
+        let ast = parser::parse(expression, self.bindings).map_err(CompileError::Issues)?;
+        let checked =
+            checker::check(&self.declarations, expression, ast).map_err(CompileError::Issues)?;
+        OutputError::of(&checked.types[checked.root.id as usize], types)?;
+        plan::plan(&checked).map_err(CompileError::Instantiation)
+    }
+
+    /// Compiles an expression that must evaluate to a type, and estimates the maximum cost of its evaluation from the bounds
+    /// of `declared`, the declaration of all its variables (`self` and `oldSelf` in the rules of custom resources).
     ///
     /// The API server refuses a rule whose estimate, times the number of values that it is evaluated for
     /// ([`Declared::max_cardinality`]), is above its limit. See [`Declared`] for an example.
     ///
     /// # Errors
     ///
-    /// As for [`Environment::compile`].
+    /// As for [`Environment::compile_to`].
     pub fn compile_with_max_cost(
         &self,
         expression: &str,
         declared: &Declared,
+        output: &Type,
     ) -> Result<(Program, u64), CompileError> {
         let ast = parser::parse(expression, self.bindings).map_err(CompileError::Issues)?;
         let checked =
             checker::check(&self.declarations, expression, ast).map_err(CompileError::Issues)?;
+        let found = &checked.types[checked.root.id as usize];
+        OutputError::of(found, std::slice::from_ref(output))?;
         let max_cost = estimate::most(&checked, declared);
         let program = plan::plan(&checked).map_err(CompileError::Instantiation)?;
         Ok((program, max_cost))

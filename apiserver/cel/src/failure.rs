@@ -35,6 +35,8 @@ pub(crate) enum Failure {
     Error(Cow<'static, str>),
     /// The expression costs too much; nothing absorbs this.
     CostLimit,
+    /// cel-go panics where it computes the cost; nothing absorbs this.
+    Panic(&'static str),
 }
 
 impl Failure {
@@ -47,6 +49,11 @@ impl Failure {
         Self::new(format!("error parsing regexp: {reason}: `{at}`"))
     }
 
+    /// Whether the whole expression fails, whatever stands beside the part that did.
+    pub(crate) fn is_fatal(&self) -> bool {
+        !matches!(self, Self::Error(_))
+    }
+
     pub(crate) fn no_such_overload() -> Self {
         Self::new("no such overload")
     }
@@ -57,6 +64,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Error(message) => f.write_str(message),
             Self::CostLimit => EvaluationError::CostLimit.fmt(f),
+            Self::Panic(message) => write!(f, "internal error: {message}"),
         }
     }
 }

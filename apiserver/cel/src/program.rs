@@ -49,30 +49,6 @@ impl Program {
         &self.output
     }
 
-    /// Returns the program if its result is of one of these types.
-    ///
-    /// ```
-    /// use kubewright_cel::{Environment, Type};
-    ///
-    /// let program = Environment::kubernetes().compile("[1]")?;
-    /// let error = program.with_output(&[Type::Bool]).unwrap_err();
-    /// assert_eq!(error.to_string(), "must evaluate to bool but got list(int)");
-    /// # Ok::<(), kubewright_cel::CompileError>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// The result is of another type.
-    pub fn with_output(self, expected: &[Type]) -> Result<Self, OutputError> {
-        if expected.contains(&self.output) {
-            return Ok(self);
-        }
-        Err(OutputError {
-            expected: expected.to_vec(),
-            found: self.output,
-        })
-    }
-
     /// Evaluates the expression and takes its cost from the budget.
     ///
     /// ```
@@ -123,6 +99,9 @@ impl Program {
                 message: message.into_owned(),
             },
             Failure::CostLimit => EvaluationError::CostLimit,
+            panic @ Failure::Panic(_) => EvaluationError::Failed {
+                message: panic.to_string(),
+            },
         });
         (result, cost)
     }
@@ -222,6 +201,24 @@ pub struct OutputError {
     found: Type,
 }
 
+impl OutputError {
+    /// The type of the result.
+    pub fn found(&self) -> &Type {
+        &self.found
+    }
+
+    /// Whether a type is one of these.
+    pub(crate) fn of(found: &Type, expected: &[Type]) -> Result<(), Self> {
+        if expected.contains(found) {
+            return Ok(());
+        }
+        Err(Self {
+            expected: expected.to_vec(),
+            found: found.clone(),
+        })
+    }
+}
+
 /// The types as Kubernetes' errors list them: one alone, or several in brackets.
 fn wanted(types: &[Type]) -> String {
     if let [only] = types {
@@ -235,12 +232,15 @@ fn wanted(types: &[Type]) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "expressions are compiled in two steps, which Kubernetes words differently"
+    reason = "expressions are compiled in three steps, which Kubernetes words differently"
 )]
 pub enum CompileError {
     /// Syntax errors, or types that do not fit.
     #[error("compilation failed: {0}")]
     Issues(Issues),
+    /// The result is of another type than the field wants.
+    #[error(transparent)]
+    Output(#[from] OutputError),
     /// A constant part is invalid; the string is the error of cel-go.
     #[error("program instantiation failed: {0}")]
     Instantiation(String),

@@ -8,6 +8,7 @@ mod kept;
 mod kinds;
 mod order;
 mod pair;
+mod policies;
 mod random;
 mod reads;
 mod schemas;
@@ -19,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 
 use anyhow::Result;
+use kubewright_apiserver::KubernetesVersion;
 use tokio::time::Instant;
 
 use crate::case::Case;
@@ -27,6 +29,7 @@ use crate::generate::finding::{Finding, Signature};
 pub use crate::generate::generated::Family;
 use crate::generate::generated::Generated;
 use crate::generate::pair::{Outcomes, Pair};
+use crate::report::is_of_newer;
 
 /// How many cases run on both servers before their answers are compared.
 const BATCH: usize = 96;
@@ -72,6 +75,7 @@ struct Row {
     order: usize,
     once: usize,
     broken: usize,
+    newer: usize,
     seconds: f64,
 }
 
@@ -99,12 +103,12 @@ impl Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "family     cases  requests  equal  known  differ  differences  other order  not repeated  not compared  seconds"
+            "family     cases  requests  equal  known  differ  differences  other order  not repeated  not compared  newer  seconds"
         )?;
         for (family, row) in &self.rows {
             writeln!(
                 f,
-                "{:<9}{:>7}{:>10}{:>7}{:>7}{:>8}{:>13}{:>13}{:>14}{:>14}{:>9.0}",
+                "{:<9}{:>7}{:>10}{:>7}{:>7}{:>8}{:>13}{:>13}{:>14}{:>14}{:>7}{:>9.0}",
                 family.name(),
                 row.cases,
                 row.requests,
@@ -115,6 +119,7 @@ impl Display for Table {
                 row.order,
                 row.once,
                 row.broken,
+                row.newer,
                 row.seconds,
             )?;
         }
@@ -126,7 +131,12 @@ impl Display for Table {
 ///
 /// # Errors
 /// A server does not start, or a generated case is not written as cases are.
-pub async fn generate(plan: &Plan, known: &Known, say: impl Fn(&str)) -> Result<Table> {
+pub async fn generate(
+    plan: &Plan,
+    version: KubernetesVersion,
+    known: &Known,
+    say: impl Fn(&str),
+) -> Result<Table> {
     let mut table = Table::default();
     let mut seen: BTreeMap<Signature, usize> = BTreeMap::new();
     let mut small = BTreeSet::new();
@@ -135,7 +145,7 @@ pub async fn generate(plan: &Plan, known: &Known, say: impl Fn(&str)) -> Result<
         let family = cases[0].0;
         for cases in cases.chunks(family.of_one_pair()) {
             let begun = Instant::now();
-            let pair = Pair::start().await?;
+            let pair = Pair::start(family, version).await?;
             for batch in cases.chunks(BATCH) {
                 let generated: Vec<Generated> = batch
                     .iter()
@@ -200,10 +210,18 @@ async fn run(
         .map(Generated::case)
         .collect::<Result<_>>()?;
     let outcomes = pair.run(&cases).await?;
+    // An older version does not serve all that cases are about.
+    let all = cases.len();
+    let is_served = |(case, _): &(Case, &Generated)| {
+        let real = outcomes.real.get(&case.title());
+        !real.is_some_and(is_of_newer)
+    };
+    let served = cases.into_iter().zip(generated).filter(is_served);
+    let (cases, generated): (Vec<Case>, Vec<&Generated>) = served.unzip();
     let report = outcomes.settled_report(&cases, known);
     for (title, why) in &report.broken {
-        let is_it = |(case, _): &(&Case, &Generated)| case.title() == *title;
-        let generated = cases.iter().zip(generated).find(is_it);
+        let is_it = |(case, _): &(&Case, &&Generated)| case.title() == *title;
+        let generated = cases.iter().zip(&generated).find(is_it);
         let text = generated.map(|(_, generated)| generated.to_string());
         say(&format!(
             "cannot compare {title}: {why}\n{}",
@@ -211,6 +229,7 @@ async fn run(
         ));
     }
     let row = table.rows.entry(family).or_default();
+    row.newer += all - cases.len();
     row.cases += cases.len();
     row.requests += cases.iter().map(|case| case.steps.len()).sum::<usize>();
     row.equal += report.equal;
@@ -224,7 +243,7 @@ async fn run(
     let again = of_titles(&titles);
     let again = pair.compare(&again, known).await?.unknown;
     let mut findings = Vec::new();
-    for (case, generated) in cases.iter().zip(generated) {
+    for (case, generated) in cases.iter().zip(&generated) {
         let title = case.title();
         if !titles.contains(&title) {
             continue;
@@ -240,12 +259,16 @@ async fn run(
     // Only the order differs: that is a difference where the real server always tells the same one.
     let by_order = outcomes.report(&cases, known).unknown;
     let by_order: BTreeSet<&String> = by_order.iter().map(|(title, _)| title).collect();
-    let by_order: BTreeSet<&String> = by_order.difference(&titles).copied().collect();
+    let mut by_order: BTreeSet<&String> = by_order.difference(&titles).copied().collect();
     row.order += by_order.len();
+    by_order.retain(|title| {
+        let mut cases = cases.iter();
+        cases.any(|case| case.title() == **title && !order::is_of_maps(case))
+    });
     for title in of_constant_order(pair, &of_titles(&by_order), &outcomes).await? {
         let found = cases
             .iter()
-            .zip(generated)
+            .zip(&generated)
             .find(|(case, _)| case.title() == title);
         let Some((case, generated)) = found else {
             continue;

@@ -19,7 +19,7 @@ use conformance::embedded::Embedded;
 use conformance::generate::{Family, Plan, generate};
 use conformance::mutants::{self, Fate, Nursery};
 use conformance::real::Real;
-use conformance::report::Report;
+use conformance::report::{Report, is_of_newer};
 use conformance::run::Run;
 use conformance::server::Server;
 use conformance::{first_objects, recording, run};
@@ -100,7 +100,7 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
         return try_mutants(here, &arguments.filter);
     }
     if let Command::Generate(what) = &arguments.command {
-        return try_generated(here, what).await;
+        return try_generated(here, what, arguments.emulated_version).await;
     }
     if matches!(arguments.command, Command::FirstObjects) {
         return write_first_objects(here).await;
@@ -192,11 +192,8 @@ async fn write_first_objects(here: &Path) -> Result<bool> {
 }
 
 /// Whether generated cases show no difference that is not known.
-async fn try_generated(here: &Path, what: &Generate) -> Result<bool> {
-    let known = Known::read(
-        &here.join("../../apiserver/server/DIFFERENCES.md"),
-        KubernetesVersion::default(),
-    )?;
+async fn try_generated(here: &Path, what: &Generate, version: KubernetesVersion) -> Result<bool> {
+    let known = Known::read(&here.join("../../apiserver/server/DIFFERENCES.md"), version)?;
     let plan = match (what.seed, what.count) {
         (Some(seed), Some(count)) => {
             let families = what
@@ -210,7 +207,7 @@ async fn try_generated(here: &Path, what: &Generate) -> Result<bool> {
         }
         _ => Plan::kept(&here.join("seeds.tsv"), what.shrinks)?,
     };
-    let table = generate(&plan, &known, |line| println!("{line}")).await?;
+    let table = generate(&plan, version, &known, |line| println!("{line}")).await?;
     print!("{table}");
     Ok(table.holds())
 }
@@ -232,13 +229,6 @@ async fn ask_real(arguments: &Arguments, cases: &[Case]) -> Result<(String, Run)
         all.extend(timed(&name, &server, &cases).await?);
     }
     Ok((last, all))
-}
-
-/// Whether the real server does not serve the kind that a case is about.
-fn is_of_newer(outcome: &Value) -> bool {
-    let why = outcome["cannot"].as_str().unwrap_or_default();
-    let no_policies = why.starts_with("create the MutatingAdmissionPolicy ");
-    why.starts_with("the server knows no ") || no_policies && why.contains("\"code\":404")
 }
 
 /// What the embedded server answers, by the titles of the cases.

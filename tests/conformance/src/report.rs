@@ -101,6 +101,13 @@ impl Report {
     }
 }
 
+/// Whether a server does not serve the kind that a case is about.
+pub fn is_of_newer(outcome: &Value) -> bool {
+    let why = outcome["cannot"].as_str().unwrap_or_default();
+    let no_policies = why.starts_with("create the MutatingAdmissionPolicy ");
+    why.starts_with("the server knows no ") || no_policies && why.contains("\"code\":404")
+}
+
 impl Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (title, differences) in &self.unknown {

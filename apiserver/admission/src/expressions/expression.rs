@@ -14,10 +14,8 @@ pub(crate) struct Expression {
 impl Expression {
     /// Compiles an expression that must evaluate to one of the types.
     pub(crate) fn compile(environment: &Environment, text: &str, types: &[Type]) -> Self {
-        let program = environment
-            .compile(text)
-            .map_err(|why| why.to_string())
-            .and_then(|program| program.with_output(types).map_err(|why| why.to_string()));
+        let program = environment.compile_to(text, types);
+        let program = program.map_err(|why| why.to_string());
         Self {
             text: text.to_owned(),
             program,

@@ -34,23 +34,25 @@ impl Rule {
             .clone()
             .with_variable(SELF, of.clone())
             .with_variable(OLD_SELF, old);
-        self.compiled.rule = match environment.compile_with_max_cost(&self.expression, declared) {
-            Ok((program, most)) if *program.output_type() == Type::Bool => {
-                Expression::Ready(program, most)
+        let compiled = environment.compile_with_max_cost(&self.expression, declared, &Type::Bool);
+        self.compiled.rule = match compiled {
+            Ok((program, most)) => Expression::Ready(program, most),
+            Err(CompileError::Output(_)) => {
+                Expression::Broken("cel expression must evaluate to a bool".to_owned())
             }
-            Ok(_) => Expression::Broken("cel expression must evaluate to a bool".to_owned()),
             Err(error) => Expression::Broken(with_own_names(&error.to_string(), declared)),
         };
         let is_ready = matches!(self.compiled.rule, Expression::Ready(..));
         if !is_ready || self.message_expression.is_empty() {
             return;
         }
-        let compiled = environment.compile_with_max_cost(&self.message_expression, declared);
+        let compiled =
+            environment.compile_with_max_cost(&self.message_expression, declared, &Type::String);
         self.compiled.message = match compiled {
-            Ok((program, most)) if *program.output_type() == Type::String => {
-                Expression::Ready(program, most)
+            Ok((program, most)) => Expression::Ready(program, most),
+            Err(CompileError::Output(_)) => {
+                Expression::Broken("messageExpression must evaluate to a string".to_owned())
             }
-            Ok(_) => Expression::Broken("messageExpression must evaluate to a string".to_owned()),
             Err(CompileError::Issues(issues)) => {
                 let issues = with_own_names(&issues.to_string(), declared);
                 Expression::Broken(format!("messageExpression compilation failed: {issues}"))

@@ -10,7 +10,7 @@ impl<'a> Context<'_, 'a> {
     /// (`counted` is false) cost only their selections.
     pub(super) fn attribute(&mut self, attribute: &'a Attribute, counted: bool) -> Evaluated<'a> {
         let result = self.resolve(attribute);
-        if let Err(Failure::CostLimit) = result {
+        if result.as_ref().is_err_and(Failure::is_fatal) {
             return result;
         }
         if counted && !attribute.test && !matches!(attribute.base, Base::Conditional(_)) {

@@ -26,7 +26,7 @@ impl<'a> Context<'_, 'a> {
 
     /// Making costs the same whether it succeeds or not.
     fn made(&mut self, made: Evaluated<'a>, cost: u64) -> Evaluated<'a> {
-        if let Err(Failure::CostLimit) = made {
+        if made.as_ref().is_err_and(Failure::is_fatal) {
             return made;
         }
         self.charge(cost)?;

@@ -94,7 +94,7 @@ impl<'a> Context<'_, 'a> {
     fn step(&mut self, fold: &'a Fold, accumulated: &mut Accumulated<'a>) -> Result<bool, Failure> {
         match self.eval(&fold.condition) {
             Ok(Value::Bool(false)) => return Ok(false),
-            Err(Failure::CostLimit) => return Err(Failure::CostLimit),
+            Err(fatal) if fatal.is_fatal() => return Err(fatal),
             _ => {}
         }
         let failure = match (&fold.step, &mut *accumulated) {
@@ -106,8 +106,10 @@ impl<'a> Context<'_, 'a> {
             }
             (Step::Any(node), _) => {
                 let value = self.eval(node);
-                if let Err(Failure::CostLimit) = value {
-                    return Err(Failure::CostLimit);
+                if let Err(fatal) = &value
+                    && fatal.is_fatal()
+                {
+                    return value.map(|_| true);
                 }
                 self.locals[fold.accumulator] = Local::Known(value);
                 None
@@ -116,7 +118,7 @@ impl<'a> Context<'_, 'a> {
         };
         match failure {
             None => return Ok(true),
-            Some(Failure::CostLimit) => return Err(Failure::CostLimit),
+            Some(fatal) if fatal.is_fatal() => return Err(fatal),
             Some(error) => match accumulated {
                 Accumulated::List(list) => *list = Err(error),
                 Accumulated::Map(map) => *map = Err(error),

@@ -89,7 +89,7 @@ impl<'v, 'a> Context<'v, 'a> {
                 Ok(_) => {
                     failure.get_or_insert_with(Failure::no_such_overload);
                 }
-                Err(Failure::CostLimit) => return Err(Failure::CostLimit),
+                Err(fatal) if fatal.is_fatal() => return Err(fatal),
                 Err(error) => {
                     failure.get_or_insert(error);
                 }
@@ -118,7 +118,7 @@ impl<'v, 'a> Context<'v, 'a> {
     fn argument(&mut self, node: &'a Node) -> Result<(Value<'a>, Option<Failure>), Failure> {
         match self.eval(node) {
             Ok(value) => Ok((value, None)),
-            Err(Failure::CostLimit) => Err(Failure::CostLimit),
+            Err(fatal) if fatal.is_fatal() => Err(fatal),
             Err(failure) => Ok((Value::Null, Some(failure))),
         }
     }
@@ -128,11 +128,17 @@ impl<'v, 'a> Context<'v, 'a> {
             [] => self.run(call, &[]),
             [only] => {
                 let (value, failure) = self.argument(only)?;
+                if failure.is_some() {
+                    cost::of_failed_list(call.function.name)?;
+                }
                 self.run_or_fail(call, &[value], failure)
             }
             [left, right] => {
                 let (left, left_failure) = self.argument(left)?;
                 let (right, right_failure) = self.argument(right)?;
+                if right_failure.is_some() {
+                    cost::of_failed_key(call.function.name)?;
+                }
                 self.run_or_fail(call, &[left, right], left_failure.or(right_failure))
             }
             more => {
@@ -167,8 +173,8 @@ impl<'v, 'a> Context<'v, 'a> {
             Some((use_, pattern)) => regular::run_compiled(*use_, pattern, values),
             None => call.function.run(call.overload, values),
         };
-        if let Err(Failure::CostLimit) = result {
-            return Err(Failure::CostLimit);
+        if result.as_ref().is_err_and(Failure::is_fatal) {
+            return result;
         }
         self.charge((call.cost)(values, result.as_ref().ok()))?;
         result
@@ -188,7 +194,7 @@ impl<'v, 'a> Context<'v, 'a> {
             Local::Known(value) => value.clone(),
             Local::Pending(node) => {
                 let value = self.eval(node);
-                if let Err(Failure::CostLimit) = value {
+                if value.as_ref().is_err_and(Failure::is_fatal) {
                     return value;
                 }
                 self.locals[slot] = Local::Known(value.clone());

@@ -163,3 +163,19 @@ fn patterns_are_read_as_re2_reads_them() {
         ),
     ]);
 }
+
+#[test]
+fn the_cost_of_a_list_that_is_an_error_fails_the_whole_expression() {
+    let no_list =
+        "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add";
+    all_fail(&[
+        ("dyn({'a': [1]}).b.distinct() == [] || true", no_list),
+        ("dyn({'a': [1]}).b.sort() == [] || true", no_list),
+        ("dyn({'a': [1]}).b.sortBy(x, x) == [] || true", no_list),
+        (
+            "[[1]].flatten(dyn({'a': 1}).b) == [] || true",
+            "internal error: interface conversion: ref.Val is *types.Err, not types.Int",
+        ),
+    ]);
+    all_hold(&["dyn({'a': [1]}).b.reverse() == [] || true"]);
+}

@@ -161,7 +161,7 @@ fn issues(environment: &Environment, expression: &str) -> Option<String> {
     match environment.compile(expression) {
         Err(CompileError::Issues(issues)) => Some(issues.to_string()),
         // Programs are not made by the type checker of Kubernetes.
-        Ok(_) | Err(CompileError::Instantiation(_)) => None,
+        Ok(_) | Err(CompileError::Output(_) | CompileError::Instantiation(_)) => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The expressions of webhooks and policies, and the types that they must evaluate to.
 
-use kubewright_cel::{Environment, Type};
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_cel::{CompileError, Environment, Type};
 
 /// Compiles an expression that must evaluate to one of the types.
 ///
@@ -10,12 +11,15 @@ pub(super) fn check(
     environment: &Environment,
     expression: &str,
     types: &[Type],
-) -> Result<(), String> {
-    let program = environment
-        .compile(expression)
-        .map_err(|error| error.to_string())?;
-    program
-        .with_output(types)
-        .map(drop)
-        .map_err(|error| error.to_string())
+) -> Result<(), CompileError> {
+    environment.compile_to(expression, types).map(drop)
+}
+
+/// The error of a field whose expression does not compile. An invalid constant is an internal error, as it is to the API
+/// server: the expression has the right type.
+pub(crate) fn refused(path: &Path<'_>, expression: &str, error: &CompileError) -> FieldError {
+    match error {
+        CompileError::Instantiation(_) => FieldError::internal(path, &error.to_string()),
+        _ => FieldError::invalid(path, expression, &error.to_string()),
+    }
 }

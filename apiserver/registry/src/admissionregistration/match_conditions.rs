@@ -49,6 +49,6 @@ fn expression(condition: &Value, environment: &Environment, path: &Path<'_>, err
     if expression.is_empty() {
         errors.push(FieldError::required(path, ""));
     } else if let Err(problem) = expressions::check(environment, expression, &[Type::Bool]) {
-        errors.push(FieldError::invalid(path, expression, &problem));
+        errors.push(expressions::refused(path, expression, &problem));
     }
 }

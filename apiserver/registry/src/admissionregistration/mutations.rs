@@ -70,6 +70,6 @@ fn expression(
     if expression.is_empty() {
         errors.push(FieldError::required(path, ""));
     } else if let Err(problem) = expressions::check(environment, expression, &[output]) {
-        errors.push(FieldError::invalid(path, expression, &problem));
+        errors.push(expressions::refused(path, expression, &problem));
     }
 }

@@ -87,12 +87,18 @@ fn validation(
     } else if let Err(problem) =
         expressions::check(&environments.decisions, expression, &[Type::Bool])
     {
-        errors.push(FieldError::invalid(&at, expression, &problem));
+        errors.push(expressions::refused(&at, expression, &problem));
     }
     let at = path.child("messageExpression");
     let expression = validation.text("messageExpression");
-    if let Err(problem) = message_expression(expression, &environments.messages) {
-        errors.push(FieldError::invalid(&at, expression, &problem));
+    if !expression.is_empty() && expression.trim().is_empty() {
+        let detail = "must be non-empty if specified";
+        errors.push(FieldError::invalid(&at, expression, detail));
+    } else if !expression.is_empty()
+        && let Err(problem) =
+            expressions::check(&environments.messages, expression, &[Type::String])
+    {
+        errors.push(expressions::refused(&at, expression, &problem));
     }
     let (at, message) = (path.child("message"), validation.text("message"));
     if !message.is_empty() && message.trim().is_empty() {
@@ -103,16 +109,6 @@ fn validation(
         errors.push(FieldError::invalid(&at, message, detail));
     }
     one_of_if_set(validation, path, "reason", &REASONS, errors);
-}
-
-fn message_expression(expression: &str, environment: &Environment) -> Result<(), String> {
-    if expression.is_empty() {
-        Ok(())
-    } else if expression.trim().is_empty() {
-        Err("must be non-empty if specified".to_owned())
-    } else {
-        expressions::check(environment, expression, &[Type::String])
-    }
 }
 
 fn audit_annotation(
@@ -141,6 +137,6 @@ fn audit_annotation(
     } else if let Err(problem) =
         expressions::check(environment, expression, &[Type::String, Type::Null])
     {
-        errors.push(FieldError::invalid(&at, written, &problem));
+        errors.push(expressions::refused(&at, written, &problem));
     }
 }

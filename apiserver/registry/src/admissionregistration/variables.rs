@@ -6,6 +6,8 @@ use kubewright_cel::{Composition, is_identifier};
 use kubewright_validation::check::Errors;
 use serde_json::Value;
 
+use super::expressions;
+
 /// Checks the variables of a policy's spec, and declares them in their order.
 pub(super) fn declare(
     spec: &Value,
@@ -28,7 +30,7 @@ pub(super) fn declare(
         if expression.trim().is_empty() {
             errors.push(FieldError::required(&at, "expression is not specified"));
         } else if let Err(error) = composition.declare(name, expression) {
-            errors.push(FieldError::invalid(&at, expression, &error.to_string()));
+            errors.push(expressions::refused(&at, expression, &error));
         }
     }
 }

@@ -95,9 +95,8 @@ pub(super) fn unshared(object: &Value, old: &Value, found: &mut Findings) {
         let is_refused = found.errors.iter().any(|error| error.field() == path);
         if !is_known
             && !is_refused
-            && let Err(problem) = selector::compile_unshared(expression)
+            && let Err(error) = selector::check_unshared(&Path::new(&path), expression)
         {
-            let error = FieldError::invalid(&Path::new(&path), expression, &problem);
             found.errors.push(error);
         }
     }

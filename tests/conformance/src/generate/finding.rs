@@ -109,7 +109,10 @@ impl Display for Generated {
         if entry.get("alone") == Some(&json!(true)) {
             writeln!(f, "  alone: true")?;
         }
-        for part in ["given", "converters", "hooks", "steps"] {
+        if entry.get("audit") == Some(&json!(true)) {
+            writeln!(f, "  audit: true")?;
+        }
+        for part in ["given", "converters", "hooks", "policies", "steps"] {
             let Some(Value::Array(items)) = entry.get(part) else {
                 continue;
             };

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
 use super::random::Random;
-use super::{kinds, reads, schemas, sequences, webhooks};
+use super::{kinds, policies, reads, schemas, sequences, webhooks};
 use crate::case::{self, Case};
 
 /// What cases are about.
@@ -22,6 +22,8 @@ pub enum Family {
     Webhooks,
     /// Lists, watches and selectors.
     Reads,
+    /// Admission policies and their bindings, and the writes that they see.
+    Policies,
 }
 
 impl Family {
@@ -37,6 +39,7 @@ impl Family {
             Self::Sequences => sequences::entry(random),
             Self::Webhooks => webhooks::entry(random),
             Self::Reads => reads::entry(random),
+            Self::Policies => policies::entry(random),
         }
     }
 
@@ -45,8 +48,18 @@ impl Family {
         match self {
             Self::Schemas => 480,
             Self::Kinds => 2880,
-            Self::Sequences | Self::Webhooks => 960,
+            Self::Sequences | Self::Webhooks | Self::Policies => 960,
             Self::Reads => 1920,
+        }
+    }
+}
+
+impl Family {
+    /// How many cases run at once on a server. A real one reads its policies once a second: most cases wait for it.
+    pub(crate) fn at_once(self) -> usize {
+        match self {
+            Self::Policies => 32,
+            _ => 8,
         }
     }
 }

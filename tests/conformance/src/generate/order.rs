@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::case::Case;
+
 /// An outcome with its validation errors and warnings sorted.
 pub(crate) fn settled(outcome: &Value) -> Value {
     match outcome {
@@ -60,6 +62,18 @@ fn causes(status: &mut Map<String, Value>) {
         told.sort();
         *message = format!("{start}[{}]", told.join(", "));
     }
+}
+
+/// Whether several policies, bindings or parameters warn in a case: a real server has these in Go maps.
+pub(crate) fn is_of_maps(case: &Case) -> bool {
+    let many = |bindings: &Option<Value>| {
+        let bindings = bindings.as_ref().and_then(Value::as_array);
+        bindings.is_some_and(|all| {
+            let selects = |binding: &Value| binding.pointer("/paramRef/selector").is_some();
+            all.len() > 1 || all.iter().any(selects)
+        })
+    };
+    case.policies.len() > 1 || case.policies.iter().any(|policy| many(&policy.bindings))
 }
 
 /// The steps of two outcomes that differ, by their numbers.

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use crate::client::{Answer, Ask, Client};
 use crate::run::install::TIMEOUT;
 
-const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+pub(super) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// How long a real server takes to serve objects by a changed definition: nothing tells when it does.
 const CHANGES: Duration = Duration::from_millis(300);

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::View;
-use kubewright_cel::{Environment, Type};
+use kubewright_cel::{CompileError, Environment, Type};
 use serde_json::Value;
 
 use kubewright_validation::check::Errors;
@@ -33,32 +33,32 @@ pub(crate) fn all(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
             let at = at.child("expression");
             if expression.len() > LONGEST {
                 errors.push(FieldError::too_long(&at, LONGEST));
-            } else if let Err(problem) = compile(expression) {
-                errors.push(FieldError::invalid(&at, expression, &problem));
+            } else if let Err(error) = check(&ENVIRONMENT, &at, expression) {
+                errors.push(error);
             }
         },
     );
 }
 
-fn compile(expression: &str) -> Result<(), String> {
-    compile_in(&ENVIRONMENT, expression)
+/// Checks an expression as a version does of which no device is shared.
+pub(crate) fn check_unshared(at: &Path<'_>, expression: &str) -> Result<(), FieldError> {
+    check(&UNSHARED, at, expression)
 }
 
-/// The same in a version of which no device is shared.
-pub(crate) fn compile_unshared(expression: &str) -> Result<(), String> {
-    compile_in(&UNSHARED, expression)
-}
-
-fn compile_in(environment: &Environment, expression: &str) -> Result<(), String> {
-    let program = environment
-        .compile(expression)
-        .map_err(|error| error.to_string())?;
-    match program.output_type() {
-        Type::Bool | Type::Dyn => Ok(()),
-        other => Err(format!(
-            "must evaluate to bool or the unknown type, not {other}"
-        )),
-    }
+fn check(environment: &Environment, at: &Path<'_>, expression: &str) -> Result<(), FieldError> {
+    let types = [Type::Bool, Type::Dyn];
+    let Err(error) = environment.compile_to(expression, &types) else {
+        return Ok(());
+    };
+    Err(match &error {
+        CompileError::Output(found) => {
+            let found = found.found();
+            let problem = format!("must evaluate to bool or the unknown type, not {found}");
+            FieldError::invalid(at, expression, &problem)
+        }
+        CompileError::Instantiation(_) => FieldError::internal(at, &error.to_string()),
+        CompileError::Issues(_) => FieldError::invalid(at, expression, &error.to_string()),
+    })
 }
 
 static ENVIRONMENT: LazyLock<Environment> =
