@@ -329,6 +329,11 @@ async fn crash(
     let maps = steady.map_or(maps, Server::maps);
     mirror.follow(maps, last).await;
     assert_eq!(mirror.values, stored);
+    println!(
+        "{} kills: {acknowledged} objects with acknowledged writes, revision {last}, {} lists of the client that watches",
+        crashes + 1,
+        mirror.lists
+    );
     mirror.lists
 }
 
