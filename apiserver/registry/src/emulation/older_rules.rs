@@ -60,8 +60,9 @@ pub(super) fn only_restart(at: &[&str], object: &Value, old: &Value, found: &mut
         return;
     }
     for (path, action) in actions(below(object)) {
-        if action != "Restart" {
-            let path = format!("{}.{path}", at.join("."));
+        let path = format!("{}.{path}", at.join("."));
+        let is_refused = found.errors.iter().any(|error| error.field() == path);
+        if is_refused || action == "RestartAllContainers" {
             let error = FieldError::not_supported(&Path::new(&path), action, &["Restart"]);
             replace(found, error);
         }

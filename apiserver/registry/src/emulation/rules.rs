@@ -92,7 +92,8 @@ impl Rule {
                     let is_of_spec = |other: &FieldError| other.field().starts_with("spec.");
                     let errors = &mut found.errors;
                     let at = errors.iter().position(is_of_spec);
-                    errors.insert(at.unwrap_or(errors.len()), error);
+                    errors.insert(at.unwrap_or(errors.len()), error.clone());
+                    replace(found, error);
                 }
             }
             Self::NameBeginsWithLetter if old.is_null() => {
