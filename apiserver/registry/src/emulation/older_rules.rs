@@ -6,7 +6,6 @@ use kubewright_apimachinery::view::View;
 use kubewright_validation::formats;
 use serde_json::Value;
 
-use super::rules::replace;
 use crate::dra::validation::{claims, selector};
 use crate::strategy::Findings;
 
@@ -131,4 +130,13 @@ pub(super) fn is_strict(error: &FieldError) -> bool {
     formats::STRICT
         .iter()
         .any(|detail| error.body().ends_with(detail))
+}
+
+/// Puts an error in the place of those about the same field, or last.
+pub(super) fn replace(found: &mut Findings, error: FieldError) {
+    let errors = &mut found.errors;
+    let is_same = |other: &FieldError| other.field() == error.field();
+    let at = errors.iter().position(is_same).unwrap_or(errors.len());
+    errors.retain(|other| other.field() != error.field());
+    errors.insert(at, error);
 }
