@@ -75,10 +75,15 @@ fn checks(which: &str, version: KubernetesVersion) -> impl Iterator<Item = &'sta
         )
     };
     let all = first.iter().chain(&STARTED).chain(last);
-    // `WatchCacheInitializationPostStartHook`
-    all.copied().filter(move |check| {
-        *check != "poststarthook/storage-readiness" || version >= KubernetesVersion::V1_36
-    })
+    // `UnknownVersionInteroperabilityProxy`, `WatchCacheInitializationPostStartHook`
+    let is_newer = |check: &str| {
+        matches!(
+            check,
+            "poststarthook/peer-endpoint-reconciler-controller" | "poststarthook/storage-readiness"
+        )
+    };
+    all.copied()
+        .filter(move |check| version >= KubernetesVersion::V1_36 || !is_newer(check))
 }
 
 /// What a kube-apiserver starts.

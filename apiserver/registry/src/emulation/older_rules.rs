@@ -6,7 +6,6 @@ use kubewright_apimachinery::view::View;
 use kubewright_validation::formats;
 use serde_json::Value;
 
-use super::rules::replace;
 use crate::dra::validation::{claims, selector};
 use crate::strategy::Findings;
 
@@ -60,8 +59,9 @@ pub(super) fn only_restart(at: &[&str], object: &Value, old: &Value, found: &mut
         return;
     }
     for (path, action) in actions(below(object)) {
-        if action != "Restart" {
-            let path = format!("{}.{path}", at.join("."));
+        let path = format!("{}.{path}", at.join("."));
+        let is_refused = found.errors.iter().any(|error| error.field() == path);
+        if is_refused || action == "RestartAllContainers" {
             let error = FieldError::not_supported(&Path::new(&path), action, &["Restart"]);
             replace(found, error);
         }
@@ -129,4 +129,13 @@ pub(super) fn is_strict(error: &FieldError) -> bool {
     formats::STRICT
         .iter()
         .any(|detail| error.body().ends_with(detail))
+}
+
+/// Puts an error in the place of those about the same field, or last.
+pub(super) fn replace(found: &mut Findings, error: FieldError) {
+    let errors = &mut found.errors;
+    let is_same = |other: &FieldError| other.field() == error.field();
+    let at = errors.iter().position(is_same).unwrap_or(errors.len());
+    errors.retain(|other| other.field() != error.field());
+    errors.insert(at, error);
 }

@@ -8,7 +8,7 @@ use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
 use super::gates::pod_spec;
-use super::older_rules;
+use super::older_rules::{self, replace};
 use crate::admissionregistration::{static_suffix, webhooks};
 use crate::batch;
 use crate::strategy::Findings;
@@ -92,7 +92,8 @@ impl Rule {
                     let is_of_spec = |other: &FieldError| other.field().starts_with("spec.");
                     let errors = &mut found.errors;
                     let at = errors.iter().position(is_of_spec);
-                    errors.insert(at.unwrap_or(errors.len()), error);
+                    errors.insert(at.unwrap_or(errors.len()), error.clone());
+                    replace(found, error);
                 }
             }
             Self::NameBeginsWithLetter if old.is_null() => {
@@ -174,13 +175,4 @@ impl Rule {
             warnings.retain(|warning| !warning.ends_with(webhooks::EXCLUDED));
         }
     }
-}
-
-/// Puts an error in the place of those about the same field, or last.
-pub(super) fn replace(found: &mut Findings, error: FieldError) {
-    let errors = &mut found.errors;
-    let is_same = |other: &FieldError| other.field() == error.field();
-    let at = errors.iter().position(is_same).unwrap_or(errors.len());
-    errors.retain(|other| other.field() != error.field());
-    errors.insert(at, error);
 }

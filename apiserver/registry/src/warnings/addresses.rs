@@ -1,15 +1,24 @@
 //! Warnings about valid addresses in an uncommon form.
 
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use kubewright_apimachinery::field::Path;
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::view::View;
+use kubewright_validation::formats::without_zeros;
 use serde_json::Value;
 
-/// Warns about an IPv6 address that is not in canonical form. Validation rejects other uncommon forms.
+/// Warns about an IP address that is not written as it should be: an old object may have one, or an older version take it.
 pub(crate) fn ip(path: &Path<'_>, text: &str, out: &mut Vec<String>) {
     let Ok(address) = text.parse::<Ipv6Addr>() else {
+        let plain = without_zeros(text).parse::<IpAddr>();
+        if let Some(plain) = plain.ok().filter(|_| text.parse::<IpAddr>().is_err()) {
+            out.push(format!(
+                "{path}: non-standard IP address {} is invalid: use {}",
+                quoted(text),
+                quoted(&plain.to_string())
+            ));
+        }
         return;
     };
     let canonical = address.to_string();
@@ -22,22 +31,53 @@ pub(crate) fn ip(path: &Path<'_>, text: &str, out: &mut Vec<String>) {
     }
 }
 
-/// Warns about an IPv6 CIDR that is not in canonical form.
+/// Warns about a CIDR that is not written as it should be.
 pub(crate) fn cidr(path: &Path<'_>, text: &str, out: &mut Vec<String>) {
-    let Some((address, bits)) = text.split_once('/') else {
+    let Some((written, length)) = text.split_once('/') else {
         return;
     };
-    let Ok(address) = address.parse::<Ipv6Addr>() else {
+    let Ok(address) = without_zeros(written).parse::<IpAddr>() else {
         return;
     };
-    let canonical = format!("{address}/{bits}");
-    if canonical != text {
+    let Some((network, bits, size)) = network(address, length) else {
+        return;
+    };
+    let canonical = quoted(&format!("{network}/{bits}"));
+    let shown = quoted(text);
+    let count = out.len();
+    if network != address {
+        let one = quoted(&format!("{address}/{size}"));
         out.push(format!(
-            "{path}: IPv6 CIDR value {} should be in RFC 5952 canonical format ({})",
-            quoted(text),
-            quoted(&canonical)
+            "{path}: CIDR value {shown} is ambiguous in this context (should be {canonical} or {one}?)"
         ));
     }
+    if written.parse::<IpAddr>().is_err() || (length.len() > 1 && length.starts_with('0')) {
+        out.push(format!(
+            "{path}: non-standard CIDR value {shown} is invalid: use {canonical}"
+        ));
+    }
+    if out.len() == count && address.is_ipv6() && canonical != shown {
+        out.push(format!(
+            "{path}: IPv6 CIDR value {shown} should be in RFC 5952 canonical format ({canonical})"
+        ));
+    }
+}
+
+/// The network of an address, its length in bits, and how many bits the address has.
+fn network(address: IpAddr, length: &str) -> Option<(IpAddr, u32, u32)> {
+    let bits: u32 = length.parse().ok()?;
+    Some(match address {
+        IpAddr::V4(v4) => {
+            let mask = u32::MAX.checked_shl(32_u32.checked_sub(bits)?).unwrap_or(0);
+            (IpAddr::V4((u32::from(v4) & mask).into()), bits, 32)
+        }
+        IpAddr::V6(v6) => {
+            let mask = u128::MAX
+                .checked_shl(128_u32.checked_sub(bits)?)
+                .unwrap_or(0);
+            (IpAddr::V6((u128::from(v6) & mask).into()), bits, 128)
+        }
+    })
 }
 
 /// Runs a check on each string of a list.
