@@ -316,10 +316,6 @@ func (s step) examples() error {
 		s.installs("secret", example("chart-with-secret")),
 		s.has("YmFy", "{.data.foo}", "secret", "test-secret"),
 		s.waits("uninstall", "secret"),
-		s.does("install", "pod", example("alpine")),
-		s.has("Running", "{.status.phase}", "pod", "pod-my-alpine"),
-		s.waits("uninstall", "pod"),
-		s.lacks("pod"),
 	)
 }
 
