@@ -24,8 +24,8 @@ use crate::run::audit::AuditLog;
 use crate::run::discovery::Discovery;
 use crate::server::Server;
 
-/// How many cases run at once, unless a session says otherwise.
-const AT_ONCE: usize = 8;
+/// How many cases run at once.
+pub(crate) const AT_ONCE: usize = 8;
 
 /// What came of the cases, by their titles.
 #[derive(Debug, Default)]
@@ -55,10 +55,7 @@ pub async fn run(server: &Server, cases: &[Case], progress: impl Fn(usize)) -> R
 
 /// A server that cases run against, more than once.
 #[derive(Clone, Debug)]
-pub struct Session {
-    runner: Arc<Runner>,
-    at_once: usize,
-}
+pub struct Session(Arc<Runner>);
 
 impl Session {
     /// Connects to a server and waits until it has made its first objects.
@@ -76,17 +73,7 @@ impl Session {
             reviews: Mutex::default(),
         });
         first_objects::made(&runner.client().await?).await?;
-        Ok(Self {
-            runner,
-            at_once: AT_ONCE,
-        })
-    }
-
-    /// Runs so many cases at once.
-    #[must_use]
-    pub(crate) fn at_once(mut self, at_once: usize) -> Self {
-        self.at_once = at_once;
-        self
+        Ok(Self(runner))
     }
 
     /// Creates a definition and waits until the server serves its objects.
@@ -94,7 +81,7 @@ impl Session {
     /// # Errors
     /// The server cannot be reached, or refuses it.
     pub(crate) async fn define(&self, definition: &Value) -> Result<()> {
-        let client = self.runner.client().await?;
+        let client = self.0.client().await?;
         let ask = Ask {
             method: "POST".into(),
             path: definitions::DEFINITIONS.into(),
@@ -116,7 +103,7 @@ impl Session {
             path: "/api/v1/services?fieldSelector=metadata.namespace!=default".into(),
             ..Ask::default()
         };
-        let all = self.runner.client().await?.send(ask).await?.body;
+        let all = self.0.client().await?.send(ask).await?.body;
         for service in all["items"].as_array().into_iter().flatten() {
             let of = |field: &str| {
                 service["metadata"][field]
@@ -141,7 +128,7 @@ impl Session {
             path: path.into(),
             ..Ask::default()
         };
-        self.runner.client().await?.send(ask).await.map(drop)
+        self.0.client().await?.send(ask).await.map(drop)
     }
 
     /// Runs every case.
@@ -149,10 +136,10 @@ impl Session {
     /// # Errors
     /// A case panicked.
     pub async fn run(&self, cases: &[Case], progress: impl Fn(usize)) -> Result<Run> {
-        self.run_as(&token(), cases, progress).await
+        self.run_as(&token(), AT_ONCE, cases, progress).await
     }
 
-    /// Runs every case in a namespace whose name ends with that of the run. A server that is asked a second time still has the
+    /// Runs every case, some at once, in a namespace whose name ends with that of the run. A server that is asked a second time still has the
     /// namespaces of the first; two servers that are asked the same have namespaces of the same names.
     ///
     /// # Errors
@@ -160,16 +147,17 @@ impl Session {
     pub(crate) async fn run_as(
         &self,
         run: &str,
+        at_once: usize,
         cases: &[Case],
         progress: impl Fn(usize),
     ) -> Result<Run> {
         let (first, others): (Vec<_>, Vec<_>) = cases.iter().cloned().partition(|case| case.first);
         let (alone, together): (Vec<_>, Vec<_>) = others.into_iter().partition(|case| case.alone);
         let mut outcomes = BTreeMap::new();
-        for (cases, at_once) in [(first, 1), (together, self.at_once), (alone, 1)] {
+        for (cases, at_once) in [(first, 1), (together, at_once), (alone, 1)] {
             let mut running = stream::iter(cases)
                 .map(|mut case: Case| {
-                    let runner = self.runner.clone();
+                    let runner = self.0.clone();
                     let written = case.namespace.clone();
                     case.namespace = format!("{written}-{run}");
                     tokio::spawn(async move { (case.title(), runner.case(&case, &written).await) })
@@ -184,7 +172,7 @@ impl Session {
             }
         }
         let mut reviews = self
-            .runner
+            .0
             .reviews
             .lock()
             .unwrap_or_else(PoisonError::into_inner);

@@ -12,8 +12,11 @@ use crate::columns::Row;
 use crate::columns::titles::text;
 use crate::columns::titles::{AGE, NAME, wide};
 use crate::strategy::{Findings, Strategy};
-use kubewright_validation::check::{Errors, declared_required, immutable_as, problems, subdomain};
+use kubewright_validation::check::{
+    Errors, declared_required, immutable_as, problems, required, subdomain,
+};
 use kubewright_validation::metadata::Rules;
+use kubewright_validation::semantic::same;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -31,13 +34,13 @@ impl Strategy for RoleBinding {
 
     fn validate(&self, object: &Value, found: &mut Findings) {
         self.metadata().create(object, &mut found.errors);
-        check(self.namespaced, object, &mut found.errors);
+        check(self.namespaced, object, &Value::Null, &mut found.errors);
     }
 
     fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
         let rules = self.metadata();
         rules.create(new, &mut found.errors);
-        check(self.namespaced, new, &mut found.errors);
+        check(self.namespaced, new, old, &mut found.errors);
         rules.changed(new, old, &mut found.errors);
         check_update(new, old, &mut found.errors);
     }
@@ -80,7 +83,7 @@ fn default(object: &mut Value) {
     }
 }
 
-fn check(namespaced: bool, object: &Value, errors: &mut Errors) {
+fn check(namespaced: bool, object: &Value, old: &Value, errors: &mut Errors) {
     let reference = object.at("roleRef");
     let path = Path::new("roleRef");
     let group = reference.text("apiGroup");
@@ -99,11 +102,18 @@ fn check(namespaced: bool, object: &Value, errors: &mut Errors) {
     }
     let name = reference.text("name");
     problems(&path.child("name"), name, names::path_segment(name), errors);
+    // Declarative validation looks no further once it sees that the reference changed.
+    let changed = !old.is_null() && !same(reference, old.at("roleRef"));
+    if changed {
+        required(reference, &path, "name", errors);
+    }
     let subjects = Path::new("subjects");
     for (index, subject) in object.list("subjects").iter().enumerate() {
         self::subject(subject, namespaced, &subjects.index(index), errors);
     }
-    declared_required(reference, &path, "name", errors);
+    if !changed {
+        declared_required(reference, &path, "name", errors);
+    }
 }
 
 fn check_update(new: &Value, old: &Value, errors: &mut Errors) {
