@@ -1,6 +1,7 @@
 //! Runs cases against one server and keeps what came of them.
 
 mod audit;
+mod define;
 mod definitions;
 mod discovery;
 mod install;
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use bytes::Bytes;
 use futures::stream::{self, StreamExt};
 use serde_json::{Value, json};
@@ -74,23 +75,6 @@ impl Session {
         });
         first_objects::made(&runner.client().await?).await?;
         Ok(Self(runner))
-    }
-
-    /// Creates a definition and waits until the server serves its objects.
-    ///
-    /// # Errors
-    /// The server cannot be reached, or refuses it.
-    pub(crate) async fn define(&self, definition: &Value) -> Result<()> {
-        let client = self.0.client().await?;
-        let ask = Ask {
-            method: "POST".into(),
-            path: definitions::DEFINITIONS.into(),
-            headers: vec![("content-type".into(), "application/json".into())],
-            body: definition.to_string().into_bytes(),
-        };
-        let answer = client.send(ask.clone()).await?;
-        ensure!(answer.succeeded(), "define a kind: {}", answer.body);
-        definitions::noticed(&client, &ask, &answer).await
     }
 
     /// Deletes the services of all cases: there are few addresses for them.
