@@ -10,10 +10,12 @@ use crate::value::{Object, Value};
 /// The cost of a call with these arguments and this result; no result where the call failed.
 pub(crate) type Cost = fn(&[Value<'_>], Option<&Value<'_>>) -> u64;
 
-/// cel-go counts the cost of these with the list itself, and panics where that is an error.
-pub(crate) fn of_failed_list(function: &str) -> Result<(), Failure> {
+/// cel-go counts the cost of these with the list itself, and panics where that is an error. It counts nothing of a call
+/// whose overload the value alone decides.
+pub(crate) fn of_failed_list(function: &str, has_one_overload: bool) -> Result<(), Failure> {
     match function {
-        "distinct" | "sort" => Err(NO_LIST),
+        "distinct" => Err(NO_LIST),
+        "sort" if has_one_overload => Err(NO_LIST),
         _ => Ok(()),
     }
 }
@@ -21,7 +23,6 @@ pub(crate) fn of_failed_list(function: &str) -> Result<(), Failure> {
 /// The same of the second argument.
 pub(crate) fn of_failed_key(function: &str) -> Result<(), Failure> {
     match function {
-        "@sortByAssociatedKeys" => Err(NO_LIST),
         "flatten" => Err(Failure::Panic(
             "interface conversion: ref.Val is *types.Err, not types.Int",
         )),

@@ -1,6 +1,7 @@
 //! Runs cases against one server and keeps what came of them.
 
 mod audit;
+mod define;
 mod definitions;
 mod discovery;
 mod install;
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use bytes::Bytes;
 use futures::stream::{self, StreamExt};
 use serde_json::{Value, json};
@@ -24,8 +25,8 @@ use crate::run::audit::AuditLog;
 use crate::run::discovery::Discovery;
 use crate::server::Server;
 
-/// How many cases run at once, unless a session says otherwise.
-const AT_ONCE: usize = 8;
+/// How many cases run at once.
+pub(crate) const AT_ONCE: usize = 8;
 
 /// What came of the cases, by their titles.
 #[derive(Debug, Default)]
@@ -55,10 +56,7 @@ pub async fn run(server: &Server, cases: &[Case], progress: impl Fn(usize)) -> R
 
 /// A server that cases run against, more than once.
 #[derive(Clone, Debug)]
-pub struct Session {
-    runner: Arc<Runner>,
-    at_once: usize,
-}
+pub struct Session(Arc<Runner>);
 
 impl Session {
     /// Connects to a server and waits until it has made its first objects.
@@ -76,34 +74,7 @@ impl Session {
             reviews: Mutex::default(),
         });
         first_objects::made(&runner.client().await?).await?;
-        Ok(Self {
-            runner,
-            at_once: AT_ONCE,
-        })
-    }
-
-    /// Runs so many cases at once.
-    #[must_use]
-    pub(crate) fn at_once(mut self, at_once: usize) -> Self {
-        self.at_once = at_once;
-        self
-    }
-
-    /// Creates a definition and waits until the server serves its objects.
-    ///
-    /// # Errors
-    /// The server cannot be reached, or refuses it.
-    pub(crate) async fn define(&self, definition: &Value) -> Result<()> {
-        let client = self.runner.client().await?;
-        let ask = Ask {
-            method: "POST".into(),
-            path: definitions::DEFINITIONS.into(),
-            headers: vec![("content-type".into(), "application/json".into())],
-            body: definition.to_string().into_bytes(),
-        };
-        let answer = client.send(ask.clone()).await?;
-        ensure!(answer.succeeded(), "define a kind: {}", answer.body);
-        definitions::noticed(&client, &ask, &answer).await
+        Ok(Self(runner))
     }
 
     /// Deletes the services of all cases: there are few addresses for them.
@@ -116,7 +87,7 @@ impl Session {
             path: "/api/v1/services?fieldSelector=metadata.namespace!=default".into(),
             ..Ask::default()
         };
-        let all = self.runner.client().await?.send(ask).await?.body;
+        let all = self.0.client().await?.send(ask).await?.body;
         for service in all["items"].as_array().into_iter().flatten() {
             let of = |field: &str| {
                 service["metadata"][field]
@@ -141,7 +112,7 @@ impl Session {
             path: path.into(),
             ..Ask::default()
         };
-        self.runner.client().await?.send(ask).await.map(drop)
+        self.0.client().await?.send(ask).await.map(drop)
     }
 
     /// Runs every case.
@@ -149,10 +120,10 @@ impl Session {
     /// # Errors
     /// A case panicked.
     pub async fn run(&self, cases: &[Case], progress: impl Fn(usize)) -> Result<Run> {
-        self.run_as(&token(), cases, progress).await
+        self.run_as(&token(), AT_ONCE, cases, progress).await
     }
 
-    /// Runs every case in a namespace whose name ends with that of the run. A server that is asked a second time still has the
+    /// Runs every case, some at once, in a namespace whose name ends with that of the run. A server that is asked a second time still has the
     /// namespaces of the first; two servers that are asked the same have namespaces of the same names.
     ///
     /// # Errors
@@ -160,16 +131,17 @@ impl Session {
     pub(crate) async fn run_as(
         &self,
         run: &str,
+        at_once: usize,
         cases: &[Case],
         progress: impl Fn(usize),
     ) -> Result<Run> {
         let (first, others): (Vec<_>, Vec<_>) = cases.iter().cloned().partition(|case| case.first);
         let (alone, together): (Vec<_>, Vec<_>) = others.into_iter().partition(|case| case.alone);
         let mut outcomes = BTreeMap::new();
-        for (cases, at_once) in [(first, 1), (together, self.at_once), (alone, 1)] {
+        for (cases, at_once) in [(first, 1), (together, at_once), (alone, 1)] {
             let mut running = stream::iter(cases)
                 .map(|mut case: Case| {
-                    let runner = self.runner.clone();
+                    let runner = self.0.clone();
                     let written = case.namespace.clone();
                     case.namespace = format!("{written}-{run}");
                     tokio::spawn(async move { (case.title(), runner.case(&case, &written).await) })
@@ -184,7 +156,7 @@ impl Session {
             }
         }
         let mut reviews = self
-            .runner
+            .0
             .reviews
             .lock()
             .unwrap_or_else(PoisonError::into_inner);

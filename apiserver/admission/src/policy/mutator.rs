@@ -162,6 +162,9 @@ fn typed(kind: &GroupVersionKind, object: &mut Value) -> Result<Vec<String>, Str
 
 /// Numbers are converted by another part of the real server than JSON is read by.
 fn unconverted(why: &str) -> String {
+    if why.starts_with("illegal base64 data") {
+        return format!("error decoding from json: {why}");
+    }
     let fraction = why
         .strip_prefix("json: cannot unmarshal number ")
         .and_then(|rest| rest.rsplit_once(" of type "));

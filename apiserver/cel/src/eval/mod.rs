@@ -129,7 +129,7 @@ impl<'v, 'a> Context<'v, 'a> {
             [only] => {
                 let (value, failure) = self.argument(only)?;
                 if failure.is_some() {
-                    cost::of_failed_list(call.function.name)?;
+                    cost::of_failed_list(call.function.name, call.overload.is_some())?;
                 }
                 self.run_or_fail(call, &[value], failure)
             }

@@ -60,6 +60,10 @@ impl Clause {
     fn apply(self, value: &Value<'_>) -> Result<String, String> {
         let refused = || self.refusal(value.type_name());
         Ok(match (self, value) {
+            (Self::Text, value) if has_invalid_text(value) => {
+                let why = "invalid UTF-8 in bytes, cannot convert to string";
+                return Err(format!("could not convert argument \"{why}\" to string"));
+            }
             (Self::Text, value) => text(value).ok_or_else(refused)?,
             (Self::Decimal, Value::Int(value)) => value.to_string(),
             (Self::Decimal, Value::Uint(value)) => value.to_string(),
@@ -199,6 +203,19 @@ fn text(value: &Value<'_>) -> Option<String> {
     })
 }
 
+/// Whether bytes are to be written as a text that they are not.
+fn has_invalid_text(value: &Value<'_>) -> bool {
+    match value {
+        Value::Bytes(bytes) => std::str::from_utf8(bytes).is_err(),
+        Value::List(list) => list.iter().any(|element| has_invalid_text(&element)),
+        Value::Map(map) => map
+            .entries()
+            .iter()
+            .any(|(_, value)| has_invalid_text(value)),
+        _ => false,
+    }
+}
+
 /// A value inside a list or a map.
 fn nested(value: &Value<'_>) -> Option<String> {
     Some(match value {
@@ -282,7 +299,7 @@ fn fixed(value: f64, decimals: usize) -> String {
     if let Some(text) = special(value) {
         return text;
     }
-    let plain = format!("{value:.decimals$}");
+    let plain = format!("{:.decimals$}", unsigned_zero(value));
     let (sign, plain) = plain
         .strip_prefix('-')
         .map_or(("", &*plain), |plain| ("-", plain));
@@ -303,12 +320,17 @@ fn fixed(value: f64, decimals: usize) -> String {
     grouped
 }
 
-/// `1.5 × 10⁰³`, with narrow blanks and two digits of exponent at least.
-fn scientific(value: f64, decimals: usize) -> String {
+/// Zero has no sign, though what is rounded to it has.
+fn unsigned_zero(value: f64) -> f64 {
+    if value == 0.0 { 0.0 } else { value }
+}
+
+/// `1.500000×10⁰³`, with two digits of exponent at least. cel-go takes the precision for the width.
+fn scientific(value: f64, width: usize) -> String {
     if let Some(text) = special(value) {
         return text;
     }
-    let plain = format!("{value:.decimals$e}");
+    let plain = format!("{:.6e}", unsigned_zero(value));
     let (digits, exponent) = plain.split_once('e').unwrap_or((&plain, "0"));
     let (sign, exponent) = exponent
         .strip_prefix('-')
@@ -319,7 +341,8 @@ fn scientific(value: f64, decimals: usize) -> String {
             ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'].get(usize::from(digit - b'0'))
         })
         .collect();
-    format!("{digits}\u{202f}×\u{202f}10{sign}{raised}")
+    let written = format!("{digits}×10{sign}{raised}");
+    format!("{written:>width$}")
 }
 
 fn signed(value: i64, write: fn(u64) -> String) -> String {

@@ -148,10 +148,10 @@ fn contains_ip<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     let network = network(values)?;
     let address = match values.get(1) {
         Some(Value::Object(Object::Ip(address))) => *address,
-        Some(Value::String(text)) => match Address::parse(text) {
-            Ok(address) => address,
-            Err(reason) => return Err(Failure::new(reason)),
-        },
+        // The API server takes an error for an argument of another type.
+        Some(Value::String(text)) => {
+            Address::parse(text).map_err(|_| Failure::no_such_overload())?
+        }
         _ => return Err(Failure::no_such_overload()),
     };
     Ok(Value::Bool(network.contains(address.0)))

@@ -59,7 +59,6 @@ impl Strategy for EndpointSlice {
     fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
         METADATA.create(new, errors);
-        declared_immutable(new, old, &Path::root(), "addressType", errors);
         check(new, old, errors);
     }
 
@@ -93,10 +92,18 @@ fn default(object: &mut Value) {
 
 fn check(object: &Value, old: &Value, errors: &mut Errors) {
     let kind = object.text("addressType");
-    let kinds = ["FQDN", "IPv4", "IPv6"];
-    declaratively(errors, |errors| {
-        one_of(object, &Path::root(), "addressType", &kinds, errors);
-    });
+    let (root, kinds) = (Path::root(), ["FQDN", "IPv4", "IPv6"]);
+    if !old.is_null() && !kind.is_empty() && kind != old.text("addressType") {
+        // Declarative validation looks no further once it sees that the type changed.
+        one_of(object, &root, "addressType", &kinds, errors);
+    } else {
+        declaratively(errors, |errors| {
+            one_of(object, &root, "addressType", &kinds, errors);
+        });
+    }
+    if !old.is_null() {
+        declared_immutable(object, old, &root, "addressType", errors);
+    }
     let ports = object.list("ports");
     let list = Path::new("ports");
     for (index, item) in ports.iter().enumerate() {

@@ -10,7 +10,7 @@ use crate::columns::Row;
 use crate::strategy::{Findings, Strategy};
 use crate::warnings::pod::deprecated_label;
 use kubewright_validation::check::{
-    Errors, declaratively, declared_immutable, label, labels, required,
+    Errors, declaratively, declared_immutable, declared_required, label, labels,
 };
 use kubewright_validation::internal::shown;
 use kubewright_validation::metadata::Rules;
@@ -25,14 +25,14 @@ pub(crate) struct RuntimeClass;
 impl Strategy for RuntimeClass {
     fn validate(&self, object: &Value, found: &mut Findings) {
         METADATA.create(object, &mut found.errors);
-        check(object, &mut found.errors);
+        check(object, &Value::Null, &mut found.errors);
     }
 
     fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
         METADATA.create(new, errors);
         declared_immutable(new, old, &Path::root(), "handler", errors);
-        check(new, errors);
+        check(new, old, errors);
         METADATA.changed(new, old, errors);
     }
 
@@ -56,13 +56,17 @@ impl Strategy for RuntimeClass {
     }
 }
 
-fn check(object: &Value, errors: &mut Errors) {
+fn check(object: &Value, old: &Value, errors: &mut Errors) {
     let root = Path::root();
-    declaratively(errors, |errors| {
-        if required(object, &root, "handler", errors) {
-            label(&root.child("handler"), object.text("handler"), errors);
-        }
-    });
+    let handler = object.text("handler");
+    if !old.is_null() && !handler.is_empty() && handler != old.text("handler") {
+        // Declarative validation looks no further once it sees that the handler changed.
+        label(&root.child("handler"), handler, errors);
+    } else if declared_required(object, &root, "handler", errors) {
+        declaratively(errors, |errors| {
+            label(&root.child("handler"), handler, errors)
+        });
+    }
     let overhead = object.at("overhead").at("podFixed");
     if !overhead.is_null() {
         let limits = json!({ "limits": overhead });

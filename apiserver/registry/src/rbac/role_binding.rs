@@ -10,9 +10,10 @@ use crate::behavior::Behavior;
 use crate::columns::Row;
 use crate::strategy::{Findings, Strategy};
 use kubewright_validation::check::{
-    Errors, declaratively_swapped, declared_required, immutable_as, problems, subdomain,
+    Errors, declaratively_swapped, declared_required, immutable_as, problems, required, subdomain,
 };
 use kubewright_validation::metadata::Rules;
+use kubewright_validation::semantic::same;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -30,13 +31,13 @@ impl Strategy for RoleBinding {
 
     fn validate(&self, object: &Value, found: &mut Findings) {
         self.metadata().create(object, &mut found.errors);
-        check(self.namespaced, object, &mut found.errors);
+        check(self.namespaced, object, &Value::Null, &mut found.errors);
     }
 
     fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
         let rules = self.metadata();
         rules.create(new, &mut found.errors);
-        check(self.namespaced, new, &mut found.errors);
+        check(self.namespaced, new, old, &mut found.errors);
         rules.changed(new, old, &mut found.errors);
         check_update(new, old, &mut found.errors);
     }
@@ -75,7 +76,7 @@ fn default(object: &mut Value) {
     }
 }
 
-fn check(namespaced: bool, object: &Value, errors: &mut Errors) {
+fn check(namespaced: bool, object: &Value, old: &Value, errors: &mut Errors) {
     let reference = object.at("roleRef");
     let path = Path::new("roleRef");
     let group = reference.text("apiGroup");
@@ -94,17 +95,24 @@ fn check(namespaced: bool, object: &Value, errors: &mut Errors) {
     }
     let name = reference.text("name");
     problems(&path.child("name"), name, names::path_segment(name), errors);
+    let check_subjects = |errors: &mut Errors| {
+        let subjects = Path::new("subjects");
+        for (index, subject) in object.list("subjects").iter().enumerate() {
+            self::subject(subject, namespaced, &subjects.index(index), errors);
+        }
+    };
+    // Declarative validation looks no further once it sees that the reference changed.
+    if !old.is_null() && !same(reference, old.at("roleRef")) {
+        required(reference, &path, "name", errors);
+        check_subjects(errors);
+        return;
+    }
     declaratively_swapped(
         errors,
         |errors| {
             declared_required(reference, &path, "name", errors);
         },
-        |errors| {
-            let subjects = Path::new("subjects");
-            for (index, subject) in object.list("subjects").iter().enumerate() {
-                self::subject(subject, namespaced, &subjects.index(index), errors);
-            }
-        },
+        check_subjects,
     );
 }
 

@@ -43,6 +43,14 @@ impl Family {
         }
     }
 
+    /// How many cases run on both servers before their answers are compared. One that is slow keeps the others of its batch.
+    pub(crate) fn batch(self) -> usize {
+        match self {
+            Self::Schemas => 96,
+            _ => 240,
+        }
+    }
+
     /// How many cases two servers run before they are started anew: definitions slow a real one down.
     pub(crate) fn of_one_pair(self) -> usize {
         match self {
@@ -50,16 +58,6 @@ impl Family {
             Self::Kinds => 2880,
             Self::Sequences | Self::Webhooks | Self::Policies => 960,
             Self::Reads => 1920,
-        }
-    }
-}
-
-impl Family {
-    /// How many cases run at once on a server. A real one reads its policies once a second: most cases wait for it.
-    pub(crate) fn at_once(self) -> usize {
-        match self {
-            Self::Policies => 32,
-            _ => 8,
         }
     }
 }

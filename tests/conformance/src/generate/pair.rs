@@ -9,13 +9,12 @@ use serde_json::{Value, json};
 use crate::case::Case;
 use crate::differences::Known;
 use crate::embedded::Embedded;
-use crate::generate::Family;
 use crate::generate::kinds::CLUSTER_WIDE;
 use crate::generate::order::settled;
 use crate::generate::policies;
 use crate::real::Real;
 use crate::report::{Report, is_of_newer};
-use crate::run::{Session, token};
+use crate::run::{AT_ONCE, Session, token};
 use crate::server::Server;
 
 /// Two servers that run.
@@ -49,15 +48,13 @@ impl Outcomes {
 }
 
 impl Pair {
-    /// Starts two servers of a version, with what the cases of a family need.
-    pub(crate) async fn start(family: Family, version: KubernetesVersion) -> Result<Self> {
+    /// Starts two servers of a version, with the definition that policies are about.
+    pub(crate) async fn start(version: KubernetesVersion) -> Result<Self> {
         let real = Real::start(&[], version).await?;
         let embedded = Embedded::start(&[], version).await?;
         let session = async |server: &Server| -> Result<Session> {
-            let session = Session::start(server).await?.at_once(family.at_once());
-            if family == Family::Policies {
-                session.define(&policies::definition()).await?;
-            }
+            let session = Session::start(server).await?;
+            session.define(&policies::definition()).await?;
             Ok(session)
         };
         let of_real = session(real.server()).await?;
@@ -76,9 +73,10 @@ impl Pair {
     /// Runs cases on both servers at the same time.
     pub(crate) async fn run(&self, cases: &[Case]) -> Result<Outcomes> {
         let run = token();
+        let at_once = at_once(cases);
         let (real, embedded) = tokio::join!(
-            self.real.1.run_as(&run, cases, |_| ()),
-            self.embedded.1.run_as(&run, cases, |_| ())
+            self.real.1.run_as(&run, at_once, cases, |_| ()),
+            self.embedded.1.run_as(&run, at_once, cases, |_| ())
         );
         let mut real = real.context("run the cases on the real server")?;
         let mut embedded = embedded.context("run the cases on the embedded server")?;
@@ -120,13 +118,25 @@ impl Pair {
 
     /// What comes of cases on the real server.
     pub(crate) async fn real(&self, cases: &[Case]) -> Result<BTreeMap<String, Value>> {
-        let run = self.real.1.run(cases, |_| ()).await;
-        let run = run.context("run the cases on the real server again")?;
+        let run = token();
+        let run = self.real.1.run_as(&run, at_once(cases), cases, |_| ());
+        let run = run
+            .await
+            .context("run the cases on the real server again")?;
         Ok(run.outcomes)
     }
 
     pub(crate) async fn stop(self) {
         self.embedded.0.stop().await;
+    }
+}
+
+/// How many cases run at once on a server. A real one reads its policies once a second: most cases with policies wait.
+fn at_once(cases: &[Case]) -> usize {
+    if cases.iter().any(|case| !case.policies.is_empty()) {
+        4 * AT_ONCE
+    } else {
+        AT_ONCE
     }
 }
 

@@ -86,7 +86,7 @@ impl Asked<'_> {
             Ok(negotiated) => negotiated,
             Err(refusal) => return Ok(refused(&refusal)),
         };
-        let Accepted { response, upgrade } = match self.accept(negotiated)? {
+        let Accepted { response, upgrade } = match self.accept(negotiated) {
             Ok(accepted) => accepted,
             Err(refused) => return Ok(refused),
         };
@@ -134,7 +134,7 @@ impl Asked<'_> {
         if let Some(why) = why {
             return Ok(answer::text(StatusCode::BAD_REQUEST, why));
         }
-        let Accepted { response, upgrade } = match self.accept(negotiated)? {
+        let Accepted { response, upgrade } = match self.accept(negotiated) {
             Ok(accepted) => accepted,
             Err(refused) => return Ok(refused),
         };
@@ -157,11 +157,8 @@ impl Asked<'_> {
         Err(Status::bad_request("Upgrade request required"))
     }
 
-    /// Answers the handshake. The inner error is a refusal in plain text.
-    fn accept(
-        &self,
-        negotiated: Negotiated,
-    ) -> Result<std::result::Result<Accepted, Response<Body>>> {
+    /// Answers the handshake. The error is a refusal in plain text.
+    fn accept(&self, negotiated: Negotiated) -> std::result::Result<Accepted, Response<Body>> {
         let mut response = Response::new(Body::from(""));
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         let headers = response.headers_mut();
@@ -171,7 +168,7 @@ impl Asked<'_> {
         if negotiated.upgrade() == "websocket" {
             let accept = match websocket_accept(&self.call.headers) {
                 Ok(accept) => accept,
-                Err(why) => return Ok(Err(answer::text(StatusCode::BAD_REQUEST, why))),
+                Err(why) => return Err(answer::text(StatusCode::BAD_REQUEST, why)),
             };
             headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
             protocol = SEC_WEBSOCKET_PROTOCOL;
@@ -180,9 +177,9 @@ impl Asked<'_> {
             headers.insert(protocol, HeaderValue::from_static(negotiated.name()));
         }
         let Some(upgrade) = self.call.upgrade.clone() else {
-            return Ok(Err(no_connection()));
+            return Err(no_connection());
         };
-        Ok(Ok(Accepted { response, upgrade }))
+        Ok(Accepted { response, upgrade })
     }
 
     /// Returns when the pod is gone, or is no more what it was.
