@@ -1,6 +1,7 @@
 //! `kubewright apiserver --data`: what a cluster has after its server ended, killed while it was writing or not.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -205,7 +206,8 @@ impl Mirror {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_acknowledged_write_is_there_after_a_kill_and_revisions_never_go_back() {
     let folder = tempfile::tempdir().unwrap();
-    crash(folder.path(), &ARGUMENTS, None, &mut None).await;
+    let counted = crash(folder.path(), &ARGUMENTS, None, &mut None).await;
+    println!("{counted}");
 }
 
 /// One server is killed over and over, and etcd every third time; another one, by which a client watches, stays.
@@ -227,27 +229,50 @@ async fn in_etcd_every_acknowledged_write_is_there_after_a_kill_and_no_watch_of_
         .concat()
     };
     let steady = Server::start_with(folder.path(), &arguments("steady")).await;
-    let lists = crash(
+    let counted = crash(
         folder.path(),
         &arguments("access"),
         Some(&steady),
         &mut Some(etcd),
     )
     .await;
+    println!("{counted}");
     assert_eq!(
-        lists, 1,
+        counted.lists, 1,
         "the watch of the other server was never interrupted for good"
     );
 }
 
-/// Kills a server while clients write, and returns how often the client that watches had to list. `KUBEWRIGHT_CRASHES=100` kills
-/// it a hundred times.
+/// What happened before the last kill.
+struct Counted {
+    kills: u64,
+    /// The objects with an acknowledged write.
+    acknowledged: u64,
+    /// How often the client that watches had to list.
+    lists: u64,
+}
+
+impl fmt::Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            kills,
+            acknowledged,
+            lists,
+        } = self;
+        write!(
+            f,
+            "{kills} kills, {acknowledged} objects with acknowledged writes, {lists} lists of the client that watches"
+        )
+    }
+}
+
+/// Kills a server while clients write. `KUBEWRIGHT_CRASHES=100` kills it a hundred times.
 async fn crash(
     folder: &Path,
     arguments: &[&str],
     steady: Option<&Server>,
     etcd: &mut Option<LocalEtcd>,
-) -> u64 {
+) -> Counted {
     let crashes: u64 =
         std::env::var("KUBEWRIGHT_CRASHES").map_or(4, |count| count.parse().expect("a number"));
     let ledger = Ledger::default();
@@ -329,12 +354,11 @@ async fn crash(
     let maps = steady.map_or(maps, Server::maps);
     mirror.follow(maps, last).await;
     assert_eq!(mirror.values, stored);
-    println!(
-        "{} kills: {acknowledged} objects with acknowledged writes, revision {last}, {} lists of the client that watches",
-        crashes + 1,
-        mirror.lists
-    );
-    mirror.lists
+    Counted {
+        kills: crashes + 1,
+        acknowledged,
+        lists: mirror.lists,
+    }
 }
 
 #[tokio::test]

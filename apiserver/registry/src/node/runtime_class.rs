@@ -64,7 +64,7 @@ fn check(object: &Value, old: &Value, errors: &mut Errors) {
         label(&root.child("handler"), handler, errors);
     } else if declared_required(object, &root, "handler", errors) {
         declaratively(errors, |errors| {
-            label(&root.child("handler"), handler, errors)
+            label(&root.child("handler"), handler, errors);
         });
     }
     let overhead = object.at("overhead").at("podFixed");

@@ -88,7 +88,7 @@ impl Asked<'_> {
         };
         let Accepted { response, upgrade } = match self.accept(negotiated) {
             Ok(accepted) => accepted,
-            Err(refused) => return Ok(refused),
+            Err(refused) => return Ok(*refused),
         };
         let remote = RemoteCommand {
             negotiated,
@@ -136,7 +136,7 @@ impl Asked<'_> {
         }
         let Accepted { response, upgrade } = match self.accept(negotiated) {
             Ok(accepted) => accepted,
-            Err(refused) => return Ok(refused),
+            Err(refused) => return Ok(*refused),
         };
         let connect = self.call.shared.pods.connect(self.pod);
         let ended = self.ends(|_| false);
@@ -158,7 +158,7 @@ impl Asked<'_> {
     }
 
     /// Answers the handshake. The error is a refusal in plain text.
-    fn accept(&self, negotiated: Negotiated) -> std::result::Result<Accepted, Response<Body>> {
+    fn accept(&self, negotiated: Negotiated) -> std::result::Result<Accepted, Box<Response<Body>>> {
         let mut response = Response::new(Body::from(""));
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         let headers = response.headers_mut();
@@ -168,7 +168,7 @@ impl Asked<'_> {
         if negotiated.upgrade() == "websocket" {
             let accept = match websocket_accept(&self.call.headers) {
                 Ok(accept) => accept,
-                Err(why) => return Err(answer::text(StatusCode::BAD_REQUEST, why)),
+                Err(why) => return Err(Box::new(answer::text(StatusCode::BAD_REQUEST, why))),
             };
             headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
             protocol = SEC_WEBSOCKET_PROTOCOL;
@@ -177,7 +177,7 @@ impl Asked<'_> {
             headers.insert(protocol, HeaderValue::from_static(negotiated.name()));
         }
         let Some(upgrade) = self.call.upgrade.clone() else {
-            return Err(no_connection());
+            return Err(Box::new(no_connection()));
         };
         Ok(Accepted { response, upgrade })
     }

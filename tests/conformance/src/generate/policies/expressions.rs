@@ -8,6 +8,10 @@ use regex::{Captures, Regex};
 use crate::generate::random::Random;
 
 /// What an expression may use besides what every expression of a policy may use.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "what an expression may use is independent of what else it may use"
+)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Scope {
     /// Whether the policy has parameters.

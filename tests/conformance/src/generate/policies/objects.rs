@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::generate::random::Random;
 
 /// A kind that policies see.
+#[expect(clippy::struct_field_names, reason = "Kubernetes' words")]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kind {
     pub(super) group: &'static str,
@@ -225,8 +226,7 @@ impl Kind {
             }
             "Secret" => json!({"data": {"k": random.pick(&["dg==", "dw=="])}}),
             "Deployment" => json!({"spec": {"replicas": random.between(0, 4)}}),
-            "Pod" => json!({"metadata": {"annotations": {"n": "p"}}}),
-            "ClusterRole" => json!({"metadata": {"annotations": {"n": "p"}}}),
+            "ClusterRole" | "Pod" => json!({"metadata": {"annotations": {"n": "p"}}}),
             _ => {
                 json!({"spec": random.one_of(&[json!({"size": 4}), json!({"size": null, "ratio": 0.5}), json!({"color": "blue"}), json!({"parts": [{"name": "z"}]})])})
             }
