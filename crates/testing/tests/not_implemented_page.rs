@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Client;
+use kube::api::ListParams;
 use kube::client::Body;
 use kubewright_apiserver::Unanswered;
 use kubewright_testing::{Controllers, Program, Server, TestCluster, Workloads, eventually, yaml};
@@ -94,7 +95,7 @@ async fn every_501_is_in_the_guide() {
     }
     let client = cluster.client();
     let nodes = kube::Api::<Node>::all(client.clone());
-    let nodes = nodes.list(&Default::default()).await.unwrap();
+    let nodes = nodes.list(&ListParams::default()).await.unwrap();
     let node = nodes.items[0].metadata.name.clone().unwrap();
     let mut page = HEAD.to_owned();
     for ((request, to, path, protocol), unanswered) in
