@@ -22,7 +22,8 @@
 //! 18. [`options`]: every command of a program, with its options.
 //! 19. [`metrics`]: every metric of a program.
 //! 20. [`defaults`]: every default, and where to change it.
-//! 21. [`glossary`]: the words of Kubewright, and the first of Kubernetes.
+//! 21. [`not_implemented`]: the requests that only a kubelet could answer, and what they get instead.
+//! 22. [`glossary`]: the words of Kubewright, and the first of Kubernetes.
 
 // Its blocks are the files of one project: tests/scaffold builds it, and runs the commands between them.
 #[cfg_attr(not(doctest), doc = include_str!("../../../docs/guide/tutorial.md"))]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use kubewright_admission::Operation;
+use kubewright_admission::{Measured, Meter, Operation};
 use kubewright_apimachinery::user::User;
 use parking_lot::Mutex;
 use tokio::time::Duration;
@@ -96,5 +96,11 @@ impl Metrics {
         let mut all: Vec<Arc<Series>> = known.values().flatten().map(Arc::clone).collect();
         all.sort_by(|one, other| one.labels().cmp(&other.labels()));
         all
+    }
+}
+
+impl Meter for Metrics {
+    fn measured(&self, call: &Measured<'_>) {
+        self.webhooks.count(call);
     }
 }

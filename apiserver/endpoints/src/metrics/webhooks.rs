@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_admission::{Ended, Measured, Meter};
+use kubewright_admission::{Ended, Measured};
 use parking_lot::Mutex;
 
-use super::counters::Metrics;
 use super::histogram::Histogram;
 use super::text::Text;
 
@@ -27,8 +26,8 @@ struct Series {
     failed_open: BTreeMap<[String; 2], u64>,
 }
 
-impl Meter for Metrics {
-    fn measured(&self, call: &Measured<'_>) {
+impl WebhookCalls {
+    pub(super) fn count(&self, call: &Measured<'_>) {
         let (code, rejected, error, failed_open) = match call.ended {
             Ended::Allowed => (200, false, "", false),
             Ended::Denied(code) => (code, true, "no_error", false),
@@ -39,7 +38,7 @@ impl Meter for Metrics {
         let (name, operation) = (call.webhook, call.operation.as_str());
         let kind = if call.mutating { "admit" } else { "validating" };
         let was_rejected = if rejected { "true" } else { "false" };
-        let mut series = self.webhooks.0.lock();
+        let mut series = self.0.lock();
         let duration = series
             .durations
             .entry([name, operation, was_rejected, kind].map(str::to_owned))
@@ -56,9 +55,7 @@ impl Meter for Metrics {
             *series.failed_open.entry(failed_open).or_default() += 1;
         }
     }
-}
 
-impl WebhookCalls {
     pub(super) fn write(&self, text: &mut Text) {
         const DURATION: &str = "apiserver_admission_webhook_admission_duration_seconds";
         let series = self.0.lock();
@@ -130,7 +127,7 @@ mod tests {
 
     #[test]
     fn calls_are_counted_by_how_they_ended() {
-        let metrics = Metrics::default();
+        let calls = WebhookCalls::default();
         let failed = |ignored| Ended::Failed { code: 503, ignored };
         for (ended, mutating) in [
             (Ended::Allowed, true),
@@ -139,7 +136,7 @@ mod tests {
             (failed(false), true),
             (Ended::Refused, true),
         ] {
-            metrics.measured(&Measured {
+            calls.count(&Measured {
                 webhook: "a.example.com",
                 mutating,
                 operation: Operation::Create,
@@ -148,7 +145,7 @@ mod tests {
             });
         }
         let mut text = Text::default();
-        metrics.webhooks.write(&mut text);
+        calls.write(&mut text);
         let text = text.into_string();
         let counts: Vec<&str> = text
             .lines()

@@ -47,6 +47,8 @@ fn keep_system_classes(call: &Call) -> Result<()> {
 enum Outcome {
     Gone(Shown),
     Waiting(Shown),
+    /// A dry run that takes off the last finalizers shows the object without them.
+    Released(Shown),
 }
 
 /// What one step of a delete does to the object.
@@ -85,6 +87,7 @@ pub(crate) async fn delete(call: &Call) -> Result<Response<Body>> {
             };
             answer::object(call, code, &shown).await
         }
+        Outcome::Released(shown) => answer::object(call, StatusCode::OK, &shown).await,
         Outcome::Gone(shown) if call.resource.strategy.behavior().returns_deleted => {
             answer::object(call, StatusCode::OK, &shown).await
         }
@@ -196,6 +199,13 @@ async fn remove(
             Step::Mark(object) => (object, false, false),
             Step::MarkAndRemove(object) => (object, false, !marked),
         };
+        if options.dry_run && removes && finalizers(&form) > 0 {
+            let mut released = form;
+            set_finalizers(call, &mut released, &options);
+            let draft = call.to_storage(&released).await?;
+            let shown = Shown::unwritten(draft.into_text(Some(stored.revision)));
+            return Ok(Outcome::Released(shown));
+        }
         let draft = call.to_storage(&form).await?;
         if options.dry_run {
             let shown = Shown::unwritten(draft.into_text(Some(stored.revision)));
