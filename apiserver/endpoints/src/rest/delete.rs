@@ -3,8 +3,10 @@
 use http::{Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use kubewright_admission::Operation;
+use kubewright_apiextensions::custom::Custom;
 use kubewright_apiextensions::definitions;
 use kubewright_apimachinery::accessor::{finalizers, meta_text, metadata, metadata_mut};
+use kubewright_apimachinery::conform::conform;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::time::{now, seconds};
 use kubewright_registry::Verb;
@@ -47,7 +49,7 @@ fn keep_system_classes(call: &Call) -> Result<()> {
 enum Outcome {
     Gone(Shown),
     Waiting(Shown),
-    /// A dry run that takes off the last finalizers shows the object without them.
+    /// A dry run of a delete that takes off the last finalizers: a real server shows an object in which it has read nothing yet.
     Released(Shown),
 }
 
@@ -200,11 +202,9 @@ async fn remove(
             Step::MarkAndRemove(object) => (object, false, !marked),
         };
         if options.dry_run && removes && finalizers(&form) > 0 {
-            let mut released = form;
-            set_finalizers(call, &mut released, &options);
-            let draft = call.to_storage(&released).await?;
-            let shown = Shown::unwritten(draft.into_text(Some(stored.revision)));
-            return Ok(Outcome::Released(shown));
+            return Ok(Outcome::Released(Shown::unwritten(
+                empty(call).to_string().into(),
+            )));
         }
         let draft = call.to_storage(&form).await?;
         if options.dry_run {
@@ -237,6 +237,18 @@ async fn remove(
             Err(Raced(_)) => tokio::task::yield_now().await,
         }
     }
+}
+
+/// An object of the kind that has nothing in it.
+fn empty(call: &Call) -> Value {
+    let kind = call.kind();
+    let mut object = json!({ "apiVersion": call.resource.api_version(), "kind": kind.kind });
+    if Custom::of(&call.resource).is_none() {
+        object["metadata"] = json!({});
+        // What is empty fits every kind.
+        let _ = conform(&kind, &mut object);
+    }
+    object
 }
 
 /// Decides what the next write of a delete is.
