@@ -128,7 +128,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         }
         call.prune_patched(&mut attributes)?;
         attributes.write_empties(Medium::Storage);
-        if call.resource.strategy.is_read_back(&attributes.object) {
+        if call.resource.strategy.is_read_back(&attributes.object) && !makes_service(call) {
             let object = &mut attributes.object;
             match call.resource.strategy.read_back(object) {
                 // It was read back at the attempt before.
@@ -219,6 +219,11 @@ fn may_create(call: &Call) -> Result<()> {
     kubewright_auth::check(&*call.shared.access.authorizer, &question).map(drop)
 }
 
+/// Whether a service comes to be through its status: it is read with its addresses, and answered as it was sent.
+fn makes_service(call: &Call) -> bool {
+    !call.path.subresource.is_empty() && call.resource.plural == "services"
+}
+
 /// Writes the object, or acts as if; the inner error says that the name is taken.
 async fn write(
     call: &Call,
@@ -248,10 +253,10 @@ async fn write(
         });
     }
     store.write_latency().await;
-    // A service that comes to be through its status is read with its addresses, and answered as it was sent.
-    if !call.path.subresource.is_empty() && call.resource.plural == "services" {
+    if makes_service(call) {
         let mut object = attributes.object.clone();
         services::normalize_addresses(&mut object, None);
+        call.resource.strategy.read_back(&mut object);
         let stored = store.create(&call.table, &key, Draft::new(&object));
         let shown = |object: Arc<Object>| Shown::unwritten(draft.into_text(Some(object.revision)));
         return Ok(committed(stored)?.map(shown));

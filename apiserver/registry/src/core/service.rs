@@ -89,6 +89,10 @@ impl Strategy for Service {
         let spec = object.existing("spec");
         if let Some(spec) = spec.filter(|spec| spec.text("type") == "ExternalName") {
             spec.drop_field("internalTrafficPolicy");
+            let single = spec.text("clusterIP").to_owned();
+            if !single.is_empty() && spec.list("clusterIPs").is_empty() {
+                spec.put("clusterIPs", json!([single]));
+            }
         }
         ReadBack::AsStored
     }
