@@ -55,11 +55,7 @@ func runPrograms(tree tree, real bool) error {
 	if !real {
 		return harness.Judge("cert-manager", checks, embedded, nil)
 	}
-	assets, err := harness.RealAssets()
-	if err != nil {
-		return err
-	}
-	plane, err := harness.RealWithControllers(assets)
+	plane, err := harness.RealWithControllers()
 	if err != nil {
 		return err
 	}

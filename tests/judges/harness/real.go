@@ -59,7 +59,11 @@ func Real(assets string) Plane {
 }
 
 // RealWithControllers adds real controllers to a real kube-apiserver: the nearest to what the embedded server simulates.
-func RealWithControllers(assets string) (Plane, error) {
+func RealWithControllers() (Plane, error) {
+	assets, err := RealAssets()
+	if err != nil {
+		return nil, err
+	}
 	return WithControllers(Real(assets))
 }
 

@@ -53,11 +53,7 @@ func run(part, real, build bool) error {
 	if !real {
 		return harness.Judge("helm", checks, embedded, nil)
 	}
-	assets, err := harness.RealAssets()
-	if err != nil {
-		return err
-	}
-	plane, err := harness.RealWithControllers(assets)
+	plane, err := harness.RealWithControllers()
 	if err != nil {
 		return err
 	}

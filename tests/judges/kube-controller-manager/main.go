@@ -37,11 +37,7 @@ func run(real bool) error {
 	if !real {
 		return harness.Judge("kube-controller-manager", checks(), embedded, nil)
 	}
-	assets, err := harness.RealAssets()
-	if err != nil {
-		return err
-	}
-	plane, err := harness.RealWithControllers(assets)
+	plane, err := harness.RealWithControllers()
 	if err != nil {
 		return err
 	}

@@ -69,11 +69,7 @@ func run(focus string, part, failing, real bool, processes int, timeout time.Dur
 	}
 	var theirs outcome
 	if real {
-		assets, err := harness.RealAssets()
-		if err != nil {
-			return err
-		}
-		plane, err := harness.RealWithControllers(assets)
+		plane, err := harness.RealWithControllers()
 		if err != nil {
 			return err
 		}

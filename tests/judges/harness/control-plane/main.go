@@ -22,11 +22,7 @@ func main() {
 }
 
 func run(kubeconfig string) error {
-	assets, err := harness.RealAssets()
-	if err != nil {
-		return err
-	}
-	start, err := harness.RealWithControllers(assets)
+	start, err := harness.RealWithControllers()
 	if err != nil {
 		return err
 	}
