@@ -6,7 +6,8 @@ use super::call::Failure;
 use super::observe::Seen;
 use crate::attributes::Operation;
 
-/// Measures every webhook call once it is answered.
+/// Measures every webhook call once it is answered: how it ended, not what was in it, for which an
+/// [`Observer`](crate::Observer) has objects kept.
 ///
 /// Called on the request's own task: a meter that takes long makes the request slow.
 pub trait Meter: Send + Sync + 'static {

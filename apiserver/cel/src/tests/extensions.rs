@@ -179,6 +179,7 @@ fn the_cost_of_a_list_that_is_an_error_fails_the_whole_expression() {
             "internal error: interface conversion: ref.Val is *types.Err, not types.Int",
         ),
     ]);
+    // Where the whole expression does not fail, `|| true` absorbs the error.
     all_hold(&[
         "dyn({'a': [1]}).b.reverse() == [] || true",
         "dyn({'a': [1]}).b.sort() == [] || true",
