@@ -70,7 +70,7 @@ impl Display for Unanswered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const ATTACH: &str = "answer in a test with `on_attach` of the cluster's pods";
         const EXEC: &str = "answer in a test with `on_exec` of the cluster's pods";
-        const IMAGE: &str = "give the image a program with `container` of the workloads";
+        const IMAGE: &str = "give the image a program (`Workloads::container`, or `--container` of `kubewright apiserver`)";
         match self {
             Self::Node => f.write_str("no kubelet listens on a node of this server"),
             Self::Proxy => write!(
