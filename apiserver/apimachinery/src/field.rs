@@ -228,11 +228,11 @@ impl FieldError {
         }
     }
 
-    /// Puts the errors of an object into the order in which Kubernetes reports them: each once, and those of declarative
-    /// validation last.
+    /// Puts the errors of an object into the order in which Kubernetes reports them: each once, those of declarative validation
+    /// last, and none that it covers.
     pub fn settle(errors: &mut Vec<Self>) {
+        errors.retain(|error| error.declared != Declared::Covered);
         if errors.len() > 1 {
-            errors.retain(|error| error.declared != Declared::Covered);
             errors.sort_by_key(Self::is_declarative);
             let mut seen = HashSet::new();
             errors.retain(|error| seen.insert(error.to_string()));
@@ -446,6 +446,9 @@ mod tests {
                 "Forbidden: elsewhere"
             ]
         );
+        let mut alone = vec![FieldError::forbidden(&path, "here").covered()];
+        FieldError::settle(&mut alone);
+        assert!(alone.is_empty(), "{alone:?}");
         let mut older: Vec<_> = errors
             .into_iter()
             .filter_map(FieldError::handwritten)
