@@ -24,7 +24,7 @@ pub use compaction::compact_every;
 pub use event::{Change, Event, line};
 pub use follower::{Everything, Follower};
 pub use initial::InitialObjects;
-pub use object::{Draft, Object, ReadBack};
+pub use object::{Draft, Labels, Object, ReadBack};
 pub use shared::{Committed, Entry, Feed, Loaded, RevisionFuture, SharedBackend};
 pub use snapshot::{Snapshot, SnapshotError};
 pub use state::{CommitError, FIRST_REVISION, Raced};

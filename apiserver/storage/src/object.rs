@@ -5,7 +5,8 @@ use std::ops::Range;
 use bytes::Bytes;
 use kubewright_apimachinery::json::ordered::{Places, write_stored};
 use kubewright_apimachinery::json::{parse_own, write_string};
-use serde_json::{Map, Value};
+use kubewright_apimachinery::selectors::LabelValues;
+use serde_json::Value;
 
 /// An object as it was written at one revision. GET, LIST and every watcher share its bytes.
 #[derive(Debug)]
@@ -14,11 +15,45 @@ pub struct Object {
     pub revision: u64,
     /// The namespace and the name, with a slash between them; the name alone for cluster-scoped objects.
     pub path: String,
-    labels: Map<String, Value>,
+    labels: Labels,
     text: Bytes,
     members: usize,
     digits: Range<usize>,
     read_back: ReadBack,
+}
+
+/// The labels of an object: there are few of them, and many objects, so that a map would take more room than the labels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labels(Box<[(Box<str>, Box<str>)]>);
+
+impl Labels {
+    fn of(object: &Value) -> Self {
+        let labels = object.pointer("/metadata/labels");
+        let labels = labels.and_then(Value::as_object).into_iter().flatten();
+        let texts = labels.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
+        Self(
+            texts
+                .map(|(key, value)| (key.into(), value.into()))
+                .collect(),
+        )
+    }
+
+    /// Returns the value of a label.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        let (_, value) = self.0.iter().find(|(of, _)| &**of == key)?;
+        Some(value)
+    }
+
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl LabelValues for Labels {
+    fn value(&self, key: &str) -> Option<&str> {
+        self.get(key)
+    }
 }
 
 /// What clients see of an object, compared with what the real server stores.
@@ -42,7 +77,7 @@ pub enum ReadBack {
 /// the place of the revision is left open, so that it can be filled in without encoding twice.
 #[derive(Debug)]
 pub struct Draft {
-    labels: Map<String, Value>,
+    labels: Labels,
     text: Vec<u8>,
     members: usize,
     hole: usize,
@@ -61,12 +96,8 @@ impl Draft {
         let mut text = Vec::with_capacity(8192 + managed_fields.map_or(0, <[u8]>::len));
         let Places { members, revision } = write_stored(&mut text, object, managed_fields);
         text.push(b'\n');
-        let labels = match object.pointer("/metadata/labels") {
-            Some(Value::Object(labels)) => labels.clone(),
-            _ => Map::new(),
-        };
         Self {
-            labels,
+            labels: Labels::of(object),
             text,
             members,
             hole: revision,
@@ -204,7 +235,7 @@ impl Object {
 
     /// Returns the object's labels.
     #[inline]
-    pub fn labels(&self) -> &Map<String, Value> {
+    pub fn labels(&self) -> &Labels {
         &self.labels
     }
 
@@ -304,7 +335,7 @@ mod tests {
         let mut expected = value;
         expected["metadata"]["resourceVersion"] = "42".into();
         assert_eq!(object.value(), expected);
-        assert_eq!(object.labels()["app"], "web");
+        assert_eq!(object.labels().get("app"), Some("web"));
         assert_eq!((object.namespace(), object.name()), ("default", "x"));
         assert!(
             object

@@ -5,6 +5,18 @@ use serde_json::{Map, Value};
 use super::parse;
 use super::requirement::{Operator, Requirement};
 
+/// The labels of an object, however they are kept.
+pub trait LabelValues {
+    /// Returns the value of a label.
+    fn value(&self, key: &str) -> Option<&str>;
+}
+
+impl LabelValues for Map<String, Value> {
+    fn value(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_str()
+    }
+}
+
 /// Requirements that must all hold. The empty selector matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels(Vec<Requirement>);
@@ -54,10 +66,10 @@ impl Labels {
     }
 
     /// Whether an object with these labels is meant; `None` for an object without any.
-    pub fn matches(&self, labels: Option<&Map<String, Value>>) -> bool {
+    pub fn matches(&self, labels: Option<&impl LabelValues>) -> bool {
         self.0.iter().all(|requirement| {
-            let value = labels.and_then(|labels| labels.get(&requirement.key));
-            requirement.matches(value.and_then(Value::as_str))
+            let value = labels.and_then(|labels| labels.value(&requirement.key));
+            requirement.matches(value)
         })
     }
 
@@ -128,7 +140,7 @@ mod tests {
             Labels::from_object(&json!({}))
                 .unwrap()
                 .unwrap()
-                .matches(None)
+                .matches(None::<&Map<String, Value>>)
         );
     }
 

@@ -23,5 +23,5 @@ mod parse;
 mod requirement;
 
 pub use fields::Fields;
-pub use labels::Labels;
+pub use labels::{LabelValues, Labels};
 pub use requirement::{Operator, Requirement};

@@ -70,7 +70,7 @@ fn selects(service: &Item, pod: &Item) -> bool {
     service.selector.as_ref().is_some_and(|selector| {
         selector
             .iter()
-            .all(|(key, value)| labels.get(key).is_some_and(|own| own == value))
+            .all(|(key, value)| labels.get(key) == Some(value.as_str()))
     })
 }
 

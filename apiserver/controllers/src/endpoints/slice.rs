@@ -24,7 +24,7 @@ const HEADLESS: &str = "service.kubernetes.io/headless";
 pub(super) fn service_of<'a>(slice: &'a Item, controller: &str) -> Option<&'a str> {
     let labels = slice.object.labels();
     let managed = labels.get(MANAGED_BY)? == controller;
-    labels.get(SERVICE_NAME)?.as_str().filter(|_| managed)
+    labels.get(SERVICE_NAME).filter(|_| managed)
 }
 
 /// The ports of a slice; slices of other ports are kept apart.

@@ -226,8 +226,8 @@ impl Setting<'_> {
             endpoint.insert("nodeName".to_owned(), pod.pod.node.as_str().into());
         }
         let zone = node.and_then(|node| node.object.labels().get(ZONE));
-        if let Some(zone) = zone.filter(|zone| *zone != "") {
-            endpoint.insert("zone".to_owned(), zone.clone());
+        if let Some(zone) = zone.filter(|zone| !zone.is_empty()) {
+            endpoint.insert("zone".to_owned(), zone.into());
         }
         Some(Value::Object(endpoint))
     }

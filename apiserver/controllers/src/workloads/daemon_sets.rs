@@ -106,7 +106,7 @@ fn hash_of(revision: &Value) -> &str {
 
 fn revision_of(pod: &Item) -> &str {
     let label = pod.object.labels().get(HASH_LABEL.0);
-    label.and_then(Value::as_str).unwrap_or_default()
+    label.unwrap_or_default()
 }
 
 /// The node that a pod is bound to or, before it is scheduled, the node that its affinity names.

@@ -200,7 +200,7 @@ impl ReplicaSets {
             let own = pod.object.labels();
             labels
                 .iter()
-                .all(|(key, value)| own.get(key) == Some(value))
+                .all(|(key, value)| own.get(key) == value.as_str())
         });
         set_count(&mut status, "fullyLabeledReplicas", labeled);
         set_count(

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use kubewright_storage::Labels;
 
 use super::super::super::graph::Change;
 use super::super::super::object::Item;
@@ -21,7 +21,7 @@ pub(crate) struct Cluster {
     /// How many pods have come to nodes.
     arrivals: u64,
     /// The labels of namespaces.
-    pub(super) namespaces: HashMap<String, Map<String, Value>>,
+    pub(super) namespaces: HashMap<String, Labels>,
     /// The pods on all nodes with a required anti-affinity: their UIDs.
     pub(super) repelling: HashSet<String>,
 }

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use kubewright_apimachinery::selectors::Labels;
-use serde_json::{Map, Value};
+use kubewright_storage as storage;
+use serde_json::Value;
 
 use super::super::super::object::{Item, flag, list, number, text};
 use super::super::affinity;
@@ -35,7 +36,7 @@ impl Rejection {
 }
 
 impl Candidate<'_> {
-    fn labels(&self) -> &Map<String, Value> {
+    fn labels(&self) -> &storage::Labels {
         self.placed.item.object.labels()
     }
 
@@ -185,14 +186,14 @@ impl Candidate<'_> {
                 .flatten();
             let own = self.labels();
             let also = list(constraint, "/matchLabelKeys");
-            let selects = |labels: &Map<String, Value>| {
+            let selects = |labels: &storage::Labels| {
                 selector
                     .as_ref()
                     .is_some_and(|selector| selector.matches(Some(labels)))
                     && also
                         .iter()
                         .filter_map(Value::as_str)
-                        .all(|key| !own.contains_key(key) || own.get(key) == labels.get(key))
+                        .all(|key| own.get(key).is_none_or(|own| labels.get(key) == Some(own)))
             };
             for (on, pod) in cluster.placed() {
                 let counts = pod.item.namespace() == self.placed.item.namespace()
@@ -304,7 +305,7 @@ impl<'a> Term<'a> {
             .collect();
         if let Ok(Some(selector)) = Labels::from_object(&term["namespaceSelector"]) {
             let all = cluster.namespaces.iter();
-            let selected = all.filter(|(_, labels)| selector.matches(Some(labels)));
+            let selected = all.filter(|(_, labels)| selector.matches(Some(*labels)));
             namespaces.extend(selected.map(|(name, _)| name.clone()));
         } else if namespaces.is_empty() {
             namespaces.insert(of.namespace().to_owned());

@@ -106,7 +106,7 @@ async fn reconcile(cx: &Context, item: &Item) -> Outcome {
 
 fn revision_of(pod: &Item) -> &str {
     let label = pod.object.labels().get(REVISION_LABEL);
-    label.and_then(Value::as_str).unwrap_or_default()
+    label.unwrap_or_default()
 }
 
 impl Set<'_> {
