@@ -1,4 +1,4 @@
-//! The body of an answer: bytes, or a stream of watch events.
+//! The body of an answer: bytes, a list, or a stream of watch events.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -7,13 +7,16 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use futures::{Stream, StreamExt as _};
-use http_body::{Frame, SizeHint};
+use http_body::{Body as _, Frame, SizeHint};
+
+use crate::list::List;
 
 /// The body of an answer of the API server.
 pub struct Body(Inner);
 
 enum Inner {
     Whole(Bytes),
+    List(List),
     Stream(Events),
 }
 
@@ -21,12 +24,30 @@ enum Inner {
 pub(crate) type Events = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
 
 impl Body {
-    /// The bytes, if it is no stream.
-    pub fn whole(&self) -> Option<&Bytes> {
+    /// The bytes, if they are in one piece.
+    pub(crate) fn whole(&self) -> Option<&Bytes> {
         match &self.0 {
             Inner::Whole(bytes) => Some(bytes),
+            Inner::List(_) | Inner::Stream(_) => None,
+        }
+    }
+
+    /// The bytes; of a list they are put together. None of a stream.
+    pub fn text(&self) -> Option<Bytes> {
+        match &self.0 {
+            Inner::Whole(bytes) => Some(bytes.clone()),
+            Inner::List(list) => Some(list.text()),
             Inner::Stream(_) => None,
         }
+    }
+
+    /// How many bytes there are; none if it is a stream.
+    pub(crate) fn length(&self) -> Option<u64> {
+        self.size_hint().exact()
+    }
+
+    pub(crate) fn list(list: List) -> Self {
+        Self(Inner::List(list))
     }
 
     pub(crate) fn stream(events: Events) -> Self {
@@ -36,14 +57,14 @@ impl Body {
     /// Shows every line of a stream to `seen`, which is kept for as long as the stream goes on.
     pub(crate) fn inspected(self, mut seen: impl FnMut(&Bytes) + Send + 'static) -> Self {
         match self.0 {
-            Inner::Whole(bytes) => Self(Inner::Whole(bytes)),
+            inner @ (Inner::Whole(_) | Inner::List(_)) => Self(inner),
             Inner::Stream(events) => {
                 Self::stream(Box::pin(events.inspect(move |event| seen(event))))
             }
         }
     }
 
-    /// Keeps something for as long as a stream goes on; a body that is whole drops it at once.
+    /// Keeps something for as long as a stream goes on; any other body drops it at once.
     pub(crate) fn with(self, kept: impl Send + 'static) -> Self {
         self.inspected(move |_| {
             let _ = &kept;
@@ -68,6 +89,7 @@ impl http_body::Body for Body {
         match &mut self.0 {
             Inner::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Inner::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Inner::List(list) => Poll::Ready(list.piece().map(|piece| Ok(Frame::data(piece)))),
             Inner::Stream(events) => events
                 .as_mut()
                 .poll_next(cx)
@@ -76,12 +98,13 @@ impl http_body::Body for Body {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, Inner::Whole(bytes) if bytes.is_empty())
+        self.length() == Some(0)
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Inner::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Inner::List(list) => SizeHint::with_exact(list.left()),
             Inner::Stream(_) => SizeHint::default(),
         }
     }
@@ -91,6 +114,7 @@ impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Inner::Whole(bytes) => write!(f, "Body({} bytes)", bytes.len()),
+            Inner::List(list) => write!(f, "Body(a list of {} bytes)", list.left()),
             Inner::Stream(_) => f.write_str("Body(a watch)"),
         }
     }

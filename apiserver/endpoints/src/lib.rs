@@ -5,6 +5,7 @@ pub mod audit;
 mod body;
 mod cluster;
 mod discovery;
+mod list;
 mod metrics;
 pub mod openapi;
 mod rest;

@@ -22,13 +22,13 @@ pub(super) fn status(status: &Value) -> Map<String, Value> {
 
 /// The object that an answer consists of, if it is one.
 pub(super) fn object(response: &Response<Body>) -> Option<Value> {
-    let bytes = response.body().whole()?;
+    let bytes = response.body().text()?;
     if is(response, "application/json") {
-        json::parse_own(bytes)
+        json::parse_own(&bytes)
     } else if is(response, "application/yaml") {
-        yaml::parse_own(bytes)
+        yaml::parse_own(&bytes)
     } else if is(response, "application/vnd.kubernetes.protobuf") {
-        protobuf::decode_answer(bytes).ok()
+        protobuf::decode_answer(&bytes).ok()
     } else {
         None
     }

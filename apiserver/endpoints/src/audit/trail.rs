@@ -169,7 +169,7 @@ impl Trail {
         if !identified {
             return response;
         }
-        if response.body().whole().is_some() {
+        if response.body().length().is_some() {
             self.write(Stage::ResponseComplete);
             return response;
         }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use bytes::Bytes;
 use http::Response;
 use tokio::time::Instant;
 
@@ -52,7 +51,7 @@ impl Measure {
     /// Notes an answer. A watch goes on: its events are counted, and itself when it ends.
     pub(crate) fn answered(mut self, answer: Response<Body>) -> Response<Body> {
         self.code = answer.status().as_u16();
-        if let Some(bytes) = answer.body().whole() {
+        if let Some(bytes) = answer.body().length() {
             if let Some(series) = self.series.as_ref().filter(|series| series.reads()) {
                 series.answer_bytes.observe(length(bytes));
             }
@@ -61,7 +60,7 @@ impl Measure {
         answer.map(|body| {
             body.inspected(move |event| {
                 if let Some(series) = &self.series {
-                    series.event_bytes.observe(length(event));
+                    series.event_bytes.observe(length(event.len() as u64));
                 }
             })
         })
@@ -69,8 +68,8 @@ impl Measure {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an answer is shorter than that")]
-fn length(bytes: &Bytes) -> f64 {
-    bytes.len() as f64
+fn length(bytes: u64) -> f64 {
+    bytes as f64
 }
 
 impl Drop for Measure {

@@ -19,6 +19,7 @@ use super::call::Call;
 use super::negotiate::{Encoding, Form, Output};
 use super::{decode, table};
 use crate::body::Body;
+use crate::list::{Items, List};
 
 /// An object as the store holds it: its text in the stored form, with a newline behind it.
 #[derive(Clone, Debug)]
@@ -119,7 +120,7 @@ pub(crate) fn value_of_resource(
 /// Answers a list of the request's resource.
 pub(crate) async fn list(
     call: &Call,
-    objects: &[Arc<Object>],
+    objects: Vec<Arc<Object>>,
     meta: &ListMeta,
 ) -> Result<Response<Body>> {
     let output = &call.output;
@@ -128,11 +129,11 @@ pub(crate) async fn list(
         return Ok(whole(
             StatusCode::OK,
             output,
-            list_text(call, objects, meta),
+            Body::list(list_as_stored(call, objects, meta)),
         ));
     }
     let mut list_meta = meta.to_value();
-    let objects = call.values(objects).await?;
+    let objects = call.values(&objects).await?;
     let shown = match output.form {
         Form::Object => {
             list_meta = meta.of_objects(resource);
@@ -236,9 +237,9 @@ pub(crate) fn empty(code: StatusCode) -> Response<Body> {
     response
 }
 
-/// Answers bytes of the output's content type.
-pub(crate) fn whole(code: StatusCode, output: &Output, bytes: Bytes) -> Response<Body> {
-    let mut response = Response::new(Body::from(bytes));
+/// Answers a body of the output's content type.
+pub(crate) fn whole(code: StatusCode, output: &Output, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
     *response.status_mut() = code;
     let headers = response.headers_mut();
     headers.insert(
@@ -297,44 +298,24 @@ impl ListMeta {
     }
 }
 
-/// Concatenates the stored JSON of the items: nothing is parsed or encoded again.
-fn list_text(call: &Call, objects: &[Arc<Object>], meta: &ListMeta) -> Bytes {
+/// A list whose items say what is stored.
+fn list_as_stored(call: &Call, objects: Vec<Arc<Object>>, meta: &ListMeta) -> List {
     let resource = &call.resource;
-    let size: usize = objects.iter().map(|object| object.json().len() + 1).sum();
     let (kind, version) = (&resource.list_kind, resource.api_version());
     let meta = meta.of_objects(resource);
     // The members of custom resources are sorted by name, those of their lists, too.
-    let (head, tail) = if resource.strategy.is_unstructured() {
-        (
-            format!("{{\"apiVersion\":\"{version}\",\"items\":["),
-            format!("],\"kind\":\"{kind}\",\"metadata\":{meta}}}\n"),
-        )
-    } else {
-        let revision = |name| meta.get(name).map(|value| format!("\"{name}\":{value}"));
-        let meta: Vec<_> = LIST_META.into_iter().filter_map(revision).collect();
-        (
-            format!(
-                "{{\"kind\":\"{kind}\",\"apiVersion\":\"{version}\",\"metadata\":{{{}}},\"items\":[",
-                meta.join(","),
-            ),
-            "]}\n".to_owned(),
-        )
-    };
-    let mut text = Vec::with_capacity(head.len() + size + tail.len());
-    text.extend_from_slice(head.as_bytes());
-    for (index, object) in objects.iter().enumerate() {
-        if index > 0 {
-            text.push(b',');
-        }
-        if resource.strategy.is_unstructured() {
-            text.extend_from_slice(object.json());
-        } else {
-            text.push(b'{');
-            text.extend_from_slice(object.item());
-        }
+    if resource.strategy.is_unstructured() {
+        let head = format!("{{\"apiVersion\":\"{version}\",\"items\":[");
+        let tail = format!("],\"kind\":\"{kind}\",\"metadata\":{meta}}}\n");
+        return List::new(head, objects, Items::Whole, tail);
     }
-    text.extend_from_slice(tail.as_bytes());
-    Bytes::from(text)
+    let member = |name| meta.get(name).map(|value| format!("\"{name}\":{value}"));
+    let meta: Vec<_> = LIST_META.into_iter().filter_map(member).collect();
+    let meta = meta.join(",");
+    let head = format!(
+        "{{\"kind\":\"{kind}\",\"apiVersion\":\"{version}\",\"metadata\":{{{meta}}},\"items\":["
+    );
+    List::new(head, objects, Items::WithoutKind, "]}\n".to_owned())
 }
 
 /// 406 in the words of the real server, which shows its internal type.

@@ -123,7 +123,7 @@ pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>> {
             Err(status) => return Err(status),
         }
     }
-    answer::list(call, &objects, &meta).await
+    answer::list(call, objects, &meta).await
 }
 
 /// Deletes an evicted pod. Admission saw the eviction, and sees no delete (measured on v1.36).

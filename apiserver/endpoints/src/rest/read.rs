@@ -74,7 +74,7 @@ pub(crate) async fn list(call: &Call) -> Result<Response<Body>> {
         return Err(Status::method_not_allowed());
     }
     let (objects, meta) = collect(call).await?;
-    answer::list(call, &objects, &meta).await
+    answer::list(call, objects, &meta).await
 }
 
 /// Finds the objects of one page of a list.
