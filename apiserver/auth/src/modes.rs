@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kubewright_apimachinery::user::{MASTERS, User};
+use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_storage::Store;
 use serde_json::Value;
 
@@ -32,9 +33,10 @@ pub enum AuthorizationMode {
 pub struct Modes(Vec<(&'static str, Box<dyn Authorizer>)>);
 
 impl Modes {
-    /// Sets up the authorizers of these modes; `node_role` returns the initial ClusterRole `system:node`.
+    /// Sets up the authorizers of these modes, as this version of Kubernetes has them; `node_role` returns the initial ClusterRole `system:node`.
     pub fn new(
         modes: &[AuthorizationMode],
+        version: KubernetesVersion,
         store: &Arc<Store>,
         node_role: impl Fn() -> Option<Value>,
     ) -> Self {
@@ -42,7 +44,7 @@ impl Modes {
             match mode {
                 AuthorizationMode::AlwaysAllow => ("alwaysallow", Box::new(AllowAuthenticated)),
                 AuthorizationMode::Node => {
-                    let node = NodeAuthorizer::new(store.clone(), node_role().as_ref());
+                    let node = NodeAuthorizer::new(version, store.clone(), node_role().as_ref());
                     ("node", Box::new(node))
                 }
                 AuthorizationMode::Rbac => ("rbac", Box::new(Rbac::new(store.clone()))),
@@ -100,7 +102,7 @@ mod tests {
             verb: "get",
             about,
         };
-        Modes::new(modes, &store, || None).decide(&question)
+        Modes::new(modes, KubernetesVersion::default(), &store, || None).decide(&question)
     }
 
     #[test]

@@ -507,9 +507,10 @@ impl Builder {
         if let Some(interval) = self.compaction_interval {
             tokio::spawn(compact_every(interval, Arc::downgrade(&store)));
         }
-        let authorizer: Arc<dyn Authorizer> = Arc::new(Modes::new(&self.modes, &store, || {
-            Seed::now(self.version).node_role()
-        }));
+        let authorizer: Arc<dyn Authorizer> =
+            Arc::new(Modes::new(&self.modes, self.version, &store, || {
+                Seed::now(self.version).node_role()
+            }));
         let mut addresses = Pool::new();
         Seed::adopt(&mut addresses);
         if is_kept {

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use kubewright_apiserver::KubernetesVersion;
 
 /// The known differences, each with its reason.
 #[derive(Clone, Debug, Default)]
@@ -13,9 +12,6 @@ use kubewright_apiserver::KubernetesVersion;
 pub struct Known {
     rows: Vec<Row>,
 }
-
-/// The heading of what differs when an older version is emulated.
-const OLDER: &str = "\n## Older versions\n";
 
 #[derive(Clone, Debug)]
 struct Row {
@@ -25,20 +21,13 @@ struct Row {
 }
 
 impl Known {
-    /// Reads the table; for an older version, that of older versions, too.
+    /// Reads the table.
     ///
     /// # Errors
     /// The file cannot be read, or a row is not `| cases | where | reason |`.
-    pub fn read(path: &Path, version: KubernetesVersion) -> Result<Self> {
+    pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
-        let (newest, _) = text
-            .split_once(OLDER)
-            .context("no table of older versions")?;
-        Self::parse(if version == KubernetesVersion::default() {
-            newest
-        } else {
-            &text
-        })
+        Self::parse(&text)
     }
 
     fn parse(text: &str) -> Result<Self> {

@@ -9,7 +9,6 @@ use conformance::differences::Known;
 use conformance::embedded::Embedded;
 use conformance::report::Report;
 use conformance::{mutants, recording};
-use kubewright_apiserver::KubernetesVersion;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_embedded_server_answers_as_was_recorded_of_the_real_one() {
@@ -17,11 +16,7 @@ async fn the_embedded_server_answers_as_was_recorded_of_the_real_one() {
     let recorded = recording::read(&folder("recordings"), &cases).expect("recordings");
     let embedded = Embedded::run_all(&cases).await.expect("outcomes").outcomes;
 
-    let known = Known::read(
-        &folder("../../apiserver/server/DIFFERENCES.md"),
-        KubernetesVersion::default(),
-    )
-    .expect("a table");
+    let known = Known::read(&folder("../../apiserver/server/DIFFERENCES.md")).expect("a table");
     let report = Report::new(&cases, &recorded, &embedded, &known);
     assert!(report.holds(), "{report}");
     let gone = known.unseen(&report.seen);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::selectors::Fields;
 use kubewright_apimachinery::user::User;
+use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_storage::Store;
 use serde_json::Value;
 
@@ -25,6 +26,7 @@ use vertex::{Kind, Vertex};
 #[derive(Debug)]
 pub(crate) struct NodeAuthorizer {
     graph: UpToDate<Graph>,
+    version: KubernetesVersion,
     /// The rules of all nodes, which do not follow later changes of the role `system:node`.
     rules: Vec<Rule>,
 }
@@ -45,10 +47,12 @@ struct Asked<'a> {
 type Verdict = Result<(), String>;
 
 impl NodeAuthorizer {
-    /// Decides by the objects of a store and by the role `system:node` as it is from the start.
-    pub(crate) fn new(store: Arc<Store>, role: Option<&Value>) -> Self {
+    /// Decides as this version of Kubernetes does, by the objects of a store and by the role `system:node` as it is from
+    /// the start.
+    pub(crate) fn new(version: KubernetesVersion, store: Arc<Store>, role: Option<&Value>) -> Self {
         Self {
             graph: UpToDate::new(store),
+            version,
             rules: role.map_or_else(Vec::new, Rule::all_of),
         }
     }
@@ -164,6 +168,9 @@ impl NodeAuthorizer {
     }
 
     fn about_certificate(&self, asked: &Asked<'_>) -> Verdict {
+        if self.version < KubernetesVersion::V1_37 {
+            return refuse("");
+        }
         if !asked.subresource.is_empty() {
             return refuse("nodes may not access the status subresource of PodCertificateRequests");
         }

@@ -17,8 +17,12 @@ struct Cluster {
 
 impl Cluster {
     fn new() -> Self {
+        Self::of(KubernetesVersion::default())
+    }
+
+    fn of(version: KubernetesVersion) -> Self {
         let store = Arc::new(Store::new(Limits::default()));
-        let authorizer = NodeAuthorizer::new(store.clone(), Some(&role()));
+        let authorizer = NodeAuthorizer::new(version, store.clone(), Some(&role()));
         Self { store, authorizer }
     }
 
@@ -260,4 +264,17 @@ fn others_are_no_business_of_this_authorizer() {
     }
     let unnamed = Decision::NoOpinion("unknown node for user \"system:node:\"".to_owned());
     assert_eq!(cluster.decide("", "get nodes n", ""), unnamed);
+}
+
+#[test]
+fn an_older_version_has_no_opinion_on_requests_for_certificates_of_pods() {
+    use KubernetesVersion::{V1_36, V1_37};
+    for (version, why) in [
+        (V1_37, "nodes may not delete podcertificaterequests"),
+        (V1_36, ""),
+    ] {
+        let asked = "delete podcertificaterequests.certificates.k8s.io blue/own";
+        let decision = Cluster::of(version).decide("n", asked, "");
+        assert_eq!(decision, Decision::NoOpinion(why.to_owned()));
+    }
 }

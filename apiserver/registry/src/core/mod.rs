@@ -8,7 +8,7 @@ mod namespace;
 mod node;
 mod persistent_volume;
 mod persistent_volume_claim;
-mod pod;
+pub(crate) mod pod;
 mod pod_template;
 mod replication_controller;
 mod resource_quota;
@@ -32,7 +32,7 @@ pub(crate) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
         "Node" => Arc::new(node::Node),
         "PersistentVolume" => Arc::new(persistent_volume::PersistentVolume),
         "PersistentVolumeClaim" => Arc::new(persistent_volume_claim::PersistentVolumeClaim),
-        "Pod" => Arc::new(pod::Pod),
+        "Pod" => Arc::new(pod::Pod::NEWEST),
         "PodTemplate" => Arc::new(pod_template::PodTemplate),
         "ReplicationController" => Arc::new(replication_controller::ReplicationController),
         "ResourceQuota" => Arc::new(resource_quota::ResourceQuota),

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use kubewright_apimachinery::version::KubernetesVersion;
 
+use crate::core::pod::Pod;
 use crate::registry::Registry;
 use crate::resource::Resource;
 use crate::strategy::Strategy;
@@ -53,7 +54,12 @@ fn strategy(resource: &Resource, version: KubernetesVersion) -> Option<Arc<dyn S
     if closed.is_empty() && rules.is_empty() {
         return None;
     }
-    let newest = Arc::clone(&resource.strategy);
+    let newest: Arc<dyn Strategy> =
+        if (group.as_str(), kind.as_str()) == ("", "Pod") && version < KubernetesVersion::V1_37 {
+            Arc::new(Pod::COMPLETED_BY_DEFAULT)
+        } else {
+            Arc::clone(&resource.strategy)
+        };
     Some(Arc::new(Older::new(newest, closed, rules)))
 }
 

@@ -31,7 +31,8 @@ impl Older {
         }
     }
 
-    /// Closes the gates before the newest version's rules see the object: what is dropped counts as no change.
+    /// Closes the gates, before the newest version's rules see the object unless one says otherwise: what is dropped counts
+    /// as no change.
     fn close(&self, object: &mut Value, old: &Value) {
         for gate in self.closed.iter().filter(|gate| gate.is_of(old)) {
             gate.close(object, old);
@@ -71,8 +72,14 @@ impl Strategy for Older {
         for rule in &self.rules {
             rule.prepare(subresource, new, old);
         }
-        self.close(new, old);
+        let counts_dropped = self.rules.contains(&Rule::CountsDropped);
+        if !counts_dropped {
+            self.close(new, old);
+        }
         self.newest.prepare_for_update(subresource, new, old);
+        if counts_dropped {
+            self.close(new, old);
+        }
         self.forget_own(new, old);
     }
 

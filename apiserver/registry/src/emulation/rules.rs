@@ -39,6 +39,8 @@ pub(super) enum Rule {
     UnsharedDevices,
     /// `StrictIPCIDRValidation`: addresses of fields that are older than the strict rules are written as they were.
     LooseAddresses,
+    /// Not of a gate: slices of resources count a change before its fields of closed gates are dropped.
+    CountsDropped,
     /// `DeclarativeValidationBeta`: errors are those of handwritten validation.
     Handwritten,
 }
@@ -66,6 +68,9 @@ pub(super) fn of(group: &str, kind: &str, version: KubernetesVersion) -> Vec<Rul
             ("", "Pod") => rules.push(Rule::NoResizeOfPod),
             ("batch", "Job") => rules.push(Rule::OpenUntilStarted),
             ("networking.k8s.io", "Ingress") => rules.push(Rule::BackendBeginsWithLetter),
+            ("resource.k8s.io", "ResourceSlice") => {
+                rules.extend([Rule::UnsharedDevices, Rule::CountsDropped]);
+            }
             ("resource.k8s.io", _) => rules.push(Rule::UnsharedDevices),
             _ => {}
         }
@@ -154,6 +159,7 @@ impl Rule {
             }
             Self::NameBeginsWithLetter
             | Self::NoResizeOfPod
+            | Self::CountsDropped
             | Self::OpenUntilStarted
             | Self::WebhooksSeeReviews => {}
         }

@@ -267,3 +267,29 @@ fn no_expression_asks_whether_a_device_is_shared() {
     let kept = older.validate_update("", &class, &class);
     assert!(kept.errors.is_empty(), "what was stored is taken again");
 }
+
+/// `PodLevelResourcesFixDefaulting`.
+#[test]
+fn resources_of_a_whole_pod_are_completed_before_admission_and_without_limits() {
+    let limited = json!({ "limits": { "cpu": "2" } });
+    let asked = |version, resources: Value| {
+        let pods = resource(version, "", "pods");
+        let mut pod = json!({ "metadata": { "name": "a" }, "spec": { "resources": resources,
+            "containers": [{ "name": "a", "image": "a", "resources": limited }] } });
+        pods.default(&mut pod);
+        let by_default = pod["spec"]["resources"].clone();
+        let stored = created(&pods, pod);
+        (by_default, stored["spec"]["resources"].clone())
+    };
+    let requests = json!({ "requests": { "cpu": "3" } });
+    let limits = json!({ "requests": { "cpu": "3" }, "limits": { "cpu": "3" } });
+    assert_eq!(
+        asked(V1_36, requests.clone()),
+        (requests.clone(), requests.clone())
+    );
+    assert_eq!(asked(V1_37, requests.clone()), (requests, limits));
+    let limits = json!({ "limits": { "cpu": "4" } });
+    let both = json!({ "limits": { "cpu": "4" }, "requests": { "cpu": "2" } });
+    assert_eq!(asked(V1_36, limits.clone()), (both.clone(), both.clone()));
+    assert_eq!(asked(V1_37, limits.clone()), (limits, both));
+}

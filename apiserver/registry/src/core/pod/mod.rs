@@ -44,18 +44,55 @@ const FIELDS: [&str; 10] = [
 
 /// The strategy of pods.
 #[derive(Debug)]
-pub(crate) struct Pod;
+pub(crate) struct Pod {
+    completed: Completed,
+}
+
+/// When the resources of a pod as a whole are completed by those of its containers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Completed {
+    /// When it is stored, after admission.
+    WhenStored,
+    /// Among its defaults.
+    ByDefault,
+}
+
+impl Pod {
+    pub(crate) const NEWEST: Self = Self {
+        completed: Completed::WhenStored,
+    };
+
+    /// Before 1.37, whose gate is `PodLevelResourcesFixDefaulting`.
+    pub(crate) const COMPLETED_BY_DEFAULT: Self = Self {
+        completed: Completed::ByDefault,
+    };
+
+    fn complete_to_store(&self, object: &mut Value) {
+        if self.completed == Completed::WhenStored {
+            resources::complete(object);
+        }
+    }
+
+    fn keep_resources(&self, new: &mut Value, old: &Value) {
+        if self.completed == Completed::WhenStored {
+            writes::keep_resources(new, old);
+        }
+    }
+}
 
 impl Strategy for Pod {
     fn default(&self, object: &mut Value) {
         pod(object);
+        if self.completed == Completed::ByDefault {
+            resources::complete_by_default(object);
+        }
         object.part("status");
     }
 
     fn prepare_for_create(&self, object: &mut Value, creation: &mut Creation<'_>) {
         generation::start(object);
         pod_gates::close(object, &["spec"]);
-        resources::complete(object);
+        self.complete_to_store(object);
         writes::create(object);
         creation.warnings.extend(app_armor::sync(object));
     }
@@ -63,15 +100,15 @@ impl Strategy for Pod {
     fn prepare_for_update(&self, subresource: &str, new: &mut Value, old: &Value) {
         match subresource {
             "" => {
-                writes::keep_resources(new, old);
+                self.keep_resources(new, old);
                 pod_gates::close(new, &["spec"]);
                 new.take_from(old, "status");
             }
             "ephemeralcontainers" => writes::ephemeral_containers(new, old),
             "resize" => {
                 writes::resize(new, old);
-                writes::keep_resources(new, old);
-                resources::complete(new);
+                self.keep_resources(new, old);
+                self.complete_to_store(new);
             }
             "status" => {
                 if let Some(metadata) = new.part("metadata") {
