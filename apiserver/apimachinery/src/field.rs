@@ -194,9 +194,20 @@ impl FieldError {
     /// Says that Kubernetes finds this error by declarative validation, whose errors stand behind all others.
     #[must_use]
     pub fn declarative(mut self) -> Self {
-        if self.declared == Declared::No {
-            self.declared = Declared::Alike;
+        if self.declared != Declared::No {
+            return self;
         }
+        // Of names that are too long declarative validation counts the bytes.
+        let in_bytes = match self.body.strip_suffix(" characters") {
+            Some(body) if body.contains("must be no more than ") => format!("{body} bytes"),
+            _ => {
+                self.declared = Declared::Alike;
+                return self;
+            }
+        };
+        let handwritten = Box::new(self.clone());
+        self.body = in_bytes;
+        self.declared = Declared::Otherwise(Some(handwritten));
         self
     }
 

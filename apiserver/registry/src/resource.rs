@@ -41,6 +41,9 @@ pub struct Subresource {
     pub verbs: Vec<Verb>,
 }
 
+/// The groups of apiextensions-apiserver and kube-aggregator.
+const OTHER_SERVERS: [&str; 2] = ["apiextensions.k8s.io", "apiregistration.k8s.io"];
+
 /// One resource of one version.
 #[derive(Clone, Debug)]
 #[expect(
@@ -151,9 +154,11 @@ impl Resource {
         found
     }
 
-    /// Custom objects have no declarative validation, which takes care that nothing is said twice.
+    /// Custom objects and the kinds of the servers beside kube-apiserver's own have no declarative validation, which takes
+    /// care that nothing is said twice.
     fn settle(&self, found: &mut Findings) {
-        if !self.strategy.is_unstructured() {
+        let is_of_another_server = OTHER_SERVERS.contains(&self.group.as_str());
+        if !self.strategy.is_unstructured() && !is_of_another_server {
             FieldError::settle(&mut found.errors);
         }
     }

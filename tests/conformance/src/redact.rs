@@ -356,7 +356,7 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\beyJ[\w-]+\.[\w-]+\.
 static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| pattern("(X509SHA256|JTI)=[0-9a-f-]+"));
 static VERSION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(not decodable revision=|record \(|ResourceVersion in object meta: |ResourceVersion in the precondition \(|\\?"resourceVersion\\?": ?\\?"|resourceVersion: "|current: )\d+"#,
+        r#"(not decodable revision=|record \(|ResourceVersion in object meta: |ResourceVersion in the precondition \(|\\*"resourceVersion\\*": ?\\*"|resourceVersion: "|current: )\d+"#,
     )
 });
 static VERSION_IN_URI: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\bresourceVersion=)[1-9]\d+"));

@@ -41,7 +41,9 @@ impl Strategy for DeviceClass {
             Path::new("metadata.name"),
             object.at("metadata").text("name"),
         );
-        declaratively(errors, |errors| subdomain(&at, name, errors));
+        if !name.is_empty() {
+            declaratively(errors, |errors| subdomain(&at, name, errors));
+        }
         validation::check("DeviceClass", object, &Value::Null, errors);
     }
 

@@ -31,9 +31,14 @@ impl Strategy for RuntimeClass {
     fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
         METADATA.create(new, errors);
-        declared_immutable(new, old, &Path::root(), "handler", errors);
+        let mut immutable = Errors::new();
+        declared_immutable(new, old, &Path::root(), "handler", &mut immutable);
+        // Handwritten validation says it last.
+        let declared = immutable.iter().cloned();
+        errors.extend(declared.map(|error| error.declarative_for(None)));
         check(new, old, errors);
         METADATA.changed(new, old, errors);
+        errors.extend(immutable.into_iter().map(FieldError::covered));
     }
 
     fn warnings(&self, new: &Value, _old: &Value) -> Vec<String> {

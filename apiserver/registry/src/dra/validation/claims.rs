@@ -67,28 +67,37 @@ fn request(request: &Value, path: &Path<'_>, errors: &mut Errors) {
         (true, false) => {
             let detail = format!("{WHICH}, but multiple fields are set");
             errors.push(FieldError::invalid(path, Value::Null, &detail));
+            // Handwritten validation looks no further.
+            let mut further = Errors::new();
+            exactly(request, path, &mut further);
+            first_available(alternatives, path, &mut further);
+            let declared = further.into_iter().filter(FieldError::is_declarative);
+            errors.extend(declared.map(|error| error.declarative_for(None)));
         }
-        (true, true) => {
-            let (exact, at) = (request.at("exactly"), path.child("exactly"));
-            class(exact, &at, errors);
-            devices(exact, &at, errors);
-        }
-        (false, false) => {
-            let at = path.child("firstAvailable");
-            declared_set(
-                alternatives,
-                MOST_ALTERNATIVES,
-                ("DeviceSubRequest", &["name"]),
-                &at,
-                errors,
-                |alternative, at, errors| {
-                    label(&at.child("name"), alternative.text("name"), errors);
-                    declaratively(errors, |errors| class(alternative, at, errors));
-                    devices(alternative, at, errors);
-                },
-            );
-        }
+        (true, true) => exactly(request, path, errors),
+        (false, false) => first_available(alternatives, path, errors),
     }
+}
+
+fn exactly(request: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let (exact, at) = (request.at("exactly"), path.child("exactly"));
+    class(exact, &at, errors);
+    devices(exact, &at, errors);
+}
+
+fn first_available(alternatives: &[Value], path: &Path<'_>, errors: &mut Errors) {
+    declared_set(
+        alternatives,
+        MOST_ALTERNATIVES,
+        ("DeviceSubRequest", &["name"]),
+        &path.child("firstAvailable"),
+        errors,
+        |alternative, at, errors| {
+            label(&at.child("name"), alternative.text("name"), errors);
+            declaratively(errors, |errors| class(alternative, at, errors));
+            devices(alternative, at, errors);
+        },
+    );
 }
 
 fn class(request: &Value, path: &Path<'_>, errors: &mut Errors) {
