@@ -4,14 +4,27 @@ use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::time::now;
 use kubewright_apimachinery::view::View as _;
 use kubewright_registry::Registry;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::track::{Tracked, update};
 use super::versions::Versions;
 
+const MANAGER: &str = "kube-apiserver";
+
+/// Returns the `managedFields` of an object that the server has just created, with the fields that it set.
+pub fn created(api_version: &str, fields: &Value) -> Value {
+    json!([{
+        "manager": MANAGER,
+        "operation": "Update",
+        "apiVersion": api_version,
+        "time": now(),
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields,
+    }])
+}
+
 /// Notes that the server changed the status of an object.
 pub fn update_status(registry: &Registry, old: &Value, new: &mut Value) {
-    const MANAGER: &str = "kube-apiserver";
     let (group, version) = split(old.text("apiVersion"));
     let kind = GroupVersionKind {
         group: group.to_owned(),

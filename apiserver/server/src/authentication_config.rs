@@ -3,6 +3,7 @@
 
 use kubewright_apimachinery::time::now;
 use kubewright_auth::{Authorities, AuthorityError};
+use kubewright_fieldmanagement::created;
 use kubewright_storage::{CommitError, Draft, Store};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -33,6 +34,8 @@ pub(crate) fn object(authorities: &Authorities) -> Result<Value, AuthorityError>
     let front_proxy = authorities.front_proxy()?.authority_pem();
     data.insert(OF_CLIENTS.to_owned(), clients.into());
     data.insert(OF_FRONT_PROXY.to_owned(), front_proxy.into());
+    let mut fields = Map::from_iter(data.keys().map(|key| (format!("f:{key}"), json!({}))));
+    fields.insert(".".to_owned(), json!({}));
     Ok(json!({
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -41,6 +44,7 @@ pub(crate) fn object(authorities: &Authorities) -> Result<Value, AuthorityError>
             "namespace": "kube-system",
             "uid": Uuid::new_v4().to_string(),
             "creationTimestamp": now(),
+            "managedFields": created("v1", &json!({"f:data": fields})),
         },
         "data": data,
     }))

@@ -6,8 +6,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use kubewright_apimachinery::time::now;
+use kubewright_fieldmanagement::created;
 use kubewright_storage::{Draft, Store};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 const PATH: &str = "default/kubernetes";
@@ -42,22 +43,36 @@ fn objects(address: SocketAddr) -> [Value; 2] {
     let ip = reachable(address.ip());
     let ports = json!([{"name": "https", "port": address.port(), "protocol": "TCP"}]);
     let family = if ip.is_ipv4() { "IPv4" } else { "IPv6" };
-    let metadata = |label: &str, value: &str| {
+    let metadata = |api_version: &str, label: &str, value: &str, fields: &[&str]| {
+        let mut own = Map::from_iter(fields.iter().map(|field| ((*field).to_owned(), json!({}))));
+        let labels = json!({"f:labels": {".": {}, format!("f:{label}"): {}}});
+        own.insert("f:metadata".to_owned(), labels);
         json!({
             "name": "kubernetes",
             "namespace": "default",
             "uid": Uuid::new_v4().to_string(),
             "creationTimestamp": now(),
             "labels": {label: value},
+            "managedFields": created(api_version, &own.into()),
         })
     };
-    let mut of_slice = metadata("kubernetes.io/service-name", "kubernetes");
+    let mut of_slice = metadata(
+        "discovery.k8s.io/v1",
+        "kubernetes.io/service-name",
+        "kubernetes",
+        &["f:addressType", "f:endpoints", "f:ports"],
+    );
     of_slice["generation"] = 1.into();
     [
         json!({
             "kind": "Endpoints",
             "apiVersion": "v1",
-            "metadata": metadata("endpointslice.kubernetes.io/skip-mirror", "true"),
+            "metadata": metadata(
+                "v1",
+                "endpointslice.kubernetes.io/skip-mirror",
+                "true",
+                &["f:subsets"],
+            ),
             "subsets": [{"addresses": [{"ip": ip.to_string()}], "ports": ports}],
         }),
         json!({

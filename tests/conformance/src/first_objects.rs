@@ -149,12 +149,7 @@ fn line(table: &str, kind: &str, api_version: &str, item: &Value) -> String {
     let mut object = Value::Object(object);
     let mut path = String::new();
     if let Some(metadata) = object["metadata"].as_object_mut() {
-        for own in [
-            "creationTimestamp",
-            "managedFields",
-            "resourceVersion",
-            "uid",
-        ] {
+        for own in ["creationTimestamp", "resourceVersion", "uid"] {
             metadata.remove(own);
         }
         let text = |name: &str| metadata.get(name).and_then(Value::as_str);

@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::time::now;
+use kubewright_fieldmanagement as managed_fields;
 use kubewright_registry::services::{self, Pool, Refused, allocate};
 use kubewright_storage::{At, Draft};
 use parking_lot::Mutex;
@@ -114,6 +115,14 @@ fn enter(call: &Call, address: Ipv4Addr, service: &Value) {
                 "ipaddress.kubernetes.io/ip-family": "IPv4",
                 "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
             },
+            "managedFields": managed_fields::created("networking.k8s.io/v1", &json!({
+                "f:metadata": {"f:labels": {
+                    ".": {},
+                    "f:ipaddress.kubernetes.io/ip-family": {},
+                    "f:ipaddress.kubernetes.io/managed-by": {},
+                }},
+                "f:spec": {"f:parentRef": {".": {}, "f:name": {}, "f:namespace": {}, "f:resource": {}}},
+            })),
         },
         "spec": {"parentRef": {
             "resource": "services",
