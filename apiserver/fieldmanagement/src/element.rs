@@ -54,7 +54,7 @@ impl Element {
     pub(super) fn to_text(&self) -> String {
         match self {
             Self::Field(name) => ["f:", name].concat(),
-            Self::Value(value) => prefixed("v:", |text| write(text, value)),
+            Self::Value(value) => prefixed("v:", |text| write_value(text, value)),
             Self::Index(at) => format!("i:{at}"),
             Self::Key(fields) => prefixed("k:{", |text| {
                 for (at, (name, value)) in fields.iter().enumerate() {
@@ -63,11 +63,23 @@ impl Element {
                     }
                     write_string(text, name);
                     text.push(b':');
-                    write(text, value);
+                    write_value(text, value);
                 }
                 text.push(b'}');
             }),
         }
+    }
+}
+
+/// Go writes the exponents of numbers here with two digits, unlike those of objects.
+fn write_value(text: &mut Vec<u8>, value: &Value) {
+    let start = text.len();
+    write(text, value);
+    if value.is_f64()
+        && let [.., b'e', b'-' | b'+', digit] = text[start..]
+    {
+        text.pop();
+        text.extend([b'0', digit]);
     }
 }
 

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
@@ -184,7 +185,7 @@ pub fn allocate(
     addresses: &mut impl Addresses,
 ) -> Result<(), Refused> {
     let before = old.map_or(&Value::Null, |old| old.at("spec")).clone();
-    let nameless = new.at("metadata").text("name").is_empty();
+    let unnamable = unnamable(new.at("metadata").text("name"));
     let Some(spec) = new.part("spec") else {
         return Ok(());
     };
@@ -198,8 +199,8 @@ pub fn allocate(
     }
     // One that could have an address keeps what it has, which for some is none: another is refused by validation.
     if needs_address(spec) && (old.is_none() || !needs_address(&before)) {
-        if nameless && spec.text("clusterIP").is_empty() {
-            return Err(Refused::Invalid(vec![unowned(spec)]));
+        if !unnamable.is_empty() && spec.text("clusterIP").is_empty() {
+            return Err(Refused::Invalid(vec![unowned(spec, &unnamable)]));
         }
         give_address(spec, addresses)?;
     }
@@ -480,12 +481,31 @@ fn infer_families(spec: &mut Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// The error for a service that has no name: the IPAddress of its cluster IP must refer to the service by name.
-fn unowned(spec: &mut Value) -> FieldError {
+/// Why the IPAddress of a cluster IP cannot refer to a service of this name.
+fn unnamable(name: &str) -> Vec<FieldError> {
+    let path = Path::new("spec.parentRef.name");
+    if name.is_empty() {
+        return vec![FieldError::required(&path, "")];
+    }
+    let problems = names::path_segment(name).into_iter();
+    problems
+        .map(|why| FieldError::invalid(&path, name, &why))
+        .collect()
+}
+
+/// The error for a service whose cluster IP cannot have an IPAddress.
+fn unowned(spec: &mut Value, why: &[FieldError]) -> FieldError {
     const FIRST: &str = "10.0.0.1";
     let shown = json!([spec.text("clusterIP")]);
+    let why = match why {
+        [one] => one.to_string(),
+        all => {
+            let all: Vec<String> = all.iter().map(ToString::to_string).collect();
+            format!("[{}]", all.join(", "))
+        }
+    };
     let detail = format!(
-        "failed to allocate IP: IPAddress.networking.k8s.io {} is invalid: spec.parentRef.name: Required value",
+        "failed to allocate IP: IPAddress.networking.k8s.io {} is invalid: {why}",
         quoted(FIRST)
     );
     FieldError::invalid(&Path::new("spec.clusterIPs"), shown, &detail)

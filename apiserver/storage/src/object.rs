@@ -30,9 +30,9 @@ impl Labels {
     fn of(object: &Value) -> Self {
         let labels = object.pointer("/metadata/labels");
         let labels = labels.and_then(Value::as_object).into_iter().flatten();
-        let texts = labels.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
+        let strings = labels.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
         Self(
-            texts
+            strings
                 .map(|(key, value)| (key.into(), value.into()))
                 .collect(),
         )

@@ -79,12 +79,14 @@ impl Version {
         }
     }
 
-    /// Makes the metadata of an object what there is of them.
+    /// Makes what server-side apply has made an object of this version. Its nulls stay for validation.
     ///
     /// # Errors
     /// The decoder's words for what does not fit at all.
-    pub fn settle_metadata(object: &mut Value) -> std::result::Result<(), String> {
-        metadata::conform(object).map(drop)
+    pub fn settle_applied(&self, object: &mut Value) -> std::result::Result<(), String> {
+        metadata::conform(object)?;
+        let schema = self.schema.as_ref();
+        schema.map_or(Ok(()), |schema| schema.settle_applied(object))
     }
 
     /// Makes an object one of this version: its metadata are those that there are, and what the schema does not know goes.

@@ -10,7 +10,7 @@ use kubewright_registry::{Behavior, Column, Creation, Findings, Strategy};
 use kubewright_storage::ReadBack;
 use serde_json::{Map, Value};
 
-use super::{Custom, Version, fields};
+use super::{Custom, Version, fields, settle_numbers};
 
 impl Strategy for Custom {
     fn default(&self, object: &mut Value) {
@@ -185,7 +185,17 @@ fn is_another(new: &Value, old: &Value) -> bool {
         return true;
     };
     let mut names = new.keys().chain(old.keys());
-    names.any(|name| name != "metadata" && new.get(name) != old.get(name))
+    names.any(|name| name != "metadata" && !is_same(new.get(name), old.get(name)))
+}
+
+/// Whether two values are the same; a number beyond 64 bits may be written like an integer and not be held as one.
+fn is_same(new: Option<&Value>, old: Option<&Value>) -> bool {
+    let settled = |value: Option<&Value>| {
+        let mut value = value.cloned();
+        value.as_mut().into_iter().for_each(settle_numbers);
+        value
+    };
+    new == old || settled(new) == settled(old)
 }
 
 /// Finalizers that others could mean something else by.

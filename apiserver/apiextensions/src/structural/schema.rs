@@ -70,6 +70,8 @@ pub(super) struct Limits {
     pub(super) pattern: Option<Pattern>,
     pub(super) max_items: Option<i64>,
     pub(super) min_items: Option<i64>,
+    /// No schema that is accepted has it; the defaults of those that are refused are checked, too.
+    pub(super) unique_items: bool,
     pub(super) max_properties: Option<i64>,
     pub(super) min_properties: Option<i64>,
 }
@@ -200,6 +202,7 @@ impl Limits {
             pattern: Pattern::read(schema.text("pattern")),
             max_items: whole("maxItems"),
             min_items: whole("minItems"),
+            unique_items: schema.flag("uniqueItems"),
             max_properties: whole("maxProperties"),
             min_properties: whole("minProperties"),
         }

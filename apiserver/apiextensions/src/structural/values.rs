@@ -285,6 +285,7 @@ impl Check {
         let Limits {
             min_items,
             max_items,
+            unique_items,
             ..
         } = schema.limits;
         if let Some(least) = min_items.filter(|least| count < *least) {
@@ -301,6 +302,11 @@ impl Check {
             );
             let actual = items.len();
             outcome.add(path, text, Sort::TooMany { actual, limit });
+        }
+        let mut numbered = items.iter().enumerate();
+        if unique_items && numbered.any(|(index, item)| items[..index].contains(item)) {
+            let text = format!("{} in body shouldn't contain duplicates", written(path));
+            outcome.add(path, text, Sort::Combined);
         }
     }
 

@@ -454,6 +454,9 @@ fn sorted<'a>(list: &List<'a>, keys: &List<'a>) -> Evaluated<'a> {
 fn range<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     match values {
         [Value::Int(end)] if *end > MAX_ELEMENTS => Err(Failure::CostLimit),
+        [Value::Int(end)] if *end < 0 => Err(Failure::new(format!(
+            "lists.range: size must be non-negative, got {end}"
+        ))),
         [Value::Int(end)] => Ok(Value::list((0..*end).map(Value::Int).collect())),
         _ => Err(Failure::no_such_overload()),
     }

@@ -161,10 +161,12 @@ fn is_integer<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
 
 fn add<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     let (left, right) = both(values)?;
-    left.plus(&right).map(made)
+    left.plus(&right).map(Quantity::calculated).map(made)
 }
 
 fn subtract<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     let (left, right) = both(values)?;
-    left.plus(&right.negated()).map(made)
+    left.plus(&right.negated())
+        .map(Quantity::calculated)
+        .map(made)
 }

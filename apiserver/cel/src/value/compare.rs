@@ -143,7 +143,9 @@ fn objects_equal(left: &Object<'_>, right: &Value<'_>) -> Result<bool, Failure> 
         return Err(Failure::no_such_overload());
     };
     Ok(match (left, right) {
-        (Object::Quantity(left), Object::Quantity(right)) => left.cmp(right).is_eq(),
+        (Object::Quantity(left), Object::Quantity(right)) if !right.calculated => {
+            left.cmp(right).is_eq()
+        }
         (Object::Url(left), Object::Url(right)) => left.to_string() == right.to_string(),
         (Object::Ip(left), Object::Ip(right)) => left == right,
         (Object::Cidr(left), Object::Cidr(right)) => left == right,

@@ -11,6 +11,8 @@ pub struct Quantity {
     scale: i32,
     /// Whether the number is kept as 64 bits and a scale, as most are; only those can be read as integers.
     small: bool,
+    /// Whether it is a sum or a difference: nothing can be compared with one by `==`, as the API server has it.
+    pub(crate) calculated: bool,
 }
 
 impl Quantity {
@@ -19,6 +21,15 @@ impl Quantity {
             digits: i128::from(value),
             scale: 0,
             small: true,
+            calculated: false,
+        }
+    }
+
+    /// The same quantity as the result of a calculation.
+    pub(crate) fn calculated(self) -> Self {
+        Self {
+            calculated: true,
+            ..self
         }
     }
 
@@ -56,6 +67,7 @@ impl Quantity {
                 digits: magnitude,
                 scale: exponent - places,
                 small: written <= 18 && exponent - places >= NANO,
+                calculated: false,
             },
             Base::Two => binary(magnitude, exponent, places, written)?,
         };
@@ -131,6 +143,7 @@ impl Quantity {
             digits,
             scale,
             small: self.small && other.small && fits,
+            calculated: true,
         })
     }
 
@@ -201,12 +214,14 @@ fn binary(
     let largest = i128::from(i64::MAX);
     if !small && places == 0 && digits > largest {
         return Ok(Quantity {
+            calculated: false,
             digits: largest,
             scale: 0,
             small: false,
         });
     }
     Ok(Quantity {
+        calculated: false,
         digits,
         scale: -places,
         small,

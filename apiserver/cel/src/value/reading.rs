@@ -11,7 +11,7 @@ use crate::formats;
 use crate::types::Type;
 
 const FLOAT_FOR_INT: &str = "invalid data, expected int, got float64";
-const FLOAT_FOR_INT_OR_STRING: &str =
+const NOT_INT_OR_STRING: &str =
     "invalid data, expected XIntOrString value to be either a string or integer";
 
 impl Declared {
@@ -21,9 +21,14 @@ impl Declared {
         let read = match (&self.form, json) {
             (Form::Plain, Json::Number(number)) if !number.is_i64() => match self.value_type {
                 Some(Type::Int) => Some(Value::Invalid(FLOAT_FOR_INT)),
-                Some(Type::Dyn) => Some(Value::Invalid(FLOAT_FOR_INT_OR_STRING)),
+                Some(Type::Dyn) => Some(Value::Invalid(NOT_INT_OR_STRING)),
                 _ => None,
             },
+            (Form::Plain, Json::Bool(_) | Json::Array(_) | Json::Object(_))
+                if self.value_type == Some(Type::Dyn) =>
+            {
+                Some(Value::Invalid(NOT_INT_OR_STRING))
+            }
             (Form::Double, Json::Number(number)) => number.as_f64().map(Value::Double),
             (Form::Bytes, _) => text
                 .and_then(|text| URL_SAFE.decode(text).ok())

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Serialize;
+use kubewright_apimachinery::json::write;
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::Level;
@@ -36,14 +39,31 @@ pub struct Event {
     pub(super) object_ref: Option<ObjectReference>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) response_status: Option<Map<String, Value>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "as_answered"
+    )]
     pub(super) request_object: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "as_answered"
+    )]
     pub(super) response_object: Option<Value>,
     pub(super) request_received_timestamp: String,
     pub(super) stage_timestamp: String,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) annotations: BTreeMap<String, String>,
+}
+
+/// Writes numbers as answers do: 2.0 is 2.
+fn as_answered<S: Serializer>(object: &Option<Value>, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut text = Vec::new();
+    if let Some(object) = object {
+        write(&mut text, object);
+    }
+    let text = String::from_utf8(text).map_err(S::Error::custom)?;
+    let raw = RawValue::from_string(text).map_err(S::Error::custom)?;
+    raw.serialize(serializer)
 }
 
 /// When in a request's life an event was made.

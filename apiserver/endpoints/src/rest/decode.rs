@@ -194,6 +194,9 @@ pub(crate) fn patched(
     }
     let said = Said::of(object);
     if said.version.is_empty() {
+        if !said.is(kind) {
+            return Err(said.instead_of_internal(kind));
+        }
         // Without a version the decoder fills its internal type, which knows no field by these names.
         let mut conformed = Conformed::default();
         if let Value::Object(members) = object {
@@ -370,6 +373,37 @@ impl Said {
         ))
     }
 
+    /// The decoder's words for another kind that has no version, and so is the internal one of the group.
+    fn instead_of_internal(&self, kind: &GroupVersionKind) -> String {
+        let (said, group) = (self.kind.as_str(), kind.group.as_str());
+        let registry = kubewright_apiextensions::builtin::with_all_versions();
+        let known = |said: &str| {
+            let mut all = registry.all();
+            all.any(|resource| resource.group == group && resource.kind == said)
+        };
+        let found = if said == "WatchEvent" {
+            "v1.InternalEvent".to_owned()
+        } else if group.is_empty() && UNVERSIONED.contains(&said) {
+            format!("v1.{said}")
+        } else if known(said)
+            || said.strip_suffix("List").is_some_and(known)
+            || (group.is_empty() && said == "List")
+        {
+            format!("{}.{said}", package(group))
+        } else {
+            return format!(
+                "no kind {} is registered for the internal version of group {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+                quoted(said),
+                quoted(group)
+            );
+        };
+        format!(
+            "converting ({found}) to ({}.{}): unknown conversion",
+            package(group),
+            kind.kind
+        )
+    }
+
     /// 400 for an object that is not of the kind.
     fn refused(&self, kind: &GroupVersionKind, object: Option<&mut Value>) -> Status {
         let expected = group_version(kind);
@@ -395,6 +429,15 @@ fn or<'a>(said: &'a str, otherwise: &'a str) -> &'a str {
     if said.is_empty() { otherwise } else { said }
 }
 
+/// The kinds of the core group that have one version for all.
+const UNVERSIONED: [&str; 5] = [
+    "APIGroup",
+    "APIGroupList",
+    "APIResourceList",
+    "APIVersions",
+    "Status",
+];
+
 /// Whether the real server's scheme knows a kind: those of the resources, their lists, and what every version has.
 fn is_registered(said: &GroupVersionKind) -> bool {
     const EVERYWHERE: [&str; 7] = [
@@ -405,13 +448,6 @@ fn is_registered(said: &GroupVersionKind) -> bool {
         "PatchOptions",
         "UpdateOptions",
         "WatchEvent",
-    ];
-    const UNVERSIONED: [&str; 5] = [
-        "APIGroup",
-        "APIGroupList",
-        "APIResourceList",
-        "APIVersions",
-        "Status",
     ];
     let registry = kubewright_apiextensions::builtin::with_all_versions();
     let known = |kind: &str| {

@@ -1,7 +1,7 @@
 //! PATCH: JSON patch, merge patch, strategic merge patch and server-side apply.
 
 use http::{Response, StatusCode};
-use kubewright_apiextensions::custom::{Version, empty_maps, settle_numbers};
+use kubewright_apiextensions::custom::{empty_maps, settle_numbers};
 use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::conform::{Conformed, conform, cut_integers, first_fault_in_turn};
 use kubewright_apimachinery::field::{FieldError, Path};
@@ -312,12 +312,12 @@ fn conform_applied(
     kind: &GroupVersionKind,
     object: &mut Value,
 ) -> std::result::Result<Conformed, String> {
-    if decode::of_its_own_kind(call, kind).is_some() {
+    if let Some(custom) = decode::of_its_own_kind(call, kind) {
         // What is null stays, for validation to refuse it: only decoders take nulls out. They also take out empty maps, which
         // are stored here.
         let empty = empty_maps(object);
         settle_numbers(object);
-        Version::settle_metadata(object)?;
+        custom.settle_applied(object)?;
         if let Some(metadata) = object.existing("metadata") {
             for name in empty {
                 metadata.put(name, Value::Object(Map::new()));

@@ -68,13 +68,13 @@ fn webhook(webhook: &Value, path: &Path<'_>, errors: &mut Errors) {
         let at = path.child("timeoutSeconds");
         errors.push(FieldError::invalid(&at, seconds, detail));
     }
-    let policies = ["IfNeeded", "Never"];
-    one_of_if_set(webhook, path, "reinvocationPolicy", &policies, errors);
     for field in ["namespaceSelector", "objectSelector"] {
         if webhook.has(field) {
             selector(webhook.at(field), &path.child(field), errors);
         }
     }
+    let policies = ["IfNeeded", "Never"];
+    one_of_if_set(webhook, path, "reinvocationPolicy", &policies, errors);
     webhook_client(
         webhook.at("clientConfig"),
         &path.child("clientConfig"),

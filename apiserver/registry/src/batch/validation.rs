@@ -359,10 +359,22 @@ fn manager(name: &str, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
+/// Whether the name of a time zone may have this part, however old the name.
+fn is_part_of_zone(part: &str) -> bool {
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b".-_+".contains(&byte);
+    (1..=14).contains(&part.len())
+        && !matches!(part, "." | "..")
+        && !part.starts_with('-')
+        && part.bytes().all(is_known)
+}
+
 fn time_zone(zone: &str, path: &Path<'_>, errors: &mut Errors) {
     if zone.is_empty() {
         let detail = "timeZone must be nil or non-empty string";
         errors.push(FieldError::invalid(path, zone, detail));
+    } else if !zone.split('/').all(is_part_of_zone) {
+        let detail = format!("unknown time zone {zone}");
+        errors.push(FieldError::invalid(path, zone, &detail));
     } else if zone.eq_ignore_ascii_case("local") {
         let detail =
             "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";

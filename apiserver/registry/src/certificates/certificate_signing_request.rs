@@ -12,8 +12,11 @@ use super::{request, signer};
 use crate::columns::Row;
 use crate::columns::text::{duration, or_none};
 use crate::strategy::{Creation, Findings, Strategy};
-use kubewright_validation::metadata;
+use kubewright_validation::metadata::Rules;
 use kubewright_validation::semantic::is_zero;
+
+/// Any name will do.
+const METADATA: Rules = Rules::cluster_scoped().with_name(|_| Vec::new());
 
 /// The strategy of requests for certificates.
 #[derive(Debug)]
@@ -43,9 +46,8 @@ impl Strategy for CertificateSigningRequest {
         new.take_from(old, "spec");
     }
 
-    /// Any name will do for the strategy of requests.
     fn validate(&self, object: &Value, found: &mut Findings) {
-        metadata::named(false, object, |_| Vec::new(), &mut found.errors);
+        METADATA.create(object, &mut found.errors);
         request::create(object, &mut found.errors);
     }
 

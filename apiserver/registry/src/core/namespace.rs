@@ -114,7 +114,8 @@ fn fill_status(object: &mut Value) {
 
 fn create(object: &mut Value) {
     let name = object.at("metadata").text("name").to_owned();
-    if !name.is_empty()
+    // The label of a name that was made just now is added to a valid object.
+    if names::dns1123_label(&name).is_empty()
         && let Some(labels) = object
             .part("metadata")
             .and_then(|metadata| metadata.part("labels"))

@@ -60,9 +60,11 @@ impl Strategy for ReplicationController {
         let errors = &mut found.errors;
         METADATA.create(object, errors);
         let name = object.at("metadata").text("name");
-        declaratively(errors, |errors| {
-            subdomain(&Path::new("metadata.name"), name, errors);
-        });
+        if !name.is_empty() {
+            declaratively(errors, |errors| {
+                subdomain(&Path::new("metadata.name"), name, errors);
+            });
+        }
         validation::replication_controller(object, errors);
     }
 

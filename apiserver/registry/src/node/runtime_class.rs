@@ -10,7 +10,7 @@ use crate::columns::Row;
 use crate::strategy::{Findings, Strategy};
 use crate::warnings::pod::deprecated_label;
 use kubewright_validation::check::{
-    Errors, declaratively, declared_immutable, declared_required, label, labels,
+    Errors, IMMUTABLE, declaratively, declared_required, label, labels,
 };
 use kubewright_validation::internal::shown;
 use kubewright_validation::metadata::Rules;
@@ -31,14 +31,18 @@ impl Strategy for RuntimeClass {
     fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
         METADATA.create(new, errors);
-        let mut immutable = Errors::new();
-        declared_immutable(new, old, &Path::root(), "handler", &mut immutable);
-        // Handwritten validation says it last.
-        let declared = immutable.iter().cloned();
-        errors.extend(declared.map(|error| error.declarative_for(None)));
+        let (at, handler) = (Path::new("handler"), new.text("handler"));
+        let is_changed = handler != old.text("handler");
+        if is_changed {
+            let error = FieldError::invalid(&at, Value::Null, IMMUTABLE);
+            errors.push(error.declarative_for(None));
+        }
         check(new, old, errors);
         METADATA.changed(new, old, errors);
-        errors.extend(immutable.into_iter().map(FieldError::covered));
+        if is_changed {
+            // Handwritten validation says it last.
+            errors.push(FieldError::invalid(&at, handler, IMMUTABLE).covered());
+        }
     }
 
     fn warnings(&self, new: &Value, _old: &Value) -> Vec<String> {

@@ -101,7 +101,9 @@ pub fn declared_set(
     };
     let double: Vec<usize> = (0..all.len()).filter(|index| is_double(*index)).collect();
     for index in &double {
-        let shown = html_escaped(part_text(&format!("api.resource.v1.{kind}"), &all[*index]));
+        let mut shown = all[*index].clone();
+        leave_out_empty_lists(&mut shown);
+        let shown = html_escaped(part_text(&format!("api.resource.v1.{kind}"), &shown));
         let error = FieldError::duplicate_shown(&path.index(*index), &shown);
         errors.push(error.declarative_for(None));
     }
@@ -114,6 +116,18 @@ pub fn declared_set(
             _ => FieldError::duplicate_shown(&at, &shown_identity(value)),
         };
         errors.push(error.covered());
+    }
+}
+
+/// Go does not write a list that is empty.
+fn leave_out_empty_lists(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| field.as_array().is_none_or(|list| !list.is_empty()));
+            fields.values_mut().for_each(leave_out_empty_lists);
+        }
+        Value::Array(items) => items.iter_mut().for_each(leave_out_empty_lists),
+        _ => {}
     }
 }
 

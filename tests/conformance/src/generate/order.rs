@@ -34,6 +34,14 @@ pub(crate) fn settled(outcome: &Value) -> Value {
 
 const ALLOWED: &str = "RBAC: allowed by ";
 
+/// Of rules that cost alike, a real server names four by chance as those that cost most.
+const BY_CHANCE: &str =
+    "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
+
+fn is_by_chance(message: Option<&str>) -> bool {
+    message.is_some_and(|message| message.ends_with(BY_CHANCE))
+}
+
 /// Sorts the causes of a Status, and what its message says of them.
 fn causes(status: &mut Map<String, Value>) {
     let found = status
@@ -53,12 +61,21 @@ fn causes(status: &mut Map<String, Value>) {
             told.push(one);
         }
     }
+    for cause in causes
+        .iter_mut()
+        .filter(|cause| is_by_chance(cause["message"].as_str()))
+    {
+        cause["field"] = BY_CHANCE.into();
+    }
     causes.sort_by_cached_key(Value::to_string);
     let Some(Value::String(message)) = status.get_mut("message") else {
         return;
     };
     let whole = format!("[{}]", told.join(", "));
     if let Some(start) = message.strip_suffix(whole.as_str()) {
+        for one in told.iter_mut().filter(|one| is_by_chance(Some(one))) {
+            BY_CHANCE.clone_into(one);
+        }
         told.sort();
         *message = format!("{start}[{}]", told.join(", "));
     }

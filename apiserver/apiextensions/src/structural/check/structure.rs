@@ -231,7 +231,14 @@ fn says_more_than_names(metadata: &Value) -> bool {
 }
 
 fn is_int_or_string(conditions: &Value) -> bool {
-    *conditions == json!([{"type": "integer"}, {"type": "string"}])
+    // An empty list says nothing.
+    let says_only = |condition: &Value, kind: &str| {
+        let mut said = condition.as_object().into_iter().flatten();
+        condition.text("type") == kind
+            && said.all(|(name, value)| name == "type" || *value == json!([]))
+    };
+    matches!(conditions.as_array().map(Vec::as_slice), Some([whole, text])
+        if says_only(whole, "integer") && says_only(text, "string"))
 }
 
 /// Checks the schemas in `allOf`, `anyOf`, `oneOf` and `not`, and the pattern.

@@ -88,7 +88,8 @@ async fn to_container(call: &Call, part: &str, options: &Value) -> Result<Respon
         )));
     }
     if call.shared.store.get("nodes", node).is_none() {
-        return Err(Status::not_found("", "nodes", node));
+        // The store of nodes takes the kind from the request.
+        return Err(Status::not_found("", "pods", node));
     }
     let asked = Asked {
         call,
