@@ -215,3 +215,23 @@ fn prefixed(prefix: &str, json: impl FnOnce(&mut Vec<u8>)) -> String {
     json(&mut text);
     String::from_utf8(text).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exponent_has_two_digits() {
+        for (read, written) in [
+            ("v:1e-7", "v:1e-07"),
+            ("v:1.5e-7", "v:1.5e-07"),
+            ("v:1e-10", "v:1e-10"),
+            ("v:0.1", "v:0.1"),
+            ("v:\"1e-7\"", "v:\"1e-7\""),
+            (r#"k:{"a":1e-7}"#, r#"k:{"a":1e-07}"#),
+        ] {
+            let element = Element::parse(read).unwrap().unwrap();
+            assert_eq!(element.to_text(), written);
+        }
+    }
+}

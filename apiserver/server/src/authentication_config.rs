@@ -34,7 +34,8 @@ pub(crate) fn object(authorities: &Authorities) -> Result<Value, AuthorityError>
     let front_proxy = authorities.front_proxy()?.authority_pem();
     data.insert(OF_CLIENTS.to_owned(), clients.into());
     data.insert(OF_FRONT_PROXY.to_owned(), front_proxy.into());
-    let mut fields = Map::from_iter(data.keys().map(|key| (format!("f:{key}"), json!({}))));
+    let own = data.keys().map(|key| (format!("f:{key}"), json!({})));
+    let mut fields: Map<String, Value> = own.collect();
     fields.insert(".".to_owned(), json!({}));
     Ok(json!({
         "apiVersion": "v1",

@@ -44,7 +44,8 @@ fn objects(address: SocketAddr) -> [Value; 2] {
     let ports = json!([{"name": "https", "port": address.port(), "protocol": "TCP"}]);
     let family = if ip.is_ipv4() { "IPv4" } else { "IPv6" };
     let metadata = |api_version: &str, label: &str, value: &str, fields: &[&str]| {
-        let mut own = Map::from_iter(fields.iter().map(|field| ((*field).to_owned(), json!({}))));
+        let own = fields.iter().map(|field| ((*field).to_owned(), json!({})));
+        let mut own: Map<String, Value> = own.collect();
         let labels = json!({"f:labels": {".": {}, format!("f:{label}"): {}}});
         own.insert("f:metadata".to_owned(), labels);
         json!({

@@ -326,4 +326,6 @@ fn an_expression_that_costs_too_much_is_cancelled() {
     let cancelled = Err("operation cancelled: actual cost limit exceeded".to_owned());
     assert_eq!(evaluate(&nested(4)).0, cancelled);
     assert_eq!(evaluate("lists.range(9000000000)").0, cancelled);
+    let negative = Err("lists.range: size must be non-negative, got -1".to_owned());
+    assert_eq!(evaluate("lists.range(-1)").0, negative);
 }

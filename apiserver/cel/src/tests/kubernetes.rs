@@ -33,6 +33,9 @@ fn quantities_are_read_compared_and_added() {
             "cannot convert value to integer",
         ),
         ("quantity('1') == dyn(1)", "no such overload"),
+        // A sum can be compared with a quantity, and nothing with a sum.
+        ("quantity('2') == quantity('1').add(1)", "no such overload"),
+        ("quantity('1') == quantity('1').sub(0)", "no such overload"),
     ]);
     all_refused(&[
         (

@@ -56,6 +56,7 @@ pub struct Event {
 }
 
 /// Writes numbers as answers do: 2.0 is 2.
+#[expect(clippy::ref_option, reason = "it is how serde calls it")]
 fn as_answered<S: Serializer>(object: &Option<Value>, serializer: S) -> Result<S::Ok, S::Error> {
     let mut text = Vec::new();
     if let Some(object) = object {
