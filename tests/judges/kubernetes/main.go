@@ -18,7 +18,7 @@ func main() {
 	failing := flag.Bool("failing", false, "run the specs that are listed as failing, too, each with the timeouts of the suite")
 	focus := flag.String("focus", "", "run the specs whose name contains this `text`, whatever their verdict")
 	processes := flag.Int("procs", 8, "run this many specs at a time")
-	timeout := flag.Duration("timeout", 10*time.Minute, "give up after this long")
+	timeout := flag.Duration("timeout", 30*time.Minute, "give up after this long")
 	build := flag.Bool("build", false, "compile the suite, and run nothing")
 	real := flag.Bool("real", false, "run the specs on a real control plane, too, whose nodes run no containers, and compare the times")
 	flag.Parse()

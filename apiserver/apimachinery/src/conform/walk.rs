@@ -136,17 +136,11 @@ impl Walk {
         depth: usize,
     ) -> Result<bool, Stop> {
         let was_null = value.is_null();
-        let was_time = field.name.starts_with("deprecated") && value.is_string();
         let fate = if was_null && !reads_null(&field.slot.shape) {
             Fate::IsEmpty
         } else {
             self.value(value, &field.slot, place, depth)?
         };
-        if was_time && value.is_null() {
-            // Validation wants the deprecated times of Events unset, and to Go a zero time that is written is set.
-            *value = "0001-01-01T00:00:00Z".into();
-            return Ok(true);
-        }
         if fate == Fate::Keep || (field.pointer && !was_null) {
             return Ok(true);
         }
