@@ -36,12 +36,12 @@ func main() {
 	}
 }
 
-func run(focus string, part, failing, real bool, processes int, timeout time.Duration) error {
+func run(focus string, onlyPart, failing, real bool, processes int, timeout time.Duration) error {
 	listed, err := readSpecs("specs.tsv")
 	if err != nil {
 		return err
 	}
-	chosen := choose(listed, focus, part, failing)
+	chosen := choose(listed, focus, onlyPart, failing)
 	if len(chosen) == 0 {
 		return fmt.Errorf("choosing specs: none of the %d listed specs matches", len(listed))
 	}
@@ -54,26 +54,31 @@ func run(focus string, part, failing, real bool, processes int, timeout time.Dur
 	if err != nil {
 		return err
 	}
-	on := func(plane harness.Plane) (outcome, error) {
-		var results map[string]result
-		took, err := harness.On(plane, func(cluster *harness.Cluster) (err error) {
-			results, err = suite.run(cluster.Kubeconfig, cluster.Folder, chosen, processes, timeout)
-			return err
+	on := func(plane harness.Plane, batches []batch, into *outcome) error {
+		took, err := harness.On(plane, func(cluster *harness.Cluster) error {
+			return suite.run(cluster.Kubeconfig, cluster.Folder, batches, timeout, into.results)
 		})
-		return outcome{results, took}, err
-	}
-	ours, err := on(harness.Embedded(command, "--controllers", "all", "--nodes", "2",
-		"--container", "registry.k8s.io/e2e-test-images/agnhost:*="+suite.agnhost+" pause"))
-	if err != nil {
+		into.took += took
 		return err
 	}
-	var theirs outcome
+	batches := split(chosen, processes)
+	ours, theirs := outcome{results: map[string]result{}}, outcome{}
+	for _, one := range batches {
+		flags := []string{"--controllers", "all", "--nodes", "2"}
+		if one.runsPrograms {
+			flags = append(flags, "--container", "registry.k8s.io/e2e-test-images/agnhost:*="+suite.agnhost+" pause")
+		}
+		if err := on(harness.Embedded(command, flags...), []batch{one}, &ours); err != nil {
+			return err
+		}
+	}
 	if real {
 		plane, err := harness.RealWithControllers()
 		if err != nil {
 			return err
 		}
-		if theirs, err = on(plane); err != nil {
+		theirs.results = map[string]result{}
+		if err := on(plane, batches, &theirs); err != nil {
 			return err
 		}
 	}

@@ -47,41 +47,53 @@ func buildSuite() (suite, error) {
 	return built, nil
 }
 
-// run runs the chosen specs, and no others: those whose containers all listen on one port one after another, because they share
-// the network of this machine.
-func (s suite) run(kubeconfig, work string, chosen []spec, processes int, timeout time.Duration) (map[string]result, error) {
-	var together, alone []spec
+// batch is some of the chosen specs, which run so many at a time.
+type batch struct {
+	name      string
+	specs     []spec
+	processes int
+	// runsPrograms says that the containers of these specs have to answer.
+	runsPrograms bool
+}
+
+// split parts the chosen specs: those whose containers have to answer run one after another, because all of them listen on one
+// port of this machine. The containers of the others are simulated.
+func split(chosen []spec, processes int) []batch {
+	together, alone := batch{name: "together", processes: processes}, batch{name: "alone", processes: 1, runsPrograms: true}
 	for _, one := range chosen {
 		if strings.Contains(one.name, "] AdmissionWebhook ") {
-			alone = append(alone, one)
+			alone.specs = append(alone.specs, one)
 		} else {
-			together = append(together, one)
+			together.specs = append(together.specs, one)
 		}
 	}
-	results := map[string]result{}
-	for _, part := range []struct {
-		name      string
-		specs     []spec
-		processes int
-	}{{"together", together, processes}, {"alone", alone, 1}} {
-		if len(part.specs) == 0 {
-			continue
+	var batches []batch
+	for _, one := range []batch{together, alone} {
+		if len(one.specs) > 0 {
+			batches = append(batches, one)
 		}
-		folder := filepath.Join(work, part.name)
+	}
+	return batches
+}
+
+// run runs specs, and no others.
+func (s suite) run(kubeconfig, work string, batches []batch, timeout time.Duration, results map[string]result) error {
+	for _, one := range batches {
+		folder := filepath.Join(work, one.name)
 		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return nil, fmt.Errorf("making a folder for a report: %w", err)
+			return fmt.Errorf("making a folder for a report: %w", err)
 		}
 		report := filepath.Join(folder, "report.json")
-		runErr := s.report(kubeconfig, report, part.specs, part.processes, timeout)
+		runErr := s.report(kubeconfig, report, one.specs, one.processes, timeout)
 		found, err := readReport(report)
 		if err != nil {
-			return nil, fmt.Errorf("%w (the suite said: %v)", err, runErr)
+			return fmt.Errorf("%w (the suite said: %v)", err, runErr)
 		}
-		for name, one := range found {
-			results[name] = one
+		for name, found := range found {
+			results[name] = found
 		}
 	}
-	return results, nil
+	return nil
 }
 
 // report runs specs and has ginkgo write its report.
