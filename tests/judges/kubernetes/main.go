@@ -18,10 +18,16 @@ func main() {
 	failing := flag.Bool("failing", false, "run the specs that are listed as failing, too, each with the timeouts of the suite")
 	focus := flag.String("focus", "", "run the specs whose name contains this `text`, whatever their verdict")
 	processes := flag.Int("procs", 8, "run this many specs at a time")
-	timeout := flag.Duration("timeout", 30*time.Minute, "give up after this long")
+	timeout := flag.Duration("timeout", 0, "give up on specs that run together after this long (default 10m, for the whole list 30m)")
 	build := flag.Bool("build", false, "compile the suite, and run nothing")
 	real := flag.Bool("real", false, "run the specs on a real control plane, too, whose nodes run no containers, and compare the times")
 	flag.Parse()
+	if *timeout == 0 {
+		*timeout = 10 * time.Minute
+		if !*part && *focus == "" {
+			*timeout = 30 * time.Minute
+		}
+	}
 
 	if *build {
 		if _, err := buildSuite(); err != nil {
