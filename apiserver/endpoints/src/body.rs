@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -38,6 +39,18 @@ impl Body {
             Inner::Whole(bytes) => Some(bytes.clone()),
             Inner::List(list) => Some(list.text()),
             Inner::Stream(_) => None,
+        }
+    }
+
+    /// Writes the bytes, if it is no stream.
+    ///
+    /// # Errors
+    /// They cannot be written, or it is a stream.
+    pub(crate) fn write_to(&self, to: &mut impl io::Write) -> io::Result<()> {
+        match &self.0 {
+            Inner::Whole(bytes) => to.write_all(bytes),
+            Inner::List(list) => list.write_to(to),
+            Inner::Stream(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The text of a list, put together piece by piece as the client reads it: a long one is never in memory as a whole.
 
+use std::io;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
@@ -51,10 +52,19 @@ impl List {
     /// The text of what is still to come.
     pub(crate) fn text(&self) -> Bytes {
         let mut text = BytesMut::with_capacity(usize::try_from(self.left).unwrap_or_default());
-        for part in self.parts() {
-            part.write(&mut text);
+        for bytes in self.parts().flat_map(Part::bytes) {
+            text.extend_from_slice(bytes);
         }
         text.freeze()
+    }
+
+    /// Writes the text of what is still to come.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn write_to(&self, to: &mut impl io::Write) -> io::Result<()> {
+        let mut parts = self.parts().flat_map(Part::bytes);
+        parts.try_for_each(|bytes| to.write_all(bytes))
     }
 
     /// The next piece of the text; none at its end.
@@ -68,7 +78,9 @@ impl List {
             } else if piece.len() + part.length() > PIECE {
                 break;
             }
-            part.write(&mut piece);
+            for bytes in part.bytes() {
+                piece.extend_from_slice(bytes);
+            }
             taken += 1;
         }
         self.next += taken;
@@ -114,9 +126,8 @@ impl<'a> Part<'a> {
         self.between.len() + self.text.len()
     }
 
-    fn write(&self, to: &mut BytesMut) {
-        to.extend_from_slice(self.between.as_bytes());
-        to.extend_from_slice(self.text);
+    fn bytes(self) -> [&'a [u8]; 2] {
+        [self.between.as_bytes(), self.text]
     }
 }
 
@@ -150,6 +161,8 @@ mod tests {
             ] {
                 let mut list = list(sizes, items);
                 let (whole, length) = (list.text(), list.left());
+                let mut written = Vec::new();
+                list.write_to(&mut written).unwrap();
                 assert_eq!(whole.len() as u64, length);
                 let mut pieces = Vec::new();
                 while let Some(piece) = list.piece() {
@@ -158,6 +171,8 @@ mod tests {
                     assert_eq!(list.left() + pieces.len() as u64, length);
                 }
                 assert_eq!(pieces, whole);
+                assert_eq!(list.piece(), None);
+                assert_eq!(written, whole);
                 let read: Value = serde_json::from_slice(&whole).unwrap();
                 assert_eq!(read["items"].as_array().unwrap().len(), sizes.len());
             }
