@@ -8,9 +8,9 @@ use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::{Edit, View};
 use kubewright_registry::{Behavior, Column, Creation, Findings, Strategy};
 use kubewright_storage::ReadBack;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
-use super::{Custom, Version, fields, settle_numbers};
+use super::{Custom, Version, fields};
 
 impl Strategy for Custom {
     fn default(&self, object: &mut Value) {
@@ -185,17 +185,29 @@ fn is_another(new: &Value, old: &Value) -> bool {
         return true;
     };
     let mut names = new.keys().chain(old.keys());
-    names.any(|name| name != "metadata" && !is_same(new.get(name), old.get(name)))
+    names.any(|name| {
+        let is_kept =
+            matches!((new.get(name), old.get(name)), (Some(new), Some(old)) if is_same(new, old));
+        name != "metadata" && !is_kept
+    })
 }
 
-/// Whether two values are the same; a number beyond 64 bits may be written like an integer and not be held as one.
-fn is_same(new: Option<&Value>, old: Option<&Value>) -> bool {
-    let settled = |value: Option<&Value>| {
-        let mut value = value.cloned();
-        value.as_mut().into_iter().for_each(settle_numbers);
-        value
-    };
-    new == old || settled(new) == settled(old)
+/// Whether two values are the same. A number that is no 64-bit integer is read as one where it is written like one.
+fn is_same(new: &Value, old: &Value) -> bool {
+    match (new, old) {
+        (Value::Number(new), Value::Number(old)) => {
+            let inexact = |number: &Number| number.as_f64().filter(|_| !number.is_i64());
+            new == old || inexact(new).is_some_and(|new| Some(new) == inexact(old))
+        }
+        (Value::Array(new), Value::Array(old)) => {
+            new.len() == old.len() && new.iter().zip(old).all(|(new, old)| is_same(new, old))
+        }
+        (Value::Object(new), Value::Object(old)) => {
+            let is_kept = |(name, value)| old.get(name).is_some_and(|old| is_same(value, old));
+            new.len() == old.len() && new.iter().all(is_kept)
+        }
+        (new, old) => new == old,
+    }
 }
 
 /// Finalizers that others could mean something else by.
@@ -227,4 +239,27 @@ fn warnings(new: &Value, old: &Value) -> Vec<String> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_beyond_64_bits_are_the_same_however_they_are_held() {
+        let whole = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        let beyond = json!({"spec": {"list": [whole("9223372036854775808")]}});
+        let inexact = json!({"spec": {"list": [9_223_372_036_854_775_808_f64]}});
+        assert!(!is_another(&beyond, &inexact));
+        assert!(is_another(&beyond, &json!({"spec": {"list": [1]}})));
+        assert!(is_another(&json!({"a": 1}), &json!({"a": 1.0})));
+        assert!(is_another(&json!({"a": null}), &json!({})));
+        assert!(is_another(&json!({"a": {"b": 1}}), &json!({"a": {"c": 1}})));
+        assert!(!is_another(
+            &json!({"metadata": 1}),
+            &json!({"metadata": 2})
+        ));
+    }
 }
