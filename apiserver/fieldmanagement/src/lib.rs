@@ -27,7 +27,7 @@ pub use conflict::{ApplyError, Conflict};
 pub use entries::{check, same_but_times};
 pub use fresh::{NewManagedFields, create};
 pub use scale::{Places, REPLICAS, to_parent, to_scale};
-pub use server::{created, update_status};
+pub use server::{created_by_server, update_status};
 pub use track::{Tracked, empty, keep, may_not_fit, shown, update};
 pub use unowned::merge_unowned;
 pub use versions::Versions;

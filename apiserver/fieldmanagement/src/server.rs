@@ -12,7 +12,7 @@ use super::versions::Versions;
 const MANAGER: &str = "kube-apiserver";
 
 /// Returns the `managedFields` of an object that the server has just created, with the fields that it set.
-pub fn created(api_version: &str, fields: &Value) -> Value {
+pub fn created_by_server(api_version: &str, fields: &Value) -> Value {
     json!([{
         "manager": MANAGER,
         "operation": "Update",

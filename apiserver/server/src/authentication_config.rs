@@ -3,7 +3,7 @@
 
 use kubewright_apimachinery::time::now;
 use kubewright_auth::{Authorities, AuthorityError};
-use kubewright_fieldmanagement::created;
+use kubewright_fieldmanagement::created_by_server;
 use kubewright_storage::{CommitError, Draft, Store};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -45,7 +45,7 @@ pub(crate) fn object(authorities: &Authorities) -> Result<Value, AuthorityError>
             "namespace": "kube-system",
             "uid": Uuid::new_v4().to_string(),
             "creationTimestamp": now(),
-            "managedFields": created("v1", &json!({"f:data": fields})),
+            "managedFields": created_by_server("v1", &json!({"f:data": fields})),
         },
         "data": data,
     }))

@@ -6,7 +6,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use kubewright_apimachinery::time::now;
-use kubewright_fieldmanagement::created;
+use kubewright_fieldmanagement::created_by_server;
 use kubewright_storage::{Draft, Store};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -54,7 +54,7 @@ fn objects(address: SocketAddr) -> [Value; 2] {
             "uid": Uuid::new_v4().to_string(),
             "creationTimestamp": now(),
             "labels": {label: value},
-            "managedFields": created(api_version, &own.into()),
+            "managedFields": created_by_server(api_version, &own.into()),
         })
     };
     let mut of_slice = metadata(

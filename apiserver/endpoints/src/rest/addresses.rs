@@ -115,7 +115,7 @@ fn enter(call: &Call, address: Ipv4Addr, service: &Value) {
                 "ipaddress.kubernetes.io/ip-family": "IPv4",
                 "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
             },
-            "managedFields": managed_fields::created("networking.k8s.io/v1", &json!({
+            "managedFields": managed_fields::created_by_server("networking.k8s.io/v1", &json!({
                 "f:metadata": {"f:labels": {
                     ".": {},
                     "f:ipaddress.kubernetes.io/ip-family": {},
