@@ -198,17 +198,14 @@ impl FieldError {
             return self;
         }
         // Of names that are too long declarative validation counts the bytes.
-        let in_bytes = match self.body.strip_suffix(" characters") {
-            Some(body) if body.contains("must be no more than ") => format!("{body} bytes"),
-            _ => {
-                self.declared = Declared::Alike;
-                return self;
-            }
+        let counted = self.body.strip_suffix(" characters");
+        let Some(counted) = counted.filter(|body| body.contains("must be no more than ")) else {
+            self.declared = Declared::Alike;
+            return self;
         };
-        let handwritten = Box::new(self.clone());
-        self.body = in_bytes;
-        self.declared = Declared::Otherwise(Some(handwritten));
-        self
+        let body = format!("{counted} bytes");
+        let handwritten = self.clone();
+        Self { body, ..self }.declarative_for(handwritten)
     }
 
     /// The same for an error that a version without declarative validation of this field words otherwise, or does not
@@ -472,6 +469,27 @@ mod tests {
                 "Duplicate value: \"a\"",
                 "Forbidden: here"
             ]
+        );
+    }
+
+    #[test]
+    fn declarative_validation_counts_the_bytes_of_a_name() {
+        let error =
+            |detail: &str| FieldError::invalid(&Path::new("name"), "a", detail).declarative();
+        let long = error("must be no more than 63 characters");
+        assert_eq!(
+            long.body(),
+            "Invalid value: \"a\": must be no more than 63 bytes"
+        );
+        let handwritten = long.handwritten().expect("both find it");
+        assert_eq!(
+            handwritten.body(),
+            "Invalid value: \"a\": must be no more than 63 characters"
+        );
+        let other = error("must be other characters");
+        assert_eq!(
+            other.body(),
+            "Invalid value: \"a\": must be other characters"
         );
     }
 

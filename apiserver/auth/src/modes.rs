@@ -33,7 +33,8 @@ pub enum AuthorizationMode {
 pub struct Modes(Vec<(&'static str, Box<dyn Authorizer>)>);
 
 impl Modes {
-    /// Sets up the authorizers of these modes, as this version of Kubernetes has them; `node_role` returns the initial ClusterRole `system:node`.
+    /// Sets up the authorizers of these modes, as this version of Kubernetes has them; `node_role` returns the initial
+    /// ClusterRole `system:node`.
     pub fn new(
         modes: &[AuthorizationMode],
         version: KubernetesVersion,

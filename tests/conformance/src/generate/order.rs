@@ -129,6 +129,21 @@ mod tests {
     }
 
     #[test]
+    fn of_rules_that_cost_alike_any_may_be_named() {
+        let status = |named: &str| {
+            let message = format!("Forbidden: {BY_CHANCE}");
+            json!({
+                "message": format!("x is invalid: [a: no, {named}: {message}]"),
+                "details": {"causes": [{"field": "a", "message": "no"}, {"field": named, "message": message}]},
+            })
+        };
+        assert_eq!(settled(&status("b")), settled(&status("c")));
+        let mut other = status("b");
+        other["details"]["causes"][0]["field"] = "b".into();
+        assert_ne!(settled(&status("b")), settled(&other));
+    }
+
+    #[test]
     fn any_binding_that_allows_a_request_is_as_good_as_another() {
         let reason = |why: &str| settled(&json!({"body": {"status": {"reason": why}}}));
         let (one, other) = (

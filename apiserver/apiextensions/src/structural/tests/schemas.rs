@@ -58,6 +58,7 @@ fn int_or_string_may_name_its_two_types_in_conditions() {
     for schema in [
         json!({"x-kubernetes-int-or-string": true}),
         json!({"x-kubernetes-int-or-string": true, "anyOf": either}),
+        json!({"x-kubernetes-int-or-string": true, "anyOf": [{"type": "integer", "enum": []}, {"type": "string"}]}),
         json!({"x-kubernetes-int-or-string": true, "allOf": [{"anyOf": either}, {"maxLength": 3}]}),
     ] {
         assert_eq!(field(schema.clone()), [""; 0], "{schema}");
