@@ -161,12 +161,10 @@ fn is_integer<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
 
 fn add<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     let (left, right) = both(values)?;
-    left.plus(&right).map(Quantity::calculated).map(made)
+    left.plus(&right).map(made)
 }
 
 fn subtract<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     let (left, right) = both(values)?;
-    left.plus(&right.negated())
-        .map(Quantity::calculated)
-        .map(made)
+    left.plus(&right.negated()).map(made)
 }

@@ -26,7 +26,7 @@ impl Quantity {
     }
 
     /// The same quantity as the result of a calculation.
-    pub(crate) fn calculated(self) -> Self {
+    fn calculated(self) -> Self {
         Self {
             calculated: true,
             ..self
@@ -129,10 +129,10 @@ impl Quantity {
     pub(crate) fn plus(&self, other: &Self) -> Result<Self, Failure> {
         let too_large = || Failure::new("quantity is too large");
         if self.digits == 0 {
-            return Ok(other.clone());
+            return Ok(other.clone().calculated());
         }
         if other.digits == 0 {
-            return Ok(self.clone());
+            return Ok(self.clone().calculated());
         }
         let (left, right, scale) = self.aligned(other).ok_or_else(too_large)?;
         let digits = left.checked_add(right).ok_or_else(too_large)?;

@@ -114,7 +114,7 @@ fn fill_status(object: &mut Value) {
 
 fn create(object: &mut Value) {
     let name = object.at("metadata").text("name").to_owned();
-    // The label of a name that was made just now is added to a valid object.
+    // Kubernetes labels a namespace with a generated name after its validation, so that an invalid one has no label.
     if names::dns1123_label(&name).is_empty()
         && let Some(labels) = object
             .part("metadata")

@@ -88,7 +88,7 @@ async fn to_container(call: &Call, part: &str, options: &Value) -> Result<Respon
         )));
     }
     if call.shared.store.get("nodes", node).is_none() {
-        // The store of nodes takes the kind from the request.
+        // A real server names the resource of the request, though it is the node that is not found.
         return Err(Status::not_found("", "pods", node));
     }
     let asked = Asked {
