@@ -321,6 +321,8 @@ async fn work(cx: &Context, woken: &mut mpsc::UnboundedReceiver<Key>) {
     cx.start_over(&mut cx.state.lock());
     let mut running = FuturesUnordered::new();
     loop {
+        // Controllers that always have something to do would not let the tasks run that their writes wake.
+        tokio::task::consume_budget().await;
         written.mark_unchanged();
         while running.len() < MOST
             && let Some(key) = cx.next()

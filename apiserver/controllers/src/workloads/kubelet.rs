@@ -25,6 +25,9 @@ use super::scheduler::Cluster;
 use super::status::put_condition;
 use super::{Workloads, nodes, programs};
 
+/// How long a kubelet takes to reject a pod: controllers make another one at once, which would be as many as the machine can.
+const REJECTED_AFTER: Duration = Duration::from_secs(1);
+
 /// The kubelets of all nodes.
 #[derive(Debug)]
 pub(crate) struct Kubelet {
@@ -146,6 +149,10 @@ impl Kubelet {
         if object["status"]["startTime"].is_null() {
             let rejection = self.cluster.lock().admit(pod, &object);
             if let Some((reason, message)) = rejection {
+                let left = self.left(pod, Stage::Starting, REJECTED_AFTER);
+                if !left.is_zero() {
+                    return Ok(Next::After(left));
+                }
                 return reject(cx, pod, object, reason, &message).await;
             }
         }

@@ -121,14 +121,15 @@ async fn a_pod_that_is_put_on_a_node_without_room_is_rejected_by_its_kubelet() {
         pod["spec"]["containers"][0]["ports"] = json!([{"containerPort": 80, "hostPort": 8080}]);
         cluster.made(PODS, &pod).await;
     }
+    let mut large = asking("large", "5");
+    large["spec"]["nodeName"] = "simulated-0".into();
+    cluster.made(PODS, &large).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     let first = cluster.read(&format!("{PODS}/a")).await;
     assert_eq!(first["status"]["phase"], "Running");
     let second = cluster.read(&format!("{PODS}/b")).await;
     assert_eq!(second["status"]["phase"], "Failed");
     assert_eq!(second["status"]["reason"], "NodePorts");
-    let mut large = asking("large", "5");
-    large["spec"]["nodeName"] = "simulated-0".into();
-    cluster.made(PODS, &large).await;
     let large = cluster.read(&format!("{PODS}/large")).await;
     assert_eq!(large["status"]["reason"], "OutOfcpu");
     assert_eq!(

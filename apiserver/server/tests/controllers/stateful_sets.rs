@@ -208,3 +208,28 @@ async fn a_smaller_set_loses_its_last_pods() {
         revision
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_its_node_rejects_is_made_again_in_the_time_of_a_kubelet() {
+    let cluster = all();
+    let taken = json!([{"containerPort": 80, "hostPort": 8080}]);
+    let mut first = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "first"}, "spec": template("first")["spec"],
+    });
+    first["spec"]["nodeName"] = "simulated-0".into();
+    first["spec"]["containers"][0]["ports"] = taken;
+    let mut set = set("db", 1);
+    set["spec"]["template"]["spec"] = first["spec"].clone();
+    cluster.made(PODS, &first).await;
+    cluster.made(SETS, &set).await;
+    tokio::time::sleep(Duration::from_millis(10_500)).await;
+    let events = cluster
+        .read("/api/v1/namespaces/default/events?fieldSelector=reason=SuccessfulDelete")
+        .await;
+    assert_eq!(events["items"][0]["count"], 10);
+    let gone = cluster.delete(&format!("{PODS}/first")).await;
+    assert_eq!(gone.code, 200);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let pod = cluster.read(&format!("{PODS}/db-0")).await;
+    assert_eq!(pod["status"]["phase"], "Running");
+}
