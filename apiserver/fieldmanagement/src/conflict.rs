@@ -1,6 +1,7 @@
 //! Errors of server-side apply.
 
 use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::json::write_string;
 use kubewright_apimachinery::status::Status;
 use serde_json::{Value, json};
 
@@ -53,11 +54,31 @@ impl ApplyError {
     /// Converts the error to the status that the client gets.
     pub fn into_status(self) -> Status {
         match self {
-            Self::Conflicts(conflicts) => refused(&conflicts),
+            Self::Conflicts(mut conflicts) => {
+                conflicts.sort_by_cached_key(|conflict| place(&conflict.manager));
+                refused(&conflicts)
+            }
             Self::BadRequest(why) => Status::bad_request(why),
             Self::Failed(why) => Status::plain(why),
         }
     }
+}
+
+/// Key that sorts managers as the real server does: by the JSON texts of their entries, which leave out an empty subresource, so
+/// that a comma is compared with the closing brace.
+fn place(manager: &Identity) -> impl Ord + use<> {
+    let text = |text: &str| {
+        let mut json = Vec::new();
+        write_string(&mut json, text);
+        json
+    };
+    (
+        text(&manager.manager),
+        manager.operation,
+        text(&manager.api_version),
+        manager.subresource.is_empty(),
+        text(&manager.subresource),
+    )
 }
 
 fn refused(conflicts: &[Conflict]) -> Status {
