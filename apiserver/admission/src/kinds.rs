@@ -5,6 +5,7 @@ use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::types;
+use kubewright_apimachinery::unrecognized::{not_an_object, unreadable_kind};
 use kubewright_apimachinery::view::{Edit as _, View as _};
 use serde_json::Value;
 
@@ -16,6 +17,13 @@ const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";
 /// # Errors
 /// It is another kind: what the decoder of the real server says.
 pub(crate) fn keep_kind(kind: &GroupVersionKind, object: &mut Value) -> Result<()> {
+    if !object.is_object() {
+        return Err(Status::internal(&not_an_object(object)));
+    }
+    if let Some(why) = unreadable_kind(object) {
+        let why = format!("couldn't get version/kind; json parse error: {why}");
+        return Err(Status::internal(&why));
+    }
     name_kind(kind, object);
     let (api_version, word) = (object.text("apiVersion"), object.text("kind"));
     if api_version == kind.api_version() && word == kind.kind {

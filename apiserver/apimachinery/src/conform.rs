@@ -24,6 +24,7 @@
 
 mod base64;
 mod changes;
+mod converter;
 mod empties;
 mod integers;
 mod quantity;
@@ -33,6 +34,7 @@ mod time;
 mod walk;
 
 pub use changes::{Changes, conform_changes, conform_type};
+pub use converter::converter_words;
 pub use empties::{Medium, write_empties};
 pub use integers::cut_integers;
 pub use walk::Conformed;

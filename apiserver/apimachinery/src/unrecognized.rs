@@ -37,6 +37,17 @@ pub fn not_an_object(value: &Value) -> String {
     )
 }
 
+/// Says why the version or the kind of an object is no text.
+pub fn unreadable_kind(object: &Value) -> Option<String> {
+    ["apiVersion", "kind"].into_iter().find_map(|name| {
+        let is_wrong = |value: &&Value| !value.is_string() && !value.is_null();
+        let found = json_type(object.get(name).filter(is_wrong)?);
+        Some(format!(
+            "json: cannot unmarshal {found} into Go struct field .{name} of type string"
+        ))
+    })
+}
+
 /// Names a value's type in the decoder's words.
 pub fn json_type(value: &Value) -> &'static str {
     match value {

@@ -11,7 +11,8 @@ use super::merge::merge;
 use super::shape::{Atom, Items, Scalar, Shape};
 use super::track::shown;
 
-/// Merges the configuration of a mutating policy into an object. No manager owns what it sets.
+/// Merges the configuration of a mutating policy into an object. No manager owns what it sets. `is_value` says whether the null at
+/// a path is the expression's own, which is a value and of no field's type; others are nothing, which fits every field.
 ///
 /// # Errors
 /// The kind has no schema, the configuration does not match it, or it sets a list, map or struct that can only be replaced as a
@@ -21,6 +22,7 @@ pub fn merge_unowned(
     kind: &GroupVersionKind,
     object: &Value,
     configuration: &Value,
+    is_value: impl Fn(&str) -> bool,
 ) -> Result<Value, String> {
     let failed = |why: String| format!("failed to convert patch object to typed object: {why}");
     // Only what discovery shows has a schema there: no Scale, and no options of a connection.
@@ -31,8 +33,8 @@ pub fn merge_unowned(
     check(shape, configuration, Duplicates::Refused).map_err(failed)?;
     let mut nulls = Vec::new();
     find_nulls(shape, configuration, &mut String::new(), &mut nulls);
-    if let Some(first) = nulls.into_iter().next() {
-        return Err(failed(first));
+    if let Some((path, why)) = nulls.into_iter().find(|(path, _)| is_value(path)) {
+        return Err(failed(format!("{path}: {why}")));
     }
     let mut atomics = Vec::new();
     find_atomics(shape, configuration, &mut String::new(), &mut atomics);
@@ -47,11 +49,15 @@ pub fn merge_unowned(
     merge(shape, object, configuration).map_err(|why| format!("failed to merge patch: {why}"))
 }
 
-/// Nulls, which no field may be set to here: an expression's null is a value, and of no field's type.
-fn find_nulls(shape: Shape<'_>, value: &Value, path: &mut String, found: &mut Vec<String>) {
+/// The nulls, each with its path and why no field there may be set to it.
+fn find_nulls(
+    shape: Shape<'_>,
+    value: &Value,
+    path: &mut String,
+    found: &mut Vec<(String, &'static str)>,
+) {
     let length = path.len();
     match (shape.atom(Some(value)), value) {
-        _ if matches!(shape, Shape::Any { .. }) => {}
         (Atom::Scalar(scalar), Value::Null) => {
             let why = match scalar {
                 Scalar::Text => "expected string, got &value.valueUnstructured{Value:0}",
@@ -59,13 +65,13 @@ fn find_nulls(shape: Shape<'_>, value: &Value, path: &mut String, found: &mut Ve
                 Scalar::Bool => "expected boolean, got &{NULL_VALUE}",
                 Scalar::Any => return,
             };
-            found.push(format!("{path}: {why}"));
+            found.push((path.clone(), why));
         }
         (Atom::List(_), Value::Null) => {
-            found.push(format!("{path}: expected list, got &{{NULL_VALUE}}"));
+            found.push((path.clone(), "expected list, got &{NULL_VALUE}"));
         }
         (Atom::Map(_), Value::Null) => {
-            found.push(format!("{path}: expected map, got &{{NULL_VALUE}}"));
+            found.push((path.clone(), "expected map, got &{NULL_VALUE}"));
         }
         (Atom::Map(members), Value::Object(map)) => {
             for (name, value) in map {

@@ -288,7 +288,7 @@ impl<F: Fn(&str) -> Arc<Store>> Suite<F> {
         for (path, read_back) in [
             ("a/1", ReadBack::AsStored),
             ("a/2", ReadBack::WithDefaults),
-            ("a/3", ReadBack::WithoutEmptyMaps),
+            ("a/3", ReadBack::WithoutEmpties),
         ] {
             let mut draft = draft(&path[2..], "\u{e9}\n\"\\ \u{1f680}");
             draft.read_back = read_back;

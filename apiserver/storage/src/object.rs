@@ -67,8 +67,8 @@ pub enum ReadBack {
     AsStored,
     /// More than that: the next write stores what was added, even if it changes nothing.
     WithDefaults,
-    /// Less than that: the next write that does not bring the empty maps again takes them out.
-    WithoutEmptyMaps,
+    /// Less than that: the next write that does not bring the empty lists and maps again takes them out.
+    WithoutEmpties,
 }
 
 /// The JSON text of an object that has no revision yet: the store fills that in when it commits.
@@ -186,7 +186,7 @@ impl Draft {
         shared.extend_from_slice(match self.read_back {
             ReadBack::AsStored => b"",
             ReadBack::WithDefaults => b" ",
-            ReadBack::WithoutEmptyMaps => b"  ",
+            ReadBack::WithoutEmpties => b"  ",
         });
         shared
     }
@@ -201,7 +201,7 @@ impl Draft {
         let mut draft = Self::new(&value);
         draft.read_back = match &shared[json.len()..] {
             b" " => ReadBack::WithDefaults,
-            b"  " => ReadBack::WithoutEmptyMaps,
+            b"  " => ReadBack::WithoutEmpties,
             _ => ReadBack::AsStored,
         };
         Some(draft)
@@ -288,7 +288,7 @@ impl Object {
         kept.push(match self.read_back {
             ReadBack::AsStored => b'=',
             ReadBack::WithDefaults => b'+',
-            ReadBack::WithoutEmptyMaps => b'-',
+            ReadBack::WithoutEmpties => b'-',
         });
         kept.extend_from_slice(self.json());
         kept
@@ -312,7 +312,7 @@ impl Draft {
         draft.read_back = match read_back {
             b'=' => ReadBack::AsStored,
             b'+' => ReadBack::WithDefaults,
-            b'-' => ReadBack::WithoutEmptyMaps,
+            b'-' => ReadBack::WithoutEmpties,
             _ => return None,
         };
         Some((revision, draft))

@@ -44,6 +44,11 @@ impl<'a> Request<'a> {
         }
     }
 
+    /// The `request` that policies see.
+    pub(crate) fn head(&self) -> &Value {
+        &self.head
+    }
+
     /// The variables of match conditions, which see nothing of the namespace.
     pub(crate) fn variables_of_conditions<'v>(
         &'v self,

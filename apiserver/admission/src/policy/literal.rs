@@ -1,9 +1,9 @@
-//! The values that mutations make, `Object` and `JSONPatch`, as JSON.
+//! The values that apply configurations make, `Object`, as JSON.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_cel::{Record, Value as Cel};
-use serde_json::{Map, Number, Value, json};
+use kubewright_cel::Value as Cel;
+use serde_json::{Map, Number, Value};
 
 /// A value as JSON.
 ///
@@ -46,7 +46,7 @@ pub(super) fn to_json(value: &Cel<'_>) -> Result<Value, String> {
 }
 
 /// Whole numbers without a point, as JSON of the real server has them.
-fn number(value: f64) -> Value {
+pub(super) fn number(value: f64) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if value.fract() == 0.0 && value.abs() < EXACT {
         #[expect(clippy::cast_possible_truncation, reason = "whole, and small enough")]
@@ -99,59 +99,36 @@ fn check(value: &Cel<'_>, place: &str, wrong: &mut Vec<String>) {
     }
 }
 
-/// Where an `Object` has an unsigned integer, which no field may be set to.
-pub(super) fn find_unsigned(value: &Cel<'_>, path: &str) -> Option<String> {
+/// The paths of what is wanted in an `Object`.
+pub(super) fn paths(value: &Cel<'_>, wanted: impl Fn(&Cel<'_>) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    find(value, String::new(), &wanted, &mut found);
+    found
+}
+
+fn find(
+    value: &Cel<'_>,
+    path: String,
+    wanted: &impl Fn(&Cel<'_>) -> bool,
+    found: &mut Vec<String>,
+) {
     match value {
-        Cel::Uint(_) => Some(path.to_owned()),
-        Cel::Record(record) => record
-            .fields()
-            .find_map(|(name, value)| find_unsigned(value, &format!("{path}.{name}"))),
-        Cel::List(list) => list
-            .iter()
-            .enumerate()
-            .find_map(|(index, item)| find_unsigned(&item, &format!("{path}[{index}]"))),
-        Cel::Map(map) => map
-            .entries()
-            .iter()
-            .find_map(|(key, value)| find_unsigned(value, &format!("{path}.{key}"))),
-        _ => None,
-    }
-}
-
-/// A list of `JSONPatch` as the document of a JSON patch.
-///
-/// # Errors
-/// A value that is no JSON, or with parts of the wrong type.
-pub(super) fn operations(value: &Cel<'_>) -> Result<Value, String> {
-    let Cel::List(list) = value else {
-        return Err("type mismatch: JSONPatchType.expression should evaluate to array".to_owned());
-    };
-    let mut operations = Vec::with_capacity(list.len());
-    for item in list.iter() {
-        let Cel::Record(operation) = &item else {
-            let of = item.type_name();
-            return Err(format!(
-                "type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch, got element of {of}"
-            ));
-        };
-        operations.push(operation_of(operation)?);
-    }
-    Ok(Value::Array(operations))
-}
-
-fn operation_of(operation: &Record<'_>) -> Result<Value, String> {
-    let mut members = json!({"op": "", "path": ""});
-    for (name, value) in operation.fields() {
-        let value = match name {
-            "value" => {
-                check_type_names(value)?;
-                to_json(value)?
+        value if wanted(value) => found.push(path),
+        Cel::Record(record) => {
+            for (name, value) in record.fields() {
+                find(value, format!("{path}.{name}"), wanted, found);
             }
-            // An empty `from` is none.
-            "from" if value.as_str() == Some("") => continue,
-            _ => Value::from(value.as_str().unwrap_or_default()),
-        };
-        members[name] = value;
+        }
+        Cel::List(list) => {
+            for (index, item) in list.iter().enumerate() {
+                find(&item, format!("{path}[{index}]"), wanted, found);
+            }
+        }
+        Cel::Map(map) => {
+            for (key, value) in map.entries() {
+                find(&value, format!("{path}.{key}"), wanted, found);
+            }
+        }
+        _ => {}
     }
-    Ok(members)
 }

@@ -4,6 +4,7 @@ mod audit;
 mod binding;
 mod definition;
 mod input;
+mod json_patch;
 mod literal;
 mod mutating;
 mod mutator;

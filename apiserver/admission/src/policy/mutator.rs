@@ -1,6 +1,8 @@
 //! The mutations of a mutating policy, compiled, and what one of them makes of an object.
 
-use kubewright_apimachinery::conform::{Medium, conform, write_empties};
+use kubewright_apimachinery::conform::{
+    Medium, conform, converter_words, cut_integers, write_empties,
+};
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::patch::json::Patch;
 use kubewright_apimachinery::status::Status;
@@ -8,10 +10,11 @@ use kubewright_apimachinery::view::{Edit as _, View as _};
 use kubewright_cel::{AccessCheck, Authority, Budget, Composition, Type, Value as Cel, Variables};
 use kubewright_fieldmanagement::merge_unowned;
 use kubewright_registry::Registry;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::definition::Compile;
 use super::input::Input;
+use super::json_patch::{Structs, operations};
 use super::literal::{self, to_json};
 use super::variables::composition;
 use crate::expressions::{Conditions, Expression, Outcome};
@@ -109,7 +112,13 @@ impl Mutator {
                 let applied = apply_configuration(&value, registry, matched, object);
                 applied.map(Some).map_err(Failure::Policy)
             }
-            Form::JsonPatch => json_patch(&value, matched, object),
+            Form::JsonPatch => {
+                let structs = Structs {
+                    request: input.request.head(),
+                    namespace: &input.namespace.shown,
+                };
+                json_patch(&value, &structs, matched, object)
+            }
         }
     }
 }
@@ -136,15 +145,20 @@ fn apply_configuration(
     let mut patch = patch.map_err(|_| "invalid return type: *dynamic.ObjectVal".to_owned())?;
     patch.put("apiVersion", kind.api_version());
     patch.put("kind", kind.kind.as_str());
-    let applied = match literal::find_unsigned(value, "") {
+    let is_unsigned = |value: &Cel<'_>| matches!(value, Cel::Uint(_));
+    let applied = match literal::paths(value, is_unsigned).first() {
         Some(path) => Err(format!(
             "failed to convert patch object to typed object: {path}: expected numeric (int or float), got uint64"
         )),
-        None => merge_unowned(registry, kind, object, &patch),
+        None => merge_unowned(registry, kind, object, &patch, |path| {
+            let nulls = literal::paths(value, |value| matches!(value, Cel::Null));
+            nulls.iter().any(|null| null == path)
+        }),
     };
     let mut applied = applied.map_err(|why| format!("error applying patch: {why}"))?;
+    cut_integers(kind, &mut applied);
     typed(kind, &mut applied).map_err(|why| {
-        let why = unconverted(&why);
+        let why = converter_words(&why, &applied);
         let (group, version, kind) = (&kind.group, &kind.version, &kind.kind);
         format!("unable to convert unstructured object to {group}/{version}, Kind={kind}: {why}")
     })?;
@@ -160,27 +174,14 @@ fn typed(kind: &GroupVersionKind, object: &mut Value) -> Result<Vec<String>, Str
     Ok(conformed.unknown)
 }
 
-/// Numbers are converted by another part of the real server than JSON is read by.
-fn unconverted(why: &str) -> String {
-    if why.starts_with("illegal base64 data") {
-        return format!("error decoding from json: {why}");
-    }
-    let fraction = why
-        .strip_prefix("json: cannot unmarshal number ")
-        .and_then(|rest| rest.rsplit_once(" of type "));
-    match fraction {
-        Some((_, to)) => format!("cannot convert float64 to {to}"),
-        None => why.to_owned(),
-    }
-}
-
 fn json_patch(
     value: &Cel<'_>,
+    structs: &Structs<'_>,
     matched: &Matched,
     object: &Value,
 ) -> Result<Option<Value>, Failure> {
     let kind = &matched.kind;
-    let operations = literal::operations(value).map_err(Failure::Policy)?;
+    let operations = operations(value, structs).map_err(Failure::Policy)?;
     let failed = |why: &dyn std::fmt::Display| Failure::Policy(format!("JSON Patch: {why}"));
     let patch = Patch::from_value(operations).map_err(|why| failed(&why))?;
     let mut patched = object.clone();
@@ -188,6 +189,9 @@ fn json_patch(
         Ok(()) => {}
         Err(why) if why.is_failed_test() => return Ok(None),
         Err(why) => return Err(failed(&why)),
+    }
+    if patched.is_null() {
+        patched = Value::Object(Map::new());
     }
     keep_kind(kind, &mut patched).map_err(Failure::Refused)?;
     let refused = |why: &str| Failure::Refused(Status::internal(why));

@@ -8,8 +8,9 @@ use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::patch::json::Patch;
 use kubewright_apimachinery::status::Status;
+use kubewright_apimachinery::unrecognized::not_an_object;
 use kubewright_apimachinery::view::View as _;
-use kubewright_webhook_client::{Reach, go_word, read_json};
+use kubewright_webhook_client::{Reach, read_json};
 use serde_json::Value;
 
 use super::answer::Answer;
@@ -115,11 +116,7 @@ pub(super) async fn apply(
 /// alone was decoded before. Answers whether the object has empty lists or maps now.
 fn decode(kind: &GroupVersionKind, object: &mut Value, changes: &Changes) -> Result<bool, Failure> {
     if !object.is_object() {
-        return Err(internal(&format!(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go value of type struct \
-             {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}",
-            go_word(object)
-        )));
+        return Err(internal(&not_an_object(object)));
     }
     let named = |object: &Value, field: &str| !object.text(field).is_empty();
     let (has_version, has_kind) = (named(object, "apiVersion"), named(object, "kind"));

@@ -22,7 +22,7 @@ use kubewright_registry::Resource;
 pub use decode::settle_numbers;
 pub use definition::{Definition, Scale, Version};
 pub use fields::Selectable;
-pub use strategy::empty_maps;
+pub use strategy::empties;
 
 /// What the server knows of a resource that a definition made: one version of it.
 #[derive(Clone)]

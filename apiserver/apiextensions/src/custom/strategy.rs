@@ -8,7 +8,7 @@ use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::{Edit, View};
 use kubewright_registry::{Behavior, Column, Creation, Findings, Strategy};
 use kubewright_storage::ReadBack;
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
 use super::{Custom, Version, fields};
 
@@ -79,20 +79,20 @@ impl Strategy for Custom {
     }
 
     fn is_read_back(&self, object: &Value) -> bool {
-        !empty_maps(object).is_empty()
+        !empties(object).is_empty()
     }
 
     fn read_back(&self, object: &mut Value) -> ReadBack {
-        let empty = empty_maps(object);
+        let empty = empties(object);
         if let Some(metadata) = object.existing("metadata") {
-            for name in &empty {
+            for (name, _) in &empty {
                 metadata.drop_field(name);
             }
         }
         // A conversion to the version that is stored takes them out.
         let is_stored = self.definition.storage == self.name;
         if is_stored && !empty.is_empty() {
-            ReadBack::WithoutEmptyMaps
+            ReadBack::WithoutEmpties
         } else {
             ReadBack::AsStored
         }
@@ -162,13 +162,19 @@ impl Strategy for Custom {
     }
 }
 
-/// The maps of an object's metadata that an apply stores though they are empty, and that no reader sees.
-pub fn empty_maps(object: &Value) -> Vec<&'static str> {
+/// The lists and maps of an object's metadata that an apply stores though they are empty, and that no reader sees.
+pub fn empties(object: &Value) -> Vec<(&'static str, Value)> {
     let metadata = object.at("metadata");
-    let is_empty = |name: &&str| metadata.map(name).is_some_and(Map::is_empty);
-    ["annotations", "labels"]
+    let is_empty = |value: &Value| match value {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    };
+    ["annotations", "finalizers", "labels", "ownerReferences"]
         .into_iter()
-        .filter(is_empty)
+        .map(|name| (name, metadata.at(name)))
+        .filter(|(_, value)| is_empty(value))
+        .map(|(name, value)| (name, value.clone()))
         .collect()
 }
 

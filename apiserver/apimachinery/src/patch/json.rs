@@ -204,7 +204,7 @@ impl Operation {
     fn replace(&self, document: &mut Value) -> Result<(), PatchError> {
         let path = self.path()?;
         if path.is_empty() {
-            if !self.value.is_object() && !self.value.is_array() {
+            if !self.value.is_object() && !self.value.is_array() && !self.has_null {
                 return Err(PatchError::new(
                     "replace operation value must be object or array: %!w(<nil>)".to_owned(),
                 ));

@@ -6,7 +6,7 @@ use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::json::{self, Parsed, order};
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::{Result, Status};
-use kubewright_apimachinery::unrecognized::{beginning, json_type, not_an_object};
+use kubewright_apimachinery::unrecognized::{beginning, not_an_object, unreadable_kind};
 use kubewright_apimachinery::yaml;
 use serde_json::{Map, Value};
 
@@ -84,7 +84,7 @@ pub(crate) fn body(
 
 /// The version of the same kind that an object says it is of, where that is not the one of the request.
 fn another_version(kind: &GroupVersionKind, object: &Value) -> Option<GroupVersionKind> {
-    if not_a_text(object).is_some() {
+    if unreadable_kind(object).is_some() {
         return None;
     }
     let said = Said::of(object);
@@ -189,7 +189,7 @@ pub(crate) fn patched(
     kind: &GroupVersionKind,
     object: &mut Value,
 ) -> std::result::Result<Conformed, String> {
-    if let Some(why) = not_a_text(object) {
+    if let Some(why) = unreadable_kind(object) {
         return Err(not_known(&why));
     }
     let said = Said::of(object);
@@ -281,7 +281,7 @@ fn identify(object: &mut Value, kind: &GroupVersionKind, body: &[u8]) -> Result<
     if !object.is_object() {
         return Err(unrecognized(&kind.kind, &not_an_object(object), body));
     }
-    if let Some(why) = not_a_text(object) {
+    if let Some(why) = unreadable_kind(object) {
         return Err(unrecognized(&kind.kind, &not_known(&why), body));
     }
     let said = Said::of(object);
@@ -294,17 +294,6 @@ fn identify(object: &mut Value, kind: &GroupVersionKind, body: &[u8]) -> Result<
         return Ok(());
     }
     Err(said.refused(kind, Some(object)))
-}
-
-/// Returns the decoder's error if `apiVersion` or `kind` is not a string.
-pub(crate) fn not_a_text(object: &Value) -> Option<String> {
-    ["apiVersion", "kind"].into_iter().find_map(|name| {
-        let is_wrong = |value: &&Value| !value.is_string() && !value.is_null();
-        let found = json_type(object.get(name).filter(is_wrong)?);
-        Some(format!(
-            "json: cannot unmarshal {found} into Go struct field .{name} of type string"
-        ))
-    })
 }
 
 /// The decoder's error for an object whose kind it cannot determine.

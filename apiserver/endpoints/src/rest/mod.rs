@@ -6,7 +6,6 @@ pub(crate) mod call;
 mod commit;
 mod component_statuses;
 pub(crate) mod compress;
-mod converter;
 mod corrupt;
 mod create;
 pub(crate) mod decode;

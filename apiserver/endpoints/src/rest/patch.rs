@@ -1,9 +1,11 @@
 //! PATCH: JSON patch, merge patch, strategic merge patch and server-side apply.
 
 use http::{Response, StatusCode};
-use kubewright_apiextensions::custom::{empty_maps, settle_numbers};
+use kubewright_apiextensions::custom::{empties, settle_numbers};
 use kubewright_apimachinery::accessor::meta_text;
-use kubewright_apimachinery::conform::{Conformed, conform, cut_integers, first_fault_in_turn};
+use kubewright_apimachinery::conform::{
+    Conformed, conform, converter_words, cut_integers, first_fault_in_turn,
+};
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::{GoText, quoted};
 use kubewright_apimachinery::meta::GroupVersionKind;
@@ -11,7 +13,7 @@ use kubewright_apimachinery::patch::json::Patch as JsonPatch;
 use kubewright_apimachinery::patch::merge;
 use kubewright_apimachinery::patch::strategic::{self, StrategicError};
 use kubewright_apimachinery::status::{Result, Status};
-use kubewright_apimachinery::unrecognized::json_type;
+use kubewright_apimachinery::unrecognized::{json_type, unreadable_kind};
 use kubewright_apimachinery::view::Edit as _;
 use kubewright_apimachinery::{json, types, yaml};
 use kubewright_fieldmanagement as managed_fields;
@@ -25,7 +27,7 @@ use super::negotiate::content_type;
 use super::query::{FieldValidation, WriteOptions};
 use super::tracking::{self, APPLY, is_apply};
 use super::update::{check_name, check_namespace};
-use super::{answer, converter, create, write};
+use super::{answer, create, write};
 use crate::body::Body;
 
 /// A patch, to be applied as often as it takes.
@@ -173,7 +175,7 @@ impl Patch {
     }
 
     /// Refuses a body that could not stand in an audit event, before anything else is looked at.
-    fn check_readable(&self, call: &Call) -> Result<()> {
+    pub(crate) fn check_readable(&self, call: &Call) -> Result<()> {
         let Err(unreadable) = &self.content else {
             return Ok(());
         };
@@ -210,10 +212,11 @@ impl Patch {
         let (shown, decoded) = match self.content.as_ref().map_err(Clone::clone)? {
             Content::Apply(applied) => return self.applied(call, kind, options, current, applied),
             Content::Strategic(patch) => {
-                let seen = strategic::without_unmatched_nulls(&object, patch);
+                let seen =
+                    strategic::without_unmatched_nulls(&object, patch, types::root(kind).as_ref());
                 merge_by_type(kind, &mut object, patch)?;
                 // The result is of the kind, whatever it says of itself, but for what is no text.
-                let own = decode::not_a_text(&object).map(|why| converter::words(&why, &object));
+                let own = unreadable_kind(&object).map(|why| converter_words(&why, &object));
                 decode::set_kind(kind, &mut object);
                 cut_integers(kind, &mut object);
                 let decoded = own.map_or_else(|| conform(kind, &mut object), Err);
@@ -230,10 +233,7 @@ impl Patch {
                 {
                     return Err(Status::plain(why));
                 }
-                (
-                    shown,
-                    decoded.map_err(|why| converter::words(&why, &object)),
-                )
+                (shown, decoded.map_err(|why| converter_words(&why, &object)))
             }
             Content::Json(patch) => {
                 patch.apply(&mut object).map_err(|_| does_not_apply())?;
@@ -278,7 +278,7 @@ impl Patch {
         .map_err(managed_fields::ApplyError::into_status)?;
         let conformed = conform_applied(call, kind, &mut object).map_err(|why| {
             let (namespace, name) = (meta_text(applied, "namespace"), meta_text(applied, "name"));
-            let (why, kind) = (converter::words(&why, applied), managed_fields::shown(kind));
+            let (why, kind) = (converter_words(&why, applied), managed_fields::shown(kind));
             Status::plain(format!(
                 "failed to convert new object ({namespace}/{name}; {kind}) to proper version: unable to convert unstructured \
                  object to {kind}: {why}"
@@ -313,14 +313,14 @@ fn conform_applied(
     object: &mut Value,
 ) -> std::result::Result<Conformed, String> {
     if let Some(custom) = decode::of_its_own_kind(call, kind) {
-        // What is null stays, for validation to refuse it: only decoders take nulls out. They also take out empty maps, which
-        // are stored here.
-        let empty = empty_maps(object);
+        // What is null stays, for validation to refuse it: only decoders take nulls out. They also take out empty lists and
+        // maps, which are stored here.
+        let empty = empties(object);
         settle_numbers(object);
         custom.settle_applied(object)?;
         if let Some(metadata) = object.existing("metadata") {
-            for name in empty {
-                metadata.put(name, Value::Object(Map::new()));
+            for (name, value) in empty {
+                metadata.put(name, value);
             }
         }
         return Ok(Conformed::default());
@@ -434,14 +434,14 @@ fn strategic_fault(
 ) -> Result<String> {
     let mut object = current.clone();
     merge_by_type(kind, &mut object, patch)?;
-    let own = decode::not_a_text(&object).map(|why| converter::words(&why, &object));
+    let own = unreadable_kind(&object).map(|why| converter_words(&why, &object));
     if let Some(why) = own {
         return Ok(why);
     }
     decode::set_kind(kind, &mut object);
     cut_integers(kind, &mut object);
     let why = first_fault_in_turn(kind, &mut object.clone());
-    Ok(converter::words(&why.unwrap_or_default(), &object))
+    Ok(converter_words(&why.unwrap_or_default(), &object))
 }
 
 fn merge_by_type(

@@ -59,8 +59,9 @@ pub(super) async fn update(call: &Call) -> Result<Response<Body>> {
 pub(super) async fn patch(call: &Call) -> Result<Response<Body>> {
     patch::check_type(call)?;
     let options = patch::options(call)?;
-    call.audit_patch();
     let patch = Patch::read(call, &options);
+    patch.check_readable(call)?;
+    call.audit_patch();
     let kind = kind();
     change(call, &options, |current| {
         patch.apply(call, &kind, &options, current)

@@ -1,10 +1,11 @@
 //! Error messages of the real server's converter from unstructured objects to Go types, for fields of the wrong type.
 
-use kubewright_apimachinery::types::{self, Shape};
 use serde_json::{Number, Value};
 
-/// Returns the converter's error message for a fault of `object` for which the JSON decoder's message is `why`.
-pub(super) fn words(why: &str, object: &Value) -> String {
+use crate::types::{self, Shape};
+
+/// Returns the converter's error message for a fault of `object`, which names its kind, for which the JSON decoder's message is `why`.
+pub fn converter_words(why: &str, object: &Value) -> String {
     if why.starts_with("illegal base64 data") {
         return format!("error decoding from json: {why}");
     }
