@@ -1,15 +1,18 @@
 //! Services: which addresses and ports they keep, get and give back.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::names;
+use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_apimachinery::view::{Edit, View};
+use kubewright_validation::formats::without_zeros;
 use serde_json::{Value, json};
 
 use crate::core::validation::services::addresses as check_addresses;
+use crate::emulation::is_strict;
 
 /// Where cluster addresses and node ports come from.
 pub trait Addresses {
@@ -27,6 +30,8 @@ pub trait Addresses {
     fn take_port(&mut self, wanted: Option<i64>) -> Result<u16, String>;
     /// Gives a node port back.
     fn free_port(&mut self, port: u16);
+    /// Whether addresses may be written as they once were.
+    fn are_loose(&self) -> bool;
 }
 
 /// Addresses of `10.0.0.0/24` and the node ports 30000 to 32767, in memory.
@@ -35,12 +40,22 @@ pub struct Pool {
     addresses: BTreeSet<Ipv4Addr>,
     ports: BTreeSet<u16>,
     next: u32,
+    loose: bool,
 }
 
 impl Pool {
     /// A pool from which nothing has been taken.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same of a version of Kubernetes.
+    pub fn of_version(version: KubernetesVersion) -> Self {
+        Self {
+            // The gate is `StrictIPCIDRValidation`.
+            loose: version < KubernetesVersion::V1_36,
+            ..Self::default()
+        }
     }
 
     /// Marks what a stored service has as taken.
@@ -77,6 +92,7 @@ impl Pool {
             addresses: &self.addresses - &other.addresses,
             ports: &self.ports - &other.ports,
             next: self.next,
+            loose: self.loose,
         }
     }
 }
@@ -171,6 +187,10 @@ impl Addresses for Pool {
     fn free_port(&mut self, port: u16) {
         self.ports.remove(&port);
     }
+
+    fn are_loose(&self) -> bool {
+        self.loose
+    }
 }
 
 /// Gives a new or changed service the addresses and ports that its type needs, and gives back what it no longer has.
@@ -191,6 +211,9 @@ pub fn allocate(
     };
     let mut errors = Vec::new();
     check_addresses(spec, &Path::new("spec"), &mut errors);
+    if addresses.are_loose() {
+        errors.retain(|error| !is_strict(error));
+    }
     if errors.is_empty() {
         families(spec, &before, &mut errors);
     }
@@ -467,7 +490,7 @@ fn infer_families(spec: &mut Value, errors: &mut Vec<FieldError>) {
         if index < families.len() {
             continue;
         }
-        if address.contains(':') {
+        if address.contains(':') && ipv4(address).is_none() {
             let at = path.child("clusterIPs");
             let value = spec.at("clusterIPs").clone();
             let detail = "IPv6 is not configured on this cluster";
@@ -516,7 +539,7 @@ fn give_address(spec: &mut Value, addresses: &mut impl Addresses) -> Result<(), 
     if wanted == "None" {
         return Ok(());
     }
-    let parsed: Option<Ipv4Addr> = wanted.parse().ok();
+    let parsed = ipv4(&wanted);
     // What is no address is validation's business.
     if !wanted.is_empty() && parsed.is_none() {
         return Ok(());
@@ -526,7 +549,8 @@ fn give_address(spec: &mut Value, addresses: &mut impl Addresses) -> Result<(), 
         let detail = format!("failed to allocate IP {wanted}: {why}");
         Refused::field(&Path::new("spec.clusterIPs"), shown, &detail)
     })?;
-    let address = address.to_string();
+    let written = Some(wanted).filter(|wanted| !wanted.is_empty());
+    let address = written.unwrap_or_else(|| address.to_string());
     spec.put("clusterIPs", json!([address]));
     spec.put("clusterIP", address);
     Ok(())
@@ -651,8 +675,16 @@ fn needs_health_check(spec: &Value) -> bool {
 fn addresses_of(spec: &Value) -> Vec<Ipv4Addr> {
     spec.list("clusterIPs")
         .iter()
-        .filter_map(|address| address.as_str()?.parse().ok())
+        .filter_map(|address| ipv4(address.as_str()?))
         .collect()
+}
+
+/// Reads an address, be it written as it once was.
+fn ipv4(text: &str) -> Option<Ipv4Addr> {
+    match without_zeros(text).parse().ok()? {
+        IpAddr::V4(address) => Some(address),
+        IpAddr::V6(address) => address.to_ipv4_mapped(),
+    }
 }
 
 fn ports_of(spec: &Value) -> impl Iterator<Item = u16> {

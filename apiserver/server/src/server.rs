@@ -511,7 +511,7 @@ impl Builder {
             Arc::new(Modes::new(&self.modes, self.version, &store, || {
                 Seed::now(self.version).node_role()
             }));
-        let mut addresses = Pool::new();
+        let mut addresses = Pool::of_version(self.version);
         Seed::adopt(&mut addresses);
         if is_kept {
             adopt_services(&store, &mut addresses);

@@ -1,7 +1,9 @@
-//! Takes away the lists, maps and bytes that are empty: Go tells them from none in memory, but not wherever it writes them.
+//! Takes away the lists, maps and bytes that are empty, and an event's zero times: Go tells them from none in memory, but not
+//! wherever it writes them.
 
 use serde_json::Value;
 
+use super::time::Precision;
 use crate::meta::GroupVersionKind;
 use crate::types::{self, Empty, Ownership, Shape, Slot, Type};
 
@@ -33,6 +35,10 @@ fn fields(value: &mut Value, ty: &'static Type, medium: Medium) {
         let Some(field) = ty.field(name) else {
             return true;
         };
+        if is_zero_time(value, &field.slot) {
+            *value = Value::Null;
+            return field.empty != Empty::OmittedStructsToo;
+        }
         if !is_empty(value, &field.slot) {
             let is_whole = matches!(field.slot.shape, Shape::List(_))
                 && matches!(field.ownership, Ownership::Usual | Ownership::Atomic);
@@ -48,6 +54,10 @@ fn fields(value: &mut Value, ty: &'static Type, medium: Medium) {
         }
         field.empty == Empty::Written
     });
+}
+
+fn is_zero_time(value: &Value, slot: &Slot) -> bool {
+    Precision::of(&slot.shape).is_some_and(|precision| *value == precision.zero())
 }
 
 fn is_empty(value: &Value, slot: &Slot) -> bool {

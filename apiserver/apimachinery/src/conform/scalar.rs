@@ -125,6 +125,11 @@ fn time_of(value: &mut Value, precision: time::Precision, place: &Place<'_>) -> 
             *text = canonical;
             Ok(Fate::Keep)
         }
+        // The zero time that is read has a time zone, by which the validation of events tells it from none.
+        Ok(time::Canonical::Zero) if place.is_in_event() => {
+            precision.zero().clone_into(text);
+            Ok(Fate::IsEmpty)
+        }
         // Go's zero time is written as null wherever it stands.
         Ok(time::Canonical::Zero) => {
             *value = Value::Null;

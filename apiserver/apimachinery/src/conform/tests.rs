@@ -49,6 +49,25 @@ fn error(mut object: Value) -> String {
     conform(&kind_of(&object), &mut object).unwrap_err()
 }
 
+/// A time with a time zone is not Go's zero value.
+#[test]
+fn the_zero_time_of_an_event_is_told_from_none_until_it_is_written() {
+    let zero = "0001-01-01T00:00:00.0Z";
+    let mut event =
+        json!({"apiVersion": "v1", "kind": "Event", "firstTimestamp": zero, "lastTimestamp": null});
+    let kind = kind_of(&event);
+    assert!(conform(&kind, &mut event).unwrap().empties);
+    let times = |event: &Value| {
+        [
+            event["firstTimestamp"].clone(),
+            event["lastTimestamp"].clone(),
+        ]
+    };
+    assert_eq!(times(&event), [json!("0001-01-01T00:00:00Z"), Value::Null]);
+    write_empties(&kind, &mut event, Medium::Json);
+    assert_eq!(times(&event), [Value::Null, Value::Null]);
+}
+
 #[test]
 fn recorded_objects_become_what_go_makes_of_them() {
     for case in recorded::all() {

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
+use crate::types::Shape;
+
 /// How exact a kind of time is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Precision {
@@ -21,6 +23,25 @@ pub(super) enum Canonical {
     Text(String),
     /// Null: it is the zero time.
     Zero,
+}
+
+impl Precision {
+    /// The zero time, as a client may write it.
+    pub(super) fn zero(self) -> &'static str {
+        match self {
+            Self::Seconds => "0001-01-01T00:00:00Z",
+            Self::Micros => "0001-01-01T00:00:00.000000Z",
+        }
+    }
+
+    /// How exact the times of a shape are.
+    pub(super) fn of(shape: &Shape) -> Option<Self> {
+        match shape {
+            Shape::Time => Some(Self::Seconds),
+            Shape::MicroTime => Some(Self::Micros),
+            _ => None,
+        }
+    }
 }
 
 /// What Go writes for the time that it reads from `text`.

@@ -23,7 +23,8 @@ pub struct Conformed {
     /// The fields that the kind does not have and that were dropped (`spec.foo`, `spec.containers[0].bar`), in the order of
     /// the object's keys.
     pub unknown: Vec<String>,
-    /// Whether the object has lists or maps that are empty. Go tells them from none as long as it has them in memory.
+    /// Whether the object has lists or maps that are empty, or an event zero times. Go tells them from none as long as it has
+    /// them in memory.
     pub empties: bool,
 }
 
@@ -147,8 +148,9 @@ impl Walk {
         if !was_null
             && matches!(
                 field.slot.shape,
-                Shape::Bytes | Shape::List(_) | Shape::Map(..)
+                Shape::Bytes | Shape::List(_) | Shape::Map(..) | Shape::Time | Shape::MicroTime
             )
+            && !value.is_null()
         {
             self.conformed.empties = true;
             return Ok(true);
@@ -308,6 +310,14 @@ impl Place<'_> {
         }
     }
 
+    /// Whether it is a field of an event or of its series.
+    pub(super) fn is_in_event(&self) -> bool {
+        match self.step {
+            Step::Field(ty, _) => matches!(ty.short_name(), "Event" | "EventSeries"),
+            Step::Key(_) | Step::Index(_) => false,
+        }
+    }
+
     pub(super) fn write_turns(&self, out: &mut Vec<usize>) {
         if let Some(parent) = self.parent {
             parent.write_turns(out);
@@ -338,8 +348,29 @@ impl Place<'_> {
                 join(out, field.inlined_in);
             }
             join(out, field.name);
-            *owner = Some(ty);
+            // Of what is wrong inside of a type that decodes itself, Go names the struct around it.
+            if !self.is_in_own_decoder() {
+                *owner = Some(ty);
+            }
         }
+    }
+
+    fn is_in_own_decoder(&self) -> bool {
+        self.parent.is_some_and(|parent| {
+            let decodes_itself = match parent.step {
+                Step::Field(_, field) => is_schema_or_other(&field.slot.shape),
+                Step::Key(_) | Step::Index(_) => false,
+            };
+            decodes_itself || parent.is_in_own_decoder()
+        })
+    }
+}
+
+fn is_schema_or_other(shape: &Shape) -> bool {
+    match shape {
+        Shape::SchemaOrList | Shape::SchemaOrBool | Shape::SchemaOrNames => true,
+        Shape::Map(_, item) => is_schema_or_other(&item.shape),
+        _ => false,
     }
 }
 

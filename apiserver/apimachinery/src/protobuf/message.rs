@@ -106,6 +106,11 @@ impl Read {
                     _ => Ok(()),
                 }
             }
+            // Without a pointer an empty message is no time; with one it is the zero time.
+            Shape::Time | Shape::MicroTime if !field.pointer && matches!(wire, Wire::Bytes([])) => {
+                object.remove(field.name);
+                Ok(())
+            }
             _ => {
                 let value = self.value(wire, &field.slot, depth)?;
                 object.insert(field.name.to_owned(), value);

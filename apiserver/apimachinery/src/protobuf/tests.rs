@@ -45,6 +45,17 @@ fn what_go_writes_is_read_as_go_reads_it() {
     assert!(count > 60, "{count}");
 }
 
+/// Go always writes the times of an event.
+#[test]
+fn a_time_of_an_event_without_seconds_is_none() {
+    let read = |time: &[u8]| decode(&envelope("v1", "Event", &field(6, time))).unwrap();
+    assert_eq!(read(b"")["firstTimestamp"], Value::Null);
+    assert_eq!(
+        read(b"\x08\x80\x92\xb8\xc3\x98\xfe\xff\xff\xff\x01")["firstTimestamp"],
+        "0001-01-01T00:00:00Z"
+    );
+}
+
 #[test]
 fn what_go_writes_is_written_byte_for_byte() {
     // Go tells a pointer to no time from no pointer; JSON says null of both.

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::call::Call;
 use super::negotiate::{Encoding, Form, Output};
-use super::{decode, table};
+use super::{addresses, decode, table};
 use crate::body::Body;
 use crate::list::{Items, List};
 
@@ -58,14 +58,17 @@ impl Shown {
 
     /// The object in the request's version.
     pub(crate) async fn value(&self, call: &Call) -> Result<Value> {
-        let value = parse_own(&self.text)
+        let mut value = parse_own(&self.text)
             .ok_or_else(|| Status::internal("an object that is stored cannot be read"))?;
+        addresses::hide_read(call, &mut value);
         call.convert_from_storage(value).await
     }
 
     /// Whether it is in the request's version already.
     fn is_as_stored(&self, call: &Call) -> bool {
-        call.stores_its_own_form() && call.resource.strategy.shows_as_stored(self.revision)
+        call.stores_its_own_form()
+            && call.resource.strategy.shows_as_stored(self.revision)
+            && !addresses::sees_stored(call)
     }
 }
 

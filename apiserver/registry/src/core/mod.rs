@@ -13,7 +13,7 @@ mod pod_template;
 mod replication_controller;
 mod resource_quota;
 mod secret;
-mod service;
+pub(crate) mod service;
 mod service_account;
 pub(crate) mod validation;
 
@@ -37,7 +37,7 @@ pub(crate) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
         "ReplicationController" => Arc::new(replication_controller::ReplicationController),
         "ResourceQuota" => Arc::new(resource_quota::ResourceQuota),
         "Secret" => Arc::new(secret::Secret),
-        "Service" => Arc::new(service::Service),
+        "Service" => Arc::new(service::Service::NEWEST),
         "ServiceAccount" => Arc::new(service_account::ServiceAccount),
         _ => return None,
     })

@@ -19,12 +19,24 @@ use crate::strategy::{Creation, Findings, Strategy};
 use crate::warnings;
 use kubewright_validation::metadata::Rules;
 
-const METADATA: Rules = Rules::namespaced().with_name(names::dns1123_label);
 const FIELDS: [&str; 2] = ["spec.clusterIP", "spec.type"];
 
 /// The strategy of services.
 #[derive(Debug)]
-pub(crate) struct Service;
+pub(crate) struct Service {
+    metadata: Rules,
+}
+
+impl Service {
+    pub(crate) const NEWEST: Self = Self {
+        metadata: Rules::namespaced().with_name(names::dns1123_label),
+    };
+
+    /// Before 1.36, whose gate is `RelaxedServiceNameValidation`: a name begins with a letter.
+    pub(crate) const STRICT: Self = Self {
+        metadata: Rules::namespaced().with_name(names::dns1035_label),
+    };
+}
 
 impl Strategy for Service {
     fn default(&self, object: &mut Value) {
@@ -48,7 +60,7 @@ impl Strategy for Service {
 
     fn validate(&self, object: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
-        METADATA.create(object, errors);
+        self.metadata.create(object, errors);
         services::service(object, errors);
     }
 
@@ -56,12 +68,12 @@ impl Strategy for Service {
         let errors = &mut found.errors;
         match subresource {
             "" => {
-                METADATA.changed(new, old, errors);
+                self.metadata.changed(new, old, errors);
                 services::service_update(new, old, errors);
                 services::service(new, errors);
             }
             "status" => {
-                METADATA.changed(new, old, errors);
+                self.metadata.changed(new, old, errors);
                 services::status(new, errors);
             }
             _ => {}

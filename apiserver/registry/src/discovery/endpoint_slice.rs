@@ -14,7 +14,7 @@ use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
 use crate::warnings::addresses;
 use kubewright_validation::check::{
-    Errors, declaratively, declared_immutable, declared_required_for, ip, label, labels, one_of,
+    Errors, IMMUTABLE, declaratively, declared_required_for, ip, label, labels, one_of,
     one_of_if_set, problems, subdomain,
 };
 use kubewright_validation::metadata::Rules;
@@ -93,7 +93,8 @@ fn default(object: &mut Value) {
 fn check(object: &Value, old: &Value, errors: &mut Errors) {
     let kind = object.text("addressType");
     let (root, kinds) = (Path::root(), ["FQDN", "IPv4", "IPv6"]);
-    if !old.is_null() && !kind.is_empty() && kind != old.text("addressType") {
+    let is_changed = !old.is_null() && kind != old.text("addressType");
+    if is_changed && !kind.is_empty() {
         // Declarative validation looks no further once it sees that the type changed.
         one_of(object, &root, "addressType", &kinds, errors);
     } else {
@@ -101,8 +102,9 @@ fn check(object: &Value, old: &Value, errors: &mut Errors) {
             one_of(object, &root, "addressType", &kinds, errors);
         });
     }
-    if !old.is_null() {
-        declared_immutable(object, old, &root, "addressType", errors);
+    if is_changed {
+        let error = FieldError::invalid(&root.child("addressType"), Value::Null, IMMUTABLE);
+        errors.push(error.declarative_for(None));
     }
     let ports = object.list("ports");
     let list = Path::new("ports");
@@ -125,6 +127,16 @@ fn check(object: &Value, old: &Value, errors: &mut Errors) {
         }
         app_protocol(item, &at, errors);
     }
+    check_endpoints(object, old, errors);
+    if is_changed {
+        // Handwritten validation says it last.
+        let error = FieldError::invalid(&root.child("addressType"), kind, IMMUTABLE);
+        errors.push(error.covered());
+    }
+}
+
+fn check_endpoints(object: &Value, old: &Value, errors: &mut Errors) {
+    let kind = object.text("addressType");
     let endpoints = object.list("endpoints");
     if !old.is_null() && same(object.at("endpoints"), old.at("endpoints")) {
         return;

@@ -12,16 +12,19 @@ mod rules;
 use std::sync::Arc;
 
 use kubewright_apimachinery::version::KubernetesVersion;
+use kubewright_apimachinery::version::KubernetesVersion::{V1_36, V1_37};
 
 use crate::core::pod::Pod;
+use crate::core::service::Service;
+use crate::networking::ingress::Ingress;
 use crate::registry::Registry;
 use crate::resource::Resource;
 use crate::strategy::Strategy;
 use older::Older;
+pub(crate) use older_rules::is_strict;
 
 /// The resources that were not yet served by default: the version that brought them, group, version and plural.
 const INTRODUCED: [(KubernetesVersion, &str, &str, &str); 6] = {
-    use KubernetesVersion::{V1_36, V1_37};
     let admission = "admissionregistration.k8s.io";
     [
         (V1_36, admission, "v1", "mutatingadmissionpolicies"),
@@ -54,12 +57,12 @@ fn strategy(resource: &Resource, version: KubernetesVersion) -> Option<Arc<dyn S
     if closed.is_empty() && rules.is_empty() {
         return None;
     }
-    let newest: Arc<dyn Strategy> =
-        if (group.as_str(), kind.as_str()) == ("", "Pod") && version < KubernetesVersion::V1_37 {
-            Arc::new(Pod::COMPLETED_BY_DEFAULT)
-        } else {
-            Arc::clone(&resource.strategy)
-        };
+    let newest: Arc<dyn Strategy> = match (group.as_str(), kind.as_str()) {
+        ("", "Pod") if version < V1_37 => Arc::new(Pod::COMPLETED_BY_DEFAULT),
+        ("", "Service") if version < V1_36 => Arc::new(Service::STRICT),
+        ("networking.k8s.io", "Ingress") if version < V1_36 => Arc::new(Ingress::STRICT),
+        _ => Arc::clone(&resource.strategy),
+    };
     Some(Arc::new(Older::new(newest, closed, rules)))
 }
 

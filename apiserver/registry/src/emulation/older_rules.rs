@@ -1,53 +1,12 @@
 //! Rules that 1.36 relaxed, of lists deep inside of an object.
 
 use kubewright_apimachinery::field::{FieldError, Path};
-use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::View;
 use kubewright_validation::formats;
 use serde_json::Value;
 
 use crate::dra::validation::{claims, selector};
 use crate::strategy::Findings;
-
-/// Checks the names of an Ingress's Services, unless one began with a digit before.
-pub(super) fn backends(object: &Value, old: &Value, found: &mut Findings) {
-    let begins_otherwise = |name: &str| {
-        names::dns1123_label(name).is_empty() && !names::dns1035_label(name).is_empty()
-    };
-    if services(old).iter().any(|(_, name)| begins_otherwise(name)) {
-        return;
-    }
-    for (path, name) in services(object) {
-        for problem in names::dns1035_label(name)
-            .iter()
-            .filter(|_| !name.is_empty())
-        {
-            replace(found, FieldError::invalid(&Path::new(&path), name, problem));
-        }
-    }
-}
-
-/// The names of the Services of an Ingress, and where they stand.
-fn services(object: &Value) -> Vec<(String, &str)> {
-    let spec = object.at("spec");
-    let name = |backend: &Value| backend.at("service").has("name");
-    let mut all = Vec::new();
-    let first = spec.at("defaultBackend");
-    if name(first) {
-        let path = "spec.defaultBackend.service.name".to_owned();
-        all.push((path, first.at("service").text("name")));
-    }
-    for (rule, http) in spec.list("rules").iter().enumerate() {
-        for (index, path) in http.at("http").list("paths").iter().enumerate() {
-            let backend = path.at("backend");
-            if name(backend) {
-                let path = format!("spec.rules[{rule}].http.paths[{index}].backend.service.name");
-                all.push((path, backend.at("service").text("name")));
-            }
-        }
-    }
-    all
-}
 
 /// Checks the rules of containers' ends, unless one started all containers before.
 pub(super) fn only_restart(at: &[&str], object: &Value, old: &Value, found: &mut Findings) {
@@ -125,7 +84,7 @@ fn expressions<'a>(value: &'a Value, path: &str) -> Vec<(String, &'a str)> {
 }
 
 /// Whether an error is about how an address is written, which was of no interest.
-pub(super) fn is_strict(error: &FieldError) -> bool {
+pub(crate) fn is_strict(error: &FieldError) -> bool {
     formats::STRICT
         .iter()
         .any(|detail| error.body().ends_with(detail))

@@ -1,7 +1,6 @@
 //! What an older version refuses and a newer one allows, and the other way round.
 
 use kubewright_apimachinery::field::{FieldError, Path};
-use kubewright_apimachinery::names;
 use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_apimachinery::version::KubernetesVersion::{V1_36, V1_37};
 use kubewright_apimachinery::view::{Edit, View};
@@ -22,10 +21,6 @@ pub(super) enum Rule {
     OneReplica,
     /// `ManifestBasedAdmissionControlConfig`: a name ends as it likes.
     AnySuffix,
-    /// `RelaxedServiceNameValidation`: the name of a Service begins with a letter.
-    NameBeginsWithLetter,
-    /// The same for the names of Services in an Ingress.
-    BackendBeginsWithLetter,
     /// `SELinuxMount`: volumes of pods whose spec is at a path are labelled recursively, unless they were not before.
     OnlyRecursive(&'static [&'static str]),
     /// `RestartAllContainersOnContainerExits`: rules of a container's end start that container again.
@@ -64,10 +59,8 @@ pub(super) fn of(group: &str, kind: &str, version: KubernetesVersion) -> Vec<Rul
     if version < V1_36 {
         rules.extend(of_pods.map(Rule::OnlyRestart));
         match (group, kind) {
-            ("", "Service") => rules.push(Rule::NameBeginsWithLetter),
             ("", "Pod") => rules.push(Rule::NoResizeOfPod),
             ("batch", "Job") => rules.push(Rule::OpenUntilStarted),
-            ("networking.k8s.io", "Ingress") => rules.push(Rule::BackendBeginsWithLetter),
             ("resource.k8s.io", "ResourceSlice") => {
                 rules.extend([Rule::UnsharedDevices, Rule::CountsDropped]);
             }
@@ -101,29 +94,6 @@ impl Rule {
                     replace(found, error);
                 }
             }
-            Self::NameBeginsWithLetter if old.is_null() => {
-                let metadata = object.at("metadata");
-                for (field, name) in [
-                    (
-                        "generateName",
-                        metadata.text("generateName").trim_end_matches('-'),
-                    ),
-                    ("name", metadata.text("name")),
-                ] {
-                    let root = Path::new("metadata");
-                    let path = root.child(field);
-                    for problem in names::dns1035_label(name)
-                        .iter()
-                        .filter(|_| !name.is_empty())
-                    {
-                        replace(
-                            found,
-                            FieldError::invalid(&path, metadata.text(field), problem),
-                        );
-                    }
-                }
-            }
-            Self::BackendBeginsWithLetter => older_rules::backends(object, old, found),
             Self::OnlyRecursive(at) => {
                 let policy = |object| {
                     let spec = at.iter().fold(object, |part, field| Value::at(part, field));
@@ -157,8 +127,7 @@ impl Rule {
                     .filter_map(FieldError::handwritten)
                     .collect();
             }
-            Self::NameBeginsWithLetter
-            | Self::NoResizeOfPod
+            Self::NoResizeOfPod
             | Self::CountsDropped
             | Self::OpenUntilStarted
             | Self::WebhooksSeeReviews => {}

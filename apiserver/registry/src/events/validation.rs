@@ -1,6 +1,8 @@
 //! Events: those of the core group are checked little, those of events.k8s.io more.
 
+use kubewright_apimachinery::conform::{Medium, write_empties};
 use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
@@ -57,6 +59,10 @@ pub(super) fn update(is_core: bool, new: &Value, old: &Value, errors: &mut Error
     if new.at("series") != old.at("series") {
         series(new, errors);
     }
+    // Only here the zero time is none, however it came.
+    let kind = GroupVersionKind::from_api_version_and_kind("events.k8s.io/v1", "Event");
+    let mut new = new.clone();
+    write_empties(&kind, &mut new, Medium::Json);
     // The names are those of the core group, whatever the request says.
     for (field, shown) in [
         ("regarding", "involvedObject"),
@@ -75,7 +81,7 @@ pub(super) fn update(is_core: bool, new: &Value, old: &Value, errors: &mut Error
         ("reportingInstance", "reportingInstance"),
     ] {
         let mut found = Vec::new();
-        immutable(new, old, &Path::root(), field, &mut found);
+        immutable(&new, old, &Path::root(), field, &mut found);
         // What else an event is about is a pointer: an empty reference is not none.
         let appeared = field == "related" && new.has(field) != old.has(field);
         if appeared || !found.is_empty() {

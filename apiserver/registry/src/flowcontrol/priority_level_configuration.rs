@@ -111,14 +111,17 @@ fn check(object: &Value, errors: &mut Errors) {
     }
     match kind {
         "Exempt" => {
-            covered(kind, spec, &path, errors);
+            let detail = "must be nil if the type is not Limited";
+            forbidden(spec, &path, "limited", detail, errors);
             let at = path.child("exempt");
             shares(spec.at("exempt"), &at, errors);
             lendable(spec.at("exempt"), &at, errors);
         }
         "Limited" => {
-            covered(kind, spec, &path, errors);
-            if spec.has("limited") {
+            let detail = "must be nil if the type is Limited";
+            forbidden(spec, &path, "exempt", detail, errors);
+            let detail = "must not be empty when type is Limited";
+            if required(spec, &path, "limited", detail, errors) {
                 limited(spec.at("limited"), &path.child("limited"), errors);
             }
         }
@@ -155,29 +158,25 @@ fn typed(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// What handwritten validation says of the parts that go with a type.
-fn covered(kind: &str, holder: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let (field, is_wanted, detail) = match kind {
-        "Exempt" => ("limited", false, "must be nil if the type is not Limited"),
-        "Limited" if holder.has("exempt") => {
-            ("exempt", false, "must be nil if the type is Limited")
-        }
-        "Limited" => ("limited", true, "must not be empty when type is Limited"),
-        "Reject" => {
-            let detail = "must be nil if limited.limitResponse.type is not Limited";
-            ("queuing", false, detail)
-        }
-        _ => {
-            let detail = "must not be empty if limited.limitResponse.type is Limited";
-            ("queuing", true, detail)
-        }
-    };
-    let at = path.child(field);
-    match (holder.has(field), is_wanted) {
-        (true, false) => errors.push(FieldError::forbidden(&at, detail).covered()),
-        (false, true) => errors.push(FieldError::required(&at, detail).covered()),
-        _ => {}
+/// What handwritten validation says of a part that goes with another type.
+fn forbidden(holder: &Value, path: &Path<'_>, field: &str, detail: &str, errors: &mut Errors) {
+    if holder.has(field) {
+        errors.push(FieldError::forbidden(&path.child(field), detail).covered());
     }
+}
+
+/// What handwritten validation says of the part that goes with the type; says whether it is there.
+fn required(
+    holder: &Value,
+    path: &Path<'_>,
+    field: &str,
+    detail: &str,
+    errors: &mut Errors,
+) -> bool {
+    if !holder.has(field) {
+        errors.push(FieldError::required(&path.child(field), detail).covered());
+    }
+    holder.has(field)
 }
 
 fn goes_with(kind: &str, holder: &Value, path: &Path<'_>, field: &str, errors: &mut Errors) {
@@ -214,9 +213,13 @@ fn limited(level: &Value, path: &Path<'_>, errors: &mut Errors) {
     let at = path.child("limitResponse");
     let queuing = response.at("queuing");
     match response.text("type") {
-        kind @ ("Queue" | "Reject") => {
-            covered(kind, response, &at, errors);
-            if kind == "Queue" && !queuing.is_null() {
+        "Reject" => {
+            let detail = "must be nil if limited.limitResponse.type is not Limited";
+            forbidden(response, &at, "queuing", detail, errors);
+        }
+        "Queue" => {
+            let detail = "must not be empty if limited.limitResponse.type is Limited";
+            if required(response, &at, "queuing", detail, errors) {
                 queues(queuing, &at.child("queuing"), errors);
             }
         }

@@ -25,7 +25,23 @@ const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
 
 /// The strategy of ingresses.
 #[derive(Debug)]
-pub(crate) struct Ingress;
+pub(crate) struct Ingress {
+    service: Name,
+}
+
+/// What is wrong with the name of a service.
+type Name = fn(&str) -> Vec<String>;
+
+impl Ingress {
+    pub(crate) const NEWEST: Self = Self {
+        service: names::dns1123_label,
+    };
+
+    /// Before 1.36, whose gate is `RelaxedServiceNameValidation`: services begin with a letter.
+    pub(crate) const STRICT: Self = Self {
+        service: names::dns1035_label,
+    };
+}
 
 impl Strategy for Ingress {
     fn default(&self, object: &mut Value) {
@@ -49,7 +65,8 @@ impl Strategy for Ingress {
 
     fn validate(&self, object: &Value, found: &mut Findings) {
         METADATA.create(object, &mut found.errors);
-        check(object, &mut found.errors);
+        let allowed = Allowed::new(self.service);
+        check(object, &allowed, &mut found.errors);
         check_annotation(object, &mut found.errors);
     }
 
@@ -60,7 +77,7 @@ impl Strategy for Ingress {
             return check_balancer(new.at("status"), &Path::new("status"), errors);
         }
         METADATA.create(new, errors);
-        check(new, errors);
+        check(new, &Allowed::after(old, self.service), errors);
     }
 
     fn warnings(&self, new: &Value, old: &Value) -> Vec<String> {
@@ -92,7 +109,51 @@ fn fill_status(object: &mut Value) {
     }
 }
 
-fn check(object: &Value, errors: &mut Errors) {
+/// What an ingress may have, which depends on what it had.
+#[derive(Clone, Copy)]
+struct Allowed {
+    service: Name,
+    any_wildcard: bool,
+}
+
+impl Allowed {
+    fn new(service: Name) -> Self {
+        Self {
+            service,
+            any_wildcard: false,
+        }
+    }
+
+    fn after(old: &Value, service: Name) -> Self {
+        let rules = old.at("spec").list("rules");
+        let paths = rules.iter().flat_map(|rule| rule.at("http").list("paths"));
+        let first = old.at("spec").at("defaultBackend");
+        let mut backends = paths.map(|path| path.at("backend")).chain([first]);
+        let begins_otherwise = backends.any(|backend| {
+            let name = backend.at("service").text("name");
+            names::dns1123_label(name).is_empty() && !names::dns1035_label(name).is_empty()
+        });
+        Self {
+            service: if begins_otherwise {
+                names::dns1123_label
+            } else {
+                service
+            },
+            any_wildcard: rules.iter().any(was_wrong),
+        }
+    }
+}
+
+/// Whether a rule for all hosts of a domain counts as one of before such rules were checked. Those whose services' names do
+/// not begin with a letter do so in each version.
+fn was_wrong(rule: &Value) -> bool {
+    let mut found = Errors::new();
+    let strict = Allowed::new(names::dns1035_label);
+    paths(rule, &Path::root(), &strict, &mut found);
+    rule.text("host").contains('*') && !found.is_empty()
+}
+
+fn check(object: &Value, allowed: &Allowed, errors: &mut Errors) {
     let spec = object.at("spec");
     let path = Path::new("spec");
     let rules = spec.list("rules");
@@ -102,11 +163,11 @@ fn check(object: &Value, errors: &mut Errors) {
     }
     if spec.has("defaultBackend") {
         let at = path.child("defaultBackend");
-        backend(spec.at("defaultBackend"), &at, errors);
+        backend(spec.at("defaultBackend"), &at, allowed, errors);
     }
     let at = path.child("rules");
     for (index, rule) in rules.iter().enumerate() {
-        ingress_rule(rule, &at.index(index), errors);
+        ingress_rule(rule, &at.index(index), allowed, errors);
     }
     let at = path.child("tls");
     for (index, tls) in spec.list("tls").iter().enumerate() {
@@ -163,11 +224,17 @@ fn check_balancer(status: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn ingress_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn ingress_rule(rule: &Value, path: &Path<'_>, allowed: &Allowed, errors: &mut Errors) {
     let host = rule.text("host");
     if !host.is_empty() {
         self::host(host, &path.child("host"), errors);
     }
+    if !host.contains('*') || !allowed.any_wildcard {
+        paths(rule, path, allowed, errors);
+    }
+}
+
+fn paths(rule: &Value, path: &Path<'_>, allowed: &Allowed, errors: &mut Errors) {
     if !rule.has("http") {
         return;
     }
@@ -191,7 +258,8 @@ fn ingress_rule(rule: &Value, path: &Path<'_>, errors: &mut Errors) {
             let at = at.child("pathType");
             errors.push(FieldError::not_supported(&at, kind, &kinds));
         }
-        backend(item.at("backend"), &at.child("backend"), errors);
+        let at = at.child("backend");
+        backend(item.at("backend"), &at, allowed, errors);
     }
 }
 
@@ -236,7 +304,7 @@ fn pattern(host: &str, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn backend(backend: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn backend(backend: &Value, path: &Path<'_>, allowed: &Allowed, errors: &mut Errors) {
     let (service, resource) = (backend.has("service"), backend.has("resource"));
     if service && resource {
         let detail = "cannot set both resource and service backends";
@@ -260,7 +328,7 @@ fn backend(backend: &Value, path: &Path<'_>, errors: &mut Errors) {
     let (service, at) = (backend.at("service"), path.child("service"));
     if required(service, &at, "name", errors) {
         let name = service.text("name");
-        let found = names::dns1123_label(name);
+        let found = (allowed.service)(name);
         problems(&at.child("name"), name, found, errors);
     }
     let port = service.at("port");

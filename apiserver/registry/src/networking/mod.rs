@@ -1,6 +1,6 @@
 //! The group networking.k8s.io.
 
-mod ingress;
+pub(crate) mod ingress;
 mod ingress_class;
 mod ip_address;
 mod network_policy;
@@ -14,7 +14,7 @@ use crate::strategy::Strategy;
 /// Returns the strategy of a kind of the group.
 pub(crate) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
-        "Ingress" => Arc::new(ingress::Ingress),
+        "Ingress" => Arc::new(ingress::Ingress::NEWEST),
         "IngressClass" => Arc::new(ingress_class::IngressClass),
         "IPAddress" => Arc::new(ip_address::IPAddress),
         "NetworkPolicy" => Arc::new(network_policy::NetworkPolicy),

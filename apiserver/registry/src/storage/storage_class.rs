@@ -16,7 +16,7 @@ use crate::columns::text::or;
 use crate::strategy::{Findings, Strategy};
 use crate::warnings::pod::deprecated_label;
 use kubewright_validation::check::{
-    Errors, declared_immutable, declared_required, one_of_if_set, problems,
+    Errors, declaratively_swapped, declared_immutable, declared_required, one_of_if_set, problems,
 };
 use kubewright_validation::metadata::Rules;
 
@@ -116,14 +116,14 @@ fn topologies(object: &Value, errors: &mut Errors) {
 }
 
 fn check_update(new: &Value, old: &Value, errors: &mut Errors) {
-    for field in [
-        "provisioner",
-        "parameters",
-        "reclaimPolicy",
-        "volumeBindingMode",
-    ] {
-        declared_immutable(new, old, &Path::root(), field, errors);
-    }
+    let immutable = |field: &'static str| {
+        move |errors: &mut Errors| {
+            declared_immutable(new, old, &Path::root(), field, errors);
+        }
+    };
+    declaratively_swapped(errors, immutable("parameters"), immutable("provisioner"));
+    immutable("reclaimPolicy")(errors);
+    immutable("volumeBindingMode")(errors);
 }
 
 fn deprecated_topologies(class: &Value, out: &mut Vec<String>) {

@@ -1,6 +1,6 @@
 //! Warnings about valid addresses in an uncommon form.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use kubewright_apimachinery::field::Path;
 use kubewright_apimachinery::go_text::quoted;
@@ -10,23 +10,20 @@ use serde_json::Value;
 
 /// Warns about an IP address that is not written as it should be: an old object may have one, or an older version take it.
 pub(crate) fn ip(path: &Path<'_>, text: &str, out: &mut Vec<String>) {
-    let Ok(address) = text.parse::<Ipv6Addr>() else {
-        let plain = without_zeros(text).parse::<IpAddr>();
-        if let Some(plain) = plain.ok().filter(|_| text.parse::<IpAddr>().is_err()) {
-            out.push(format!(
-                "{path}: non-standard IP address {} is invalid: use {}",
-                quoted(text),
-                quoted(&plain.to_string())
-            ));
-        }
+    let written: Option<IpAddr> = text.parse().ok();
+    let Some(address) = written.or_else(|| without_zeros(text).parse().ok()) else {
         return;
     };
-    let canonical = address.to_string();
-    if canonical != text {
+    // An IPv4 address in the form of IPv6 is one of IPv4.
+    let address = address.to_canonical();
+    let (shown, canonical) = (quoted(text), quoted(&address.to_string()));
+    if written != Some(address) {
         out.push(format!(
-            "{path}: IPv6 address {} should be in RFC 5952 canonical format ({})",
-            quoted(text),
-            quoted(&canonical)
+            "{path}: non-standard IP address {shown} is invalid: use {canonical}"
+        ));
+    } else if address.is_ipv6() && canonical != shown {
+        out.push(format!(
+            "{path}: IPv6 address {shown} should be in RFC 5952 canonical format ({canonical})"
         ));
     }
 }
