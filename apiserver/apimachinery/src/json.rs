@@ -24,7 +24,7 @@ mod write;
 use serde_json::Value;
 
 use crate::depth::{DEEPEST, DEEPEST_OWN};
-pub use indent::indented;
+pub use indent::{compact, indented};
 pub use write::{write, write_string};
 
 use read::{Fault, read};

@@ -21,8 +21,9 @@ pub(crate) fn of_failed_list(function: &str, has_one_overload: bool) -> Result<(
 }
 
 /// The same of the second argument.
-pub(crate) fn of_failed_key(function: &str) -> Result<(), Failure> {
+pub(crate) fn of_failed_key(function: &str, has_one_overload: bool) -> Result<(), Failure> {
     match function {
+        "@sortByAssociatedKeys" if has_one_overload => Err(NO_LIST),
         "flatten" => Err(Failure::Panic(
             "interface conversion: ref.Val is *types.Err, not types.Int",
         )),

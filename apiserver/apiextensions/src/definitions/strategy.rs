@@ -30,6 +30,7 @@ impl Strategy for CustomResourceDefinition {
         if let Some(metadata) = object.part("metadata") {
             metadata.put("generation", 1);
         }
+        settle_defaults(object);
         object.put(
             "status",
             json!({ "acceptedNames": { "kind": "", "plural": "" }, "conditions": null }),
@@ -44,6 +45,7 @@ impl Strategy for CustomResourceDefinition {
                 new.take_from(old, "status");
                 remember_storage(new);
                 count_generation(new, old);
+                settle_defaults(new);
             }
             "status" => new.take_from(old, "spec"),
             _ => {}
@@ -81,6 +83,17 @@ impl Strategy for CustomResourceDefinition {
         Behavior {
             unconditional_update: false,
             ..Behavior::default()
+        }
+    }
+}
+
+/// After the generation is counted: the real server changes the defaults when it validates.
+fn settle_defaults(object: &mut Value) {
+    let versions = object.existing("spec").map(|spec| spec.each("versions"));
+    for version in versions.into_iter().flatten() {
+        let schema = version.existing("schema");
+        if let Some(schema) = schema.and_then(|schema| schema.existing("openAPIV3Schema")) {
+            structural::settle_defaults(schema);
         }
     }
 }

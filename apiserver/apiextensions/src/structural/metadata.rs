@@ -15,11 +15,26 @@ const OBJECT_META: &str = "apimachinery.pkg.apis.meta.v1.ObjectMeta";
 ///
 /// # Errors
 /// The text of Go's decoder, when something has the wrong type.
-pub(super) fn coerce_metadata(metadata: &mut Value) -> Result<Vec<String>, String> {
+pub(crate) fn coerce_metadata(metadata: &mut Value) -> Result<Vec<String>, String> {
     if metadata.is_null() {
         *metadata = Value::Object(Map::new());
     }
-    Ok(conform_type(OBJECT_META, metadata)?.unknown)
+    let conformed = conform_type(OBJECT_META, metadata)?;
+    if let Value::Object(members) = metadata {
+        // Go leaves out what is empty when it writes the object again.
+        members.retain(|_, value| !is_empty(value));
+    }
+    Ok(conformed.unknown)
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::String(text) => text.is_empty(),
+        _ => false,
+    }
 }
 
 /// Holds the metadata of every object inside of `value` to its type; the paths of fields that go.

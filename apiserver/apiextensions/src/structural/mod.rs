@@ -40,10 +40,10 @@ mod values;
 use kubewright_apimachinery::field::{FieldError, Path, Reason};
 use serde_json::Value;
 
-pub use check::check;
-pub use check::shown;
+pub use check::{check, settle_defaults, shown};
 use correlation::Correlation;
 pub use formats::is_format_of;
+pub(crate) use metadata::coerce_metadata;
 pub use ownership::{Items, Member, Owned, Part};
 use schema::Schema;
 use values::Taken;

@@ -65,9 +65,9 @@ impl Rule {
 
     /// The name of the rule in messages: its message, or else its expression.
     fn name(&self) -> &str {
-        match self.message.trim() {
+        match self.message.as_str() {
             "" => self.expression.trim(),
-            message => message,
+            message => message.trim(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Lays out JSON text for people to read.
+//! Lays out JSON text for people to read, or on one line.
 
 /// The text with a line for each member and item, as Go's `json.Indent` has it with two blanks.
 pub fn indented(text: &[u8]) -> Vec<u8> {
@@ -47,6 +47,27 @@ pub fn indented(text: &[u8]) -> Vec<u8> {
     out
 }
 
+/// The text without blanks between its parts, as Go's `json.Compact` has it.
+///
+/// ```
+/// let text = kubewright_apimachinery::json::compact(b"{\n  \"a b\": 2.0\n}");
+/// assert_eq!(text, br#"{"a b":2.0}"#);
+/// ```
+pub fn compact(text: &[u8]) -> Vec<u8> {
+    let (mut quoted, mut escaped) = (false, false);
+    let stays = |byte: &u8| {
+        let stays = quoted || !byte.is_ascii_whitespace();
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => quoted = !quoted,
+            _ => {}
+        }
+        stays
+    };
+    text.iter().copied().filter(stays).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -55,11 +76,15 @@ mod tests {
 
     #[test]
     fn text_is_laid_out_as_serde_json_lays_out_trees() {
-        let value = json!({"a": [1, {"b": "x,{\"\\:"}, [], {}], "c": {"d": null, "e": [[true]]}, "f": -1.5});
+        let value = json!({"a": [1, {"b": "x, {\"\\:"}, [], {}], "c": {"d": null, "e": [[true]]}, "f": -1.5});
         let laid_out = indented(value.to_string().as_bytes());
         assert_eq!(
             String::from_utf8(laid_out).unwrap(),
             serde_json::to_string_pretty(&value).unwrap()
+        );
+        assert_eq!(
+            compact(&indented(value.to_string().as_bytes())),
+            value.to_string().as_bytes()
         );
     }
 }

@@ -1,6 +1,6 @@
 //! Attributes: variables with the fields and indexes that expressions select.
 
-use super::{Context, Evaluated, Failure, borrowed};
+use super::{Context, Evaluated, Failure, borrowed, valid};
 use crate::cost::SELECT;
 use crate::node::{Attribute, Base, By, Node, Qualifier};
 use crate::value::{List, Object, Value};
@@ -29,10 +29,7 @@ impl<'a> Context<'_, 'a> {
             Base::Value(node) => self.eval(node)?,
             Base::Conditional(nodes) => self.conditional(nodes)?,
         };
-        match self.qualified(base, &attribute.qualifiers, attribute.test)? {
-            Value::Invalid(reason) => Err(Failure::new(reason)),
-            value => Ok(value),
-        }
+        valid(self.qualified(base, &attribute.qualifiers, attribute.test)?)
     }
 
     fn conditional(&mut self, [condition, truthy, falsy]: &'a [Node; 3]) -> Evaluated<'a> {
@@ -122,6 +119,7 @@ fn find<'a>(
             .as_str()
             .and_then(|name| record.fields.get(name))
             .cloned(),
+        Value::Invalid(reason) => return Err(Failure::new(*reason)),
         _ => None,
     };
     if found.is_none() && !lenient {

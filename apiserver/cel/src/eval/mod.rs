@@ -137,7 +137,7 @@ impl<'v, 'a> Context<'v, 'a> {
                 let (left, left_failure) = self.argument(left)?;
                 let (right, right_failure) = self.argument(right)?;
                 if right_failure.is_some() {
-                    cost::of_failed_key(call.function.name)?;
+                    cost::of_failed_key(call.function.name, call.overload.is_some())?;
                 }
                 self.run_or_fail(call, &[left, right], left_failure.or(right_failure))
             }
@@ -177,12 +177,12 @@ impl<'v, 'a> Context<'v, 'a> {
             return result;
         }
         self.charge((call.cost)(values, result.as_ref().ok()))?;
-        result
+        result.and_then(valid)
     }
 
     fn optional_or(&mut self, node: &'a OptionalOr) -> Evaluated<'a> {
         match self.eval(&node.first)? {
-            Value::Optional(Some(value)) if node.unwrap => Ok((*value).clone()),
+            Value::Optional(Some(value)) if node.unwrap => valid((*value).clone()),
             Value::Optional(Some(value)) => Ok(Value::Optional(Some(value))),
             Value::Optional(None) => self.eval(&node.otherwise),
             _ => Err(Failure::no_such_overload()),
@@ -205,6 +205,14 @@ impl<'v, 'a> Context<'v, 'a> {
 
     fn set(&mut self, slot: usize, value: Value<'a>) {
         self.locals[slot] = Local::Known(Ok(value));
+    }
+}
+
+/// The value, unless it was read of JSON that its schema does not fit.
+fn valid(value: Value<'_>) -> Evaluated<'_> {
+    match value {
+        Value::Invalid(reason) => Err(Failure::new(reason)),
+        value => Ok(value),
     }
 }
 

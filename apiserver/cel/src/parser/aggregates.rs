@@ -14,7 +14,7 @@ impl Parser<'_> {
         for _ in 0..2 * length - 1 {
             name.push_str(self.take().text);
         }
-        let open = self.take();
+        let open = self.open(Tok::CloseBrace);
         let id = self.nodes.id(open.at);
         let mut fields = Vec::new();
         let mut height = 0;
@@ -54,7 +54,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn list(&mut self) -> Parsed<Expr> {
-        let open = self.take();
+        let open = self.open(Tok::CloseBracket);
         let id = self.nodes.id(open.at);
         let mut elements = Vec::new();
         let mut height = 0;
@@ -77,7 +77,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn map(&mut self) -> Parsed<Expr> {
-        let open = self.take();
+        let open = self.open(Tok::CloseBrace);
         let id = self.nodes.id(open.at);
         let mut entries = Vec::new();
         let mut height = 0;

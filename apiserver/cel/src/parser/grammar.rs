@@ -19,6 +19,8 @@ pub(super) struct Parser<'s> {
     next: usize,
     pub(super) nodes: Nodes,
     open: Open,
+    /// What closes the brackets that are open.
+    closers: Vec<Tok>,
     /// The height of the tree that was read last, counted as the reference implementation counts it.
     pub(super) height: u16,
 }
@@ -39,6 +41,7 @@ impl<'s> Parser<'s> {
             next: 0,
             nodes: Nodes::new(problems, bindings),
             open: Open::default(),
+            closers: Vec::new(),
             height: 0,
         }
     }
@@ -223,7 +226,7 @@ impl<'s> Parser<'s> {
         }
         self.take();
         if name.kind == Tok::Ident && !optional && self.peek() == Tok::OpenParen {
-            let open = self.take();
+            let open = self.open(Tok::CloseParen);
             let id = self.nodes.id(open.at);
             let arguments = self.arguments()?;
             self.grow(height.max(self.height))?;
@@ -254,7 +257,7 @@ impl<'s> Parser<'s> {
 
     fn index(&mut self, target: Expr) -> Parsed<Expr> {
         let height = self.height;
-        let open = self.take();
+        let open = self.open(Tok::CloseBracket);
         let id = self.nodes.id(open.at);
         let operator = if self.peek() == Tok::Question {
             self.take();
@@ -276,7 +279,7 @@ impl<'s> Parser<'s> {
         let token = self.current();
         match token.kind {
             Tok::OpenParen => {
-                self.take();
+                self.open(Tok::CloseParen);
                 let inner = self.expression()?;
                 self.expect(Tok::CloseParen)?;
                 Ok(inner)
@@ -313,7 +316,7 @@ impl<'s> Parser<'s> {
         let prefix = if rooted { "." } else { "" };
         let name = format!("{prefix}{}", token.text);
         if self.peek() == Tok::OpenParen {
-            let open = self.take();
+            let open = self.open(Tok::CloseParen);
             let id = self.nodes.id(open.at);
             let arguments = self.arguments()?;
             if RESERVED.contains(&token.text) {
@@ -387,8 +390,17 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
+    /// Reads an opening bracket.
+    pub(super) fn open(&mut self, closer: Tok) -> Token<'s> {
+        self.closers.push(closer);
+        self.take()
+    }
+
     /// Reads one token, leaving out one before it or filling it in where that is all that is wrong.
     pub(super) fn expect(&mut self, kind: Tok) -> Parsed<u32> {
+        if self.closers.last() == Some(&kind) {
+            self.closers.pop();
+        }
         let token = self.current();
         if token.kind == kind {
             self.take();
@@ -403,7 +415,7 @@ impl<'s> Parser<'s> {
             self.take();
             return Ok(self.take().at);
         }
-        if may_follow(kind, token.kind) {
+        if self.may_follow(kind, token.kind) {
             self.syntax(token.at, &format!("missing {name} at '{}'", token.text));
             return Ok(token.at);
         }
@@ -412,6 +424,20 @@ impl<'s> Parser<'s> {
             &format!("mismatched input '{}' expecting {name}", token.text),
         );
         Err(Stop)
+    }
+
+    /// Whether `token` may stand behind `filled`, so that filling it in mends the expression.
+    fn may_follow(&self, filled: Tok, token: Tok) -> bool {
+        match (filled, token) {
+            (Tok::Colon, _) => starts_expression(token),
+            (Tok::End, _) => false,
+            (_, Tok::End) => self.closers.is_empty(),
+            (_, Tok::CloseParen | Tok::CloseBracket | Tok::CloseBrace) => {
+                self.closers.last() == Some(&token)
+            }
+            (_, Tok::Dot | Tok::OpenBracket | Tok::Minus) => true,
+            _ => !starts_expression(token),
+        }
     }
 
     pub(super) fn syntax(&mut self, at: u32, message: &str) {
@@ -511,15 +537,6 @@ fn sum_operator(token: Tok) -> Option<(&'static str, u8)> {
 
 fn starts_expression(token: Tok) -> bool {
     STARTS.contains(&token)
-}
-
-/// Whether `token` may stand behind `filled`, so that filling it in mends the expression.
-fn may_follow(filled: Tok, token: Tok) -> bool {
-    match filled {
-        Tok::Colon => starts_expression(token),
-        Tok::End => false,
-        _ => !starts_expression(token) || matches!(token, Tok::Dot | Tok::OpenBracket | Tok::Minus),
-    }
 }
 
 fn list_of(expected: &[Tok]) -> String {

@@ -175,6 +175,14 @@ fn the_cost_of_a_list_that_is_an_error_fails_the_whole_expression() {
             no_list,
         ),
         (
+            "(dyn({'a': 1}).b == 1 ? ['a'] : ['b']).sortBy(x, x.size()) == [] || true",
+            no_list,
+        ),
+        (
+            "['a'].sortBy(x, dyn({'a': x}).b == x ? 1 : 2) == [] || true",
+            no_list,
+        ),
+        (
             "[[1]].flatten(dyn({'a': 1}).b) == [] || true",
             "internal error: interface conversion: ref.Val is *types.Err, not types.Int",
         ),

@@ -96,6 +96,15 @@ fn syntax_errors_read_as_those_of_the_generated_parser() {
         ),
         ("size(name", "1:10: Syntax error: missing ')' at '<EOF>'"),
         (
+            "string((name",
+            "1:13: Syntax error: mismatched input '<EOF>' expecting ')'",
+        ),
+        (
+            "name[0)",
+            "1:7: Syntax error: mismatched input ')' expecting ']'",
+        ),
+        ("(name[0)", "1:8: Syntax error: missing ']' at ')'"),
+        (
             "[1, 2",
             "1:6: Syntax error: mismatched input '<EOF>' expecting {']', ','}",
         ),

@@ -21,6 +21,7 @@ pub(crate) fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, Failure
     Ok(match (left, right) {
         (Value::Null, Value::Null) => true,
         (Value::Null, _) | (_, Value::Null) => false,
+        (Value::Invalid(reason), _) => return Err(Failure::new(*reason)),
         (Value::Bool(left), Value::Bool(right)) => left == right,
         (Value::String(left), Value::String(right)) => **left == **right,
         (Value::Bytes(left), Value::Bytes(right)) => left == right,

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use kubewright_apimachinery::json::write;
-use serde::ser::Error as _;
-use serde::{Serialize, Serializer};
+use kubewright_apimachinery::json::{compact, write};
+use kubewright_apimachinery::yaml;
+use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -39,32 +39,33 @@ pub struct Event {
     pub(super) object_ref: Option<ObjectReference>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) response_status: Option<Map<String, Value>>,
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "as_answered"
-    )]
-    pub(super) request_object: Option<Value>,
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "as_answered"
-    )]
-    pub(super) response_object: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) request_object: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) response_object: Option<Box<RawValue>>,
     pub(super) request_received_timestamp: String,
     pub(super) stage_timestamp: String,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) annotations: BTreeMap<String, String>,
 }
 
-/// Writes numbers as answers do: 2.0 is 2.
-#[expect(clippy::ref_option, reason = "it is how serde calls it")]
-fn as_answered<S: Serializer>(object: &Option<Value>, serializer: S) -> Result<S::Ok, S::Error> {
+/// An object with its numbers as answers have them: 2.0 is 2.
+pub(super) fn as_answered(object: &Value) -> Option<Box<RawValue>> {
     let mut text = Vec::new();
-    if let Some(object) = object {
-        write(&mut text, object);
+    write(&mut text, object);
+    raw(text)
+}
+
+/// A patch as it was sent: 2.0 stays what it is. One in YAML as JSON.
+pub(super) fn as_sent(patch: &[u8]) -> Option<Box<RawValue>> {
+    if serde_json::from_slice::<Value>(patch).is_ok() {
+        return raw(compact(patch));
     }
-    let text = String::from_utf8(text).map_err(S::Error::custom)?;
-    let raw = RawValue::from_string(text).map_err(S::Error::custom)?;
-    raw.serialize(serializer)
+    as_answered(&yaml::parse(patch).ok()?.value)
+}
+
+fn raw(text: Vec<u8>) -> Option<Box<RawValue>> {
+    RawValue::from_string(String::from_utf8(text).ok()?).ok()
 }
 
 /// When in a request's life an event was made.

@@ -11,12 +11,11 @@ use kubewright_admission::Notes;
 use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::status::Status;
 use kubewright_apimachinery::user::User;
-use kubewright_apimachinery::yaml;
 use kubewright_auth::Impersonated;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
-use super::event::{AuthenticationMetadata, Event, ObjectReference, Stage};
+use super::event::{AuthenticationMetadata, Event, ObjectReference, Stage, as_answered, as_sent};
 use super::{Audit, Level, response, source};
 use crate::body::Body;
 use crate::rest::negotiate::takes_objects;
@@ -116,7 +115,7 @@ impl Trail {
 
     /// The object of the request, decoded and defaulted. Where the path says less than the object, the object's own
     /// metadata tell what it is about.
-    pub(crate) fn request_object(&self, object: Value) {
+    pub(crate) fn request_object(&self, object: &Value) {
         let mut inner = self.inner.lock();
         let event = &mut inner.event;
         let reference = event.object_ref.get_or_insert_default();
@@ -127,20 +126,19 @@ impl Trail {
             (&mut reference.resource_version, "resourceVersion"),
         ] {
             if member.is_empty() {
-                meta_text(&object, name).clone_into(member);
+                meta_text(object, name).clone_into(member);
             }
         }
         if event.level >= Level::Request {
-            event.request_object = Some(object);
+            event.request_object = as_answered(object);
         }
     }
 
-    /// The patch of the request, as it was sent; one in YAML as JSON.
+    /// The patch of the request.
     pub(crate) fn request_patch(&self, patch: &[u8]) {
         let mut inner = self.inner.lock();
         if inner.event.level >= Level::Request {
-            let from_yaml = || Some(yaml::parse(patch).ok()?.value);
-            let patch = serde_json::from_slice(patch).ok().or_else(from_yaml);
+            let patch = as_sent(patch);
             // The real server takes what begins as JSON into the event as it is, and cannot write an event that is no JSON.
             inner.unwritable = patch.is_none();
             inner.event.request_object = patch;
@@ -156,7 +154,7 @@ impl Trail {
         let mut inner = self.inner.lock();
         inner.event.response_status = Some(response::status(&status));
         if inner.event.level >= Level::RequestResponse {
-            inner.event.response_object = Some(status);
+            inner.event.response_object = as_answered(&status);
         }
     }
 
@@ -200,7 +198,7 @@ impl Trail {
                     event.response_status = Some(response::status(&object));
                 }
                 if event.level >= Level::RequestResponse {
-                    event.response_object = Some(object);
+                    event.response_object = as_answered(&object);
                 }
             }
         }

@@ -21,10 +21,10 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::corrupt;
 use super::negotiate::Output;
 use super::path::ResourcePath;
 use super::query::Query;
+use super::{addresses, corrupt};
 use crate::audit::Trail;
 use crate::metrics::AdmissionStep;
 use crate::rest::shared::Shared;
@@ -82,7 +82,8 @@ impl Call {
 
     /// A stored object in the request's version.
     pub(crate) async fn value(&self, object: &Object) -> Result<Value> {
-        let value = object.value();
+        let mut value = object.value();
+        addresses::hide_read(self, &mut value);
         if self.shows_as_stored(object) {
             return Ok(value);
         }
@@ -236,7 +237,7 @@ impl Call {
             if kind.kind == self.resource.kind {
                 self.resource.strategy.complete_for_audit(&mut object);
             }
-            trail.request_object(object);
+            trail.request_object(&object);
         }
     }
 

@@ -191,7 +191,8 @@ fn policy(random: &mut Random, plan: &Plan) -> Value {
         validations(random, scope, &mut spec);
         "validating"
     };
-    json!({name: "a", "spec": spec, "bindings": bindings(random, plan)})
+    let bindings = bindings(random, plan, &spec);
+    json!({name: "a", "spec": spec, "bindings": bindings})
 }
 
 fn validations(random: &mut Random, scope: Scope, spec: &mut Value) {
@@ -248,7 +249,7 @@ fn mutations(random: &mut Random, scope: Scope, spec: &mut Value) {
     }
 }
 
-fn bindings(random: &mut Random, plan: &Plan) -> Value {
+fn bindings(random: &mut Random, plan: &Plan, spec: &Value) -> Value {
     let mut first = json!({});
     if !plan.param_ref.is_null() {
         first["paramRef"] = plan.param_ref.clone();
@@ -280,7 +281,9 @@ fn bindings(random: &mut Random, plan: &Plan) -> Value {
     if random.one_in(12) {
         return json!([]);
     }
-    if plan.param_kind.is_null() && random.one_in(8) {
+    let two = plan.param_kind.is_null() && random.one_in(8);
+    // An audit annotation that fails denies by a binding that only warns, too.
+    if two && spec.get("auditAnnotations").is_none() {
         return json!([first, {"validationActions": ["Warn"]}]);
     }
     json!([first])

@@ -1,6 +1,7 @@
 //! Defaults must be what the schema allows, and have no fields that it would prune.
 
 use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::view::{Edit, View};
 use kubewright_cel::Budget;
 use serde_json::{Map, Value};
 
@@ -20,6 +21,36 @@ pub(super) fn check(schema: &Schema, at: &Path<'_>, errors: &mut Vec<FieldError>
         step: Step::Root,
     };
     checks.node(schema, at, &around, false);
+}
+
+/// Holds the metadata of objects inside of defaults to its type, which the real server does to what it checks.
+pub fn settle(schema: &mut Value) {
+    settle_node(schema, true, false);
+}
+
+fn settle_node(node: &mut Value, is_root: bool, inside_meta: bool) {
+    let is_object = is_root || node.flag("x-kubernetes-embedded-resource");
+    let inside_meta = inside_meta && !is_object;
+    if !inside_meta && matches!(node.at("default"), Value::Object(_) | Value::Array(_)) {
+        let mut settled = node.at("default").clone();
+        let schema = Schema::read(node);
+        let root = Path::root();
+        if metadata::coerce(&mut settled, &schema, is_object, &root, &mut Vec::new()).is_ok() {
+            node.put("default", settled);
+        }
+    }
+    if let Some(items) = node.existing("items") {
+        settle_node(items, false, inside_meta);
+    }
+    let properties = node.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, property) in properties.into_iter().flatten() {
+        let is_meta = is_object && is_type_or_metadata(name);
+        settle_node(property, false, inside_meta || is_meta);
+    }
+}
+
+fn is_type_or_metadata(field: &str) -> bool {
+    matches!(field, "metadata" | "apiVersion" | "kind")
 }
 
 struct Checks<'e> {
@@ -73,7 +104,7 @@ impl Checks<'_> {
                 outer: Some(around),
                 step: Step::Field(name),
             };
-            let is_meta = is_object && matches!(name.as_str(), "metadata" | "apiVersion" | "kind");
+            let is_meta = is_object && is_type_or_metadata(name);
             self.node(property, &at.key(name), &below, inside_meta || is_meta);
         }
     }

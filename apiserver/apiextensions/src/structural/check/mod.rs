@@ -7,6 +7,7 @@ mod rules;
 mod shown;
 mod structure;
 
+pub use defaults::settle as settle_defaults;
 pub use shown::schema as shown;
 
 use kubewright_apimachinery::field::{FieldError, Path};

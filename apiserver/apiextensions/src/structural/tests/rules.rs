@@ -318,6 +318,16 @@ fn a_rule_that_reads_a_float_in_an_integer_field_fails() {
             "spec: Invalid value: invalid data, expected XIntOrString value to be either a string or integer evaluating \
              rule: type(self.either) == int",
         ),
+        (
+            "self.either.nosuch == 1",
+            "spec: Invalid value: invalid data, expected XIntOrString value to be either a string or integer evaluating \
+             rule: self.either.nosuch == 1",
+        ),
+        (
+            "optional.of(self).optMap(it, it.?whole).value().value() > 0",
+            "spec: Invalid value: invalid data, expected int, got float64 evaluating rule: \
+             optional.of(self).optMap(it, it.?whole).value().value() > 0",
+        ),
     ] {
         let found = broken(fields.clone(), rule, json!({"whole": 2.0, "either": 1.0}));
         assert_eq!(found.len(), 1, "{found:?}");

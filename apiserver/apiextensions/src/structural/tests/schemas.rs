@@ -3,7 +3,7 @@
 use kubewright_apimachinery::field::Path;
 use serde_json::{Value, json};
 
-use super::super::check;
+use super::super::{check, settle_defaults};
 
 /// The errors of a schema whose field `x` has this schema.
 fn field(schema: Value) -> Vec<String> {
@@ -155,4 +155,36 @@ fn defaults_are_what_the_schema_allows() {
         let expected = expected.replace("default in body", " in body");
         assert_eq!(found, [expected], "{schema}");
     }
+}
+
+#[test]
+fn metadata_in_defaults_are_what_go_keeps_of_them() {
+    let pod = |metadata: Value| json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata});
+    let embedded = json!({
+        "type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true,
+    });
+    let settled = |mut schema: Value, default: Value| {
+        schema["default"] = default;
+        let mut root = json!({"type": "object", "properties": {"x": schema}});
+        settle_defaults(&mut root);
+        root["properties"]["x"]["default"].take()
+    };
+    for (metadata, kept) in [
+        (json!(null), json!({})),
+        (
+            json!({"name": "a", "unknown": 1, "labels": null, "annotations": {}}),
+            json!({"name": "a"}),
+        ),
+        (json!({"name": 1}), json!({"name": 1})),
+    ] {
+        let found = settled(embedded.clone(), pod(metadata.clone()));
+        assert_eq!(found, pod(kept.clone()), "{metadata}");
+        let list = json!({"type": "array", "items": embedded});
+        let found = settled(list, json!([pod(metadata.clone())]));
+        assert_eq!(found, json!([pod(kept)]), "{metadata}");
+    }
+    let meta = json!({"type": "object", "default": {"unknown": 1}});
+    let mut inside = json!({"properties": {"metadata": meta}});
+    settle_defaults(&mut inside);
+    assert_eq!(inside["properties"]["metadata"], meta);
 }

@@ -194,12 +194,15 @@ pub(super) fn entry(random: &mut Random) -> Value {
 
 fn change(random: &mut Random, path: &str, kind: &str) -> Value {
     let at = format!("{path}/{{ns}}-p");
-    let object = object(random, kind, true);
+    let mut object = object(random, kind, true);
     match random.below(5) {
-        0 => json!({
-            "send": format!("PATCH {at}?fieldManager=me&force=true"),
-            "headers": {"Content-Type": "application/apply-patch+yaml"}, "body": object,
-        }),
+        0 => {
+            tell_one_fault(&mut object["spec"]);
+            json!({
+                "send": format!("PATCH {at}?fieldManager=me&force=true"),
+                "headers": {"Content-Type": "application/apply-patch+yaml"}, "body": object,
+            })
+        }
         1 => {
             let mut status = json!({"observedGeneration": random.between(0, 2)});
             if random.one_in(2) {
@@ -212,6 +215,17 @@ fn change(random: &mut Random, path: &str, kind: &str) -> Value {
         }
         2 => merge(&at, &json!({"spec": object["spec"]})),
         _ => json!({"send": format!("PUT {at}"), "body": object}),
+    }
+}
+
+/// Where lists by name may have faults, takes the unknown field away: a real server looks at the fields of what is applied in
+/// the order of a Go map, and at no more of them once it has met an unknown one.
+fn tell_one_fault(spec: &mut Value) {
+    let by_name = ["matchConditions", "variables"];
+    if let Value::Object(fields) = spec
+        && by_name.iter().any(|name| fields.contains_key(*name))
+    {
+        fields.remove("unknown");
     }
 }
 
