@@ -378,9 +378,6 @@ fn drop_what_the_type_does_not_have(spec: &mut Value, before: &Value) {
     if outside(before) && !outside(spec) && same(spec, "externalTrafficPolicy") {
         spec.drop_field("externalTrafficPolicy");
     }
-    if external && before.text("type") != "ExternalName" && same(spec, "internalTrafficPolicy") {
-        spec.drop_field("internalTrafficPolicy");
-    }
 }
 
 /// Settles the families and their policy; this server has IPv4 alone.

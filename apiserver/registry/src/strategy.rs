@@ -79,6 +79,9 @@ pub trait Strategy: Any + fmt::Debug + Send + Sync {
         ReadBack::AsStored
     }
 
+    /// Makes a stored object what readers see of it. Who writes it or reads its status sees it as it is stored.
+    fn decorate(&self, _object: &mut Value) {}
+
     /// Turns an object into one of another version (and group: `events`) of the same objects, but for its `apiVersion`.
     /// Each side is a group and a version. Returns whether there is a conversion between the two.
     fn convert(&self, _object: &mut Value, from: (&str, &str), to: (&str, &str)) -> bool {
@@ -164,9 +167,9 @@ pub trait Strategy: Any + fmt::Debug + Send + Sync {
         true
     }
 
-    /// Returns whether clients see an object as it was stored at a revision (`None`: not stored yet), if it is stored in
-    /// this version.
-    fn shows_as_stored(&self, _revision: Option<u64>) -> bool {
+    /// Returns whether clients see an object as it was stored, as this text and at a revision (`None`: not stored yet), if it is
+    /// stored in this version.
+    fn shows_as_stored(&self, _text: &[u8], _revision: Option<u64>) -> bool {
         true
     }
 

@@ -149,7 +149,7 @@ impl Strategy for Custom {
         self.definition.serves_its_storage()
     }
 
-    fn shows_as_stored(&self, revision: Option<u64>) -> bool {
+    fn shows_as_stored(&self, _text: &[u8], revision: Option<u64>) -> bool {
         // Another version may have written without this one's defaults.
         let definition = &self.definition;
         definition.versions.len() == 1

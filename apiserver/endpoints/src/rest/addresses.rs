@@ -6,7 +6,6 @@ use std::net::Ipv4Addr;
 use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::time::now;
-use kubewright_apimachinery::view::{Edit as _, View as _};
 use kubewright_fieldmanagement as managed_fields;
 use kubewright_registry::services::{self, Pool, Refused, allocate};
 use kubewright_storage::{At, Draft};
@@ -141,21 +140,6 @@ fn strike(call: &Call, address: Ipv4Addr) {
     if let Some(object) = store.get(IP_ADDRESSES, &name) {
         let last = Draft::new(&object.value());
         drop(store.delete(IP_ADDRESSES, &name, object.revision, last));
-    }
-}
-
-/// Whether the request sees a service as it is stored: its status does, without what all others read into it.
-pub(crate) fn sees_stored(call: &Call) -> bool {
-    is_about_services(call) && call.path.subresource == "status"
-}
-
-/// Takes out of a service what only those read who do not see it as it is stored.
-pub(crate) fn hide_read(call: &Call, service: &mut Value) {
-    if sees_stored(call)
-        && let Some(spec) = service.existing("spec")
-        && spec.text("type") == "ExternalName"
-    {
-        spec.drop_field("clusterIPs");
     }
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::call::Call;
 use super::negotiate::{Encoding, Form, Output};
-use super::{addresses, decode, table};
+use super::{decode, table};
 use crate::body::Body;
 use crate::list::{Items, List};
 
@@ -60,15 +60,13 @@ impl Shown {
     pub(crate) async fn value(&self, call: &Call) -> Result<Value> {
         let mut value = parse_own(&self.text)
             .ok_or_else(|| Status::internal("an object that is stored cannot be read"))?;
-        addresses::hide_read(call, &mut value);
+        call.decorate(&mut value);
         call.convert_from_storage(value).await
     }
 
     /// Whether it is in the request's version already.
     fn is_as_stored(&self, call: &Call) -> bool {
-        call.stores_its_own_form()
-            && call.resource.strategy.shows_as_stored(self.revision)
-            && !addresses::sees_stored(call)
+        call.shows_text_as_stored(&self.text, self.revision)
     }
 }
 

@@ -21,10 +21,10 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::corrupt;
 use super::negotiate::Output;
 use super::path::ResourcePath;
 use super::query::Query;
-use super::{addresses, corrupt};
 use crate::audit::Trail;
 use crate::metrics::AdmissionStep;
 use crate::rest::shared::Shared;
@@ -80,14 +80,29 @@ impl Call {
         stored.ok_or_else(|| self.not_found(name))
     }
 
-    /// A stored object in the request's version.
+    /// A stored object in the request's version, as readers see it.
     pub(crate) async fn value(&self, object: &Object) -> Result<Value> {
         let mut value = object.value();
-        addresses::hide_read(self, &mut value);
         if self.shows_as_stored(object) {
             return Ok(value);
         }
+        self.decorate(&mut value);
         self.convert_from_storage(value).await
+    }
+
+    /// A stored object in the request's version, as writers see it.
+    pub(crate) async fn value_to_write(&self, object: &Object) -> Result<Value> {
+        if self.shows_as_stored(object) {
+            return Ok(object.value());
+        }
+        self.convert_from_storage(object.value()).await
+    }
+
+    /// Makes what is stored what readers see of it, unless they read its status.
+    pub(crate) fn decorate(&self, object: &mut Value) {
+        if self.path.subresource != "status" {
+            self.resource.strategy.decorate(object);
+        }
     }
 
     /// Stored objects in the request's version.
@@ -160,11 +175,13 @@ impl Call {
 
     /// Whether a stored object is what is answered.
     pub(crate) fn shows_as_stored(&self, object: &Object) -> bool {
-        self.stores_its_own_form()
-            && self
-                .resource
-                .strategy
-                .shows_as_stored(Some(object.revision))
+        self.shows_text_as_stored(object.json(), Some(object.revision))
+    }
+
+    /// Whether the text of an object, at the revision that it was stored at, is what is answered.
+    pub(crate) fn shows_text_as_stored(&self, text: &[u8], revision: Option<u64>) -> bool {
+        let strategy = &self.resource.strategy;
+        self.stores_its_own_form() && strategy.shows_as_stored(text, revision)
     }
 
     /// Whether what a built-in kind stores is in the request's version.

@@ -8,6 +8,7 @@ use kubewright_apimachinery::accessor::{meta_text, metadata_mut};
 use kubewright_apimachinery::conform::Medium;
 use kubewright_apimachinery::names::generate;
 use kubewright_apimachinery::status::{Result, Status};
+use kubewright_apimachinery::view::View as _;
 use kubewright_auth::{About, Question, rbac::escalation};
 use kubewright_registry::services;
 use kubewright_registry::{Creation, Verb};
@@ -128,7 +129,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         }
         call.prune_patched(&mut attributes)?;
         attributes.write_empties(Medium::Storage);
-        if call.resource.strategy.is_read_back(&attributes.object) && !makes_service(call) {
+        if call.resource.strategy.is_read_back(&attributes.object) {
             let object = &mut attributes.object;
             match call.resource.strategy.read_back(object) {
                 // It was read back at the attempt before.
@@ -255,8 +256,9 @@ async fn write(
     store.write_latency().await;
     if makes_service(call) {
         let mut object = attributes.object.clone();
-        services::normalize_addresses(&mut object, None);
-        call.resource.strategy.read_back(&mut object);
+        if object.at("spec").text("type") != "ExternalName" {
+            services::normalize_addresses(&mut object, None);
+        }
         let stored = store.create(&call.table, &key, Draft::new(&object));
         let shown = |object: Arc<Object>| Shown::unwritten(draft.into_text(Some(object.revision)));
         return Ok(committed(stored)?.map(shown));

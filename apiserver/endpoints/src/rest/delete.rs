@@ -158,7 +158,7 @@ async fn remove(
         let Some(stored) = store.get(&call.table, &key) else {
             return Err(call.not_found(name));
         };
-        let old = call.value(&stored).await;
+        let old = call.value_to_write(&stored).await;
         let old = old.map_err(|failure| corrupt::got(&call.resource, &call.key(name), failure))?;
         if call.is_about_namespaces() && options.uid.is_none() {
             options.uid = Some(meta_text(&old, "uid").to_owned());

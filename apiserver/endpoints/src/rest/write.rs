@@ -32,7 +32,7 @@ pub(crate) async fn write(
     let subresource = call.path.subresource.as_str();
     loop {
         let stored = call.stored()?;
-        let old = call.value(&stored).await?;
+        let old = call.value_to_write(&stored).await?;
         let mut made = next(&old);
         while call.complete_versions().await? {
             made = next(&old);
@@ -62,6 +62,7 @@ pub(crate) async fn write(
         metadata_mut(&mut attributes.object).insert("resourceVersion".to_owned(), revision.into());
         settle_namespace(call, &mut attributes.object)?;
         keep_identity(&mut attributes.object, &attributes.old_object);
+        call.decorate(&mut attributes.old_object);
         let (new, old) = (&mut attributes.object, &attributes.old_object);
         call.resource.prepare_for_update(subresource, new, old);
         // What cannot be given is refused before anything else is looked at.

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::{Edit, View, empty};
-use kubewright_storage::ReadBack;
 use serde_json::{Value, json};
 
 use crate::behavior::Behavior;
@@ -93,11 +92,12 @@ impl Strategy for Service {
         }
     }
 
-    fn is_read_back(&self, _object: &Value) -> bool {
-        true
+    fn shows_as_stored(&self, text: &[u8], _revision: Option<u64>) -> bool {
+        const EXTERNAL: &[u8] = br#""type":"ExternalName""#;
+        memchr::memmem::find(text, EXTERNAL).is_none()
     }
 
-    fn read_back(&self, object: &mut Value) -> ReadBack {
+    fn decorate(&self, object: &mut Value) {
         let spec = object.existing("spec");
         if let Some(spec) = spec.filter(|spec| spec.text("type") == "ExternalName") {
             spec.drop_field("internalTrafficPolicy");
@@ -106,7 +106,6 @@ impl Strategy for Service {
                 spec.put("clusterIPs", json!([single]));
             }
         }
-        ReadBack::AsStored
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {

@@ -129,6 +129,10 @@ impl Strategy for Older {
         self.newest.read_back(object)
     }
 
+    fn decorate(&self, object: &mut Value) {
+        self.newest.decorate(object);
+    }
+
     fn convert(&self, object: &mut Value, from: (&str, &str), to: (&str, &str)) -> bool {
         self.newest.convert(object, from, to)
     }
@@ -181,8 +185,8 @@ impl Strategy for Older {
         self.newest.serves_storage_version()
     }
 
-    fn shows_as_stored(&self, revision: Option<u64>) -> bool {
-        self.newest.shows_as_stored(revision)
+    fn shows_as_stored(&self, text: &[u8], revision: Option<u64>) -> bool {
+        self.newest.shows_as_stored(text, revision)
     }
 
     fn has_version(&self, api_version: &str) -> bool {
