@@ -27,6 +27,7 @@ fn literals_are_read() {
         "null == null",
         "[1, 2,] == [1, 2]",
         "{'a': 1,}.a == 1",
+        "{dyn(1): 'a', dyn(null): 'b'}[dyn(null)] == 'b'",
     ]);
 }
 

@@ -98,6 +98,7 @@ impl<'a> Key<'a> {
     /// The value as a key, if it can be one.
     pub(crate) fn of(value: &Value<'a>) -> Option<Self> {
         Some(match value {
+            Value::Null => Self::Null,
             Value::Bool(value) => Self::Bool(*value),
             Value::Int(value) => Self::Int(*value),
             Value::Uint(value) => Self::Uint(*value),
@@ -115,6 +116,7 @@ impl<'a> Key<'a> {
 
     pub(crate) fn to_value(&self) -> Value<'a> {
         match self {
+            Self::Null => Value::Null,
             Self::Bool(value) => Value::Bool(*value),
             Self::Int(value) => Value::Int(*value),
             Self::Uint(value) => Value::Uint(*value),
@@ -132,9 +134,10 @@ impl<'a> Key<'a> {
 
     fn rank(&self) -> u8 {
         match self {
-            Self::Bool(_) => 0,
-            Self::Int(_) | Self::Uint(_) => 1,
-            Self::String(_) => 2,
+            Self::Null => 0,
+            Self::Bool(_) => 1,
+            Self::Int(_) | Self::Uint(_) => 2,
+            Self::String(_) => 3,
         }
     }
 }

@@ -337,6 +337,8 @@ pub enum Map<'a> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Key<'a> {
+    /// `null`.
+    Null,
     /// A boolean.
     Bool(bool),
     /// An integer.
