@@ -17,6 +17,8 @@ use super::rule::{Expression, OLD_SELF, Rule};
 use super::schema::Schema;
 
 const SELF: &str = "self";
+const UNSEEN: &str =
+    "rule compiler initialization error: failed to convert to declType for CEL validation rules";
 /// The longest message that an expression may make, in bytes.
 const LONGEST_MESSAGE: usize = 5 * 1024;
 
@@ -187,8 +189,7 @@ pub(super) fn run_on_default(
 ) {
     // Of a schema without a type nothing can be declared.
     if schema.rules.any && schema.kind.is_empty() && !schema.int_or_string {
-        let detail = "rule compiler initialization error: failed to convert to declType for CEL validation rules";
-        errors.push(FieldError::invalid(path, "", detail));
+        errors.push(FieldError::invalid(path, "", UNSEEN));
         return;
     }
     let before = errors.len();
@@ -307,10 +308,13 @@ impl Run<'_> {
         path: &Path<'_>,
         ratchet: Ratchet<'_, '_>,
     ) -> Result<(), Spent> {
+        let kind = schema.kind.as_str();
         let Some(declared) = schema.rules.seen() else {
+            if !schema.rules.all.is_empty() {
+                self.errors.push(FieldError::invalid(path, kind, UNSEEN));
+            }
             return Ok(());
         };
-        let kind = schema.kind.as_str();
         if self.budget.remaining() == 0 {
             return self.spent(path, kind);
         }

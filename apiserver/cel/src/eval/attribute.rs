@@ -79,7 +79,8 @@ impl<'a> Context<'_, 'a> {
             if counted {
                 self.charge(SELECT)?;
             }
-            match found? {
+            // What does not fit its schema is an error, even where it is asked for only.
+            match found?.map(valid).transpose()? {
                 found if tested => return Ok(Value::Bool(found.is_some())),
                 Some(found) => value = found,
                 None if test => return Ok(Value::Bool(false)),

@@ -28,6 +28,10 @@ pub(super) struct Checks<'r> {
 pub(super) struct Node<'r> {
     schema: &'r Schema,
     often: Option<u64>,
+    /// Whether there are rules here or around it: only then its type is made out.
+    ruled: bool,
+    /// Whether that fails here or around it, because expressions do not see such values.
+    unseen: bool,
 }
 
 impl<'r> Checks<'r> {
@@ -43,6 +47,8 @@ impl<'r> Checks<'r> {
         Node {
             schema: self.root,
             often: Some(1),
+            ruled: !self.root.rules.all.is_empty(),
+            unseen: false,
         }
     }
 
@@ -56,7 +62,7 @@ impl<'r> Checks<'r> {
         errors: &mut Vec<FieldError>,
     ) {
         let rules = &node.schema.rules;
-        let Some(declared) = rules.seen() else {
+        let Some(declared) = rules.seen().filter(|_| !node.unseen) else {
             let detail = "internal error: failed to construct type information for x-kubernetes-validations rules: \
                           unable to convert structural schema to CEL declarations";
             errors.push(FieldError::internal(at, detail));
@@ -142,7 +148,13 @@ impl<'r> Checks<'r> {
 
 impl<'r> Node<'r> {
     pub(super) fn property(self, name: &str) -> Option<Self> {
-        Some(self.below(self.schema.properties.get(name)?))
+        let property = self.below(self.schema.properties.get(name)?);
+        // The type of the object around it has no field for what is not seen.
+        let unseen = property.ruled && !property.schema.is_seen();
+        Some(Self {
+            unseen: self.unseen || unseen,
+            ..property
+        })
     }
 
     pub(super) fn items(self) -> Option<Self> {
@@ -163,6 +175,8 @@ impl<'r> Node<'r> {
         let times = times.map(|times| u64::try_from(times).unwrap_or(0));
         Self {
             schema,
+            ruled: self.ruled || !schema.rules.all.is_empty(),
+            unseen: self.unseen,
             often: self
                 .often
                 .zip(times)
