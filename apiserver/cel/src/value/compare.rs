@@ -29,6 +29,10 @@ pub(crate) fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, Failure
         (Value::Duration(left), Value::Duration(right)) => left == right,
         (Value::List(left), Value::List(right)) => lists_equal(left, right)?,
         (Value::Map(left), Value::Map(right)) => maps_equal(left, right),
+        // What has a schema is compared with its like alone.
+        (Value::List(List::Declared(..)) | Value::Map(Map::Declared(..)), _) => {
+            return Err(Failure::no_such_overload());
+        }
         (Value::Type(left), Value::Type(right)) => left.name() == right.name(),
         (Value::Optional(left), Value::Optional(right)) => match (left, right) {
             (Some(left), Some(right)) => equal(left, right)?,
