@@ -36,7 +36,7 @@ mod walk;
 pub use changes::{Changes, conform_changes, conform_type};
 pub use converter::converter_words;
 pub use empties::{Medium, write_empties};
-pub use integers::cut_integers;
+pub use integers::{cut_integers, settle_numbers};
 pub use walk::Conformed;
 
 use serde_json::Value;

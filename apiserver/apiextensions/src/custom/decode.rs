@@ -1,10 +1,11 @@
 //! From a request body to a custom object, in the decoder's words where it is none (spec section D.4).
 
+use kubewright_apimachinery::conform::settle_numbers;
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::unrecognized::{beginning, not_an_object};
 use kubewright_apimachinery::view::View;
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use super::Custom;
 
@@ -77,19 +78,4 @@ fn others(object: &Value) -> Vec<String> {
         .filter(|name| !matches!(*name, "apiVersion" | "kind" | "metadata"))
         .map(str::to_owned)
         .collect()
-}
-
-/// Go holds a whole number that 64 bits do not hold as a float. What is written with a point or an exponent is one, too, until
-/// the object is stored: then it is written as whole if it is.
-pub fn settle_numbers(value: &mut Value) {
-    match value {
-        Value::Number(number) if number.is_u64() && !number.is_i64() => {
-            if let Some(inexact) = number.as_f64().and_then(Number::from_f64) {
-                *number = inexact;
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(settle_numbers),
-        Value::Object(members) => members.values_mut().for_each(settle_numbers),
-        _ => {}
-    }
 }

@@ -19,7 +19,6 @@ use std::sync::Arc;
 
 use kubewright_registry::Resource;
 
-pub use decode::settle_numbers;
 pub use definition::{Definition, Scale, Version};
 pub use fields::Selectable;
 pub use strategy::empties;

@@ -111,7 +111,7 @@ impl<'s> Part<'s> {
                 ListType::Set => Items::Set,
                 ListType::Map(keys) => Items::Map(keys),
             }),
-            "object" if self.is_object || self.has_members() => Owned::Members { atomic },
+            "object" => Owned::Members { atomic },
             _ => Owned::Anything { atomic },
         }
     }
@@ -133,7 +133,11 @@ impl<'s> Part<'s> {
         match &self.schema.additional {
             Additional::Schema(entry) => Some(Member::Entry(Self::of(entry))),
             Additional::Allowed(true) => Some(Member::Unknown),
-            _ => self.schema.preserve_unknown.then_some(Member::Unknown),
+            _ if self.is_object || self.has_members() => {
+                self.schema.preserve_unknown.then_some(Member::Unknown)
+            }
+            // An object without fields may have any.
+            _ => Some(Member::Unknown),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Numbers on their way into Go's integers, where a converter and not a decoder puts them there: fractions of nothing go, and
 //! what is too large is cut.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::meta::GroupVersionKind;
 use crate::types;
@@ -57,6 +57,21 @@ fn cut(value: &mut Value, slot: &'static Slot) {
                 cut(value, item);
             }
         }
+        _ => {}
+    }
+}
+
+/// Go holds a whole number that 64 bits do not hold as a float. What is written with a point or an exponent is one, too, until
+/// the object is stored: then it is written as whole if it is.
+pub fn settle_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_u64() && !number.is_i64() => {
+            if let Some(inexact) = number.as_f64().and_then(Number::from_f64) {
+                *number = inexact;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(settle_numbers),
+        Value::Object(members) => members.values_mut().for_each(settle_numbers),
         _ => {}
     }
 }

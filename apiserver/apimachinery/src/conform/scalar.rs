@@ -3,7 +3,7 @@
 use serde_json::{Number, Value};
 
 use super::walk::{Fate, Place, Stop, Walk, describe};
-use super::{base64, quantity, time};
+use super::{base64, quantity, settle_numbers, time};
 use crate::types::{Shape, Slot};
 
 /// Below this a float holds every whole number.
@@ -58,7 +58,11 @@ impl Walk {
             (Shape::Time, _) => return time_of(value, time::Precision::Seconds, place),
             (Shape::MicroTime, _) => return time_of(value, time::Precision::Micros, place),
             (Shape::IntOrString, _) => int_or_string(value, place)?,
-            (Shape::Raw | Shape::Fields | Shape::Json, _) => empty(value.is_null()),
+            (Shape::Json, _) => {
+                settle_numbers(value);
+                empty(value.is_null())
+            }
+            (Shape::Raw | Shape::Fields, _) => empty(value.is_null()),
             _ => {
                 self.wrong(&describe(value), slot, place);
                 Fate::Keep

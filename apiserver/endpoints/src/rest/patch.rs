@@ -1,10 +1,10 @@
 //! PATCH: JSON patch, merge patch, strategic merge patch and server-side apply.
 
 use http::{Response, StatusCode};
-use kubewright_apiextensions::custom::{empties, settle_numbers};
+use kubewright_apiextensions::custom::empties;
 use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::conform::{
-    Conformed, conform, converter_words, cut_integers, first_fault_in_turn,
+    Conformed, conform, converter_words, cut_integers, first_fault_in_turn, settle_numbers,
 };
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::{GoText, quoted};
