@@ -35,7 +35,7 @@ mod walk;
 
 pub use changes::{Changes, conform_changes, conform_type};
 pub use converter::converter_words;
-pub use empties::{Medium, write_empties};
+pub use empties::{Medium, write_empties, write_part_empties};
 pub use integers::{cut_integers, settle_numbers};
 pub use walk::Conformed;
 

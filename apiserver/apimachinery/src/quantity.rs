@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::ops::Deref;
 
 use serde_json::Value;
 
@@ -151,6 +152,62 @@ impl Quantity {
             nanos: self.nanos.saturating_add(other.nanos),
             format,
         }
+    }
+}
+
+/// A quantity and its text: Go keeps and shows a text that looks canonical, such as `+1` and `1.5k`.
+///
+/// ```
+/// use kubewright_apimachinery::quantity::Spelled;
+/// use serde_json::json;
+///
+/// let (plus, plain) = (json!("+1"), json!("1"));
+/// let [plus, plain] = [&plus, &plain].map(|value| Spelled::from_value(value).unwrap());
+/// assert_eq!(plus, plain);
+/// assert_eq!(plus.to_string(), "+1");
+/// assert_eq!(plus.plus(*plain).to_string(), "2");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Spelled<'a> {
+    quantity: Quantity,
+    text: Option<&'a str>,
+}
+
+impl<'a> Spelled<'a> {
+    /// Reads a quantity of an object that has the form of its kind.
+    pub fn from_value(value: &'a Value) -> Option<Self> {
+        let quantity = Quantity::from_value(value)?;
+        let text = value.as_str();
+        Some(Self { quantity, text })
+    }
+}
+
+impl Deref for Spelled<'_> {
+    type Target = Quantity;
+
+    fn deref(&self) -> &Quantity {
+        &self.quantity
+    }
+}
+
+impl fmt::Display for Spelled<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.text {
+            Some(text) => f.write_str(text),
+            None => self.quantity.fmt(f),
+        }
+    }
+}
+
+impl PartialEq for Spelled<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.quantity == other.quantity
+    }
+}
+
+impl PartialOrd for Spelled<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.quantity.partial_cmp(&other.quantity)
     }
 }
 

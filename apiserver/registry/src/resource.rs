@@ -172,6 +172,9 @@ impl Resource {
         self.strategy
             .validate_update(subresource, new, old, &mut found);
         self.settle(&mut found);
+        if subresource == "status" && found.errors.is_empty() {
+            found.warnings.extend(self.strategy.status_warnings(new));
+        }
         found
     }
 

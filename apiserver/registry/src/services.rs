@@ -11,8 +11,7 @@ use kubewright_apimachinery::view::{Edit, View};
 use kubewright_validation::formats::without_zeros;
 use serde_json::{Value, json};
 
-use crate::core::validation::services::addresses as check_addresses;
-use crate::emulation::is_strict;
+use crate::core::validation::services::{Writing, addresses as check_addresses};
 
 /// Where cluster addresses and node ports come from.
 pub trait Addresses {
@@ -210,10 +209,12 @@ pub fn allocate(
         return Ok(());
     };
     let mut errors = Vec::new();
-    check_addresses(spec, &Path::new("spec"), &mut errors);
-    if addresses.are_loose() {
-        errors.retain(|error| !is_strict(error));
-    }
+    let writing = if addresses.are_loose() {
+        Writing::Loose
+    } else {
+        Writing::Strict
+    };
+    check_addresses(spec, &Path::new("spec"), writing, &mut errors);
     if errors.is_empty() {
         families(spec, &before, &mut errors);
     }

@@ -53,6 +53,11 @@ pub trait Strategy: Any + fmt::Debug + Send + Sync {
     ) {
     }
 
+    /// Returns the warnings of a valid object whose status was changed through its subresource.
+    fn status_warnings(&self, _new: &Value) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns the warnings of a valid object; `old` is null for a new one.
     fn warnings(&self, _new: &Value, _old: &Value) -> Vec<String> {
         Vec::new()

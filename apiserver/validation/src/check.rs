@@ -1,5 +1,7 @@
 //! The checks that many kinds share: numbers, enumerations, labels, selectors, immutable fields.
 
+use std::num::{IntErrorKind, ParseIntError};
+
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::names;
 use kubewright_apimachinery::quantity::Quantity;
@@ -145,13 +147,30 @@ pub fn at_most_hundred_percent(value: &Value, path: &Path<'_>, errors: &mut Erro
     }
 }
 
-/// Whether a number or percentage is zero.
+/// Whether a number or percentage is zero. Texts that are no percentage count as the number in them, or as none.
 pub fn is_zero_count(value: &Value) -> bool {
-    value.as_i64() == Some(0) || percent_of(value) == Some(0)
+    let number = match value {
+        Value::String(text) => percent_of(value).unwrap_or_else(|| number_in(text)),
+        value => value.as_i64().unwrap_or(0),
+    };
+    number == 0
 }
 
-fn percent_of(value: &Value) -> Option<u64> {
-    value.as_str()?.strip_suffix('%')?.parse().ok()
+fn percent_of(value: &Value) -> Option<i64> {
+    let text = value.as_str()?;
+    formats::percent(text)
+        .is_none()
+        .then(|| number_in(text.trim_end_matches('%')))
+}
+
+/// What Go's `strconv.Atoi` returns beside an error, too: the nearest number, or zero.
+fn number_in(text: &str) -> i64 {
+    text.parse()
+        .unwrap_or_else(|error: ParseIntError| match error.kind() {
+            IntErrorKind::PosOverflow => i64::MAX,
+            IntErrorKind::NegOverflow => i64::MIN,
+            _ => 0,
+        })
 }
 
 /// Checks that a value is an IP address. Returns whether it is.

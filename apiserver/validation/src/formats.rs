@@ -137,48 +137,106 @@ pub fn is_cidr(text: &str) -> bool {
 }
 
 /// What is said of addresses and ranges that can be read, but are not written as they should be.
-pub const STRICT: [&str; 4] = [LEADING, MAPPED, LEADING_IN_RANGE, BEYOND];
+pub const STRICT: [&str; 5] = [LEADING, MAPPED, LEADING_IN_RANGE, MAPPED_IN_RANGE, BEYOND];
 
 const LEADING: &str = "must not have leading 0s";
 const MAPPED: &str = "must not be an IPv4-mapped IPv6 address";
 const LEADING_IN_RANGE: &str = "must not have leading 0s in IP or prefix length";
+const MAPPED_IN_RANGE: &str = "must not have an IPv4-mapped IPv6 address";
 const BEYOND: &str = "must not have bits set beyond the prefix length";
 const NO_CIDR: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
 /// A range of addresses of either family.
 pub fn cidr(text: &str) -> Option<&'static str> {
-    let parse = |text: &str| -> Option<(u128, u32, u32)> {
-        let (address, bits) = text.split_once('/')?;
-        let (value, size) = match address.parse().ok()? {
-            IpAddr::V4(address) => (u128::from(u32::from(address)), 32),
-            IpAddr::V6(address) => (u128::from(address), 128),
-        };
-        let digits = !bits.is_empty() && bits.bytes().all(|b| b.is_ascii_digit());
-        let bits = bits.parse().ok().filter(|bits| digits && *bits <= size)?;
-        Some((value, bits, size))
+    let Some((address, bits)) = range(text) else {
+        let readable = range(&range_without_zeros(text)).is_some();
+        return Some(if readable { LEADING_IN_RANGE } else { NO_CIDR });
     };
-    if let Some((value, bits, size)) = parse(text) {
-        let leading = text
-            .split_once('/')
-            .is_some_and(|(_, bits)| bits.len() > 1 && bits.starts_with('0'));
-        let host = (u128::MAX >> (128 - size)).checked_shr(bits).unwrap_or(0);
-        return if leading {
-            Some(LEADING_IN_RANGE)
-        } else if value & host != 0 {
-            Some(BEYOND)
-        } else {
-            None
-        };
-    }
-    let Some((address, bits)) = text.split_once('/') else {
-        return Some(NO_CIDR);
-    };
-    let repaired = format!("{}/{bits}", without_zeros(address));
-    Some(if parse(&repaired).is_some() {
-        LEADING_IN_RANGE
+    let digits = text.rsplit('/').next().unwrap_or_default();
+    if digits.len() > 1 && digits.starts_with('0') {
+        Some(LEADING_IN_RANGE)
+    } else if is_mapped(address) {
+        Some(MAPPED_IN_RANGE)
+    } else if first_of(address, bits) != address {
+        Some(BEYOND)
     } else {
-        NO_CIDR
-    })
+        None
+    }
+}
+
+/// The family of an address: the fourth version or the sixth. An IPv4 address in an IPv6 one is of the fourth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there are two")]
+pub enum Family {
+    /// IPv4.
+    Four,
+    /// IPv6.
+    Six,
+}
+
+impl Family {
+    /// The family of what can be read as an address.
+    pub fn of_address(text: &str) -> Option<Self> {
+        without_zeros(text).parse().ok().map(Self::of)
+    }
+
+    /// The family of what can be read as a range.
+    pub fn of_range(text: &str) -> Option<Self> {
+        let (address, bits) = range(&range_without_zeros(text))?;
+        Some(Self::of(first_of(address, bits)))
+    }
+
+    /// Whether each of them can be read, and both families are there.
+    pub fn are_both(families: &[Option<Self>]) -> bool {
+        !families.contains(&None)
+            && [Self::Four, Self::Six]
+                .map(Some)
+                .iter()
+                .all(|family| families.contains(family))
+    }
+
+    fn of(address: IpAddr) -> Self {
+        if address.to_canonical().is_ipv4() {
+            Self::Four
+        } else {
+            Self::Six
+        }
+    }
+}
+
+fn is_mapped(address: IpAddr) -> bool {
+    address.is_ipv6() && address.to_canonical().is_ipv4()
+}
+
+/// The address of a range and the length of its prefix.
+fn range(text: &str) -> Option<(IpAddr, u32)> {
+    let (address, bits) = text.split_once('/')?;
+    let address: IpAddr = address.parse().ok()?;
+    let size = if address.is_ipv4() { 32 } else { 128 };
+    let digits = !bits.is_empty() && bits.bytes().all(|b| b.is_ascii_digit());
+    let bits = bits.parse().ok().filter(|bits| digits && *bits <= size)?;
+    Some((address, bits))
+}
+
+/// The first address of the range that an address is in.
+fn first_of(address: IpAddr, bits: u32) -> IpAddr {
+    match address {
+        IpAddr::V4(address) => {
+            let host = u32::MAX.checked_shr(bits).unwrap_or(0);
+            IpAddr::V4((u32::from(address) & !host).into())
+        }
+        IpAddr::V6(address) => {
+            let host = u128::MAX.checked_shr(bits).unwrap_or(0);
+            IpAddr::V6((u128::from(address) & !host).into())
+        }
+    }
+}
+
+fn range_without_zeros(text: &str) -> String {
+    match text.split_once('/') {
+        Some((address, bits)) => format!("{}/{bits}", without_zeros(address)),
+        None => text.to_owned(),
+    }
 }
 
 /// The four numbers of an address without leading zeros, which were once taken.

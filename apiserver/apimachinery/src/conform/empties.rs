@@ -27,6 +27,13 @@ pub fn write_empties(kind: &GroupVersionKind, value: &mut Value, medium: Medium)
     }
 }
 
+/// Makes a part of a conformed object, whose type has the name `kind`, what is written to a medium.
+pub fn write_part_empties(kind: &str, part: &mut Value, medium: Medium) {
+    if let Some(ty) = types::by_name(kind) {
+        fields(part, ty.inner(), medium);
+    }
+}
+
 fn fields(value: &mut Value, ty: &'static Type, medium: Medium) {
     let Value::Object(members) = value else {
         return;

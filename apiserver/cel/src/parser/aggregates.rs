@@ -32,7 +32,7 @@ impl Parser<'_> {
             self.take();
             let colon = self.expect(Tok::Colon)?;
             let field = self.nodes.id(colon);
-            let value = self.expression()?;
+            let value = self.item()?;
             height = height.max(self.height);
             let name = token.text.trim_matches('`').to_owned();
             fields.push(Field {
@@ -61,7 +61,7 @@ impl Parser<'_> {
         self.first_of(LIST_ITEMS)?;
         while !matches!(self.peek(), Tok::CloseBracket | Tok::Comma) {
             let optional = self.question();
-            let value = self.expression()?;
+            let value = self.item()?;
             height = height.max(self.height);
             elements.push(Element { value, optional });
             if !self.another(Tok::CloseBracket)? {
@@ -84,10 +84,12 @@ impl Parser<'_> {
         self.first_of(MAP_ITEMS)?;
         while !matches!(self.peek(), Tok::CloseBrace | Tok::Comma) {
             let optional = self.question();
-            let key = self.expression()?;
+            self.behind.push(Tok::Colon);
+            let key = self.item()?;
+            self.behind.pop();
             height = height.max(self.height);
             self.expect(Tok::Colon)?;
-            let value = self.expression()?;
+            let value = self.item()?;
             height = height.max(self.height);
             entries.push(Entry {
                 key,
@@ -112,7 +114,7 @@ impl Parser<'_> {
         self.first_of(ARGUMENTS)?;
         if self.peek() != Tok::CloseParen {
             loop {
-                arguments.push(self.expression()?);
+                arguments.push(self.item()?);
                 height = height.max(self.height);
                 if self.peek() != Tok::Comma {
                     break;
@@ -123,6 +125,14 @@ impl Parser<'_> {
         self.expect(Tok::CloseParen)?;
         self.height = height;
         Ok(arguments)
+    }
+
+    /// An expression that a comma may follow.
+    fn item(&mut self) -> Parsed<Expr> {
+        self.behind.push(Tok::Comma);
+        let item = self.expression()?;
+        self.behind.pop();
+        Ok(item)
     }
 
     fn question(&mut self) -> bool {

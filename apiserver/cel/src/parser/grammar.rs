@@ -21,6 +21,10 @@ pub(super) struct Parser<'s> {
     open: Open,
     /// What closes the brackets that are open.
     closers: Vec<Tok>,
+    /// What else may stand behind the expressions that are open, besides operators.
+    pub(super) behind: Vec<Tok>,
+    /// Whether no token was read since the last problem, so that another one would only follow from it.
+    recovering: bool,
     /// The height of the tree that was read last, counted as the reference implementation counts it.
     pub(super) height: u16,
 }
@@ -42,6 +46,8 @@ impl<'s> Parser<'s> {
             nodes: Nodes::new(problems, bindings),
             open: Open::default(),
             closers: Vec::new(),
+            behind: Vec::new(),
+            recovering: false,
             height: 0,
         }
     }
@@ -59,7 +65,9 @@ impl<'s> Parser<'s> {
     pub(super) fn expression(&mut self) -> Parsed<Expr> {
         self.open.expressions += 1;
         self.limit(self.open.expressions)?;
+        self.behind.push(Tok::Question);
         let condition = self.disjunction()?;
+        self.behind.pop();
         let result = if self.peek() == Tok::Question {
             self.conditional(condition)
         } else {
@@ -73,7 +81,9 @@ impl<'s> Parser<'s> {
         let height = self.height;
         let at = self.take().at;
         let id = self.nodes.id(at);
+        self.behind.push(Tok::Colon);
         let truthy = self.disjunction()?;
+        self.behind.pop();
         let height = height.max(self.height);
         self.expect(Tok::Colon)?;
         let falsy = self.expression()?;
@@ -156,7 +166,13 @@ impl<'s> Parser<'s> {
         let operator = match self.peek() {
             Tok::Not => operators::NOT,
             Tok::Minus if !matches!(self.peek_at(1), Tok::Int | Tok::Float) => operators::NEGATE,
-            _ => return self.member(),
+            token if starts_expression(token) || starts_expression(self.peek_at(1)) => {
+                return self.member();
+            }
+            _ => {
+                self.unexpected("mismatched");
+                return Ok(self.recovered());
+            }
         };
         let sign = self.peek();
         let at = self.current().at;
@@ -165,18 +181,24 @@ impl<'s> Parser<'s> {
             self.take();
             count += 1;
         }
-        if sign == Tok::Minus && !starts_expression(self.peek()) {
-            let token = self.current();
-            let text = if token.kind == Tok::End {
-                ""
+        if !starts_expression(self.peek()) {
+            if sign == Tok::Minus {
+                let token = self.current();
+                let text = if token.kind == Tok::End {
+                    ""
+                } else {
+                    token.text
+                };
+                self.syntax(
+                    token.at,
+                    &format!("no viable alternative at input '-{text}'"),
+                );
+                // The reference implementation looked ahead and goes on with the sign as an operator.
+                self.next -= 1;
             } else {
-                token.text
-            };
-            self.syntax(
-                token.at,
-                &format!("no viable alternative at input '-{text}'"),
-            );
-            return Err(Stop);
+                self.unexpected("extraneous");
+            }
+            return Ok(self.recovered());
         }
         if count.is_multiple_of(2) {
             return self.member();
@@ -184,6 +206,33 @@ impl<'s> Parser<'s> {
         let id = self.nodes.id(at);
         let operand = self.member()?;
         Ok(call(id, operator, vec![operand]))
+    }
+
+    fn unexpected(&mut self, how: &str) {
+        let token = self.current();
+        let expected = list_of(STARTS);
+        self.syntax(
+            token.at,
+            &format!("{how} input '{}' expecting {expected}", token.text),
+        );
+    }
+
+    /// Goes on at what may stand behind an expression that is missing, with a placeholder for it.
+    fn recovered(&mut self) -> Expr {
+        while self.peek() != Tok::End && !self.may_be_behind(self.peek()) {
+            self.next += 1;
+        }
+        self.height = 0;
+        let at = self.current().at;
+        self.nodes.node(at, Kind::Literal(Literal::Null))
+    }
+
+    fn may_be_behind(&self, token: Tok) -> bool {
+        relation_operator(token).is_some()
+            || sum_operator(token).is_some()
+            || matches!(token, Tok::And | Tok::Or)
+            || self.closers.contains(&token)
+            || self.behind.contains(&token)
     }
 
     fn member(&mut self) -> Parsed<Expr> {
@@ -441,6 +490,9 @@ impl<'s> Parser<'s> {
     }
 
     pub(super) fn syntax(&mut self, at: u32, message: &str) {
+        if std::mem::replace(&mut self.recovering, true) {
+            return;
+        }
         self.nodes
             .problems
             .push(Problem::at(at, format!("Syntax error: {message}")));
@@ -484,6 +536,7 @@ impl<'s> Parser<'s> {
     pub(super) fn take(&mut self) -> Token<'s> {
         let token = self.current();
         self.next += 1;
+        self.recovering = false;
         token
     }
 }

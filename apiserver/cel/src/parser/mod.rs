@@ -1,7 +1,8 @@
 //! Makes a tree of an expression, with the messages of the reference implementation.
 //!
 //! The grammar is the one of the language definition. A syntax error is reported once, after one token was left out or
-//! filled in where that lets the rest be read; further errors that only follow from the first are not invented.
+//! filled in where that lets the rest be read. Where an expression is missing, reading goes on at the operator or the
+//! bracket behind it; any other error ends it. Errors that only follow from the last one are not invented.
 
 mod aggregates;
 mod grammar;

@@ -29,6 +29,14 @@ fn problems_are_shown_with_their_line() {
      |  'ä' + $
      | ..．.....^
     ");
+    insta::assert_snapshot!(problems("[1 + , 2 -]"), @r"
+    ERROR: <input>:1:6: Syntax error: extraneous input ',' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}
+     | [1 + , 2 -]
+     | .....^
+    ERROR: <input>:1:11: Syntax error: mismatched input ']' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}
+     | [1 + , 2 -]
+     | ..........^
+    ");
     insta::assert_snapshot!(problems("[1, 2, 3].map(var, var * var)"), @r"
     ERROR: <input>:1:15: reserved identifier: var
      | [1, 2, 3].map(var, var * var)
@@ -73,6 +81,14 @@ fn syntax_errors_read_as_those_of_the_generated_parser() {
         (
             "1 + +",
             &format!("1:5: Syntax error: mismatched input '+' expecting {START}"),
+        ),
+        (
+            "*",
+            &format!("1:2: Syntax error: mismatched input '<EOF>' expecting {START}"),
+        ),
+        (
+            "--",
+            &format!("1:3: Syntax error: mismatched input '<EOF>' expecting {START}"),
         ),
         (
             "*name",

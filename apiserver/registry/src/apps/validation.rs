@@ -333,7 +333,7 @@ fn daemon_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
             count_or_percent(surge, &surge_path, errors);
             at_most_hundred_percent(most, &most_path, errors);
             at_most_hundred_percent(surge, &surge_path, errors);
-            match (counts_for_nothing(most), counts_for_nothing(surge)) {
+            match (is_zero_count(most), is_zero_count(surge)) {
                 (true, true) => {
                     let detail = "cannot be 0 when maxSurge is 0";
                     errors.push(FieldError::required(&most_path, detail));
@@ -351,15 +351,6 @@ fn daemon_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
             &["RollingUpdate", "OnDelete"],
         )),
     }
-}
-
-/// Whether a number or percentage is zero, as any other word and what is not there are.
-fn counts_for_nothing(value: &Value) -> bool {
-    is_zero_count(value) || !(value.is_number() || value.as_str().is_some_and(is_percent))
-}
-
-fn is_percent(text: &str) -> bool {
-    kubewright_validation::formats::percent(text).is_none()
 }
 
 fn stateful_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
@@ -382,7 +373,7 @@ fn stateful_strategy(strategy: &Value, path: &Path<'_>, errors: &mut Errors) {
             if rolling.has("maxUnavailable") {
                 let (most, at) = (rolling.at("maxUnavailable"), at.child("maxUnavailable"));
                 count_or_percent(most, &at, errors);
-                if counts_for_nothing(most) {
+                if is_zero_count(most) {
                     errors.push(FieldError::invalid(&at, most.clone(), "cannot be 0"));
                 }
                 at_most_hundred_percent(most, &at, errors);

@@ -43,6 +43,9 @@ impl Strategy for Node {
 
     fn prepare_for_update(&self, subresource: &str, new: &mut Value, old: &Value) {
         if subresource == "status" {
+            if !old.at("status").has("config") {
+                drop_part(new, "status", "config");
+            }
             return new.take_from(old, "spec");
         }
         new.take_from(old, "status");

@@ -21,7 +21,6 @@ use crate::registry::Registry;
 use crate::resource::Resource;
 use crate::strategy::Strategy;
 use older::Older;
-pub(crate) use older_rules::is_strict;
 
 /// The resources that were not yet served by default: the version that brought them, group, version and plural.
 const INTRODUCED: [(KubernetesVersion, &str, &str, &str); 6] = {

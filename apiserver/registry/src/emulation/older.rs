@@ -105,6 +105,10 @@ impl Strategy for Older {
         self.newest.complete_for_audit(object);
     }
 
+    fn status_warnings(&self, new: &Value) -> Vec<String> {
+        self.newest.status_warnings(new)
+    }
+
     fn warnings(&self, new: &Value, old: &Value) -> Vec<String> {
         let mut warnings = self.newest.warnings(new, old);
         for rule in &self.rules {

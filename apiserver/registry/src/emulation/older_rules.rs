@@ -84,7 +84,7 @@ fn expressions<'a>(value: &'a Value, path: &str) -> Vec<(String, &'a str)> {
 }
 
 /// Whether an error is about how an address is written, which was of no interest.
-pub(crate) fn is_strict(error: &FieldError) -> bool {
+pub(super) fn is_strict(error: &FieldError) -> bool {
     formats::STRICT
         .iter()
         .any(|detail| error.body().ends_with(detail))

@@ -39,16 +39,22 @@ pub(crate) fn cidr(path: &Path<'_>, text: &str, out: &mut Vec<String>) {
     let Some((network, bits, size)) = network(address, length) else {
         return;
     };
-    let canonical = quoted(&format!("{network}/{bits}"));
+    // An IPv4 range in the form of IPv6 is one of IPv4.
+    let canonical = match network.to_canonical() {
+        v4 if v4 != network => quoted(&format!("{v4}/{}", bits.saturating_sub(96))),
+        _ => quoted(&format!("{network}/{bits}")),
+    };
     let shown = quoted(text);
     let count = out.len();
+    let single = address.to_canonical();
     if network != address {
-        let one = quoted(&format!("{address}/{size}"));
+        let one = quoted(&format!("{single}/{size}"));
         out.push(format!(
             "{path}: CIDR value {shown} is ambiguous in this context (should be {canonical} or {one}?)"
         ));
     }
-    if written.parse::<IpAddr>().is_err() || (length.len() > 1 && length.starts_with('0')) {
+    let has_zeros = length.len() > 1 && length.starts_with('0');
+    if written.parse::<IpAddr>().is_err() || has_zeros || single != address {
         out.push(format!(
             "{path}: non-standard CIDR value {shown} is invalid: use {canonical}"
         ));

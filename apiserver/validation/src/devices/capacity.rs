@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use kubewright_apimachinery::field::{FieldError, Path};
-use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::quantity::{Quantity, Spelled};
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
@@ -24,8 +24,8 @@ pub fn capacity(capacity: &Value, shared: bool, path: &Path<'_>, errors: &mut Er
         return;
     }
     let (options, range) = (policy.list("validValues"), policy.at("validRange"));
-    let amount = |value: &Value| Quantity::from_value(value);
-    let (Some(most), default) = (amount(capacity.at("value")), amount(policy.at("default"))) else {
+    let most = Spelled::from_value(capacity.at("value"));
+    let (Some(most), default) = (most, Spelled::from_value(policy.at("default"))) else {
         return;
     };
     let (what, field) = match (options.is_empty(), range.is_null()) {
@@ -54,12 +54,12 @@ pub fn capacity(capacity: &Value, shared: bool, path: &Path<'_>, errors: &mut Er
 /// The amounts that can be had of a capacity, one by one.
 fn options(
     options: &[Value],
-    default: Quantity,
-    most: Quantity,
+    default: Spelled<'_>,
+    most: Spelled<'_>,
     path: &Path<'_>,
     errors: &mut Errors,
 ) {
-    let amounts: Vec<Quantity> = options.iter().filter_map(Quantity::from_value).collect();
+    let amounts: Vec<Spelled<'_>> = options.iter().filter_map(Spelled::from_value).collect();
     for (index, pair) in amounts.windows(2).enumerate() {
         if pair[0] > pair[1] {
             let detail = "values must be sorted in ascending order";
@@ -69,7 +69,7 @@ fn options(
     }
     let found = Cell::new(false);
     let all = at_most(options, MOST_OPTIONS, path, errors, |option, at, errors| {
-        let Some(option) = Quantity::from_value(option) else {
+        let Some(option) = Spelled::from_value(option) else {
             return;
         };
         if option > most {
@@ -78,7 +78,7 @@ fn options(
         }
         found.set(found.get() || option == default);
     });
-    let whole: Vec<i64> = amounts.iter().map(Quantity::wrapped).collect();
+    let whole: Vec<i64> = amounts.iter().map(|amount| amount.wrapped()).collect();
     for (index, amount) in whole.iter().enumerate().filter(|_| all) {
         if whole[..index].contains(amount) {
             errors.push(FieldError::duplicate(
@@ -94,9 +94,15 @@ fn options(
 }
 
 /// The amounts that can be had of a capacity, from one to another.
-fn range(range: &Value, default: Quantity, most: Quantity, path: &Path<'_>, errors: &mut Errors) {
-    let amount = |field: &str| Quantity::from_value(range.at(field));
-    let mut wrong = |field: &str, value: Quantity, detail: &str| {
+fn range(
+    range: &Value,
+    default: Spelled<'_>,
+    most: Spelled<'_>,
+    path: &Path<'_>,
+    errors: &mut Errors,
+) {
+    let amount = |field: &str| Spelled::from_value(range.at(field));
+    let mut wrong = |field: &str, value: Spelled<'_>, detail: &str| {
         let at = path.child(field);
         errors.push(FieldError::invalid(&at, value.to_string(), detail));
     };
@@ -134,11 +140,11 @@ fn range(range: &Value, default: Quantity, most: Quantity, path: &Path<'_>, erro
         ("max", max),
         ("step", step),
     ];
-    let problem = |value: Quantity| {
+    let problem = |value: Spelled<'_>| {
         if value.is_negative() {
             Some("must be greater than or equal to 0")
         } else {
-            (Some(value) > Quantity::parse("9223372036854775807"))
+            (Some(*value) > Quantity::parse("9223372036854775807"))
                 .then_some("must not be larger than 9223372036854775807")
         }
     };
@@ -150,8 +156,8 @@ fn range(range: &Value, default: Quantity, most: Quantity, path: &Path<'_>, erro
     match (step, step_is_positive) {
         (None, _) => return,
         (Some(step), None) => return wrong("step", step, "must be greater than zero"),
-        (_, Some(step)) if min.plus(step) > most => {
-            let next = min.plus(step);
+        (_, Some(step)) if min.plus(*step) > *most => {
+            let next = min.plus(*step);
             let detail = format!("one step {next} is larger than capacity value: {most}");
             wrong("step", step, &detail);
         }

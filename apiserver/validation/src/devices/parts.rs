@@ -1,5 +1,6 @@
 //! Validation shared by claims, classes and slices: configurations, sets, and the identity of a device.
 
+use kubewright_apimachinery::conform::{Medium, write_part_empties};
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::html_escaped;
 use kubewright_apimachinery::json::ordered::part_text;
@@ -100,10 +101,11 @@ pub fn declared_set(
         })
     };
     let double: Vec<usize> = (0..all.len()).filter(|index| is_double(*index)).collect();
+    let kind = format!("api.resource.v1.{kind}");
     for index in &double {
         let mut shown = all[*index].clone();
-        leave_out_empty_lists(&mut shown);
-        let shown = html_escaped(part_text(&format!("api.resource.v1.{kind}"), &shown));
+        write_part_empties(&kind, &mut shown, Medium::Json);
+        let shown = html_escaped(part_text(&kind, &shown));
         let error = FieldError::duplicate_shown(&path.index(*index), &shown);
         errors.push(error.declarative_for(None));
     }
@@ -116,18 +118,6 @@ pub fn declared_set(
             _ => FieldError::duplicate_shown(&at, &shown_identity(value)),
         };
         errors.push(error.covered());
-    }
-}
-
-/// Go does not write a list that is empty.
-fn leave_out_empty_lists(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|_, field| field.as_array().is_none_or(|list| !list.is_empty()));
-            fields.values_mut().for_each(leave_out_empty_lists);
-        }
-        Value::Array(items) => items.iter_mut().for_each(leave_out_empty_lists),
-        _ => {}
     }
 }
 

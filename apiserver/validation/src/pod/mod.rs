@@ -264,16 +264,7 @@ fn pod_spec(spec: &Value, pod: Option<&str>, path: &Path<'_>, errors: &mut Error
     scheduling::spread(spec, &path.child("topologySpreadConstraints"), errors);
     platform::host_processes(spec, path, errors);
     if !context.host_users {
-        for (field, shown) in [
-            ("hostNetwork", "hostNetwork"),
-            ("hostPID", "HostPID"),
-            ("hostIPC", "HostIPC"),
-        ] {
-            if spec.flag(field) {
-                let detail = "when `hostUsers` is false";
-                errors.push(FieldError::forbidden(&path.child(shown), detail));
-            }
-        }
+        own_users(spec, path, errors);
     }
     host_name_override(spec, path, errors);
     for field in ["serviceAccountName", "nodeName"] {
@@ -307,6 +298,29 @@ fn pod_spec(spec: &Value, pod: Option<&str>, path: &Path<'_>, errors: &mut Error
         platform::system(spec, path, errors);
     }
     containers::file_key_volumes(spec, path, errors);
+}
+
+/// What a pod with users of its own cannot have.
+fn own_users(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let detail = "when `hostUsers` is false";
+    for (field, shown) in [
+        ("hostNetwork", "hostNetwork"),
+        ("hostPID", "HostPID"),
+        ("hostIPC", "HostIPC"),
+    ] {
+        if spec.flag(field) {
+            errors.push(FieldError::forbidden(&path.child(shown), detail));
+        }
+    }
+    for list in ["initContainers", "containers", "ephemeralContainers"] {
+        let at = path.child(list);
+        for (index, container) in spec.list(list).iter().enumerate() {
+            if !container.list("volumeDevices").is_empty() {
+                let at = at.index(index);
+                errors.push(FieldError::forbidden(&at.child("volumeDevices"), detail));
+            }
+        }
+    }
 }
 
 /// A host name in the place of the one that the pod's name gives.

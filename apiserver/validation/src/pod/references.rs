@@ -1,7 +1,7 @@
 //! References to fields of the pod and to resources of its containers.
 
 use kubewright_apimachinery::field::{FieldError, Path};
-use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::quantity::Spelled;
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
@@ -95,7 +95,7 @@ pub(super) fn resource_reference(
         let at = path.child("resource");
         errors.push(FieldError::not_supported(&at, name, &RESOURCES));
     }
-    let Some(divisor) = Quantity::from_value(reference.at("divisor")) else {
+    let Some(divisor) = Spelled::from_value(reference.at("divisor")) else {
         return;
     };
     if divisor.is_zero() {

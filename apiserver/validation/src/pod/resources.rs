@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::names;
-use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::quantity::{Quantity, Spelled};
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ fn requirements_of(
         resource_name(name, &at, errors);
         quantity(name, value, &at, errors);
         let limit = resources.at("limits").at(name);
-        match (Quantity::from_value(value), Quantity::from_value(limit)) {
+        match (Spelled::from_value(value), Spelled::from_value(limit)) {
             (Some(request), Some(most)) => {
                 let how = if request != most && !is_overcommitted(name) {
                     "must be equal to"
@@ -140,10 +140,12 @@ pub(super) fn whole_pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         let sum = spec
             .list("containers")
             .iter()
-            .filter_map(|c| quantity_of(c.at("resources").at("requests"), name))
+            .filter_map(|c| {
+                quantity_of(c.at("resources").at("requests"), name).map(|amount| *amount)
+            })
             .reduce(Quantity::plus);
         if let (Some(request), Some(sum)) = (request, sum)
-            && sum > request
+            && sum > *request
         {
             let detail =
                 format!("must be greater than or equal to aggregate container requests of {sum}");
@@ -286,7 +288,7 @@ pub fn is_overcommitted(name: &str) -> bool {
 
 fn whole_pages(name: &str, value: &Value, path: &Path<'_>, errors: &mut Errors) {
     let size = name.strip_prefix("hugepages-").and_then(Quantity::parse);
-    let (Some(value), Some(size)) = (Quantity::from_value(value), size) else {
+    let (Some(value), Some(size)) = (Spelled::from_value(value), size) else {
         return;
     };
     if !value.is_multiple_of(size) {
@@ -295,6 +297,6 @@ fn whole_pages(name: &str, value: &Value, path: &Path<'_>, errors: &mut Errors) 
     }
 }
 
-fn quantity_of(list: &Value, name: &str) -> Option<Quantity> {
-    Quantity::from_value(list.at(name))
+fn quantity_of<'a>(list: &'a Value, name: &str) -> Option<Spelled<'a>> {
+    Spelled::from_value(list.at(name))
 }

@@ -22,8 +22,8 @@ mod writes;
 use crate::columns::pods;
 use crate::defaults::pod::pod;
 use crate::pod_gates;
-use crate::warnings::name;
 use crate::warnings::pod::template;
+use crate::warnings::{addresses, name};
 use kubewright_validation::pod as validation;
 
 const KIND: [&str; 3] = ["", "v1", "Pod"];
@@ -136,6 +136,19 @@ impl Strategy for Pod {
             "resize" => update::resize(new, old, errors),
             _ => {}
         }
+    }
+
+    fn status_warnings(&self, new: &Value) -> Vec<String> {
+        let mut out = Vec::new();
+        let status = Path::new("status");
+        for list in ["podIPs", "hostIPs"] {
+            let path = status.child(list);
+            for (index, address) in new.at("status").list(list).iter().enumerate() {
+                let at = path.index(index);
+                addresses::ip(&at.child("ip"), address.text("ip"), &mut out);
+            }
+        }
+        out
     }
 
     fn warnings(&self, new: &Value, old: &Value) -> Vec<String> {

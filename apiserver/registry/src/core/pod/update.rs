@@ -1,7 +1,5 @@
 //! What may change in a pod that exists.
 
-use std::net::IpAddr;
-
 use kubewright_apimachinery::equality::same_type;
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::quoted;
@@ -12,6 +10,7 @@ use serde_json::Value;
 use super::claims;
 use crate::quality_of_service::quality_of_service;
 use kubewright_validation::check::{Errors, immutable, ip, problems, qualified_name};
+use kubewright_validation::formats::Family;
 use kubewright_validation::internal::{difference, shown};
 use kubewright_validation::metadata;
 use kubewright_validation::pod::{pod_annotations, whole};
@@ -235,6 +234,12 @@ pub(crate) fn status(new: &Value, old: &Value, errors: &mut Errors) {
         ip(address.text("ip"), &addresses.index(index), errors);
     }
     two_families(now.at("podIPs"), &addresses, errors);
+    // An address makes a list and a list an address, but for a list that begins with an empty one.
+    if now.text("podIP").is_empty() != now.list("podIPs").is_empty() {
+        let value = shown("[]PodIP", now.at("podIPs"));
+        let detail = "podIP and podIPs must either both be set or both be unset";
+        errors.push(FieldError::invalid_shown(&addresses, &value, detail));
+    }
     let hosts = now.list("hostIPs");
     let addresses = path.child("hostIPs");
     if let Some(first) = hosts.first()
@@ -251,6 +256,7 @@ pub(crate) fn status(new: &Value, old: &Value, errors: &mut Errors) {
     for (index, address) in hosts.iter().enumerate() {
         ip(address.text("ip"), &addresses.index(index), errors);
     }
+    two_families(now.at("hostIPs"), &addresses, errors);
 }
 
 /// Of two addresses one is of each family.
@@ -259,17 +265,15 @@ fn two_families(addresses: &Value, path: &Path<'_>, errors: &mut Errors) {
     if all.len() < 2 {
         return;
     }
-    let text = |address: &Value| address.text("ip").to_owned();
-    let parsed = |address: &Value| text(address).parse::<IpAddr>();
-    if let Some(index) = all.iter().position(|address| parsed(address).is_err()) {
-        let wrong = text(&all[index]);
+    let family = |address: &Value| Family::of_address(address.text("ip"));
+    let families: Vec<_> = all.iter().map(family).collect();
+    if let Some(index) = families.iter().position(Option::is_none) {
+        let wrong = all[index].text("ip");
         let detail =
             format!("failed to check for dual stack with error:invalid IP[{index}]: {wrong}");
         errors.push(FieldError::internal(path, &detail));
     }
-    let sixes = all.iter().filter_map(|address| parsed(address).ok());
-    let sixes = sixes.filter(IpAddr::is_ipv6).count();
-    if all.len() > 2 || sixes != 1 {
+    if all.len() > 2 || !Family::are_both(&families) {
         let value = shown("[]PodIP", addresses);
         let detail = "may specify no more than one IP for each IP family";
         errors.push(FieldError::invalid_shown(path, &value, detail));

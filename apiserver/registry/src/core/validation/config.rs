@@ -10,7 +10,7 @@ use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use kubewright_validation::check::{Errors, one_of, problems, qualified_name, quantity};
-use kubewright_validation::formats;
+use kubewright_validation::formats::{self, Family};
 use kubewright_validation::internal::shown;
 use kubewright_validation::metadata::standard_finalizer;
 use kubewright_validation::semantic::same;
@@ -146,36 +146,30 @@ pub(crate) fn node(object: &Value, errors: &mut Errors) {
     declared_features(object, errors);
     let path = Path::new("spec.podCIDRs");
     for (index, range) in spec.list("podCIDRs").iter().enumerate() {
-        let range = range.as_str().unwrap_or_default();
+        let range = text_of(range);
         problems(&path.index(index), range, formats::cidr(range), errors);
     }
-    let ranges = spec.list("podCIDRs");
-    let sixes = ranges
-        .iter()
-        .filter_map(Value::as_str)
-        .filter(|range| range.contains(':'));
-    if ranges.len() > 1
-        && let Some((at, wrong)) = first_unreadable(ranges)
-    {
+    let ranges: Vec<&str> = spec.list("podCIDRs").iter().map(text_of).collect();
+    if ranges.len() < 2 {
+        return;
+    }
+    let families: Vec<_> = ranges.iter().map(|range| Family::of_range(range)).collect();
+    if let Some(at) = families.iter().position(Option::is_none) {
+        let wrong = ranges[at];
         let detail = format!(
             "invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[{at}]: <nil> (invalid CIDR address: {wrong})"
         );
         errors.push(FieldError::internal(&path, &detail));
     }
-    if ranges.len() > 1 && (ranges.len() > 2 || sixes.count() != 1) {
+    if ranges.len() > 2 || !Family::are_both(&families) {
         let value = spec.at("podCIDRs").clone();
         let detail = "may specify no more than one CIDR for each IP family";
         errors.push(FieldError::invalid(&path, value, detail));
     }
 }
 
-fn first_unreadable(ranges: &[Value]) -> Option<(usize, &str)> {
-    let strings = ranges
-        .iter()
-        .map(|range| range.as_str().unwrap_or_default());
-    strings
-        .enumerate()
-        .find(|(_, text)| !formats::is_cidr(text))
+fn text_of(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 /// Checks the swap capacity of a node. The error's path begins with `metadata`, as the real API server's does.

@@ -2,7 +2,7 @@
 
 use kubewright_apimachinery::equality::same_type;
 use kubewright_apimachinery::field::{FieldError, Path};
-use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::quantity::{Quantity, Spelled};
 use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
@@ -200,7 +200,7 @@ fn capacity(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
     for (name, value) in spec.entries("capacity") {
         let at = path.key(name);
-        let Some(amount) = Quantity::from_value(value) else {
+        let Some(amount) = Spelled::from_value(value) else {
             continue;
         };
         if amount.wrapped() < 0 {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::names;
-use kubewright_apimachinery::quantity::Quantity;
+use kubewright_apimachinery::quantity::{Quantity, Spelled};
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
@@ -270,15 +270,15 @@ fn limited_resource(kind: &str, name: &str, path: &Path<'_>, errors: &mut Errors
 
 /// The lists must not contradict each other.
 fn bounds(limit: &Value, name: &str, path: &Path<'_>, errors: &mut Errors) {
-    let of = |list: &str| Quantity::from_value(limit.at(list).at(name));
+    let of = |list: &str| Spelled::from_value(limit.at(list).at(name));
     let (min, max) = (of("min"), of("max"));
     // Pods cannot have defaults, and are refused for having them at all.
     let of_containers = |list| of(list).filter(|_| limit.text("type") != "Pod");
     let (default, request) = (of_containers("default"), of_containers("defaultRequest"));
-    let mut above = |low: Option<Quantity>,
-                     high: Option<Quantity>,
+    let mut above = |low: Option<Spelled<'_>>,
+                     high: Option<Spelled<'_>>,
                      at: &str,
-                     shown: Option<Quantity>,
+                     shown: Option<Spelled<'_>>,
                      words: (&str, &str)| {
         if let (Some(low), Some(high), Some(shown)) = (low, high, shown)
             && low > high
@@ -321,7 +321,7 @@ fn bounds(limit: &Value, name: &str, path: &Path<'_>, errors: &mut Errors) {
     above(default, max, "default", max, ("default", "max"));
     let ratio = of("maxLimitRequestRatio");
     let one = Quantity::parse("1");
-    if let Some(ratio) = ratio.filter(|ratio| Some(*ratio) < one) {
+    if let Some(ratio) = ratio.filter(|ratio| Some(**ratio) < one) {
         let list = path.child("maxLimitRequestRatio");
         let detail = format!("ratio {ratio} is less than 1");
         errors.push(FieldError::invalid(

@@ -12,7 +12,7 @@ use kubewright_validation::check::{
     Errors, ip, label, labels, one_of, one_of_if_set, port, port_or_name, problems, qualified_name,
     required, subdomain,
 };
-use kubewright_validation::formats;
+use kubewright_validation::formats::{self, Family};
 use kubewright_validation::internal::shown;
 use kubewright_validation::semantic::same;
 
@@ -84,7 +84,7 @@ pub(crate) fn service(object: &Value, errors: &mut Errors) {
     service_ports(spec, &path.child("ports"), errors);
     labels(spec, &path, "selector", errors);
     affinity(spec, &path, errors);
-    addresses(spec, &path, errors);
+    addresses(spec, &path, Writing::Strict, errors);
     let external = path.child("externalIPs");
     for (index, address) in spec.list("externalIPs").iter().enumerate() {
         let (address, at) = (address.as_str().unwrap_or_default(), external.index(index));
@@ -304,8 +304,16 @@ fn affinity(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
+/// How addresses have to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writing {
+    Strict,
+    /// As any version before 1.36 takes them.
+    Loose,
+}
+
 /// Addresses and their families: what is looked at before any is given.
-pub(crate) fn addresses(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+pub(crate) fn addresses(spec: &Value, path: &Path<'_>, writing: Writing, errors: &mut Errors) {
     if spec.text("type") == "ExternalName" {
         return;
     }
@@ -345,15 +353,20 @@ pub(crate) fn addresses(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     one_of_if_set(spec, path, "ipFamilyPolicy", &policies, errors);
     let mut valid = true;
     for (index, address) in list.iter().enumerate() {
-        let (address, at) = (address.as_str().unwrap_or_default(), at.index(index));
-        if address == "None" {
-            if index > 0 {
+        let address = address.as_str().unwrap_or_default();
+        if index == 0 && address == "None" {
+            if list.len() > 1 {
+                valid = false;
+                let value = spec.at("clusterIPs").clone();
                 let detail = "'None' must be the first and only value";
-                errors.push(FieldError::invalid(&at, address, detail));
+                errors.push(FieldError::invalid(&at, value, detail));
             }
             continue;
         }
-        valid &= ip(address, &at, errors);
+        let is_wrong = |why: &&str| writing == Writing::Strict || !formats::STRICT.contains(why);
+        let problem = formats::ip(address).filter(is_wrong);
+        valid &= problem.is_none();
+        problems(&at.index(index), address, problem, errors);
     }
     if list.len() > 2 {
         let value = spec.at("clusterIPs").clone();
@@ -363,18 +376,22 @@ pub(crate) fn addresses(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     if !valid || list.first().is_some_and(|first| first == "None") {
         return;
     }
-    let sixth = |address: &Value| address.as_str().is_some_and(|text| text.contains(':'));
-    if list.len() > 1 && (list.len() > 2 || sixth(&list[0]) == sixth(&list[1])) {
+    let family = |address: &Value| Family::of_address(address.as_str().unwrap_or_default());
+    let given: Vec<_> = list.iter().map(family).collect();
+    if list.len() > 1 && !Family::are_both(&given) {
         let value = spec.at("clusterIPs").clone();
         let detail = "may specify no more than one IP for each IP family";
         errors.push(FieldError::invalid(&at, value, detail));
     }
-    for (index, (address, family)) in list.iter().zip(spec.list("ipFamilies")).enumerate() {
-        let wanted = if sixth(address) { "IPv6" } else { "IPv4" };
-        if family != wanted && families.iter().any(|known| family == known) {
-            let family = family.as_str().unwrap_or_default();
+    for (index, (address, wanted)) in list.iter().zip(spec.list("ipFamilies")).enumerate() {
+        let contradicts = matches!(
+            (wanted.as_str(), given[index]),
+            (Some("IPv4"), Some(Family::Six)) | (Some("IPv6"), Some(Family::Four))
+        );
+        if contradicts {
+            let wanted = wanted.as_str().unwrap_or_default();
             let detail =
-                format!("expected an {family} value as indicated by `ipFamilies[{index}]`");
+                format!("expected an {wanted} value as indicated by `ipFamilies[{index}]`");
             errors.push(FieldError::invalid(
                 &at.index(index),
                 address.clone(),

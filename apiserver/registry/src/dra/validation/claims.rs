@@ -136,13 +136,24 @@ fn devices(request: &Value, path: &Path<'_>, errors: &mut Errors) {
 
 fn constraint(constraint: &Value, requests: &[Value], path: &Path<'_>, errors: &mut Errors) {
     references(constraint, requests, path, errors);
+    let mut has_one = false;
     for field in ["matchAttribute", "distinctAttribute"] {
-        if constraint.has(field) {
-            names::fully_qualified(constraint.text(field), &path.child(field), errors);
-            return;
+        if !constraint.has(field) {
+            continue;
         }
+        let mut found = Errors::new();
+        names::fully_qualified(constraint.text(field), &path.child(field), &mut found);
+        // Handwritten validation looks at the first one alone.
+        errors.extend(
+            found
+                .into_iter()
+                .filter(|error| !has_one || error.is_declarative()),
+        );
+        has_one = true;
     }
-    errors.push(FieldError::required(path, NO_ATTRIBUTE));
+    if !has_one {
+        errors.push(FieldError::required(path, NO_ATTRIBUTE));
+    }
 }
 
 /// The requests that a part of a claim is about.
