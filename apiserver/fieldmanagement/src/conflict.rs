@@ -64,7 +64,7 @@ impl ApplyError {
     }
 }
 
-/// Key that sorts managers as the real server does: by the JSON texts of their entries, which leave out an empty subresource, so
+/// Key that sorts managers as the real server does: by the JSON of their entries, which leaves out an empty subresource, so
 /// that a comma is compared with the closing brace.
 fn place(manager: &Identity) -> impl Ord + use<> {
     let text = |text: &str| {

@@ -147,7 +147,7 @@ pub fn at_most_hundred_percent(value: &Value, path: &Path<'_>, errors: &mut Erro
     }
 }
 
-/// Whether a number or percentage is zero. Texts that are no percentage count as the number in them, or as none.
+/// Whether a number or percentage is zero. A string that is no percentage counts as the number in it, or as none.
 pub fn is_zero_count(value: &Value) -> bool {
     let number = match value {
         Value::String(text) => percent_of(value).unwrap_or_else(|| number_in(text)),

@@ -99,7 +99,7 @@ fn check(value: &Cel<'_>, place: &str, wrong: &mut Vec<String>) {
     }
 }
 
-/// The paths of what is wanted in an `Object`.
+/// The paths of the wanted values in an `Object`.
 pub(super) fn paths(value: &Cel<'_>, wanted: impl Fn(&Cel<'_>) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     find(value, String::new(), &wanted, &mut found);

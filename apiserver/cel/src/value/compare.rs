@@ -28,7 +28,7 @@ pub(crate) fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, Failure
         (Value::Timestamp(left), Value::Timestamp(right)) => left.cmp_instant(right).is_eq(),
         (Value::Duration(left), Value::Duration(right)) => left == right,
         (Value::List(left), Value::List(right)) => lists_equal(left, right)?,
-        (Value::Map(left), Value::Map(right)) => maps_equal(left, right),
+        (Value::Map(left), Value::Map(right)) => maps_equal(left, right)?,
         // What has a schema is compared with its like alone.
         (Value::List(List::Declared(..)) | Value::Map(Map::Declared(..)), _) => {
             return Err(Failure::no_such_overload());
@@ -126,21 +126,28 @@ fn lists_equal(left: &List<'_>, right: &List<'_>) -> Result<bool, Failure> {
     lists_are_equal(left, right)
 }
 
-fn maps_equal(left: &Map<'_>, right: &Map<'_>) -> bool {
+fn maps_equal(left: &Map<'_>, right: &Map<'_>) -> Result<bool, Failure> {
     if let (Map::Json(left), Map::Json(right)) = (left, right)
         && std::ptr::eq(*left, *right)
     {
-        return true;
+        return Ok(true);
     }
-    if let (Map::Declared(left, of), Map::Declared(right, _)) = (left, right) {
-        return of.is_same(left, right);
+    if let (Map::Declared(members, of), Map::Declared(others, _)) = (left, right) {
+        // What does not fit its schema is equal to nothing.
+        for (_, value) in left.entries() {
+            if let Some(reason) = value.fault() {
+                return Err(Failure::new(reason));
+            }
+        }
+        return Ok(of.is_same(members, others));
     }
-    left.len() == right.len()
+    let same = left.len() == right.len()
         && left.entries().iter().all(|(key, value)| {
             right
                 .find(key)
                 .is_some_and(|other| matches!(equal(value, &other), Ok(true)))
-        })
+        });
+    Ok(same)
 }
 
 fn objects_equal(left: &Object<'_>, right: &Value<'_>) -> Result<bool, Failure> {

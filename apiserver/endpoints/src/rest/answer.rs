@@ -27,6 +27,8 @@ pub(crate) struct Shown {
     text: Bytes,
     /// When it was written; none if it was not.
     revision: Option<u64>,
+    /// Whether it is answered as it is stored, whatever readers see of it.
+    bare: bool,
 }
 
 /// What a list answers besides its items.
@@ -43,6 +45,7 @@ impl From<&Object> for Shown {
         Self {
             text: object.body(),
             revision: Some(object.revision),
+            bare: false,
         }
     }
 }
@@ -53,14 +56,22 @@ impl Shown {
         Self {
             text,
             revision: None,
+            bare: false,
         }
+    }
+
+    /// The same, as it is stored.
+    pub(crate) fn bare(self) -> Self {
+        Self { bare: true, ..self }
     }
 
     /// The object in the request's version.
     pub(crate) async fn value(&self, call: &Call) -> Result<Value> {
         let mut value = parse_own(&self.text)
             .ok_or_else(|| Status::internal("an object that is stored cannot be read"))?;
-        call.decorate(&mut value);
+        if !self.bare {
+            call.decorate(&mut value);
+        }
         call.convert_from_storage(value).await
     }
 

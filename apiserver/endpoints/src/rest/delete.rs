@@ -212,7 +212,7 @@ async fn remove(
             return Ok(if removes || again {
                 Outcome::Gone(shown)
             } else {
-                Outcome::Waiting(shown)
+                Outcome::Waiting(shown.bare())
             });
         }
         store.write_latency().await;
@@ -228,7 +228,8 @@ async fn remove(
                 addresses::release(call, &form);
                 return Ok(Outcome::Gone(Shown::from(&*object)));
             }
-            Ok(object) if !again => return Ok(Outcome::Waiting(Shown::from(&*object))),
+            // The mark is answered as it was stored.
+            Ok(object) if !again => return Ok(Outcome::Waiting(Shown::from(&*object).bare())),
             Ok(_) => {
                 // The mark itself moved the revision on.
                 options.revision = None;

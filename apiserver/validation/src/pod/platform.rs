@@ -1,6 +1,7 @@
 //! What a pod may say only for one operating system, and the options of Windows.
 
 use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::html_escaped;
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
@@ -104,12 +105,87 @@ pub(super) fn windows(options: &Value, path: &Path<'_>, errors: &mut Errors) {
         let name = options.text("gmsaCredentialSpecName");
         subdomain(&path.child("gmsaCredentialSpecName"), name, errors);
     }
-    for field in ["gmsaCredentialSpec", "runAsUserName"] {
-        if options.has(field) && options.text(field).is_empty() {
-            let detail = format!("{field} cannot be an empty string");
-            errors.push(FieldError::invalid(&path.child(field), "", &detail));
+    const LARGEST_SPEC: usize = 64 * 1024;
+    let spec = options.text("gmsaCredentialSpec");
+    let problem = match spec.len() {
+        _ if !options.has("gmsaCredentialSpec") => None,
+        0 => Some("gmsaCredentialSpec cannot be an empty string"),
+        length if length > LARGEST_SPEC => Some("gmsaCredentialSpec size must be under 64 KiB"),
+        _ => None,
+    };
+    if let Some(problem) = problem {
+        let at = path.child("gmsaCredentialSpec");
+        errors.push(FieldError::invalid(&at, spec, problem));
+    }
+    if options.has("runAsUserName") {
+        let (name, at) = (options.text("runAsUserName"), path.child("runAsUserName"));
+        // It is shown as JSON: the real server has a pointer here.
+        let shown = html_escaped(Value::from(name).to_string());
+        for problem in windows_user(name) {
+            errors.push(FieldError::invalid_shown(&at, &shown, problem));
         }
     }
+}
+
+/// What is wrong with the name of a user of Windows, with or without a domain before it.
+fn windows_user(name: &str) -> Vec<&'static str> {
+    const LONGEST_DOMAIN: usize = 256;
+    const LONGEST_USER: usize = 104;
+    if name.is_empty() {
+        return vec!["runAsUserName cannot be an empty string"];
+    }
+    if name.chars().any(|character| character.is_ascii_control()) {
+        return vec!["runAsUserName cannot contain control characters"];
+    }
+    let parts: Vec<&str> = name.split('\\').collect();
+    let (domain, user) = match parts[..] {
+        [user] => (None, user),
+        [domain, user] => (Some(domain), user),
+        _ => return vec!["runAsUserName cannot contain more than one backslash"],
+    };
+    let mut found = Vec::new();
+    if let Some(domain) = domain {
+        if domain.len() >= LONGEST_DOMAIN {
+            found.push("runAsUserName's Domain length must be under 256 characters");
+        }
+        if !is_net_bios(domain) && !is_dns(domain) {
+            found.push("runAsUserName's Domain doesn't match the NetBios nor the DNS format");
+        }
+    }
+    if user.is_empty() {
+        found.push("runAsUserName's User cannot be empty");
+    } else if user.len() > LONGEST_USER {
+        found.push("runAsUserName's User length must not be longer than 104 characters");
+    }
+    if !user.is_empty() && user.chars().all(|character| matches!(character, '.' | ' ')) {
+        found.push("runAsUserName's User cannot contain only periods or spaces");
+    }
+    if user.contains(|character| "\"/\\:;|=,+*?<>@[]".contains(character)) {
+        found.push(
+            "runAsUserName's User cannot contain the following characters: \"/\\:;|=,+*?<>@[]",
+        );
+    }
+    found
+}
+
+fn is_net_bios(domain: &str) -> bool {
+    const LONGEST: usize = 15;
+    (1..=LONGEST).contains(&domain.chars().count())
+        && !domain.starts_with('.')
+        && !domain.contains(|character| "\\/:*?\"<>|".contains(character))
+}
+
+/// Unlike other names, one with large letters is one, too.
+fn is_dns(domain: &str) -> bool {
+    const LONGEST_LABEL: usize = 63;
+    domain.split('.').all(|label| {
+        (1..=LONGEST_LABEL).contains(&label.len())
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    })
 }
 
 /// Containers that run as processes of the host: all of a pod or none, and with the host's network.

@@ -192,7 +192,7 @@ pub(super) fn shown_versions(versions: &[Value]) -> String {
                 version.flag("storage"),
                 version.flag("deprecated"),
                 version.at("deprecationWarning"),
-                own(version, "subresources"),
+                shown_subresources(&own(version, "subresources")),
                 own(version, "additionalPrinterColumns"),
                 own(version, "selectableFields"),
             )
@@ -201,12 +201,36 @@ pub(super) fn shown_versions(versions: &[Value]) -> String {
     format!("[{}]", shown.join(","))
 }
 
+fn shown_subresources(subresources: &Value) -> String {
+    if subresources.is_null() {
+        return "null".to_owned();
+    }
+    let status = if subresources.has("status") {
+        "{}"
+    } else {
+        "null"
+    };
+    let scale = match subresources.at("scale") {
+        Value::Null => "null".to_owned(),
+        scale => format!(
+            "{{\"SpecReplicasPath\":{},\"StatusReplicasPath\":{},\"LabelSelectorPath\":{}}}",
+            quoted(scale.text("specReplicasPath")),
+            quoted(scale.text("statusReplicasPath")),
+            scale.at("labelSelectorPath"),
+        ),
+    };
+    format!("{{\"Status\":{status},\"Scale\":{scale}}}")
+}
+
 /// Whether all versions say the same here.
 pub(super) fn in_common(versions: &[Value], field: &str) -> bool {
     let Some((first, others)) = versions.split_first() else {
         return false;
     };
-    others
-        .iter()
-        .all(|other| same(other.at(field), first.at(field)))
+    // An empty list is none, an empty struct is one.
+    let is_list =
+        first.at(field).is_array() || others.iter().any(|other| other.at(field).is_array());
+    others.iter().all(|other| {
+        same(other.at(field), first.at(field)) && (is_list || other.has(field) == first.has(field))
+    })
 }
