@@ -122,6 +122,9 @@ fn at<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String> {
     let mut here = object;
     let mut passed = Vec::new();
     for word in words(path) {
+        if here.is_null() {
+            return Ok(None);
+        }
         let Value::Object(members) = here else {
             let found = go_type(here);
             let at = passed.join(".");
