@@ -101,11 +101,11 @@ fn not_linux(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
 
 /// The options that only Windows has.
 pub(super) fn windows(options: &Value, path: &Path<'_>, errors: &mut Errors) {
+    const LARGEST_SPEC: usize = 64 * 1024;
     if options.has("gmsaCredentialSpecName") {
         let name = options.text("gmsaCredentialSpecName");
         subdomain(&path.child("gmsaCredentialSpecName"), name, errors);
     }
-    const LARGEST_SPEC: usize = 64 * 1024;
     let spec = options.text("gmsaCredentialSpec");
     let problem = match spec.len() {
         _ if !options.has("gmsaCredentialSpec") => None,
