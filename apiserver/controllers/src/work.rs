@@ -343,3 +343,77 @@ async fn work(cx: &Context, woken: &mut mpsc::UnboundedReceiver<Key>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use bytes::Bytes;
+    use http::Response;
+    use kubewright_registry::Registry;
+    use kubewright_storage::Limits;
+    use tokio::time::Duration;
+    use tower::{service_fn, util::BoxCloneSyncService};
+
+    use super::*;
+
+    static NO_KINDS: LazyLock<Registry> = LazyLock::new(Registry::default);
+
+    /// A controller that has something to do whenever it is asked.
+    #[derive(Debug, Default)]
+    struct Busy(AtomicUsize);
+
+    impl Controller for Busy {
+        fn concerns(&self, _: &Change, _: &Graph, _: &mut Keys<'_>) {}
+
+        fn reconcile<'a>(&'a self, _: &'a Context, _: &'a Key) -> BoxFuture<'a, Outcome> {
+            const TURNS: usize = 100_000;
+            let turns = self.0.fetch_add(1, Ordering::Relaxed);
+            assert!(turns < TURNS, "no other task ran meanwhile");
+            future::ready(Ok(Next::After(Duration::ZERO))).boxed()
+        }
+    }
+
+    struct NoAuthority;
+
+    impl Authority for NoAuthority {
+        fn root_ca(&self) -> Result<String, String> {
+            Err("there is none".to_owned())
+        }
+
+        fn read(&self, _: &str) -> Result<Requested, String> {
+            Err("there is none".to_owned())
+        }
+
+        fn sign(&self, _: &str, _: &[&str], _: (i64, i64)) -> Result<String, String> {
+            Err("there is none".to_owned())
+        }
+    }
+
+    #[tokio::test]
+    async fn other_tasks_run_beside_controllers_that_always_have_work() {
+        let server = Server {
+            service: BoxCloneSyncService::new(service_fn(async |_| {
+                Ok(Response::new(Bytes::new()))
+            })),
+            store: Arc::new(Store::new(Limits::default())),
+            served: Arc::new(Served::new(&NO_KINDS)),
+            pods: Pods::default(),
+            authority: Box::new(NoAuthority),
+        };
+        let (cx, woken) = Context::new(server, vec![Box::new(Busy::default())]);
+        let key = Key {
+            controller: 0,
+            table: "pods".into(),
+            path: "default/a".to_owned(),
+        };
+        cx.waker(&key)();
+        let (stop, stopped) = watch::channel(false);
+        let running = tokio::spawn(run(cx, woken, stopped));
+        // There is one thread: this goes on only when that task lets it.
+        tokio::task::yield_now().await;
+        stop.send_replace(true);
+        running.await.expect("it let others run");
+    }
+}

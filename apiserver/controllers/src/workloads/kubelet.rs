@@ -25,7 +25,7 @@ use super::scheduler::Cluster;
 use super::status::put_condition;
 use super::{Workloads, nodes, programs};
 
-/// How long a kubelet takes to reject a pod: controllers make another one at once, which would be as many as the machine can.
+/// How long a kubelet takes to reject a pod. Controllers create the next one at once: without this, as many as the machine can.
 const REJECTED_AFTER: Duration = Duration::from_secs(1);
 
 /// The kubelets of all nodes.
