@@ -183,16 +183,7 @@ impl<'s> Parser<'s> {
         }
         if !starts_expression(self.peek()) {
             if sign == Tok::Minus {
-                let token = self.current();
-                let text = if token.kind == Tok::End {
-                    ""
-                } else {
-                    token.text
-                };
-                self.syntax(
-                    token.at,
-                    &format!("no viable alternative at input '-{text}'"),
-                );
+                self.no_alternative("-");
                 // The reference implementation looked ahead and goes on with the sign as an operator.
                 self.next -= 1;
             } else {
@@ -206,6 +197,16 @@ impl<'s> Parser<'s> {
         let id = self.nodes.id(at);
         let operand = self.member()?;
         Ok(call(id, operator, vec![operand]))
+    }
+
+    fn no_alternative(&mut self, behind: &str) {
+        let token = self.current();
+        let text = match token.kind {
+            Tok::End => "",
+            _ => token.text,
+        };
+        let message = format!("no viable alternative at input '{behind}{text}'");
+        self.syntax(token.at, &message);
     }
 
     fn unexpected(&mut self, how: &str) {
@@ -347,15 +348,7 @@ impl<'s> Parser<'s> {
         }
         let token = self.current();
         if token.kind != Tok::Ident {
-            let text = if token.kind == Tok::End {
-                ""
-            } else {
-                token.text
-            };
-            self.syntax(
-                token.at,
-                &format!("no viable alternative at input '.{text}'"),
-            );
+            self.no_alternative(".");
             return Err(Stop);
         }
         if let Some(length) = self.object_name_length() {

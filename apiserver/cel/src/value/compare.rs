@@ -132,14 +132,8 @@ fn maps_equal(left: &Map<'_>, right: &Map<'_>) -> Result<bool, Failure> {
     {
         return Ok(true);
     }
-    if let (Map::Declared(members, of), Map::Declared(others, _)) = (left, right) {
-        // What does not fit its schema is equal to nothing.
-        for (_, value) in left.entries() {
-            if let Some(reason) = value.fault() {
-                return Err(Failure::new(reason));
-            }
-        }
-        return Ok(of.is_same(members, others));
+    if let (Map::Declared(left, of), Map::Declared(right, _)) = (left, right) {
+        return of.is_same(left, right);
     }
     let same = left.len() == right.len()
         && left.entries().iter().all(|(key, value)| {

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 use super::{List, Map, Value, equal};
 use crate::declared::{Declared, Form};
 use crate::escape::unescape;
+use crate::failure::Failure;
 use crate::formats;
 use crate::types::Type;
 
@@ -69,26 +70,31 @@ impl Declared {
         &self,
         left: &serde_json::Map<String, Json>,
         right: &serde_json::Map<String, Json>,
-    ) -> bool {
-        left.len() == right.len()
-            && left.iter().all(|(name, value)| {
-                let other = right.get(name);
-                let known = match &self.form {
-                    Form::Map(element) => Some(element),
-                    Form::Object(fields) => fields.get(name),
-                    _ => None,
-                };
-                let is_object = matches!(self.form, Form::Object(_));
-                let said = |value: &&Json| !(is_object && value.is_null());
-                match (known, Some(value).filter(said), other.filter(said)) {
-                    (Some(known), Some(value), Some(other)) => {
-                        let (value, other) = (known.read(value), known.read(other));
-                        matches!(equal(&value, &other), Ok(true))
-                    }
-                    (Some(_), None, None) => true,
-                    (Some(_), ..) => false,
-                    (None, ..) => other.is_none_or(|other| value == other),
+    ) -> Result<bool, Failure> {
+        if left.len() != right.len() {
+            return Ok(false);
+        }
+        let is_object = matches!(self.form, Form::Object(_));
+        let said = |value: &&Json| !(is_object && value.is_null());
+        for (name, value) in left {
+            let other = right.get(name);
+            let known = match &self.form {
+                Form::Map(element) => Some(element),
+                Form::Object(fields) => fields.get(name),
+                _ => None,
+            };
+            let is_same = match (known, Some(value).filter(said), other.filter(said)) {
+                (Some(known), Some(value), Some(other)) => {
+                    equal(&known.read(value), &known.read(other))?
                 }
-            })
+                (Some(_), None, None) => true,
+                (Some(_), ..) => false,
+                (None, ..) => other.is_none_or(|other| value == other),
+            };
+            if !is_same {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
