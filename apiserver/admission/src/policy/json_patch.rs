@@ -63,7 +63,6 @@ fn operation_of(operation: &Record<'_>, structs: &Structs<'_>) -> Result<Value, 
 fn converted(value: &Cel<'_>, structs: &Structs<'_>) -> Result<Value, String> {
     // Programs that know no other numbers than floats read whole numbers up to here.
     const EXACT: u64 = (1 << 53) - 1;
-    let from = |what: &str| format!("type conversion error from {what} to *structpb.Value");
     Ok(match value {
         Cel::Int(value) if value.unsigned_abs() > EXACT => value.to_string().into(),
         Cel::Uint(value) if *value > EXACT => value.to_string().into(),
@@ -91,7 +90,9 @@ fn converted(value: &Cel<'_>, structs: &Structs<'_>) -> Result<Value, String> {
         }
         Cel::Map(map) => {
             if let Some(name) = structs.name(map) {
-                return Err(from(&format!("struct type {name}")));
+                return Err(format!(
+                    "type conversion error from struct type {name} to *structpb.Value"
+                ));
             }
             let members = map.entries().into_iter().map(|(key, value)| {
                 let Some(name) = key.as_str() else {

@@ -1,5 +1,7 @@
 //! The mutations of a mutating policy, compiled, and what one of them makes of an object.
 
+use std::cell::LazyCell;
+
 use kubewright_apimachinery::conform::{
     Medium, conform, converter_words, cut_integers, write_empties,
 };
@@ -146,14 +148,15 @@ fn apply_configuration(
     patch.put("apiVersion", kind.api_version());
     patch.put("kind", kind.kind.as_str());
     let is_unsigned = |value: &Cel<'_>| matches!(value, Cel::Uint(_));
-    let applied = match literal::paths(value, is_unsigned).first() {
-        Some(path) => Err(format!(
+    let applied = if let Some(path) = literal::paths(value, is_unsigned).first() {
+        Err(format!(
             "failed to convert patch object to typed object: {path}: expected numeric (int or float), got uint64"
-        )),
-        None => merge_unowned(registry, kind, object, &patch, |path| {
-            let nulls = literal::paths(value, |value| matches!(value, Cel::Null));
+        ))
+    } else {
+        let nulls = LazyCell::new(|| literal::paths(value, |value| matches!(value, Cel::Null)));
+        merge_unowned(registry, kind, object, &patch, |path| {
             nulls.iter().any(|null| null == path)
-        }),
+        })
     };
     let mut applied = applied.map_err(|why| format!("error applying patch: {why}"))?;
     cut_integers(kind, &mut applied);

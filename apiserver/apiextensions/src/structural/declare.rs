@@ -26,24 +26,6 @@ pub(super) fn declare(root: &mut Schema) -> Environment {
     names.environment
 }
 
-impl Schema {
-    /// Whether expressions see values of this schema.
-    pub(super) fn is_seen(&self) -> bool {
-        match self.kind.as_str() {
-            _ if self.int_or_string => true,
-            "boolean" | "integer" | "number" | "string" => true,
-            "array" => self.items.as_deref().is_some_and(Self::is_seen),
-            "object" => match &self.additional {
-                Additional::Schema(values) if self.properties.is_empty() && !self.embedded => {
-                    values.is_seen()
-                }
-                _ => true,
-            },
-            _ => false,
-        }
-    }
-}
-
 struct Names {
     environment: Environment,
     objects: usize,

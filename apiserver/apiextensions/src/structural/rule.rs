@@ -19,6 +19,8 @@ pub(super) struct Rules {
     pub(super) any: bool,
     /// What the expressions see; known once the whole schema is.
     pub(super) declared: Option<Arc<Declared>>,
+    /// Whether expressions see values of this node, be they rules around it; known then, too.
+    pub(super) is_seen: bool,
 }
 
 /// One rule.
@@ -75,11 +77,13 @@ impl Rules {
             any: !all.is_empty(),
             all,
             declared: None,
+            is_seen: false,
         }
     }
 
     /// Keeps what the schema of this node declares, for its expressions.
     pub(super) fn declared(&mut self, declared: &Arc<Declared>) {
+        self.is_seen = declared.value_type.is_some();
         if !self.all.is_empty() {
             self.declared = Some(Arc::clone(declared));
         }

@@ -1,5 +1,5 @@
 //! Numbers on their way into Go's integers, where a converter and not a decoder puts them there: fractions of nothing go, and
-//! what is too large is cut.
+//! what is too large is cut. Where no type asks for an integer, what is too large for one is a float.
 
 use serde_json::{Map, Number, Value};
 

@@ -62,6 +62,7 @@ pub(crate) async fn write(
         metadata_mut(&mut attributes.object).insert("resourceVersion".to_owned(), revision.into());
         settle_namespace(call, &mut attributes.object)?;
         keep_identity(&mut attributes.object, &attributes.old_object);
+        // Patches and webhooks get what is stored; the rules of updates compare with what readers see of it.
         call.decorate(&mut attributes.old_object);
         let (new, old) = (&mut attributes.object, &attributes.old_object);
         call.resource.prepare_for_update(subresource, new, old);

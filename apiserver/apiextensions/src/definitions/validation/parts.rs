@@ -227,10 +227,10 @@ pub(super) fn in_common(versions: &[Value], field: &str) -> bool {
     let Some((first, others)) = versions.split_first() else {
         return false;
     };
-    // An empty list is none, an empty struct is one.
-    let is_list =
-        first.at(field).is_array() || others.iter().any(|other| other.at(field).is_array());
+    // An empty list is none, but an empty struct is one.
+    let is_struct = matches!(field, "schema" | "subresources");
     others.iter().all(|other| {
-        same(other.at(field), first.at(field)) && (is_list || other.has(field) == first.has(field))
+        same(other.at(field), first.at(field))
+            && (!is_struct || other.has(field) == first.has(field))
     })
 }

@@ -150,7 +150,7 @@ impl<'r> Node<'r> {
     pub(super) fn property(self, name: &str) -> Option<Self> {
         let property = self.below(self.schema.properties.get(name)?);
         // The type of the object around it has no field for what is not seen.
-        let unseen = property.ruled && !property.schema.is_seen();
+        let unseen = property.ruled && !property.schema.rules.is_seen;
         Some(Self {
             unseen: self.unseen || unseen,
             ..property
