@@ -156,6 +156,8 @@ impl World {
     fn command(&self, arguments: &[&str]) -> tokio::process::Command {
         let mut command = kubewright(&self.package(), arguments);
         command.env("KUBECONFIG", self.folder.path().join("kubeconfig"));
+        // A command that is killed leaves its folders behind: here they go with the test's own.
+        command.env("TMPDIR", self.folder.path());
         command.env_remove("CARGO_TARGET_DIR");
         command
     }
