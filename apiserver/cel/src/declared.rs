@@ -93,11 +93,27 @@ pub enum Form {
     Map(Arc<Declared>),
     /// An object with declared fields, by the names of the fields in JSON: `properties`.
     Object(BTreeMap<String, Arc<Declared>>),
+    /// Any JSON, which the API server holds in the Go types of a built-in kind: its lists and maps are not compared with
+    /// values of other types, and its maps have no keys but strings. Fields of these names hold JSON nevertheless.
+    Native(&'static [&'static str]),
+}
+
+/// The declarations behind [`Variables::with_native`](crate::Variables::with_native).
+pub(crate) static NATIVE: Declared = native(&["fieldsV1"]);
+pub(crate) static NATIVE_REQUEST: Declared = native(&["options"]);
+
+const fn native(raw: &'static [&'static str]) -> Declared {
+    Declared {
+        form: Form::Native(raw),
+        value_type: None,
+        max_elements: 0,
+        min_serialized_size: 0,
+    }
 }
 
 /// What identifies an item of a list: `x-kubernetes-list-type`. Equality and `+` of lists depend on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "the three types of lists")]
+#[expect(clippy::exhaustive_enums, reason = "the types that a list can say")]
 pub enum Items {
     /// Its index: `atomic`.
     Ordered,
@@ -105,6 +121,9 @@ pub enum Items {
     Set,
     /// The values of these fields: `map` with `x-kubernetes-list-map-keys`.
     Keyed(Arc<[String]>),
+    /// Something else. Such a definition is refused, but its defaults are tried by its rules nevertheless: its lists cannot
+    /// be read.
+    Unknown(Arc<str>),
 }
 
 impl Declared {
@@ -156,10 +175,16 @@ impl Declared {
         }
     }
 
+    /// Whether it has no schema, but Go types.
+    pub(crate) fn is_native(&self) -> bool {
+        matches!(self.form, Form::Native(_))
+    }
+
     /// The declaration of the items of a list or the values of a map.
     pub(crate) fn element(&self) -> Option<&Self> {
         match &self.form {
             Form::List(element, _) | Form::Map(element) => Some(element),
+            Form::Native(_) => Some(self),
             _ => None,
         }
     }

@@ -21,6 +21,7 @@ mod parser;
 mod pattern;
 mod plan;
 mod program;
+mod quote;
 mod source;
 mod types;
 mod value;

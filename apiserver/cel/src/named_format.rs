@@ -146,8 +146,9 @@ fn masked(text: &str) -> String {
     }
 }
 
-fn too_long(text: &str, limit: usize) -> Option<String> {
-    (text.len() > limit).then(|| format!("must be no more than {limit} bytes"))
+/// Names are told how many characters they may have, and the parts of labels how many bytes.
+fn too_long(text: &str, limit: usize, unit: &str) -> Option<String> {
+    (text.len() > limit).then(|| format!("must be no more than {limit} {unit}"))
 }
 
 fn with_pattern(message: &str, pattern: &str, examples: &[&str]) -> String {
@@ -178,7 +179,7 @@ fn is_subdomain(text: &str) -> bool {
 }
 
 fn dns1123_label(text: &str) -> Vec<String> {
-    let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
+    let mut problems: Vec<String> = too_long(text, 63, "characters").into_iter().collect();
     if !is_subdomain(text) || text.contains('.') {
         problems.push(if is_subdomain(text) {
             "must not contain dots".to_owned()
@@ -195,7 +196,11 @@ fn dns1123_label(text: &str) -> Vec<String> {
 }
 
 fn dns1123_subdomain(text: &str) -> Vec<String> {
-    let mut problems: Vec<String> = too_long(text, 253).into_iter().collect();
+    subdomain(text, "characters")
+}
+
+fn subdomain(text: &str, unit: &str) -> Vec<String> {
+    let mut problems: Vec<String> = too_long(text, 253, unit).into_iter().collect();
     if !is_subdomain(text) {
         problems.push(with_pattern(
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \
@@ -208,7 +213,7 @@ fn dns1123_subdomain(text: &str) -> Vec<String> {
 }
 
 fn dns1035_label(text: &str) -> Vec<String> {
-    let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
+    let mut problems: Vec<String> = too_long(text, 63, "characters").into_iter().collect();
     if !is_label(text, |byte| byte.is_ascii_lowercase()) {
         problems.push(with_pattern(
             "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
@@ -240,7 +245,7 @@ fn qualified_name(text: &str) -> Vec<String> {
                 problems.push("prefix part must be non-empty".to_owned());
             } else {
                 problems.extend(
-                    dns1123_subdomain(prefix)
+                    subdomain(prefix, "bytes")
                         .into_iter()
                         .map(|one| format!("prefix part {one}")),
                 );
@@ -256,7 +261,7 @@ fn qualified_name(text: &str) -> Vec<String> {
     };
     if name.is_empty() {
         problems.push("name part must be non-empty".to_owned());
-    } else if let Some(long) = too_long(name, 63) {
+    } else if let Some(long) = too_long(name, 63, "bytes") {
         problems.push(format!("name part {long}"));
     }
     if !is_name_part(name) {
@@ -266,7 +271,7 @@ fn qualified_name(text: &str) -> Vec<String> {
 }
 
 fn label_value(text: &str) -> Vec<String> {
-    let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
+    let mut problems: Vec<String> = too_long(text, 63, "bytes").into_iter().collect();
     if !text.is_empty() && !is_name_part(text) {
         problems.push(with_pattern(
             "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must \

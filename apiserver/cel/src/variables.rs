@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use crate::declared::{NATIVE, NATIVE_REQUEST};
 use crate::value::{Object, Value};
 
 /// The values of variables, for one evaluation. A variable without a value is an error only where the expression uses it.
@@ -70,6 +71,32 @@ impl<'a> Variables<'a> {
     #[must_use]
     pub fn with_json(self, name: &'a str, json: &'a serde_json::Value) -> Self {
         self.with(name, Value::from_json(json))
+    }
+
+    /// Sets a variable to the JSON of a built-in kind, which is borrowed. The API server holds those in Go types, and their
+    /// lists and maps are not compared with values of other types (`SchemalessTypedToVal`), which is false in
+    /// [`Variables::with_json`]. What Go holds as JSON even there is JSON here: the `fieldsV1` of managers, and the `options` of
+    /// the variable `request`.
+    ///
+    /// ```
+    /// use kubewright_cel::{Budget, Environment, Variables};
+    /// use serde_json::json;
+    ///
+    /// let pod = json!({"metadata": {"labels": {"app": "web"}}});
+    /// let program = Environment::admission().compile("object.metadata.labels == dyn(1)")?;
+    /// let typed = program.evaluate(&Variables::new().with_native("object", &pod), &mut Budget::policy());
+    /// assert_eq!(typed.unwrap_err().to_string(), "no such overload");
+    /// let custom = program.evaluate(&Variables::new().with_json("object", &pod), &mut Budget::policy())?;
+    /// assert_eq!(custom.as_bool(), Some(false));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_native(self, name: &'a str, json: &'a serde_json::Value) -> Self {
+        let of = match name {
+            "request" => &NATIVE_REQUEST,
+            _ => &NATIVE,
+        };
+        self.with(name, of.read(json))
     }
 
     /// Adds `variables`, with `count` names.

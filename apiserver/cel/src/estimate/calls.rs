@@ -228,7 +228,11 @@ impl<'d> Estimate<'d> {
             }
             ("join", Some(target), _) => {
                 let count = self.size_or_unknown(target);
-                let mut size = count.times(self.element_size(target));
+                // What is not known to be a list is estimated as one of empty strings.
+                let mut size = match self.type_of(target) {
+                    Type::List(_) => count.times(self.element_size(target)),
+                    _ => Range::NOTHING,
+                };
                 if let Some(separator) = arguments.first() {
                     let separators = Range {
                         least: count.least.saturating_sub(1),

@@ -114,13 +114,16 @@ fn find<'a>(
     lenient: bool,
 ) -> Result<Option<Value<'a>>, Failure> {
     let found = match value {
-        Value::Map(map) => map.find(key),
+        Value::Map(map) => {
+            map.check_key(key)?;
+            map.find(key)
+        }
         Value::List(list) => return element(list, key, lenient),
         Value::Record(record) => key
             .as_str()
             .and_then(|name| record.fields.get(name))
             .cloned(),
-        Value::Invalid(reason) => return Err(Failure::new(*reason)),
+        Value::Invalid(reason) => return Err(Failure::new(reason.to_string())),
         _ => None,
     };
     if found.is_none() && !lenient {

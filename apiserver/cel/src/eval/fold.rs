@@ -188,20 +188,7 @@ impl<'a> Context<'_, 'a> {
 }
 
 fn no_range(value: &Value<'_>, two: bool) -> Failure {
-    let name = match value {
-        Value::Null => "types.Null",
-        Value::Bool(_) => "types.Bool",
-        Value::Int(_) => "types.Int",
-        Value::Uint(_) => "types.Uint",
-        Value::Double(_) => "types.Double",
-        Value::String(_) => "types.String",
-        Value::Bytes(_) => "types.Bytes",
-        Value::Timestamp(_) => "types.Timestamp",
-        Value::Duration(_) => "types.Duration",
-        Value::Optional(_) => "*types.Optional",
-        Value::Type(_) => "*types.Type",
-        other => other.type_name(),
-    };
+    let name = value.go_type_name();
     Failure::new(if two {
         format!("unsupported comprehension range type: {name}")
     } else {

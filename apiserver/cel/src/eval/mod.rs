@@ -211,7 +211,7 @@ impl<'v, 'a> Context<'v, 'a> {
 /// The value, unless it was read of JSON that its schema does not fit.
 fn valid(value: Value<'_>) -> Evaluated<'_> {
     match value {
-        Value::Invalid(reason) => Err(Failure::new(reason)),
+        Value::Invalid(reason) => Err(Failure::new(reason.to_string())),
         value => Ok(value),
     }
 }

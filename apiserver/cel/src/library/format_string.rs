@@ -1,7 +1,10 @@
 //! `format`: the clauses of a format string, and the strings that they make of values.
 
+use std::fmt::Write as _;
+
 use super::declaration::Evaluated;
 use crate::failure::Failure;
+use crate::quote::quoted;
 use crate::types::Type;
 use crate::value::{List, Map, Value};
 
@@ -247,31 +250,6 @@ fn map_text(map: &Map<'_>) -> Option<String> {
     Some(format!("{{{}}}", entries.join(", ")))
 }
 
-/// A text as Go's `%q` writes it.
-fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            control if control.is_ascii_control() => {
-                push_hex(&mut out, "\\x", u32::from(control));
-            }
-            other => out.push(other),
-        }
-    }
-    out.push('"');
-    out
-}
-
 fn double(value: &Value<'_>) -> Option<f64> {
     match value {
         Value::Double(value) => Some(*value),
@@ -354,7 +332,7 @@ fn hex(value: &Value<'_>) -> Option<String> {
     let bytes = |bytes: &[u8]| {
         let mut out = String::with_capacity(2 * bytes.len());
         for byte in bytes {
-            push_hex(&mut out, "", u32::from(*byte));
+            let _ = write!(out, "{byte:02x}");
         }
         out
     };
@@ -365,12 +343,4 @@ fn hex(value: &Value<'_>) -> Option<String> {
         Value::Bytes(value) => bytes(value),
         _ => return None,
     })
-}
-
-/// Two hexadecimal digits behind a prefix.
-fn push_hex(out: &mut String, prefix: &str, byte: u32) {
-    let digit = |value: u32| char::from_digit(value & 0xf, 16).unwrap_or('0');
-    out.push_str(prefix);
-    out.push(digit(byte >> 4));
-    out.push(digit(byte));
 }

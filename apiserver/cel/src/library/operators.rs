@@ -562,16 +562,12 @@ fn greater_equals<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
 
 fn contains_element<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     match values {
-        [element, Value::List(list)] if list.contains(element) => Ok(Value::Bool(true)),
-        // What is no value of its type may be the one that is looked for.
-        [_, Value::List(list)] => match list.iter().find_map(|element| element.fault()) {
-            Some(reason) => Err(Failure::new(reason)),
-            None => Ok(Value::Bool(false)),
-        },
+        [element, Value::List(list)] => list.contains(element).map(Value::Bool),
         [key, Value::Map(map)] => {
+            map.check_key(key)?;
             let found = map.find(key);
             match found.as_ref().and_then(Value::fault) {
-                Some(reason) => Err(Failure::new(reason)),
+                Some(reason) => Err(Failure::new(reason.to_owned())),
                 None => Ok(Value::Bool(found.is_some())),
             }
         }

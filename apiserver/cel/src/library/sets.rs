@@ -28,20 +28,28 @@ pub(super) const DECLARATIONS: &[Declaration] = &[
 /// More comparisons than any budget allows.
 const MAX_COMPARISONS: usize = 20_000_000;
 
-fn pair<'a>(values: &[Value<'a>], holds: fn(&List<'a>, &List<'a>) -> bool) -> Evaluated<'a> {
+fn pair<'a>(
+    values: &[Value<'a>],
+    holds: fn(&List<'a>, &List<'a>) -> Result<bool, Failure>,
+) -> Evaluated<'a> {
     match values {
         [Value::List(left), Value::List(right)]
             if left.len().saturating_mul(right.len()) > MAX_COMPARISONS =>
         {
             Err(Failure::CostLimit)
         }
-        [Value::List(left), Value::List(right)] => Ok(Value::Bool(holds(left, right))),
+        [Value::List(left), Value::List(right)] => holds(left, right).map(Value::Bool),
         _ => Err(Failure::no_such_overload()),
     }
 }
 
-fn holds_all(set: &List<'_>, of: &List<'_>) -> bool {
-    of.iter().all(|element| set.contains(&element))
+fn holds_all(set: &List<'_>, of: &List<'_>) -> Result<bool, Failure> {
+    for element in of.iter() {
+        if !set.contains(&element)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn contains<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
@@ -50,12 +58,14 @@ fn contains<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
 
 fn equivalent<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     pair(values, |left, right| {
-        holds_all(left, right) && holds_all(right, left)
+        Ok(holds_all(left, right)? && holds_all(right, left)?)
     })
 }
 
 fn intersects<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
+    // An element that cannot be compared is none that both have.
     pair(values, |left, right| {
-        left.iter().any(|element| right.contains(&element))
+        let mut elements = left.iter();
+        Ok(elements.any(|element| matches!(right.contains(&element), Ok(true))))
     })
 }

@@ -3,6 +3,7 @@
 use super::declaration::{Declaration, Evaluated, guarded};
 use super::format_string;
 use crate::failure::Failure;
+use crate::quote::short_escape;
 use crate::value::Value;
 
 pub(super) const DECLARATIONS: &[Declaration] = &[
@@ -296,17 +297,9 @@ fn quote<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for character in text.chars() {
-        match character {
-            '\u{7}' => quoted.push_str("\\a"),
-            '\u{8}' => quoted.push_str("\\b"),
-            '\u{c}' => quoted.push_str("\\f"),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            '\u{b}' => quoted.push_str("\\v"),
-            '\\' => quoted.push_str("\\\\"),
-            '"' => quoted.push_str("\\\""),
-            other => quoted.push(other),
+        match short_escape(character) {
+            Some(short) => quoted.push_str(short),
+            None => quoted.push(character),
         }
     }
     quoted.push('"');

@@ -15,13 +15,13 @@ pub(super) const DECLARATIONS: &[Declaration] = &[
         "getScheme",
         "url_get_scheme",
         "kubernetes.URL.() -> string",
-        |values| part(values, |url| url.scheme.clone()),
+        |values| part(values, |url| url.scheme().to_owned()),
     ),
     guarded(
         "getHost",
         "url_get_host",
         "kubernetes.URL.() -> string",
-        |values| part(values, |url| url.host.clone()),
+        |values| part(values, |url| url.host().to_owned()),
     ),
     guarded(
         "getHostname",
@@ -59,8 +59,7 @@ fn url<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
         ))
     };
     Url::parse_request(text).map_err(wrong)?;
-    let parsed = Url::parse(text, false)
-        .map_err(|reason| wrong(format!("parse {:?}: {reason}", &**text)))?;
+    let parsed = Url::parse(text).map_err(wrong)?;
     Ok(Value::Object(Object::Url(Arc::new(parsed))))
 }
 
@@ -84,8 +83,8 @@ fn part<'a>(values: &[Value<'a>], of: fn(&Url) -> String) -> Evaluated<'a> {
 
 fn query<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     let mut found: BTreeMap<Key<'a>, Vec<Value<'a>>> = BTreeMap::new();
-    let pairs = only(values)?.query.clone().unwrap_or_default();
-    for pair in pairs
+    for pair in only(values)?
+        .query()
         .split('&')
         .filter(|pair| !pair.is_empty() && !pair.contains(';'))
     {

@@ -92,6 +92,25 @@ fn addresses_and_networks_are_those_of_go() {
             "IP Address \"nothing\" parse error during conversion from string: ParseAddr(\"nothing\"): unable to parse IP",
         ),
         (
+            "ip('two\\nlines').family() == 4",
+            "IP Address \"two\\nlines\" parse error during conversion from string: ParseAddr(\"two\\nlines\"): unable to parse IP",
+        ),
+        (
+            "ip('1.2..3').family() == 4",
+            "IP Address \"1.2..3\" parse error during conversion from string: ParseAddr(\"1.2..3\"): IPv4 field must \
+             have at least one digit (at \".3\")",
+        ),
+        (
+            "ip('2001:db8::12345').family() == 6",
+            "IP Address \"2001:db8::12345\" parse error during conversion from string: ParseAddr(\"2001:db8::12345\"): \
+             each group must have 4 or less digits (at \"12345\")",
+        ),
+        (
+            "ip('1::2::3').family() == 6",
+            "IP Address \"1::2::3\" parse error during conversion from string: ParseAddr(\"1::2::3\"): multiple :: in \
+             address (at \":3\")",
+        ),
+        (
             "ip('::ffff:1.2.3.4').family() == 4",
             "IPv4-mapped IPv6 address \"::ffff:1.2.3.4\" is not allowed",
         ),
@@ -147,6 +166,8 @@ fn named_formats_say_what_is_wrong() {
         "!format.datetime().validate('2021-01-01T00:00:00Z').hasValue() && format.datetime().validate('x').hasValue()",
         "format.named('dns1123Label').value() == format.dns1123Label() && !format.named('unknown').hasValue()",
         "format.dns1123Label().validate('a'.replace('a', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa')).value() \
+            == ['must be no more than 63 characters']",
+        "format.labelValue().validate('a'.replace('a', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa')).value() \
             == ['must be no more than 63 bytes']",
     ]);
 }

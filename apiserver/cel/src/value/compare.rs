@@ -8,11 +8,54 @@ use super::{List, Map, Object, Value};
 use crate::declared::Items;
 use crate::failure::Failure;
 
+/// What becomes of items that cannot be compared while two lists are, or while an item is looked for.
+enum Rule {
+    /// They are as good as equal in a comparison, and not what is looked for.
+    Lenient,
+    /// They are not equal: what a Go type of a built-in kind holds.
+    Native,
+    /// They are an error: what has a schema.
+    Strict,
+}
+
 impl List<'_> {
     /// Returns whether an item equals the value.
-    pub(crate) fn contains(&self, value: &Value<'_>) -> bool {
-        self.iter()
-            .any(|element| matches!(equal(value, &element), Ok(true)))
+    ///
+    /// # Errors
+    /// No item does, and the list has a schema and an item that cannot be compared with the value.
+    pub(crate) fn contains(&self, value: &Value<'_>) -> Result<bool, Failure> {
+        if !matches!(self.rule(), Rule::Strict) {
+            let mut items = self.iter();
+            return Ok(items.any(|item| matches!(equal(value, &item), Ok(true))));
+        }
+        let mut failure = None;
+        for item in self.iter() {
+            match item_equal(&item, value) {
+                Ok(true) => return Ok(true),
+                Ok(false) => {}
+                // What is no value of its type may be the one that is looked for.
+                Err(why) => failure = failure.or(Some(why)),
+            }
+        }
+        failure.map_or(Ok(false), Err)
+    }
+
+    fn rule(&self) -> Rule {
+        match self {
+            Self::Json(_) | Self::Values(_) | Self::Joined(..) => Rule::Lenient,
+            Self::Declared(_, of) if of.is_native() => Rule::Native,
+            Self::Declared(..) => Rule::Strict,
+        }
+    }
+}
+
+/// Whether an item of a list with a schema equals a value. Where the schema says list or map, null is of another type.
+fn item_equal(item: &Value<'_>, value: &Value<'_>) -> Result<bool, Failure> {
+    match (item, value) {
+        (Value::List(List::Declared(..)) | Value::Map(Map::Declared(..)), Value::Null) => {
+            Err(Failure::no_such_overload())
+        }
+        _ => equal(item, value),
     }
 }
 
@@ -21,7 +64,7 @@ pub(crate) fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, Failure
     Ok(match (left, right) {
         (Value::Null, Value::Null) => true,
         (Value::Null, _) | (_, Value::Null) => false,
-        (Value::Invalid(reason), _) => return Err(Failure::new(*reason)),
+        (Value::Invalid(reason), _) => return Err(Failure::new(reason.to_string())),
         (Value::Bool(left), Value::Bool(right)) => left == right,
         (Value::String(left), Value::String(right)) => **left == **right,
         (Value::Bytes(left), Value::Bytes(right)) => left == right,
@@ -29,7 +72,7 @@ pub(crate) fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool, Failure
         (Value::Duration(left), Value::Duration(right)) => left == right,
         (Value::List(left), Value::List(right)) => lists_equal(left, right)?,
         (Value::Map(left), Value::Map(right)) => maps_equal(left, right)?,
-        // What has a schema is compared with its like alone.
+        // What has a schema, or is held in a Go type, is compared with its like alone.
         (Value::List(List::Declared(..)) | Value::Map(Map::Declared(..)), _) => {
             return Err(Failure::no_such_overload());
         }
@@ -167,10 +210,20 @@ fn lists_are_equal(left: &List<'_>, right: &List<'_>) -> Result<bool, Failure> {
         return Ok(false);
     }
     Ok(match left.kind() {
-        Items::Ordered => left
-            .iter()
-            .zip(right.iter())
-            .all(|(left, right)| !matches!(equal(&left, &right), Ok(false))),
+        Items::Ordered | Items::Unknown(_) => {
+            let rule = left.rule();
+            for (left, right) in left.iter().zip(right.iter()) {
+                let is_same = match rule {
+                    Rule::Lenient => equal(&left, &right).unwrap_or(true),
+                    Rule::Native => equal(&left, &right).unwrap_or(false),
+                    Rule::Strict => item_equal(&left, &right)?,
+                };
+                if !is_same {
+                    return Ok(false);
+                }
+            }
+            true
+        }
         Items::Set => {
             let known = known(left)?;
             let mut seen = HashSet::new();

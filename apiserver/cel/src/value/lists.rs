@@ -12,7 +12,7 @@ pub(crate) fn join<'a>(left: &List<'a>, right: &List<'a>) -> Result<List<'a>, Fa
     let mut items: Vec<Value<'a>> = left.iter().collect();
     let kind = left.kind().clone();
     match &kind {
-        Items::Ordered => {
+        Items::Ordered | Items::Unknown(_) => {
             items.extend(right.iter());
             return Ok(List::Values(Arc::new(items)));
         }

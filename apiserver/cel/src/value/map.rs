@@ -3,8 +3,14 @@
 use std::cmp::Ordering;
 
 use super::{Key, Map, Text, Value};
+use crate::failure::Failure;
 
 impl<'a> Map<'a> {
+    /// Whether the API server holds it in Go types: see [`Variables::with_native`](crate::Variables::with_native).
+    pub fn is_native(&self) -> bool {
+        matches!(self, Self::Declared(_, of) if of.is_native())
+    }
+
     /// The number of entries.
     pub fn len(&self) -> usize {
         match self {
@@ -32,6 +38,18 @@ impl<'a> Map<'a> {
                 entries.get(&key).cloned()
             }
             Self::Declared(members, of) => of.find(members, key.as_str()?),
+        }
+    }
+
+    /// Maps that Go types hold, and those with a schema, have no keys but strings.
+    pub(crate) fn check_key(&self, key: &Value<'_>) -> Result<(), Failure> {
+        match self {
+            Self::Declared(_, of) if key.as_str().is_none() => Err(if of.is_native() {
+                Failure::new(format!("unsupported map key type: {}", key.go_type_name()))
+            } else {
+                Failure::no_such_overload()
+            }),
+            _ => Ok(()),
         }
     }
 

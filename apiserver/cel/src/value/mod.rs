@@ -7,6 +7,7 @@ mod display;
 mod duration;
 mod lists;
 mod map;
+mod netip;
 pub(crate) mod network;
 mod quantity;
 mod reading;
@@ -87,7 +88,7 @@ pub enum Value<'a> {
     /// A value of a declared object type, made by an expression: `Backup{keep: 3}`.
     Record(Arc<Record<'a>>),
     /// JSON that does not fit its schema, with the reason: expressions that use it fail.
-    Invalid(&'static str),
+    Invalid(Arc<str>),
 }
 
 impl<'a> Value<'a> {
@@ -152,8 +153,28 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The name of the Go type that the reference implementation holds it in.
+    pub(crate) fn go_type_name(&self) -> &str {
+        match self {
+            Self::Null => "types.Null",
+            Self::Bool(_) => "types.Bool",
+            Self::Int(_) => "types.Int",
+            Self::Uint(_) => "types.Uint",
+            Self::Double(_) => "types.Double",
+            Self::String(_) => "types.String",
+            Self::Bytes(_) => "types.Bytes",
+            Self::Timestamp(_) => "types.Timestamp",
+            Self::Duration(_) => "types.Duration",
+            Self::Optional(_) => "*types.Optional",
+            Self::Type(_) => "*types.Type",
+            Self::List(List::Json(_) | List::Values(_)) => "*types.baseList",
+            Self::Map(Map::Json(_) | Map::Values(_)) => "*types.baseMap",
+            other => other.type_name(),
+        }
+    }
+
     /// Why it is no value of its type, if it is none.
-    pub(crate) fn fault(&self) -> Option<&'static str> {
+    pub(crate) fn fault(&self) -> Option<&str> {
         match self {
             Self::Invalid(reason) => Some(reason),
             _ => None,
@@ -265,6 +286,11 @@ pub enum List<'a> {
 }
 
 impl<'a> List<'a> {
+    /// Whether the API server holds it in Go types: see [`Variables::with_native`](crate::Variables::with_native).
+    pub fn is_native(&self) -> bool {
+        matches!(self, Self::Declared(_, of) if of.is_native())
+    }
+
     /// The number of items.
     pub fn len(&self) -> usize {
         match self {

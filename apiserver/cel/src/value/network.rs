@@ -3,28 +3,36 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use super::netip;
+use crate::quote::quoted;
+
 /// An IP address of version 4 or 6, without a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address(pub(crate) IpAddr);
 
 impl Address {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let plain = text.split_once('%').filter(|_| text.contains(':'));
-        if let Some((address, zone)) = plain {
-            if zone.is_empty() {
-                return Err(unreadable(text, "zone must be a non-empty string"));
+        let (address, zone) = match text.split_once('%') {
+            Some((address, zone)) if !zone.is_empty() && address.parse::<Ipv6Addr>().is_ok() => {
+                (address, Some(zone))
             }
-            if address.parse::<Ipv6Addr>().is_ok() {
-                return Err(format!(
-                    "IP address \"{text}\" with zone value is not allowed"
-                ));
-            }
-        }
-        let address: IpAddr = text.parse().map_err(|_| unreadable(text, reason(text)))?;
-        if is_mapped(address) {
+            _ => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| {
+            format!(
+                "IP Address {} parse error during conversion from string: {}",
+                quoted(text),
+                netip::refusal(text)
+            )
+        })?;
+        if zone.is_some() {
             return Err(format!(
-                "IPv4-mapped IPv6 address \"{text}\" is not allowed"
+                "IP address {} with zone value is not allowed",
+                quoted(text)
             ));
+        }
+        if is_mapped(address) {
+            return Err(mapped(text));
         }
         Ok(Self(address))
     }
@@ -52,31 +60,35 @@ impl Network {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let wrong = |reason: &str| {
             format!(
-                "network address parse error during conversion from string: netip.ParsePrefix(\"{text}\"): {reason}"
+                "network address parse error during conversion from string: netip.ParsePrefix({}): {reason}",
+                quoted(text)
             )
         };
         let Some((address, bits)) = text.rsplit_once('/') else {
             return Err(wrong("no '/'"));
         };
-        if address.contains(':') && address.contains('%') {
+        if let Some((address, zone)) = address.split_once('%')
+            && !zone.is_empty()
+            && address.parse::<Ipv6Addr>().is_ok()
+        {
             return Err(wrong("IPv6 zones cannot be present in a prefix"));
         }
         let parsed: IpAddr = address
             .parse()
-            .map_err(|_| wrong(&format!("ParseAddr(\"{address}\"): {}", reason(address))))?;
-        if bits.is_empty()
-            || !bits.bytes().all(|byte| byte.is_ascii_digit())
-            || (bits.len() > 1 && bits.starts_with('0'))
-        {
-            return Err(wrong(&format!("bad bits after slash: \"{bits}\"")));
+            .map_err(|_| wrong(&netip::refusal(address)))?;
+        let bad_bits = || wrong(&format!("bad bits after slash: {}", quoted(bits)));
+        let is_plain = !bits.is_empty()
+            && bits.bytes().all(|byte| byte.is_ascii_digit())
+            && (bits.len() == 1 || !bits.starts_with('0'));
+        if !is_plain {
+            return Err(bad_bits());
         }
+        let bits: i64 = bits.parse().map_err(|_| bad_bits())?;
         let limit = if parsed.is_ipv4() { 32 } else { 128 };
-        let bits = bits.parse().ok().filter(|bits| *bits <= limit);
+        let bits = u8::try_from(bits).ok().filter(|bits| *bits <= limit);
         let bits = bits.ok_or_else(|| wrong("prefix length out of range"))?;
         if is_mapped(parsed) {
-            return Err(format!(
-                "IPv4-mapped IPv6 address \"{text}\" is not allowed"
-            ));
+            return Err(mapped(text));
         }
         Ok(Self {
             address: parsed,
@@ -155,42 +167,6 @@ pub(crate) fn is_global_unicast(address: &IpAddr) -> bool {
         || is_link_local_unicast(address))
 }
 
-fn unreadable(text: &str, reason: &str) -> String {
-    format!(
-        "IP Address \"{text}\" parse error during conversion from string: ParseAddr(\"{text}\"): {reason}"
-    )
-}
-
-/// What Go says of a text that is no address.
-fn reason(text: &str) -> &'static str {
-    if text.contains(':') {
-        return "each group must have 4 or fewer digits";
-    }
-    if !text.contains('.') {
-        return "unable to parse IP";
-    }
-    let fields: Vec<&str> = text.split('.').collect();
-    if !text
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || byte == b'.')
-    {
-        return "unexpected character";
-    }
-    if fields.iter().any(|field| field.is_empty()) {
-        return "IPv4 field must have at least one digit";
-    }
-    if fields
-        .iter()
-        .any(|field| field.len() > 1 && field.starts_with('0'))
-    {
-        return "IPv4 field has octet with leading zero";
-    }
-    if fields.iter().any(|field| field.parse::<u8>().is_err()) {
-        return "IPv4 field has value >255";
-    }
-    if fields.len() > 4 {
-        "IPv4 address too long"
-    } else {
-        "IPv4 address too short"
-    }
+fn mapped(text: &str) -> String {
+    format!("IPv4-mapped IPv6 address {} is not allowed", quoted(text))
 }

@@ -5,45 +5,78 @@ use base64::engine::general_purpose::URL_SAFE;
 use serde_json::Value as Json;
 
 use super::{List, Map, Value, equal};
-use crate::declared::{Declared, Form};
+use crate::declared::{Declared, Form, Items};
 use crate::escape::unescape;
 use crate::failure::Failure;
 use crate::formats;
 use crate::types::Type;
 
-const FLOAT_FOR_INT: &str = "invalid data, expected int, got float64";
-const NOT_INT_OR_STRING: &str =
-    "invalid data, expected XIntOrString value to be either a string or integer";
+const NOT_INT_OR_STRING: &str = "expected XIntOrString value to be either a string or integer";
 
 impl Declared {
-    /// The value of JSON that the schema has accepted. JSON of another type is read as [`Value::from_json`] does.
+    /// The value of JSON. What is not of the type that the schema says is read as [`Value::Invalid`].
     pub fn read<'a>(&'a self, json: &'a Json) -> Value<'a> {
-        let text = json.as_str();
-        let read = match (&self.form, json) {
-            (Form::Plain, Json::Number(number)) if !number.is_i64() => match self.value_type {
-                Some(Type::Int) => Some(Value::Invalid(FLOAT_FOR_INT)),
-                Some(Type::Dyn) => Some(Value::Invalid(NOT_INT_OR_STRING)),
-                _ => None,
+        match (&self.form, json) {
+            (_, Json::Null) => Value::Null,
+            (Form::Plain, _) => match (&self.value_type, json) {
+                (Some(Type::Bool), Json::Bool(_)) | (Some(Type::String), Json::String(_)) => {
+                    Value::from_json(json)
+                }
+                (Some(Type::Int | Type::Dyn), Json::Number(number)) if number.is_i64() => {
+                    Value::from_json(json)
+                }
+                (Some(Type::Dyn), Json::String(_)) => Value::from_json(json),
+                (Some(Type::Bool), _) => unexpected("bool", json),
+                (Some(Type::Int), _) => unexpected("int", json),
+                (Some(Type::String), _) => unexpected("string", json),
+                (Some(Type::Dyn), _) => invalid(NOT_INT_OR_STRING),
+                _ => Value::from_json(json),
             },
-            (Form::Plain, Json::Bool(_) | Json::Array(_) | Json::Object(_))
-                if self.value_type == Some(Type::Dyn) =>
-            {
-                Some(Value::Invalid(NOT_INT_OR_STRING))
+            (Form::Double, Json::Number(number)) => {
+                Value::Double(number.as_f64().unwrap_or(f64::NAN))
             }
-            (Form::Double, Json::Number(number)) => number.as_f64().map(Value::Double),
-            (Form::Bytes, _) => text
-                .and_then(|text| URL_SAFE.decode(text).ok())
-                .map(|bytes| Value::Bytes(bytes.into())),
-            (Form::Date, _) => text.and_then(formats::date).map(Value::Timestamp),
-            (Form::DateTime, _) => text.and_then(formats::date_time).map(Value::Timestamp),
-            (Form::Duration, _) => text.and_then(formats::parse_duration).map(Value::Duration),
-            (Form::List(..), Json::Array(items)) => Some(Value::List(List::Declared(items, self))),
-            (Form::Map(_) | Form::Object(_), Json::Object(members)) => {
-                Some(Value::Map(Map::Declared(members, self)))
+            (Form::Double, _) => unexpected("float", json),
+            (Form::Bytes | Form::Date | Form::DateTime | Form::Duration, Json::String(text)) => {
+                self.formatted(text)
+                    .unwrap_or_else(|| Value::from_json(json))
             }
+            (Form::Bytes | Form::Date | Form::DateTime | Form::Duration, _) => {
+                unexpected("string", json)
+            }
+            (Form::List(_, Items::Unknown(kind)), Json::Array(_)) => Value::Invalid(
+                format!(
+                    "invalid x-kubernetes-list-type, expected 'map', 'set' or 'atomic' but got {kind}"
+                )
+                .into(),
+            ),
+            (Form::List(..) | Form::Native(_), Json::Array(items)) => {
+                Value::List(List::Declared(items, self))
+            }
+            (Form::Map(_) | Form::Object(_) | Form::Native(_), Json::Object(members)) => {
+                Value::Map(Map::Declared(members, self))
+            }
+            (Form::List(..), _) => {
+                invalid("expected an array for the provided schema with type=array")
+            }
+            (Form::Map(_) | Form::Object(_), _) => {
+                invalid("expected a map for the provided schema with type=object")
+            }
+            (Form::Native(_), _) => Value::from_json(json),
+        }
+    }
+
+    /// The value of a string in the format that the schema says.
+    fn formatted<'a>(&self, text: &str) -> Option<Value<'a>> {
+        match self.form {
+            Form::Bytes => {
+                let bytes = URL_SAFE.decode(text).ok()?;
+                Some(Value::Bytes(bytes.into()))
+            }
+            Form::Date => formats::date(text).map(Value::Timestamp),
+            Form::DateTime => formats::date_time(text).map(Value::Timestamp),
+            Form::Duration => formats::parse_duration(text).map(Value::Duration),
             _ => None,
-        };
-        read.unwrap_or_else(|| Value::from_json(json))
+        }
     }
 
     /// The entry of an object or a map of this kind.
@@ -60,6 +93,8 @@ impl Declared {
                 let value = members.get(&name).filter(|value| !value.is_null())?;
                 Some(field.read(value))
             }
+            Form::Native(raw) if raw.contains(&key) => members.get(key).map(Value::from_json),
+            Form::Native(_) => Some(self.read(members.get(key)?)),
             _ => None,
         }
     }
@@ -71,6 +106,9 @@ impl Declared {
         left: &serde_json::Map<String, Json>,
         right: &serde_json::Map<String, Json>,
     ) -> Result<bool, Failure> {
+        if self.is_native() {
+            return Ok(left == right);
+        }
         if left.len() != right.len() {
             return Ok(false);
         }
@@ -97,4 +135,21 @@ impl Declared {
         }
         Ok(true)
     }
+}
+
+fn invalid<'a>(why: &str) -> Value<'a> {
+    Value::Invalid(format!("invalid data, {why}").into())
+}
+
+fn unexpected<'a>(wanted: &str, json: &Json) -> Value<'a> {
+    let found = match json {
+        Json::Null => "<nil>",
+        Json::Bool(_) => "bool",
+        Json::Number(number) if number.is_i64() => "int64",
+        Json::Number(_) => "float64",
+        Json::String(_) => "string",
+        Json::Array(_) => "[]interface {}",
+        Json::Object(_) => "map[string]interface {}",
+    };
+    invalid(&format!("expected {wanted}, got {found}"))
 }

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use crate::quote::quoted;
+
 /// A semantic version. Build metadata has no influence on its order.
 #[derive(Clone, Debug)]
 pub struct Semver {
@@ -44,7 +46,8 @@ impl Semver {
             }
             if !is_word(word) {
                 return Err(format!(
-                    "Invalid character(s) found in build meta data \"{word}\""
+                    "Invalid character(s) found in build meta data {}",
+                    quoted(word)
                 ));
             }
         }
@@ -95,12 +98,14 @@ fn without_zeros(part: &str) -> String {
 fn number(title: &str, name: &str, text: &str) -> Result<u64, String> {
     if !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(format!(
-            "Invalid character(s) found in {name} number \"{text}\""
+            "Invalid character(s) found in {name} number {}",
+            quoted(text)
         ));
     }
     if text.len() > 1 && text.starts_with('0') {
         return Err(format!(
-            "{title} number must not contain leading zeroes \"{text}\""
+            "{title} number must not contain leading zeroes {}",
+            quoted(text)
         ));
     }
     text.parse().map_err(|_| {
@@ -109,7 +114,7 @@ fn number(title: &str, name: &str, text: &str) -> Result<u64, String> {
         } else {
             "value out of range"
         };
-        format!("strconv.ParseUint: parsing \"{text}\": {reason}")
+        format!("strconv.ParseUint: parsing {}: {reason}", quoted(text))
     })
 }
 
@@ -120,17 +125,21 @@ fn identifier(text: &str) -> Result<Identifier, String> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
         if text.len() > 1 && text.starts_with('0') {
             return Err(format!(
-                "Numeric PreRelease version must not contain leading zeroes \"{text}\""
+                "Numeric PreRelease version must not contain leading zeroes {}",
+                quoted(text)
             ));
         }
-        return text
-            .parse()
-            .map(Identifier::Number)
-            .map_err(|_| format!("strconv.ParseUint: parsing \"{text}\": value out of range"));
+        return text.parse().map(Identifier::Number).map_err(|_| {
+            format!(
+                "strconv.ParseUint: parsing {}: value out of range",
+                quoted(text)
+            )
+        });
     }
     if !is_word(text) {
         return Err(format!(
-            "Invalid character(s) found in prerelease \"{text}\""
+            "Invalid character(s) found in prerelease {}",
+            quoted(text)
         ));
     }
     Ok(Identifier::Word(text.to_owned()))
