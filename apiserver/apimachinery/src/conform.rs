@@ -22,7 +22,6 @@
 //! fields, nulls and fields that `omitempty` omits, adds fields without `omitempty`, and writes quantities and times in
 //! canonical form. Error messages are those of `sigs.k8s.io/json`.
 
-mod base64;
 mod changes;
 mod converter;
 mod empties;
@@ -35,7 +34,9 @@ mod walk;
 
 pub use changes::{Changes, conform_changes, conform_type};
 pub use converter::converter_words;
-pub use empties::{Medium, write_empties, write_part_empties};
+pub use empties::{
+    Medium, UnseenBytes, part_with_bytes, unseen_bytes, write_empties, write_part_empties,
+};
 pub use integers::{cut_integers, settle_numbers};
 pub use walk::Conformed;
 
@@ -44,6 +45,15 @@ use serde_json::Value;
 use crate::meta::GroupVersionKind;
 use crate::types;
 use walk::{Fault, Walk};
+
+/// Checks that Go reads a text as a time of RFC 3339.
+///
+/// # Errors
+///
+/// The text of Go's error, when this is no time.
+pub fn check_time(text: &str) -> Result<(), String> {
+    time::canonical(text, time::Precision::Seconds).map(drop)
+}
 
 /// Converts an object to the form that the real server holds in memory, written as JSON.
 ///

@@ -60,6 +60,14 @@ fn members(ty: &'static Type, a: &Value, b: &Value) -> bool {
     left.keys().chain(only_right).all(|name| {
         let (a, b) = (member(a, name), member(b, name));
         match ty.field(name) {
+            // A null that is there is a pointer to the zero time.
+            Some(field)
+                if field.pointer
+                    && matches!(field.slot.shape, Shape::Time | Shape::MicroTime)
+                    && left.contains_key(name) != right.contains_key(name) =>
+            {
+                false
+            }
             Some(field) => values(&field.slot, field.pointer, a, b),
             None => a == b,
         }

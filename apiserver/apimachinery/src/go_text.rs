@@ -95,7 +95,7 @@ impl Display for GoText<'_> {
             Value::Null => f.write_str("<nil>"),
             Value::String(text) => f.write_str(text),
             Value::Bool(value) => write!(f, "{value}"),
-            Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            Value::Number(number) => match number.as_f64().filter(|_| !number.is_i64()) {
                 Some(float) => f.write_str(&format_double(float)),
                 None => write!(f, "{number}"),
             },
@@ -124,8 +124,8 @@ pub fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
+        Value::Number(number) if number.is_i64() => "int64",
+        Value::Number(_) => "float64",
         Value::String(_) => "string",
         Value::Array(_) => "[]interface {}",
         Value::Object(_) => "map[string]interface {}",

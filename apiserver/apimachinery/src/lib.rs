@@ -7,6 +7,7 @@ pub mod descriptions;
 pub mod equality;
 pub mod field;
 pub mod fuzzer;
+pub mod go_base64;
 pub mod go_text;
 pub mod json;
 pub mod json_path;

@@ -22,9 +22,20 @@ use super::track::{Tracked, UNOWNED, empty, named, put, take};
 const KUBECTL: &str = "kubectl";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
+/// What an apply makes of the live object.
+#[derive(Debug)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "the handler of patches takes it apart"
+)]
+pub struct Applied {
+    /// The object, whose removed fields are null: the caller must still convert it to its kind.
+    pub object: Value,
+    /// Whether a manager now has the time of the request.
+    pub timed: bool,
+}
+
 /// Applies a manager's configuration to the live object. `live` is an empty object of the kind for a create.
-///
-/// The caller must still convert the result to its kind: removed fields are null.
 ///
 /// # Errors
 /// Conflicts with other managers, unless `force`; an invalid configuration; or managed fields that cannot be decoded.
@@ -34,7 +45,7 @@ pub fn apply(
     applied: &Value,
     manager: &str,
     force: bool,
-) -> Result<Value, ApplyError> {
+) -> Result<Applied, ApplyError> {
     tracked.check_kind(applied)?;
     let shape = Shape::of_kind(tracked.registry, tracked.kind).ok_or_else(|| {
         ApplyError::Failed(format!("no corresponding type for {}", tracked.named()))
@@ -58,6 +69,7 @@ pub fn apply(
     };
     // A definition may have changed since the object was stored.
     let may_not_fit = tracked.resource.strategy.is_unstructured();
+    let mut timed = false;
     if managed.0.is_empty() {
         if may_not_fit {
             check(shape, &live, Duplicates::Allowed).map_err(|why| {
@@ -69,7 +81,7 @@ pub fn apply(
         }
         // One manager becomes the owner of all fields that were written before the first apply.
         let nothing = empty(tracked.kind);
-        tracked.update(&mut managed, shape, &nothing, &live, "before-first-apply");
+        timed = tracked.update(&mut managed, shape, &nothing, &live, "before-first-apply");
     }
     let failed = |which: &str, object: &Value, why: &str| {
         let object = named(object);
@@ -82,7 +94,7 @@ pub fn apply(
         check(shape, &live, Duplicates::Allowed).map_err(|why| failed("live", &live, &why))?;
     }
     let applied_by = |force| tracked.apply(&managed, shape, &live, applied, manager, force);
-    let (mut object, managed) = match applied_by(force) {
+    let (mut object, managed, changed) = match applied_by(force) {
         Err(ApplyError::Conflicts(conflicts)) if manager == KUBECTL => {
             // kubectl may change the fields of its last client-side apply.
             let own = tracked.last_applied(shape, &live);
@@ -107,7 +119,8 @@ pub fn apply(
         remember_applied(&mut object, applied);
     }
     put(&mut object, &managed);
-    Ok(object)
+    timed |= changed;
+    Ok(Applied { object, timed })
 }
 
 /// Updates the annotation in which kubectl stores the configuration of its last client-side apply.
@@ -167,7 +180,7 @@ impl Tracked<'_> {
         applied: &Value,
         manager: &str,
         force: bool,
-    ) -> Result<(Value, Managed), ApplyError> {
+    ) -> Result<(Value, Managed, bool), ApplyError> {
         let mut managed = managed.clone();
         self.look_through_versions(&managed, live);
         let ignored = reset(self.resource, self.subresource);
@@ -214,7 +227,7 @@ impl Tracked<'_> {
             };
         }
         managed.0.retain(|_, entry| !entry.set.is_empty());
-        Ok((new, managed))
+        Ok((new, managed, changed))
     }
 
     /// Removes from the merged object the fields that the manager applied last time and no longer applies, unless another

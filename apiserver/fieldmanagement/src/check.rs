@@ -24,8 +24,23 @@ pub(super) enum Duplicates {
 /// Values do not match the schema. The message lists each with its path.
 pub(super) fn check(shape: Shape<'_>, value: &Value, duplicates: Duplicates) -> Result<(), String> {
     let mut problems = Vec::new();
-    walk(shape, value, duplicates, &mut String::new(), &mut problems);
-    match problems.as_slice() {
+    find(shape, value, duplicates, &mut problems);
+    told(&problems)
+}
+
+/// Adds what does not match the schema.
+pub(super) fn find(
+    shape: Shape<'_>,
+    value: &Value,
+    duplicates: Duplicates,
+    problems: &mut Vec<String>,
+) {
+    walk(shape, value, duplicates, &mut String::new(), problems);
+}
+
+/// The message that lists the problems.
+pub(super) fn told(problems: &[String]) -> Result<(), String> {
+    match problems {
         [] => Ok(()),
         [problem] => Err(problem.clone()),
         problems => Err(format!("errors:\n  {}", problems.join("\n  "))),

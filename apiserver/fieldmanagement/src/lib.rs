@@ -22,7 +22,7 @@ mod track;
 mod unowned;
 mod versions;
 
-pub use apply::apply;
+pub use apply::{Applied, apply};
 pub use conflict::{ApplyError, Conflict};
 pub use entries::{check, same_but_times};
 pub use fresh::{NewManagedFields, create};

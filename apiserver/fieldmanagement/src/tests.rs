@@ -81,7 +81,9 @@ impl Api {
         force: bool,
     ) -> Result<Value, ApplyError> {
         let applied = self.object(of);
-        let mut object = self.with(|tracked| apply(tracked, live, &applied, manager, force))?;
+        let mut object = self
+            .with(|tracked| apply(tracked, live, &applied, manager, force))?
+            .object;
         conform::conform(&self.0, &mut object).unwrap();
         Ok(object)
     }

@@ -40,13 +40,20 @@ pub struct Tracked<'a> {
     pub now: &'a str,
 }
 
-/// Makes the manager of a create, update or patch the owner of the fields that the request changed.
+/// Makes the manager of a create, update or patch the owner of the fields that the request changed. Says whether it now has the
+/// time of the request.
 ///
 /// `live` is the stored object, or an empty object of the kind for a create. `empties` says whether `new` may have empty lists
 /// and maps, as objects in memory have.
-pub fn update(tracked: &Tracked<'_>, live: &Value, new: &mut Value, empties: bool, manager: &str) {
+pub fn update(
+    tracked: &Tracked<'_>,
+    live: &Value,
+    new: &mut Value,
+    empties: bool,
+    manager: &str,
+) -> bool {
     let Some(shape) = Shape::of_kind(tracked.registry, tracked.kind) else {
-        return;
+        return false;
     };
     let mut managed = said_or_live(tracked, live, new);
     if let Some(metadata) = new.existing("metadata") {
@@ -54,6 +61,7 @@ pub fn update(tracked: &Tracked<'_>, live: &Value, new: &mut Value, empties: boo
     }
     // A stored object without managed fields gets none before the first apply.
     let exists = !live.at("metadata").text("uid").is_empty();
+    let mut timed = false;
     if !managed.0.is_empty() || !exists {
         let mut written = Cow::Borrowed(&*new);
         if empties {
@@ -61,11 +69,12 @@ pub fn update(tracked: &Tracked<'_>, live: &Value, new: &mut Value, empties: boo
         }
         if !tracked.fits(shape, live) || !tracked.fits(shape, &written) {
             keep(live, new);
-            return;
+            return false;
         }
-        tracked.update(&mut managed, shape, live, &written, manager);
+        timed = tracked.update(&mut managed, shape, live, &written, manager);
     }
     put(new, &managed);
+    timed
 }
 
 /// Gives an object the managed fields of the live one, which it keeps where its own cannot be found out.
@@ -170,7 +179,7 @@ impl Tracked<'_> {
         }
     }
 
-    /// Makes the manager the owner of the fields that differ between two states.
+    /// Makes the manager the owner of the fields that differ between two states. Says whether there are any.
     pub(super) fn update(
         &self,
         managed: &mut Managed,
@@ -178,7 +187,7 @@ impl Tracked<'_> {
         live: &Value,
         new: &Value,
         manager: &str,
-    ) {
+    ) -> bool {
         let ignored = reset(self.resource, self.subresource);
         let comparison = compare(shape, live, new).without(&ignored);
         let conflicts = self.losses(managed, &comparison, live, new, None);
@@ -187,7 +196,8 @@ impl Tracked<'_> {
             .modified
             .union(comparison.added)
             .difference(&UNOWNED);
-        if !taken.is_empty() {
+        let takes = !taken.is_empty();
+        if takes {
             let identity = self.identity(manager, Operation::Update);
             let before = managed.0.remove(&identity);
             let entry = Entry {
@@ -201,6 +211,7 @@ impl Tracked<'_> {
             managed.0.insert(identity, entry);
         }
         managed.cap();
+        takes
     }
 
     /// Returns the fields that each other manager loses. Drops entries of versions that no longer exist.

@@ -34,6 +34,60 @@ pub fn write_part_empties(kind: &str, part: &mut Value, medium: Medium) {
     }
 }
 
+/// Bytes that storage, which is protobuf, keeps otherwise than readers see them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(clippy::exhaustive_enums, reason = "readers see more or less")]
+pub enum UnseenBytes {
+    /// They are empty, and JSON leaves them out.
+    Empty,
+    /// They are none in a map, and read back as empty ones.
+    Null,
+}
+
+/// The part of a built-in kind that has bytes: its status, or else its spec.
+pub fn part_with_bytes(kind: &GroupVersionKind) -> Option<&'static str> {
+    let root = types::root(kind)?.inner();
+    ["status", "spec"].into_iter().find(|part| {
+        let part = root.field(part).and_then(|field| field.slot.object());
+        part.is_some_and(|part| {
+            let mut fields = part.inner().fields.iter();
+            fields.any(|field| matches!(field.slot.shape, Shape::Bytes))
+        })
+    })
+}
+
+/// The bytes of an object that are stored otherwise than readers see them.
+pub fn unseen_bytes(kind: &GroupVersionKind, object: &Value) -> Option<UnseenBytes> {
+    unseen(object, types::root(kind)?.inner())
+}
+
+fn unseen(value: &Value, ty: &'static Type) -> Option<UnseenBytes> {
+    let members = value.as_object()?;
+    let found = members.iter().filter_map(|(name, value)| {
+        let field = ty.field(name)?;
+        match (&field.slot.shape, value) {
+            (Shape::Bytes, _) => {
+                let is_left_out = is_empty(value, &field.slot) && field.empty != Empty::Written;
+                is_left_out.then_some(UnseenBytes::Empty)
+            }
+            (Shape::Map(_, item), Value::Object(map)) if matches!(item.shape, Shape::Bytes) => map
+                .values()
+                .any(Value::is_null)
+                .then_some(UnseenBytes::Null),
+            _ => {
+                let below = field.slot.object()?.inner();
+                let of = |value: &Value| unseen(value, below);
+                match (&field.slot.shape, value) {
+                    (Shape::Map(..), Value::Object(map)) => map.values().filter_map(of).max(),
+                    (_, Value::Array(items)) => items.iter().filter_map(of).max(),
+                    _ => of(value),
+                }
+            }
+        }
+    });
+    found.max()
+}
+
 fn fields(value: &mut Value, ty: &'static Type, medium: Medium) {
     let Value::Object(members) = value else {
         return;
@@ -86,6 +140,9 @@ fn within(value: &mut Value, slot: &'static Slot, medium: Medium) {
         }
         (Shape::Map(_, item), Value::Object(map)) => {
             for (_, value) in map.iter_mut() {
+                if value.is_null() && matches!(item.shape, Shape::Bytes) && medium != Medium::Json {
+                    *value = Value::String(String::new());
+                }
                 within(value, item, medium);
             }
         }

@@ -3,7 +3,8 @@
 use serde_json::{Number, Value};
 
 use super::walk::{Fate, Place, Stop, Walk, describe};
-use super::{base64, quantity, settle_numbers, time};
+use super::{quantity, settle_numbers, time};
+use crate::go_base64;
 use crate::types::{Shape, Slot};
 
 /// Below this a float holds every whole number.
@@ -39,11 +40,11 @@ impl Walk {
                 empty(float == Some(0.0))
             }
             (Shape::Bytes, Value::String(text)) => {
-                match base64::canonical(text) {
+                match go_base64::canonical(text) {
                     Ok(None) => {}
                     Ok(Some(again)) => *text = again,
                     Err(at) => {
-                        self.wrong_at(place, || format!("illegal base64 data at input byte {at}"));
+                        self.wrong_at(place, || go_base64::illegal(at));
                     }
                 }
                 empty(text.is_empty())
@@ -51,7 +52,7 @@ impl Walk {
             (Shape::Bytes, Value::Array(list)) => {
                 let bytes = self.bytes(list, place);
                 let is_empty = bytes.is_empty();
-                *value = Value::String(base64::encode(&bytes));
+                *value = Value::String(go_base64::encode(&bytes));
                 empty(is_empty)
             }
             (Shape::Quantity, _) => return quantity_of(value),

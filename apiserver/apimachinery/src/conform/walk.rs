@@ -197,6 +197,11 @@ impl Walk {
             }
             (Shape::Map(_, item), Value::Object(map)) => {
                 for (key, value) in map.iter_mut() {
+                    if value.is_null() && matches!(item.shape, Shape::Bytes) {
+                        // Nothing differs from bytes that are none until it is written.
+                        self.conformed.empties = true;
+                        continue;
+                    }
                     let place = Place {
                         parent: Some(place),
                         step: Step::Key(key),
@@ -346,6 +351,8 @@ impl Place<'_> {
         if let Step::Field(ty, field) = self.step {
             if !field.inlined_in.is_empty() {
                 join(out, field.inlined_in);
+            } else if self.is_type_inside(ty, field) {
+                join(out, "TypeMeta");
             }
             join(out, field.name);
             // Of what is wrong inside of a type that decodes itself, Go names the struct around it.
@@ -353,6 +360,11 @@ impl Place<'_> {
                 *owner = Some(ty);
             }
         }
+    }
+
+    /// Whether the field says the type of an object inside of another one, which Go inlines.
+    fn is_type_inside(&self, ty: &Type, field: &Field) -> bool {
+        self.parent.is_some() && ty.kind.is_some() && matches!(field.name, "apiVersion" | "kind")
     }
 
     fn is_in_own_decoder(&self) -> bool {

@@ -60,12 +60,19 @@ impl<'a> Path<'a> {
 impl Duplicates {
     /// Notes that the object at `path` has this member twice.
     pub(super) fn add(&mut self, path: &Path<'_>, key: &str) {
+        if self.0.len() < MAX_DUPLICATES {
+            let mut text = String::new();
+            path.step(Step::Key(key)).write(&mut text);
+            self.add_field(&text);
+        }
+    }
+
+    /// Notes that the field with this path stands twice.
+    pub(super) fn add_field(&mut self, path: &str) {
         if self.0.len() >= MAX_DUPLICATES {
             return;
         }
-        let mut text = String::new();
-        path.step(Step::Key(key)).write(&mut text);
-        let text = format!("duplicate field {}", quoted(&text));
+        let text = format!("duplicate field {}", quoted(path));
         if !self.0.contains(&text) {
             self.0.push(text);
         }

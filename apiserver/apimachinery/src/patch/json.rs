@@ -14,8 +14,11 @@
 //! # Ok::<(), kubewright_apimachinery::patch::json::PatchError>(())
 //! ```
 
+mod fields;
+
 use std::fmt::Display;
 
+pub use fields::PatchedFields;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -131,7 +134,7 @@ impl Patch {
         let mut places = Changes::default();
         for operation in self.0.iter().filter(|operation| counts(operation)) {
             for pointer in operation.path.iter().chain(&operation.from) {
-                places.add(pointer.split('/').skip(1).map(unescape));
+                places.add(keys(pointer));
             }
         }
         places
@@ -340,25 +343,26 @@ fn check_depth(path: &str, value: &Value) -> Result<(), PatchError> {
 
 /// The container that the last part of `path` is a key of, with that key unescaped.
 fn find<'a>(document: &'a mut Value, path: &str) -> Option<(Container<'a>, String)> {
-    let (parents, key) = path.rsplit_once('/')?;
+    let mut keys = keys(path);
+    let mut key = keys.next()?;
     let mut current = document;
-    for part in parents.split('/').skip(1) {
-        let part = unescape(part);
+    for next in keys {
         current = match current {
-            Value::Object(map) => map.get_mut(&part)?,
+            Value::Object(map) => map.get_mut(&key)?,
             Value::Array(list) => {
-                let index = position(&part, list.len()).ok()?;
+                let index = position(&key, list.len()).ok()?;
                 &mut list[index]
             }
             _ => return None,
         };
+        key = next;
     }
     let container = match current {
         Value::Object(map) => Container::Map(map),
         Value::Array(list) => Container::List(list),
         _ => return None,
     };
-    Some((container, unescape(key)))
+    Some((container, key))
 }
 
 fn get<'a>(container: &'a Container<'_>, key: &str) -> Result<Option<&'a Value>, PatchError> {
@@ -411,6 +415,16 @@ fn in_bounds(index: i64, length: usize) -> Result<usize, PatchError> {
 fn index_of(key: &str) -> Result<i64, PatchError> {
     key.parse()
         .map_err(|_| PatchError::new(format!("strconv.Atoi: parsing \"{key}\": invalid syntax")))
+}
+
+/// The keys on the way that a JSON pointer goes.
+fn keys(pointer: &str) -> impl Iterator<Item = String> {
+    pointer.split('/').skip(1).map(unescape)
+}
+
+/// A key as a part of a JSON pointer.
+pub fn escape(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
 }
 
 fn unescape(part: &str) -> String {

@@ -1,36 +1,62 @@
 //! Base64 as Go reads and writes it: line ends are skipped, padding is needed, bits behind the end do not matter.
 
-use ::base64::Engine as _;
-use ::base64::alphabet::STANDARD;
-use ::base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
+/// The bytes that Go reads from a text.
+///
+/// ```
+/// use kubewright_apimachinery::go_base64::decode;
+///
+/// assert_eq!(decode("W10\n="), Ok(b"[]".to_vec()));
+/// assert_eq!(decode("?"), Err("illegal base64 data at input byte 0".to_owned()));
+/// ```
+///
+/// # Errors
+/// The words of Go.
+pub fn decode(text: &str) -> Result<Vec<u8>, String> {
+    match first_error(text.as_bytes()) {
+        Some(at) => Err(illegal(at)),
+        None => Ok(decode_checked(text)),
+    }
+}
+
+/// What Go says of a text with an error at this position.
+pub(crate) fn illegal(at: usize) -> String {
+    format!("illegal base64 data at input byte {at}")
+}
+
+fn decode_checked(text: &str) -> Vec<u8> {
+    let letters: Vec<u8> = text.bytes().filter(|byte| !is_line_end(*byte)).collect();
+    LENIENT
+        .decode(letters)
+        .expect("the text was checked to be base64")
+}
+
 /// The text that Go would write for what it reads from this one; none if that is the same text.
 ///
 /// # Errors
 ///
 /// The position that Go's `illegal base64 data at input byte <n>` names.
-pub(super) fn canonical(text: &str) -> Result<Option<String>, usize> {
+pub(crate) fn canonical(text: &str) -> Result<Option<String>, usize> {
     if let Some(at) = first_error(text.as_bytes()) {
         return Err(at);
     }
     if !text.ends_with('=') && !text.bytes().any(is_line_end) {
         return Ok(None);
     }
-    let letters: Vec<u8> = text.bytes().filter(|byte| !is_line_end(*byte)).collect();
-    let bytes = LENIENT
-        .decode(letters)
-        .expect("the text was checked to be base64");
-    let again = LENIENT.encode(bytes);
+    let again = LENIENT.encode(decode_checked(text));
     Ok((again != text).then_some(again))
 }
 
 /// The text for these bytes.
-pub(super) fn encode(bytes: &[u8]) -> String {
+pub(crate) fn encode(bytes: &[u8]) -> String {
     LENIENT.encode(bytes)
 }
 
